@@ -1,0 +1,147 @@
+/**
+ * The shapes of what the platform holds, in our own words (interface.md "Resources", contract 5).
+ * `src/platform` maps the platform's objects to them; nobody else sees those, but for {@link Node}.
+ */
+
+export type AuthorInfo = { fullname: string | null; flair: string | null; premium: boolean | null }
+
+export type Post = {
+  /** Without prefix. */
+  id: string
+  /** `t3_` and the id. */
+  name: string
+  title: string
+  author: string
+  subforum: string
+  /** A path on the platform. */
+  permalink: string
+  /** The absolute address of the post on the platform. */
+  url: string
+  upvotes: number
+  comments: number
+  /** ISO 8601, UTC, ending in Z. */
+  created: string
+  /** Epoch seconds. */
+  created_utc: number
+  text: string
+  /** What a link post points to; null for a text post. */
+  link_url: string | null
+  upvote_ratio: number | null
+  over_18: boolean
+  spoiler: boolean
+  locked: boolean
+  stickied: boolean
+  is_self: boolean
+  is_video: boolean
+  is_crosspost: boolean
+  /** The subforum, id and permalink of the post this one was crossposted from. */
+  crosspost_origin: { id: string; subforum: string; permalink: string } | null
+  flair: string | null
+  domain: string | null
+  media_kind: MediaKind | null
+  thumbnail_url: string | null
+  /** ISO 8601 of the last edit; true when the platform tells only that there was one. */
+  edited: string | boolean
+  author_info: AuthorInfo
+}
+
+export type Comment = {
+  /** Without prefix. */
+  id: string
+  /** `t1_` and the id. */
+  name: string
+  author: string
+  body: string
+  subforum: string
+  upvotes: number
+  permalink: string
+  url: string
+  /** The parent post's id, without prefix. */
+  post_id: string
+  /** Null where the platform's answer does not tell it. */
+  link_title: string | null
+  link_url: string | null
+  created: string
+  created_utc: number
+  /** A fullname: t1_… or t3_…. */
+  parent_id: string | null
+  is_submitter: boolean
+  depth: number | null
+  edited: string | boolean
+  over_18: boolean | null
+  author_info: AuthorInfo
+}
+
+export const MEDIA_KINDS = ['image', 'video', 'gallery', 'gif'] as const
+export type MediaKind = (typeof MEDIA_KINDS)[number]
+
+export type Media = {
+  kind: MediaKind
+  url: string | null
+  width: number | null
+  height: number | null
+  /** Addresses of a gallery's pictures, in order; empty for every other kind. */
+  items: { url: string; width: number | null; height: number | null }[]
+  duration_s: number | null
+  thumbnail_url: string | null
+}
+
+export type MediaPost = Post & { media: Media }
+
+export type User = {
+  id: string | null
+  name: string
+  url: string
+  created: string | null
+  created_utc: number | null
+  link_karma: number | null
+  comment_karma: number | null
+  total_karma: number | null
+  verified: boolean | null
+  is_employee: boolean | null
+  is_mod: boolean | null
+  is_suspended: boolean
+  over_18: boolean | null
+  display_name: string | null
+  description: string | null
+  avatar_url: string | null
+  banner_url: string | null
+}
+
+export type Community = {
+  id: string | null
+  name: string
+  display_name_prefixed: string | null
+  title: string | null
+  description: string | null
+  subscribers: number | null
+  active_users: number | null
+  created: string | null
+  created_utc: number | null
+  type: string | null
+  over_18: boolean | null
+  quarantined: boolean | null
+  url: string | null
+  icon_url: string | null
+  banner_url: string | null
+  language: string | null
+}
+
+export type Moderator = {
+  id: string
+  name: string
+  mod_permissions: string[]
+  flair_text: string | null
+  added: string | null
+}
+
+/** A native node of a tree, `{kind: "t1" | "more", data}`, exactly as the platform gave it. */
+export type Node = { kind: string; data: Record<string, unknown> }
+
+export type Liveness = 'live' | 'deleted' | 'removed' | 'not_found'
+
+/** What a monitor looks at: a post or a comment, and which of them it is. */
+export type Item = (Post & { kind: 'post' }) | (Comment & { kind: 'comment' })
+
+/** One page of a native listing. `after` is the platform's own cursor; null ends the listing. */
+export type Page<T> = { rows: T[]; after: string | null }

@@ -1,0 +1,60 @@
+/**
+ * The words that stand for the platform and for a community in our own interface (contract 2, `[wire]`).
+ * Computed once; paths, headers, parameters, fields, codes and the OpenAPI document read them from here.
+ */
+export type Words = {
+  /** `forum`: the path segment of `/api/forum/…`. */
+  platform: string
+  /** `subforum`: parameters, row fields and filter fields. */
+  community: string
+  /** `subforums`. */
+  communities: string
+  /** `exclude_subforums`. */
+  exclude_communities: string
+  /** `/api/forum`. */
+  api: string
+  /** `/forum/monitor`. */
+  monitor: string
+  /** `forum_session`: the session's field in bodies and queries. */
+  session: string
+  /** `x-forum-`: what session and proxy headers begin with. */
+  header: string
+  /** `FORUM_RATELIMIT`, `FORUM_REJECTED`. */
+  code(suffix: 'RATELIMIT' | 'REJECTED'): string
+}
+
+export function createWords({
+  platform,
+  community,
+}: {
+  platform: string
+  community: string
+}): Words {
+  return {
+    platform,
+    community,
+    communities: `${community}s`,
+    exclude_communities: `exclude_${community}s`,
+    api: `/api/${platform}`,
+    monitor: `/${platform}/monitor`,
+    session: `${platform}_session`,
+    header: `x-${platform}-`,
+    code: (suffix) => `${platform.toUpperCase()}_${suffix}`,
+  }
+}
+
+/** The same row with our inner names `subforum`, `subforums` replaced by the configured words, order kept. */
+export function worded<T extends object>(words: Words, row: T): T {
+  if (words.community === 'subforum') return row
+  const names: Record<string, string> = {
+    subforum: words.community,
+    subforums: words.communities,
+    exclude_subforums: words.exclude_communities,
+    subforum_not_found: `${words.community}_not_found`,
+  }
+  const renamed = Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [names[name] ?? name, value]),
+  )
+  // The one place where the names of a row are not known to the type checker.
+  return renamed as T
+}

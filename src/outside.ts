@@ -1,0 +1,72 @@
+import { lookup } from 'node:dns/promises'
+
+/** Everything the daemon cannot decide for itself. A test replaces what it needs to. */
+export type Outside = {
+  clock: Clock
+  random: Random
+  resolve: Resolve
+  fetch: Fetch
+  log: Log
+}
+
+/** Instants are milliseconds since the epoch. */
+export type Clock = {
+  now(): number
+  /** Milliseconds that only ever grow, whatever is done to the wall clock. */
+  mono(): number
+  /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export type Random = {
+  /** A UUIDv7: sortable by the time it was made. */
+  uuid(): string
+  /** In [0, 1). */
+  fraction(): number
+  bytes(count: number): Uint8Array
+}
+
+/** All addresses of a host name. Rejects when there are none. */
+export type Resolve = (host: string) => Promise<string[]>
+export type Fetch = (url: string, init: BunFetchRequestInit) => Promise<Response>
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+/** `event` is a stable name such as `check.failed`; `fields` hold codes and ids, never secrets or error objects. */
+export type Log = (level: LogLevel, event: string, fields?: Record<string, unknown>) => void
+
+// setTimeout fires at once for anything longer than a 32-bit delay.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export const realClock: Clock = {
+  now: Date.now,
+  mono: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, Math.min(ms, LONGEST_TIMER_MS))
+      signal?.addEventListener('abort', done)
+    }),
+}
+
+const realRandom: Random = {
+  uuid: () => Bun.randomUUIDv7(),
+  fraction: Math.random,
+  bytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+}
+
+/** The real world, with `log` as its voice. */
+export function createOutside(log: Log): Outside {
+  return {
+    clock: realClock,
+    random: realRandom,
+    resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+    fetch: (url, init) => fetch(url, init),
+    log,
+  }
+}

@@ -1,0 +1,127 @@
+import type {
+  Comment,
+  Community,
+  Item,
+  Liveness,
+  MediaPost,
+  Moderator,
+  Node,
+  Page,
+  Post,
+  User,
+} from '../core/items.ts'
+import type { Outcome } from '../core/outcome.ts'
+
+/** Whose eyes a call looks through. One pair's cookies never travel on another's request. */
+export type Eyes = {
+  /** Names the budget and the log line: `anonymous`, or an account's id. */
+  id: string
+  /** The Cookie header, or null for nobody. */
+  cookie: string | null
+}
+
+export const ANONYMOUS: Eyes = { id: 'anonymous', cookie: null }
+
+/** How a call is made: through whose eyes, and when all its tries must be over. */
+export type Call = {
+  eyes: Eyes
+  /** Epoch ms. Past it the outcome is `timeout`. */
+  deadline_at: number
+  signal?: AbortSignal
+}
+
+export type Paging = { limit: number; after: string | null }
+
+/** A listing's rows, and whether the platform took us for somebody (null: it does not tell). */
+export type Listing<T> = Page<T> & { logged_in: boolean | null }
+
+export type Tree = {
+  post: Post
+  /** Top-level native nodes, `more` nodes among them, replies nested. Untouched. */
+  comments: Node[]
+}
+
+/**
+ * The forum platform, as the rest of the house sees it. Names and ids are checked by the caller
+ * (`[A-Za-z0-9_-]`); sorts and times are its own words. Nothing here throws for what the platform did.
+ */
+export type Platform = {
+  posts(
+    query: Paging & { subforums: string[]; sort: string; t: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Post>>>
+  comments(query: Paging & { subforums: string[] }, call: Call): Promise<Outcome<Listing<Comment>>>
+  search(
+    query: Paging & {
+      q: string
+      subforum: string | null
+      sort: string
+      t: string
+      nsfw: boolean
+    },
+    call: Call,
+  ): Promise<Outcome<Listing<Post>>>
+  /** As search, with each post's media; null where it has none. */
+  searchMedia(
+    query: Paging & { q: string; sort: string; t: string; nsfw: boolean },
+    call: Call,
+  ): Promise<Outcome<Listing<Post & { media: MediaPost['media'] | null }>>>
+  searchCommunities(
+    query: Paging & { q: string; nsfw: boolean },
+    call: Call,
+  ): Promise<Outcome<Listing<Community>>>
+  searchUsers(
+    query: Paging & { q: string; nsfw: boolean },
+    call: Call,
+  ): Promise<Outcome<Listing<User>>>
+  /** A user's comments; `sort` new, hot, top, controversial. */
+  userComments(
+    query: Paging & { name: string; sort: string; t: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Comment>>>
+  /** Posts and comments as they stand in one of a user's listings. */
+  userItems(
+    query: Paging & { name: string; tab: UserTab; sort: string; t: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Item>>>
+  tree(
+    query: {
+      post_id: string
+      /** A comment's id: only the branch that begins there. */
+      comment_id?: string
+      sort: string
+      depth: number | null
+      limit: number | null
+    },
+    call: Call,
+  ): Promise<Outcome<Tree>>
+  /** The nodes behind a `more`, flat, as native nodes; at most 100 ids. */
+  more(
+    query: { post_id: string; ids: string[]; sort: string },
+    call: Call,
+  ): Promise<Outcome<Node[]>>
+  /** Posts by id (without prefix), in the order the platform gave; unknown ids are left out. At most 100. */
+  postsById(ids: string[], call: Call): Promise<Outcome<Post[]>>
+  /** Native t1 nodes by id, untouched; unknown ids are left out. At most 100. */
+  nodesById(ids: string[], call: Call): Promise<Outcome<Node[]>>
+  /** Whether each comment is still there. Unknown ids are left out. At most 100. */
+  liveness(ids: string[], call: Call): Promise<Outcome<Map<string, Liveness>>>
+  user(name: string, call: Call): Promise<Outcome<User>>
+  community(name: string, call: Call): Promise<Outcome<Community>>
+  moderators(name: string, call: Call): Promise<Outcome<Moderator[]>>
+  /** A native comment node in our own shape. */
+  commentOf(node: Node): Comment
+  /** How far the platform's clock is ahead of ours, in ms; 0 until three answers agree that it is over 60 s. */
+  clock_offset_ms(): number
+}
+
+export const USER_TABS = [
+  'overview',
+  'submitted',
+  'comments',
+  'upvoted',
+  'saved',
+  'hidden',
+  'gilded',
+] as const
+export type UserTab = (typeof USER_TABS)[number]

@@ -1,0 +1,56 @@
+import { Database } from 'bun:sqlite'
+
+import { migrations } from './migrations.ts'
+
+export type Db = Database
+
+/** `forumd` in ASCII, cut to 32 bits: what `file` and a wary operator see. */
+const APPLICATION_ID = 0x666f7264
+
+export class NewerDatabase extends Error {
+  override name = 'NewerDatabase'
+}
+
+/** Opens (and with `create`, makes) a database and brings its schema up to date. */
+export function openDb(path: string, { create = false } = {}): Db {
+  const db = new Database(path, { create, readwrite: true, strict: true })
+  try {
+    // busy_timeout comes first, the switch to WAL may wait. FULL: a settled credit survives a power cut.
+    db.run('PRAGMA busy_timeout = 5000')
+    db.run('PRAGMA journal_mode = WAL')
+    db.run('PRAGMA synchronous = FULL')
+    db.run('PRAGMA foreign_keys = ON')
+    db.run('PRAGMA journal_size_limit = 67108864')
+    migrate(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Runs `work` as one write transaction. It may not await, so nothing can interleave. */
+export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T {
+  return db.transaction(work).immediate()
+}
+
+/** Each step runs in its own transaction; the version is the number of steps that have run. */
+export function migrate(db: Db, steps: readonly string[] = migrations): void {
+  const version = schemaVersion(db)
+  if (version > steps.length)
+    throw new NewerDatabase(
+      `the database is at schema ${version}, this binary knows ${steps.length}: install the newer forumd, or restore a backup made before the upgrade`,
+    )
+  for (const [index, sql] of steps.entries()) {
+    if (index < version) continue
+    transact(db, () => {
+      db.run(sql)
+      db.run(`PRAGMA user_version = ${index + 1}`)
+      db.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+    })
+  }
+}
+
+export function schemaVersion(db: Db): number {
+  return db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+}
