@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+
+import type { Db } from './db.ts'
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+
+/** How a delivery begins: to be sent, withheld for a reason, or refused from the start. */
+export type NewDelivery = {
+  id: string
+  customer_id: string
+  monitor_id: string
+  body: Uint8Array
+  now: number
+} & (
+  | { status: 'pending'; webhook_id: string }
+  | { status: 'suppressed'; webhook_id: string | null; reason: string }
+  | { status: 'failed'; webhook_id: string; last_error: 'webhook_paused' }
+)
+
+/**
+ * Writes a delivery; false when its id is already there, which is how a repeated check stays harmless.
+ * created_at grows strictly within a customer, because it is the cursor of the list.
+ */
+export function insertDelivery(db: Db, row: NewDelivery): boolean {
+  const { changes } = db
+    .query(
+      `INSERT OR IGNORE INTO deliveries
+         (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at,
+          body, body_sha256, created_at)
+       VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
+          $body, $body_sha256,
+          max($now, coalesce((SELECT max(created_at) FROM deliveries WHERE customer_id = $customer_id), 0) + 1))`,
+    )
+    .run({
+      id: row.id,
+      customer_id: row.customer_id,
+      monitor_id: row.monitor_id,
+      webhook_id: row.webhook_id,
+      status: row.status,
+      reason: row.status === 'suppressed' ? row.reason : null,
+      last_error: row.status === 'failed' ? row.last_error : null,
+      next_attempt_at: row.status === 'pending' ? row.now : null,
+      body: row.body,
+      body_sha256: createHash('sha256').update(row.body).digest(),
+      now: row.now,
+    })
+  return changes === 1
+}
+
+export type DeliveryRow = {
+  id: string
+  monitor_id: string
+  webhook_id: string | null
+  status: DeliveryStatus
+  attempts: number
+  last_error: string | null
+  created_at: number
+  delivered_at: number | null
+  body: Uint8Array
+}
+
+export type DeliveryQuery = {
+  customer_id: string
+  monitor_id: string | null
+  status: DeliveryStatus | null
+  /** created_at of the oldest row of the previous page; null for the newest. */
+  before: number | null
+  limit: number
+}
+
+/** A customer's deliveries, newest first. */
+export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
+  const conditions = ['customer_id = $customer_id']
+  if (query.monitor_id !== null) conditions.push('monitor_id = $monitor_id')
+  if (query.status !== null) conditions.push('status = $status')
+  if (query.before !== null) conditions.push('created_at < $before')
+  return db
+    .query<DeliveryRow, [DeliveryQuery]>(
+      `SELECT id, monitor_id, webhook_id, status, attempts, last_error, created_at, delivered_at, body
+         FROM deliveries WHERE ${conditions.join(' AND ')}
+        ORDER BY created_at DESC, id DESC LIMIT $limit`,
+    )
+    .all(query)
+}
+
+/** Whether the customer has, or once had, this monitor: deliveries outlive their monitor. */
+export function ownedMonitor(db: Db, customer_id: string, monitor_id: string): boolean {
+  return (
+    db
+      .query('SELECT 1 FROM monitors WHERE id = $monitor_id AND customer_id = $customer_id')
+      .get({ monitor_id, customer_id }) !== null
+  )
+}
