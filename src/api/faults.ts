@@ -1,0 +1,83 @@
+import { ApiError } from '../core/errors.ts'
+import type { Fault, RefusalReason } from '../core/outcome.ts'
+
+/**
+ * What kind of call the fault befell: `read` is a GET of public things; `verify` and `own` (the four listings of the
+ * caller's own account) answer 502 where a read answers 408 or 503.
+ */
+export type Flavour = 'read' | 'verify' | 'own'
+
+export type Asked = {
+  flavour: Flavour
+  /** Whether the call was made as the caller's own account. */
+  with_session: boolean
+}
+
+const RETRY_TIMEOUT_S = 2
+const RETRY_UNAVAILABLE_S = 5
+
+const REFUSED: Record<RefusalReason, string> = {
+  private: 'this place is private',
+  gold_only: 'this place is for premium members only',
+  quarantined: 'this place is quarantined and the account has not opted in',
+  gated: 'this place is gated and the account has not opted in',
+  banned: 'this place was banned',
+  absent: 'there is no such place or person',
+  legal: 'this is not available for legal reasons',
+  user_suspended: 'this user is suspended',
+}
+
+/** What the caller is told about a fault. Whether it is billed stands with its code (core/errors.ts). */
+export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiError {
+  switch (fault.kind) {
+    case 'throttled':
+      return new ApiError('HTTP_429', {
+        message: 'the platform asks to slow down',
+        retry_after_s: Math.max(1, Math.ceil(fault.retry_after_s)),
+      })
+    case 'login_required':
+      return with_session
+        ? new ApiError('REAUTH_REQUIRED', {
+            message: 'the platform does not accept this session; log in again',
+          })
+        : new ApiError('PERMISSION_DENIED', { message: 'the platform shows this to members only' })
+    case 'forbidden':
+      return new ApiError('PERMISSION_DENIED', because(fault.reason, 'the platform refuses this'))
+    case 'not_found':
+      return new ApiError('NOT_FOUND', because(fault.reason, 'the platform has no such thing'))
+    case 'timeout':
+      return flavour === 'read'
+        ? new ApiError('upstream_timeout', {
+            message: 'the platform did not answer in time',
+            retry_after_s: RETRY_TIMEOUT_S,
+          })
+        : upstreamError('the platform did not answer in time')
+    case 'blocked':
+      return unavailable(flavour, 'the platform gave no readable answer', null)
+    case 'unavailable':
+      return unavailable(flavour, 'the platform could not be reached', fault.retry_after_s)
+    case 'unreadable':
+      return unavailable(flavour, 'the platform gave an answer of another shape', null)
+    case 'rejected':
+      return new ApiError('internal_error', {
+        message: 'the platform did not accept the request as it was put to it',
+      })
+    case 'proxy':
+      return new ApiError('PROXY_ERROR', { message: 'the proxy could not carry the request' })
+  }
+}
+
+const because = (reason: RefusalReason | null, otherwise: string) =>
+  reason === null
+    ? { message: otherwise, extra: { reason: null } }
+    : { message: REFUSED[reason], extra: { reason } }
+
+const upstreamError = (message: string) => new ApiError('UPSTREAM_ERROR', { message })
+
+function unavailable(flavour: Flavour, message: string, retry_after_s: number | null): ApiError {
+  if (flavour !== 'read') return upstreamError(message)
+  return new ApiError('upstream_unavailable', {
+    message,
+    retry_after_s: Math.max(1, Math.ceil(retry_after_s ?? RETRY_UNAVAILABLE_S)),
+  })
+}

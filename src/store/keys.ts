@@ -1,0 +1,154 @@
+import { timingSafeEqual } from 'node:crypto'
+
+import type { Customer } from './customers.ts'
+import { type Db, transact } from './db.ts'
+
+/** What a key may be used for. */
+export const SCOPES = ['read', 'write', 'monitor'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** How many characters of a key are kept for display. */
+const PREFIX_CHARACTERS = 8
+
+export type Key = {
+  id: string
+  /** Null for an operator's key. */
+  customer_id: string | null
+  prefix: string
+  name: string | null
+  scopes: Scope[]
+  created_at: number
+  expires_at: number | null
+  last_used_at: number | null
+  revoked_at: number | null
+}
+
+/** A key that opens, and whose it is; `customer` is null for an operator's key. */
+export type KeyHolder = { key: Key; customer: Customer | null }
+
+type KeyRow = Omit<Key, 'scopes'> & { scopes: string }
+type FoundRow = KeyRow & {
+  hash: Uint8Array
+  customer_name: string | null
+  plan: string | null
+  balance_micros: number | null
+  unlimited: number | null
+  customer_created_at: number | null
+}
+
+const COLUMNS =
+  'id, customer_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at'
+
+const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text)
+const toKey = ({ scopes, ...row }: KeyRow): Key => ({
+  ...row,
+  scopes: scopes.split(' ').filter(isScope),
+})
+
+/** SHA-256 of a key: all that is kept of it. */
+export const hashKey = (token: string): Uint8Array =>
+  new Bun.CryptoHasher('sha256').update(token).digest()
+
+/** Stores a key's hash and display prefix, never the key. Throws when the key is known already. */
+export function insertKey(
+  db: Db,
+  row: {
+    id: string
+    customer_id: string | null
+    token: string
+    name: string | null
+    scopes: readonly Scope[]
+    created_at: number
+    expires_at: number | null
+  },
+): void {
+  const { token, scopes, ...rest } = row
+  transact(db, () => {
+    db.query(
+      `INSERT INTO api_keys (id, customer_id, hash, prefix, name, scopes, created_at, expires_at)
+       VALUES ($id, $customer_id, $hash, $prefix, $name, $scopes, $created_at, $expires_at)`,
+    ).run({
+      ...rest,
+      hash: hashKey(token),
+      prefix: token.slice(0, PREFIX_CHARACTERS),
+      scopes: scopes.join(' '),
+    })
+  })
+}
+
+/**
+ * Who a key belongs to; null when it is unknown, expired, revoked, or its customer gone. Read anew for every call, so
+ * that a key revoked by another process is closed at once. The work does not depend on how near a guess is.
+ */
+export function findKey(db: Db, token: string, now: number): KeyHolder | null {
+  const hash = hashKey(token)
+  const row = db
+    .query<FoundRow, { hash: Uint8Array; now: number }>(
+      `SELECT k.id, k.customer_id, k.prefix, k.name, k.scopes, k.created_at, k.expires_at,
+              k.last_used_at, k.revoked_at, k.hash, c.name AS customer_name, c.plan,
+              c.balance_micros, c.unlimited, c.created_at AS customer_created_at
+         FROM api_keys k LEFT JOIN customers c ON c.id = k.customer_id AND c.removed_at IS NULL
+        WHERE k.hash = $hash AND k.revoked_at IS NULL
+          AND (k.expires_at IS NULL OR k.expires_at > $now)`,
+    )
+    .get({ hash, now })
+  if (!row || !timingSafeEqual(row.hash, hash)) return null
+  const {
+    hash: _,
+    customer_name,
+    plan,
+    balance_micros,
+    unlimited,
+    customer_created_at,
+    ...key
+  } = row
+  if (key.customer_id === null) return { key: toKey(key), customer: null }
+  if (
+    customer_name === null ||
+    plan === null ||
+    balance_micros === null ||
+    customer_created_at === null
+  )
+    return null
+  return {
+    key: toKey(key),
+    customer: {
+      id: key.customer_id,
+      name: customer_name,
+      plan,
+      balance_micros,
+      unlimited: unlimited === 1,
+      created_at: customer_created_at,
+    },
+  }
+}
+
+/** A customer's keys, or every key; oldest first, the closed ones among them. */
+export function listKeys(db: Db, customer_id?: string): Key[] {
+  return db
+    .query<KeyRow, { customer: string | null }>(
+      `SELECT ${COLUMNS} FROM api_keys WHERE $customer IS NULL OR customer_id = $customer
+        ORDER BY created_at, id`,
+    )
+    .all({ customer: customer_id ?? null })
+    .map(toKey)
+}
+
+/** Closes the key of this id; false when there is none, or it is closed already. */
+export function revokeKey(db: Db, id: string, now: number): boolean {
+  return transact(
+    db,
+    () =>
+      db
+        .query('UPDATE api_keys SET revoked_at = $now WHERE id = $id AND revoked_at IS NULL')
+        .run({ id, now }).changes > 0,
+  )
+}
+
+/** Notes that a key was used; never moves the note back. */
+export function touchKey(db: Db, id: string, now: number): void {
+  db.query(
+    `UPDATE api_keys SET last_used_at = $now
+      WHERE id = $id AND (last_used_at IS NULL OR last_used_at < $now)`,
+  ).run({ id, now })
+}

@@ -1,0 +1,99 @@
+import type { Tier } from '../core/price.ts'
+import { type Db, transact } from './db.ts'
+import { recordUsage } from './usage.ts'
+
+export type Hold = {
+  id: string
+  customer_id: string
+  tier: Tier
+  /** The price, in micro-dollars. */
+  amount_micros: number
+}
+
+/** How a held call ended: billed or not, and whether its answer was an error. */
+export type Ending = { billed: boolean; failed: boolean; now: number }
+
+/** Takes the price before the work starts. False when the balance does not cover it. An unlimited customer is held at 0. */
+export function hold(db: Db, wanted: Hold, now: number): boolean {
+  return transact(db, () => {
+    const taken = db
+      .query<{ amount: number }, { id: string; amount: number }>(
+        `UPDATE customers
+            SET balance_micros = balance_micros - iif(unlimited = 1, 0, $amount)
+          WHERE id = $id AND removed_at IS NULL AND (unlimited = 1 OR balance_micros >= $amount)
+        RETURNING iif(unlimited = 1, 0, $amount) AS amount`,
+      )
+      .get({ id: wanted.customer_id, amount: wanted.amount_micros })
+    if (!taken) return false
+    db.query(
+      `INSERT INTO holds (id, customer_id, tier, amount_micros, created_at)
+       VALUES ($id, $customer_id, $tier, $amount, $now)`,
+    ).run({
+      id: wanted.id,
+      customer_id: wanted.customer_id,
+      tier: wanted.tier,
+      amount: taken.amount,
+      now,
+    })
+    return true
+  })
+}
+
+/**
+ * Ends a held call: bills it or gives the money back, and counts it. Returns the balance that remains; null when
+ * there is no such hold, so that ending a call twice changes nothing.
+ */
+export function endHold(db: Db, id: string, { billed, failed, now }: Ending): number | null {
+  return transact(db, () => {
+    const held = db
+      .query<Omit<Hold, 'id'>, [string]>(
+        'DELETE FROM holds WHERE id = ? RETURNING customer_id, tier, amount_micros',
+      )
+      .get(id)
+    if (!held) return null
+    const back = billed ? 0 : held.amount_micros
+    const row = db
+      .query<{ balance_micros: number }, { id: string; back: number }>(
+        `UPDATE customers SET balance_micros = balance_micros + $back
+          WHERE id = $id RETURNING balance_micros`,
+      )
+      .get({ id: held.customer_id, back })
+    const cost_micros = held.amount_micros - back
+    const { customer_id, tier } = held
+    recordUsage(db, { customer_id, tier, at: now, billed, cost_micros, failed })
+    return row?.balance_micros ?? 0
+  })
+}
+
+/** The call is billed: its price is spent. Returns the balance that remains, null for an unknown hold. */
+export const settle = (db: Db, id: string, now: number, failed = false): number | null =>
+  endHold(db, id, { billed: true, failed, now })
+
+/** The call is not billed: the money goes back. Returns the balance that remains, null for an unknown hold. */
+export const release = (db: Db, id: string, now: number): number | null =>
+  endHold(db, id, { billed: false, failed: true, now })
+
+/** At start, a hold left behind belongs to a call that died with the process: gives all back and tells how many. */
+export function releaseAll(db: Db, now: number): number {
+  return transact(db, () => {
+    const ids = db.query<{ id: string }, []>('SELECT id FROM holds').all()
+    for (const { id } of ids) release(db, id, now)
+    return ids.length
+  })
+}
+
+/** Customers whose balance is not what payments, costs and holds add up to: always none, or something is broken. */
+export function listUnbalanced(db: Db): { customer_id: string; off_by_micros: number }[] {
+  return db
+    .query<{ customer_id: string; off_by_micros: number }, []>(
+      `SELECT id AS customer_id, off_by_micros FROM (
+         SELECT c.id, c.balance_micros
+           - (SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE customer_id = c.id)
+           + (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)
+           + (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE customer_id = c.id)
+             AS off_by_micros
+           FROM customers c)
+        WHERE off_by_micros <> 0`,
+    )
+    .all()
+}
