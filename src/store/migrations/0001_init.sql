@@ -83,13 +83,16 @@ CREATE TABLE webhooks (
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
 
--- webhook_ids null: every active webhook of the customer. '[]': nowhere.
+-- webhook_ids null: every active webhook of the customer. '[]': nowhere. cadence_s is the promise, requested_cadence_s what
+-- was asked for. baseline_item_id: the fullname after which the monitor begins, when one was named.
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
   name            TEXT,
   filter_spec     TEXT    NOT NULL,
   cadence_s       INTEGER NOT NULL,
+  requested_cadence_s INTEGER,
+  baseline_item_id TEXT,
   webhook_ids     TEXT,
   active          INTEGER NOT NULL DEFAULT 1 CHECK (active IN (0, 1)),
   active_since    INTEGER NOT NULL,
@@ -118,7 +121,7 @@ CREATE TABLE streams (
 ) STRICT;
 CREATE INDEX streams_due ON streams (next_check_at) WHERE next_check_at IS NOT NULL;
 
--- active_since and active_from_seq: where this monitor begins on this stream (forward only).
+-- active_since and active_from_seq: where this monitor begins on this stream (forward only). -1: its first look is still to come.
 CREATE TABLE monitor_streams (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
