@@ -12,6 +12,8 @@ export type Problem = Position & {
   allowed: string
 }
 
+const MISSING = 'missing'
+
 // These may hold a password or a token: their values are never repeated.
 const SECRETS = new Set(['smtp.url', 'operator.webhook', 'operator.secret', 'metrics.token'])
 
@@ -36,7 +38,10 @@ export function refusalsOf(issues: readonly z.core.$ZodIssue[], resolved: Resolv
         found: 'found this name',
         allowed: `allowed: ${issue.issues[0]?.message ?? issue.message}`,
       })
-    else add({ path, found: foundAt(path, resolved), allowed: `allowed: ${issue.message}` })
+    else {
+      const found = foundAt(path, resolved)
+      add({ path, found, allowed: `${found === MISSING ? 'needed' : 'allowed'}: ${issue.message}` })
+    }
   }
   return refusals
 }
@@ -47,7 +52,7 @@ function foundAt(path: Path, { value, originOf }: Resolved): string {
   let node: unknown = value
   for (const part of path)
     node = typeof node === 'object' && node !== null ? Reflect.get(node, part) : undefined
-  if (node === undefined) return 'missing'
+  if (node === undefined) return MISSING
   if (SECRETS.has(path.join('.')) && typeof node === 'string') return 'found this text'
   return `found ${shown(node)}`
 }

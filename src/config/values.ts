@@ -71,7 +71,7 @@ function address(schemes: readonly string[], extra: string) {
   return z
     .string({ error: allowed })
     .refine((value) => (extra !== '' && value === '') || isAddress(value, schemes), {
-      error: `${allowed}; without user name, query and fragment`,
+      error: `${allowed.replace(extra, '')}, without user name, query and fragment${extra}`,
     })
     .transform((value) => value.replace(/\/+$/, ''))
 }

@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'bun:test'
+
+import { parse } from 'smol-toml'
+
+import { ConfigError, parseConfig, warningsOf } from '../../../src/config.ts'
+import { KEYS } from '../../../src/config/keys.ts'
+
+const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
+const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`
+
+function problemsOf(text: string, around: Parameters<typeof parseConfig>[1] = {}): string[] {
+  try {
+    parseConfig(text, around)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+/** The problems of a text with [platform] behind it, without the file's name. */
+const told = (text: string) =>
+  problemsOf(`${text}\n${REQUIRED}`).map((line) => line.replace('forumd.toml:', ''))
+
+describe('the example', () => {
+  test('holds exactly the defaults', async () => {
+    const example = parseConfig(await Bun.file(EXAMPLE).text())
+
+    const { base_url, session_cookie } = example.platform
+    const defaults = parseConfig(
+      `[platform]\nbase_url = "${base_url}"\nsession_cookie = "${session_cookie}"`,
+    )
+    expect(example).toEqual(defaults)
+  })
+
+  test('shows every key there is', async () => {
+    const shown = keysOf(parse(await Bun.file(EXAMPLE).text()))
+
+    const known = [...KEYS].flatMap(([table, keys]) =>
+      keys.map((key) => `${table && `${table.replace('*', 'entry')}.`}${key}`),
+    )
+    expect(shown.toSorted()).toEqual(known.concat('plans.entry').toSorted())
+  })
+
+  test('says something about each key, right above it', async () => {
+    const lines = (await Bun.file(EXAMPLE).text()).split('\n')
+
+    const silent = lines.filter(
+      (line, index) => /^\w+ = /.test(line) && !/^# \S.{10}/.test(lines[index - 1] ?? ''),
+    )
+    expect(silent).toEqual([])
+    expect(lines.filter((line) => /^#\s*$/.test(line)).length).toBeLessThan(3)
+  })
+})
+
+test('five mistakes are five lines, each with its place', () => {
+  const text = [
+    '[server]',
+    'prot = 80',
+    'trusted_proxies = ["10.0.0.0/8", "10.0.0.0/33"]',
+    '[platform]',
+    'base_url = "ftp://f.example"',
+    'session_cookie = "s"',
+    '[moniter]',
+    '[limits]',
+    '  key_burst = "20"',
+  ].join('\n')
+
+  expect(problemsOf(text, { file: '/etc/forumd/forumd.toml' })).toEqual([
+    '/etc/forumd/forumd.toml:2:1: server.prot: unknown key; did you mean "port"?',
+    '/etc/forumd/forumd.toml:3:34: server.trusted_proxies[1]: found "10.0.0.0/33"; allowed: an IP address or a CIDR range such as 10.0.0.0/8',
+    '/etc/forumd/forumd.toml:5:1: platform.base_url: found "ftp://f.example"; allowed: an address that begins with http:// or https://, without user name, query and fragment',
+    '/etc/forumd/forumd.toml:7:2: moniter: unknown key; did you mean "monitor"?',
+    '/etc/forumd/forumd.toml:9:3: limits.key_burst: found "20"; allowed: a whole number from 0 to 1000000',
+  ])
+})
+
+test('an empty file lacks the two keys that have no default', () => {
+  expect(problemsOf('')).toEqual([
+    'forumd.toml:1:1: platform.base_url: missing; needed: an address that begins with http:// or https://',
+    expect.stringContaining('forumd.toml:1:1: platform.session_cookie: missing; needed: '),
+  ])
+})
+
+test.each([
+  ['a = 1\nb = [1\n', '3:1: expected comma or end of structure'],
+  ['[server]\nport = 1\nport = 2', '3:1: trying to redefine an already defined table or value'],
+  ['key "x" = 1', '1:5: illegal character in key'],
+])('%j is not TOML, and the place is told', (text, beginning) => {
+  const [line = '', ...more] = problemsOf(text)
+
+  expect(line).toStartWith(`forumd.toml:${beginning}; `)
+  expect(more).toEqual([])
+})
+
+test.each([
+  ['[server]\nhost = ""', 'server.host: found ""'],
+  ['[server]\nport = 65536', 'server.port: found 65536; allowed: a whole number from 0 to 65535'],
+  ['[server]\nport = 80.5', 'server.port: found 80.5'],
+  ['[server]\nport = 1979-05-27', 'server.port: found a date'],
+  ['[server]\nhosts = "a"', 'server.hosts: found "a"; allowed: a list'],
+  ['[server]\nhosts = ["https://a"]', 'server.hosts[0]: found "https://a"'],
+  ['server = 1', 'server: found 1; allowed: a table'],
+  ['[storage]\ndir = ""', 'storage.dir: found ""'],
+  ['[wire]\nplatform = "Forum"', 'wire.platform: found "Forum"'],
+  ['[wire]\ncommunity = "1st"', 'wire.community: found "1st"'],
+  ['[features]\nvote = "yes"', 'features.vote: found "yes"; allowed: true or false'],
+  ['[billing]\nstarting_credit = -1', 'billing.starting_credit: found -1'],
+  ['[billing]\nstarting_credit = 0.0000001', 'billing.starting_credit: found 1e-7'],
+  ['[billing.prices]\nreed = 1', 'billing.prices.reed: unknown key; did you mean "read"?'],
+  ['[plans.pro]\nslots = 1', 'billing.default_plan: found "entry", but there is no such plan'],
+  ['[plans."a b"]\n[plans.entry]', 'plans."a b": found this name'],
+  ['[plans.entry]\nslot = 1', 'plans.entry.slot: unknown key; did you mean "slots"?'],
+  ['[monitor]\nschedule = "61 * * * * *"', 'monitor.schedule: found "61 * * * * *"'],
+  ['[monitor]\nschedule = "0 0 30 2 *"', 'monitor.schedule: found "0 0 30 2 *"'],
+  ['[upkeep]\ntime_zone = "Mars/Base"', 'upkeep.time_zone: found "Mars/Base"'],
+  ['[upkeep]\ntime_zone = "+02:00"', 'upkeep.time_zone: found "+02:00"'],
+  ['[guard]\nallow_targets = ["10.0.0.0/"]', 'guard.allow_targets[0]: found "10.0.0.0/"'],
+  ['[guard]\nallow_targets = ["a/8"]', 'guard.allow_targets[0]: found "a/8"'],
+  ['[delivery]\nretry_delays_s = []', 'delivery.retry_delays_s: found a list of 0'],
+  ['[delivery]\nretry_delays_s = [0, -1]', 'delivery.retry_delays_s[1]: found -1'],
+  ['[delivery]\njitter = nan', 'delivery.jitter: found NaN'],
+  ['[browser]\nsandbox = "on"', 'browser.sandbox: found "on"; allowed: "auto", true or false'],
+  ['[log]\nlevel = "loud"', 'log.level: found "loud"; allowed: one of "debug", "info"'],
+  ['[smtp]\nurl = "smtp://h:25"', 'smtp.from: missing'],
+  ['[operator]\nsecret = "s"', 'operator.webhook: missing'],
+  ['base_url = "https://a"', 'base_url: unknown key; it belongs in [platform]'],
+  ['[server]\n"__proto__" = 1', 'server.__proto__: unknown key; [server] takes host, port'],
+])('%j is refused', (text, sentence) => {
+  const [line = '', ...more] = told(text)
+
+  expect(line.replace(/^\d+:\d+: /, '')).toStartWith(sentence)
+  expect(more).toEqual([])
+})
+
+test('a problem between keys is told beside those of single keys', () => {
+  expect(told('[billing]\ndefault_plan = "pro"\nenabled = 1')).toEqual([
+    '2:1: billing.default_plan: found "pro", but there is no such plan; add [plans.pro], or name one of entry',
+    '3:1: billing.enabled: found 1; allowed: true or false',
+  ])
+})
+
+test.each([
+  '[smtp]\nurl = "ftp://u:hunter22@h"',
+  '[operator]\nsecret = "hunter22 hunter22"',
+  '[metrics]\ntoken = "hunter22 "',
+  '[operator]\nwebhook = "hunter22"',
+  '[server]\npublic_url = "https://u:hunter22@h"',
+  '[smtp]\nurl = hunter22',
+])('a secret is not repeated in what is said about %j', (text) => {
+  const told_of = told(text).join('\n')
+
+  expect(told_of).not.toBe('')
+  expect(told_of).not.toContain('hunter22')
+})
+
+describe('env: and file:', () => {
+  const around = {
+    env: { COOKIE: 'session_id', TOKEN: 'from the environment', EMPTY: '' },
+    readFile: (path: string) => {
+      if (path === '/run/cred/token') return 'from-a-file\r\n'
+      throw Object.assign(new Error(`no such file: ${path}`), { code: 'ENOENT' })
+    },
+    credentials_dir: '/run/cred',
+  }
+  const base = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "env:COOKIE"\n'
+
+  test('stand for what they name', () => {
+    const config = parseConfig(
+      `${base}[metrics]\ntoken = "file:token"\n[operator]\nwebhook = "https://x"\nsecret = "file:/run/cred/token"`,
+      around,
+    )
+
+    expect(config.platform.session_cookie).toBe('session_id')
+    expect(config.metrics.token).toBe('from-a-file')
+    expect(config.operator.secret).toBe('from-a-file')
+  })
+
+  test('of a key that names a file, are the place of that file', () => {
+    const { storage } = parseConfig(`${base}[storage]\nkey_file = "file:secrets.key"`, around)
+
+    expect(storage.key_file).toBe('/run/cred/secrets.key')
+  })
+
+  test('that name nothing are told with their place', () => {
+    const text = `${base}[metrics]\ntoken = "file:nope"\n[server]\nhosts = ["a", "env:NOPE"]`
+
+    expect(problemsOf(text, around)).toEqual([
+      'forumd.toml:5:1: metrics.token: found "file:nope", but /run/cred/nope cannot be read (ENOENT); allowed: a text file that the user who runs forumd may read',
+      'forumd.toml:7:15: server.hosts[1]: found "env:NOPE", but that environment variable is not set; set NOPE before forumd starts, or write the value here',
+    ])
+  })
+
+  test('without a slash and without credentials are told so', () => {
+    const [line] = problemsOf(`${base}[metrics]\ntoken = "file:token"`, {
+      ...around,
+      credentials_dir: null,
+    })
+
+    expect(line).toContain('$CREDENTIALS_DIRECTORY is not set')
+  })
+
+  test('with a value that is not allowed keep the value to themselves', () => {
+    const [line] = problemsOf(`${base}[log]\nlevel = "env:TOKEN"`, around)
+
+    expect(line).toContain('found the value of "env:TOKEN"; allowed: one of "debug"')
+    expect(line).not.toContain('from the environment')
+  })
+})
+
+test('money is micro-dollars, to the last of them', () => {
+  const { billing } = parseConfig(
+    `${REQUIRED}[billing]\nstarting_credit = 1.000001\n[billing.prices]\nread = 0.000003`,
+  )
+
+  expect(billing.starting_credit_micros).toBe(1_000_001)
+  expect(billing.price_micros).toEqual({
+    read: 3,
+    deep_search: 20_000,
+    vote: 5000,
+    write: 12_000,
+    dm: 25_000,
+  })
+})
+
+test('plans that are named replace the one that is not', () => {
+  const { plans } = parseConfig(
+    `${REQUIRED}[billing]\ndefault_plan = "pro"\n[plans.pro]\nslots = 50`,
+  )
+
+  expect(plans).toEqual({
+    pro: { slots: 50, sitewide_slots: 2, cadence_s: 60, daily_deliveries: 10_000 },
+  })
+})
+
+test('addresses lose the slash at their end', () => {
+  const config = parseConfig(`${REQUIRED}[server]\npublic_url = "https://a.example/forum//"`)
+
+  expect(config.server.public_url).toBe('https://a.example/forum')
+})
+
+test.each([
+  ['[delivery]\nretry_delays_s = [0, 5]', 'delivery.retry_delays_s has 2 rungs'],
+  ['[guard]\nallow_http = true', 'guard.allow_http has no effect'],
+  ['[plans.entry]\nslots = 1', 'plans.entry.sitewide_slots is above slots'],
+  ['[smtp]\nfrom = "a@b.example"', 'smtp.from has no effect'],
+])('%j is taken with a warning', (text, sentence) => {
+  const warnings = warningsOf(parseConfig(`${REQUIRED}${text}`))
+
+  expect(warnings).toEqual([expect.stringContaining(sentence)])
+})
+
+test('the defaults give no warning', () => {
+  expect(warningsOf(parseConfig(REQUIRED))).toEqual([])
+})
+
+function keysOf(table: object, prefix = ''): string[] {
+  return Object.entries(table).flatMap(([key, value]: [string, unknown]) => [
+    `${prefix}${key}`,
+    ...(typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? keysOf(value, `${prefix}${key}.`)
+      : []),
+  ])
+}
