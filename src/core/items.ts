@@ -34,6 +34,8 @@ export type Post = {
   is_self: boolean
   is_video: boolean
   is_crosspost: boolean
+  /** Comments stand in random order. Left out where the platform does not tell. */
+  contest_mode?: boolean
   /** The subforum, id and permalink of the post this one was crossposted from. */
   crosspost_origin: { id: string; subforum: string; permalink: string } | null
   flair: string | null

@@ -1,5 +1,3 @@
-import { invalid } from './errors.ts'
-
 /** Where a listing goes on: the platform's own cursor, and how many rows were seen before it (null: not known). */
 export type Cursor = { native: string; depth: number | null }
 
@@ -23,15 +21,11 @@ const LISTING_WALL = 900
 /** A search may be cut at 250. The same tenth is allowed for rows filtered away. */
 const SEARCH_WALL = 225
 
-/** Reads a cursor that we issued, or the platform's own. Throws 400 naming `after` for anything else. */
-export function parseCursor(text: string): Cursor {
+/** Reads a cursor that we issued, or the platform's own; null for anything else. */
+export function readCursor(text: string): Cursor | null {
   const issued = ISSUED.exec(text)
   if (issued?.[1] !== undefined) return { native: issued[1], depth: Number(issued[2]) }
-  if (BARE.test(text)) return { native: text, depth: null }
-  throw invalid(
-    'after',
-    'after must be a cursor from a previous answer, passed back as it was issued, or a fullname such as t3_abc123',
-  )
+  return BARE.test(text) ? { native: text, depth: null } : null
 }
 
 /** The text of a cursor. One whose depth is not known goes out as it came, so that it stays unknown. */

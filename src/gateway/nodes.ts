@@ -1,0 +1,55 @@
+import type { Node } from '../core/items.ts'
+
+/** The nodes directly under a node, `more` nodes among them. */
+export function repliesOf({ data }: Node): Node[] {
+  const { replies } = data
+  // "" and null both mean none.
+  if (!isRecord(replies) || !isRecord(replies['data'])) return []
+  const { children } = replies['data']
+  return Array.isArray(children) ? children.filter(isNode) : []
+}
+
+/** The same node with these nodes under it, in the platform's own dress. */
+export function withReplies(node: Node, children: Node[]): Node {
+  const { replies } = node.data
+  const listing = isRecord(replies) && isRecord(replies['data']) ? replies['data'] : EMPTY_LISTING
+  const grown = children.length === 0 ? '' : { kind: 'Listing', data: { ...listing, children } }
+  return { ...node, data: { ...node.data, replies: grown } }
+}
+
+const EMPTY_LISTING = {
+  after: null,
+  dist: null,
+  modhash: '',
+  geo_filter: '',
+  children: [],
+  before: null,
+}
+
+/** Every node of some trees, from the top down. Never recurses: a stranger decides how deep a tree is. */
+export function* everyNode(trees: readonly Node[]): Generator<Node> {
+  const waiting = trees.toReversed()
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    yield node
+    waiting.push(...repliesOf(node).toReversed())
+  }
+}
+
+/** How many `more` nodes some trees hold. */
+export function countMore(trees: readonly Node[]): number {
+  let count = 0
+  for (const { kind } of everyNode(trees)) if (kind === 'more') count++
+  return count
+}
+
+/** A text field of a node; null where there is none. */
+export function textIn({ data }: Node, field: string): string | null {
+  const value = data[field]
+  return typeof value === 'string' ? value : null
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isNode = (value: unknown): value is Node =>
+  isRecord(value) && typeof value['kind'] === 'string' && isRecord(value['data'])
