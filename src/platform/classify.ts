@@ -1,0 +1,149 @@
+import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../core/outcome.ts'
+import { formRefusal } from './form-errors.ts'
+import { isHtml, isHumanCheck, isLoginPage } from './pages.ts'
+import { isRow, type Row, textAt, unreadable, wholeAt } from './read.ts'
+import { redirectFault } from './redirect.ts'
+import { withinDepth } from './tree.ts'
+
+/** What came back, whole. */
+export type Answer = {
+  status: number
+  headers: { get(name: string): string | null }
+  body: string
+}
+
+export type Asked = {
+  /** Epoch ms, for a Retry-After that is a date. */
+  now: number
+  /** Set for the listings of a person: `public` ones, or those that only their owner sees. */
+  person?: 'public' | 'own'
+  /** The answer is passed on as it is, so its depth has to be bearable for those who read it. */
+  native?: boolean
+}
+
+/** How long to leave the platform alone when it throttles without saying until when. */
+export const THROTTLE_S = 30
+const THROTTLE_S_MAX = 86_400
+const DEEPEST = 512
+
+/**
+ * The one classifier of what the platform answers: parsed JSON, or what went wrong in our own terms.
+ * The rows of the native protocol's table of refusals are taken in its order. Never throws.
+ */
+export function classify(answer: Answer, asked: Asked): Outcome<unknown> {
+  const { status, headers, body } = answer
+  const wait_s = retryAfter(headers, asked.now)
+  if (status === 429) return throttled(wait_s ?? resetAfter(headers))
+
+  const json = parseJson(answer)
+  if ((status === 403 || status === 503) && !json.ok && wait_s !== null && !isHumanCheck(body))
+    return throttled(wait_s)
+  if (status >= 300 && status < 400) return fail(redirectFault(headers.get('location')))
+  if (status >= 400) return fail(refused(status, json, wait_s, asked, body))
+  if (status < 200) return fail({ kind: 'unavailable', status, retry_after_s: wait_s })
+
+  if (body.trim() === '') return status === 200 ? throttled(resetAfter(headers)) : ok(null)
+  if (!json.ok) return fail(unparsed(answer))
+  if (asked.native && !withinDepth(body, DEEPEST)) return unreadable('body')
+  return dressed(json.value, wait_s, asked)
+}
+
+/** Refusals that arrive as a success: a message with an error's number, or a form's list of errors. */
+function dressed(value: unknown, wait_s: number | null, asked: Asked): Outcome<unknown> {
+  if (!isRow(value)) return ok(value)
+  const error = wholeAt(value, 'error')
+  if (error !== null && error >= 400 && error < 600 && !('data' in value)) {
+    if (error === 429) return throttled(wait_s)
+    return fail(refused(error, { ok: true, value }, wait_s, asked, ''))
+  }
+  const refusal = isRow(value['json']) ? formRefusal(value['json']) : null
+  return refusal ? fail(refusal) : ok(value)
+}
+
+type Parsed = { ok: true; value: unknown } | { ok: false }
+
+/** JSON is what says so and parses. */
+function parseJson({ headers, body }: Answer): Parsed {
+  const type = headers.get('content-type')
+  if (type !== null && !/\bjson\b/i.test(type)) return { ok: false }
+  try {
+    const value: unknown = JSON.parse(body)
+    return { ok: true, value }
+  } catch {
+    return { ok: false }
+  }
+}
+
+function refused(
+  status: number,
+  json: Parsed,
+  retry_after_s: number | null,
+  asked: Asked,
+  body: string,
+): Fault {
+  const row = json.ok && isRow(json.value) ? json.value : null
+  if (status >= 500 || status === 408) return { kind: 'unavailable', status, retry_after_s }
+  if (status === 401) return { kind: 'login_required' }
+  if (status === 451) return { kind: 'not_found', reason: 'legal' }
+  if (status === 403) return row ? forbidden(row, asked) : { kind: 'blocked' }
+  if (status === 404 || status === 410) {
+    // Nothing at all means that the path is unknown, not the place.
+    const reason = row ? reasonOf(row) : null
+    if (reason === 'banned') return { kind: 'not_found', reason }
+    return { kind: 'not_found', reason: row || body.trim() !== '' ? 'absent' : null }
+  }
+  return { kind: 'rejected', status }
+}
+
+const REASONS: Readonly<Record<string, RefusalReason>> = {
+  private: 'private',
+  gold_only: 'gold_only',
+  quarantined: 'quarantined',
+  gated: 'gated',
+  banned: 'banned',
+}
+
+function reasonOf(row: Row): RefusalReason | null {
+  const reason = textAt(row, 'reason')
+  return reason !== null && Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? null) : null
+}
+
+function forbidden(row: Row, asked: Asked): Fault {
+  const native = textAt(row, 'reason')
+  if (native === 'USER_REQUIRED') return { kind: 'login_required' }
+  const reason = reasonOf(row)
+  if (reason === 'banned') return { kind: 'not_found', reason }
+  // A listing of somebody in good standing is refused with a reason, or to strangers.
+  if (native === null && asked.person === 'public')
+    return { kind: 'forbidden', reason: 'user_suspended' }
+  return { kind: 'forbidden', reason }
+}
+
+/** A success that is not JSON. */
+function unparsed({ status, headers, body }: Answer): Fault {
+  if (isHtml(headers.get('content-type'), body))
+    return isLoginPage(body) ? { kind: 'login_required' } : { kind: 'blocked' }
+  const text = body.trim()
+  const cut = /^[[{]/.test(text) && !/[\]}]$/.test(text)
+  if (cut) return { kind: 'unavailable', status, retry_after_s: null }
+  return { kind: 'unreadable', path: 'body' }
+}
+
+const throttled = (wait_s: number | null): Outcome<never> =>
+  fail({ kind: 'throttled', retry_after_s: wait_s ?? THROTTLE_S })
+
+type Headers = Answer['headers']
+
+/** Seconds of a Retry-After, given as seconds or as a date; null when it says nothing. */
+function retryAfter(headers: Headers, now: number): number | null {
+  const text = headers.get('retry-after')?.trim() ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return worthWaiting(Number(text))
+  const at = text === '' ? Number.NaN : Date.parse(text)
+  return Number.isNaN(at) ? null : worthWaiting((at - now) / 1000)
+}
+
+const resetAfter = (headers: Headers): number | null =>
+  worthWaiting(Number(headers.get('x-ratelimit-reset')))
+
+const worthWaiting = (seconds: number): number | null =>
+  seconds > 0 ? Math.min(Math.ceil(seconds), THROTTLE_S_MAX) : null

@@ -1,0 +1,97 @@
+import { ok, type Outcome } from '../core/outcome.ts'
+import type { Ask, Client } from './client.ts'
+import { type Readers, readListing } from './listing.ts'
+import type { Call, Listing, Platform, UserTab } from './platform.ts'
+import type { RowReaders } from './readers.ts'
+
+type Listings = Pick<
+  Platform,
+  | 'posts'
+  | 'comments'
+  | 'search'
+  | 'searchMedia'
+  | 'searchCommunities'
+  | 'searchUsers'
+  | 'userComments'
+  | 'userItems'
+>
+
+/** Everything that comes a page at a time. */
+export function createListings(client: Client, read: RowReaders): Listings {
+  async function list<T>(ask: Ask, readers: Readers<T>, call: Call): Promise<Outcome<Listing<T>>> {
+    const answer = await client.get(ask, call)
+    return answer.ok ? readListing(answer.value, readers) : answer
+  }
+
+  return {
+    posts({ subforums, sort, t, limit, after }, call) {
+      const path = `${placeOf(subforums)}/${encode(sort)}.json`
+      return list({ path_kind: 'posts', path, query: { t, limit, after } }, { t3: read.post }, call)
+    },
+    comments({ subforums, limit, after }, call) {
+      const path = `${placeOf(subforums)}/comments.json`
+      const ask = { path_kind: 'comments', path, query: { limit, after } }
+      return list(ask, { t1: read.comment }, call)
+    },
+    async search({ subforum, nsfw, ...query }, call) {
+      const within = subforum === null ? null : 1
+      const path = `${placeOf(subforum === null ? [] : [subforum])}/search.json`
+      const asked = { ...query, type: 'link', restrict_sr: within, include_over_18: adult(nsfw) }
+      const ask = { path_kind: 'search', path, query: asked }
+      return suitable(await list(ask, { t3: read.post }, call), nsfw)
+    },
+    async searchMedia({ nsfw, ...query }, call) {
+      const asked = { ...query, type: 'link', include_over_18: adult(nsfw) }
+      const ask = { path_kind: 'search', path: '/search.json', query: asked }
+      return suitable(await list(ask, { t3: read.postWithMedia }, call), nsfw)
+    },
+    async searchCommunities({ nsfw, ...query }, call) {
+      const asked = { ...query, include_over_18: adult(nsfw) }
+      const ask = { path_kind: 'search', path: '/subreddits/search.json', query: asked }
+      return suitable(await list(ask, { t5: read.community }, call), nsfw)
+    },
+    async searchUsers({ nsfw, ...query }, call) {
+      const asked = { ...query, include_over_18: adult(nsfw) }
+      const ask = { path_kind: 'search', path: '/users/search.json', query: asked }
+      return suitable(await list(ask, { t2: read.foundUser }, call), nsfw)
+    },
+    userComments({ name, ...query }, call) {
+      const path = `/user/${encode(name)}/comments.json`
+      const ask = { path_kind: 'user_listing', path, query, person: 'public' } as const
+      return list(ask, { t1: read.comment }, call)
+    },
+    userItems({ name, tab, ...query }, call) {
+      const path = `/user/${encode(name)}/${tab}.json`
+      const ask = { path_kind: 'user_listing', path, query, person: OWNER[tab] }
+      return list(ask, { t3: read.postItem, t1: read.commentItem }, call)
+    },
+  }
+}
+
+const encode = encodeURIComponent
+
+/** Several places are one path; none is the front page. */
+const placeOf = (subforums: readonly string[]): string =>
+  subforums.length === 0 ? '' : `/r/${subforums.map(encode).join('+')}`
+
+const adult = (nsfw: boolean): 'on' | null => (nsfw ? 'on' : null)
+
+/** Unasked, an account's own preference decides what a search shows; ours is the caller's word. */
+function suitable<T extends { over_18: boolean | null }>(
+  page: Outcome<Listing<T>>,
+  nsfw: boolean,
+): Outcome<Listing<T>> {
+  if (!page.ok || nsfw) return page
+  return ok({ ...page.value, rows: page.value.rows.filter((it) => it.over_18 !== true) })
+}
+
+/** Whether strangers may see a listing of a person, or only its owner. */
+const OWNER: Readonly<Record<UserTab, 'public' | 'own'>> = {
+  overview: 'public',
+  submitted: 'public',
+  comments: 'public',
+  gilded: 'public',
+  upvoted: 'own',
+  saved: 'own',
+  hidden: 'own',
+}
