@@ -1,0 +1,204 @@
+/**
+ * What the pages of a stream tell: whether a check reached the point where the last finished one stood, and
+ * what it could not see. A single id or an instant is no proof of that (a pinned post fakes the overlap), so
+ * fifty ids are kept, none of them pinned.
+ */
+
+/** Why a check was cut short (contract 7). */
+export const CUT_REASONS = [
+  'poll_overflow',
+  'listing_exhausted',
+  'page_restart',
+  'empty_listing',
+  'error',
+  'storage_full',
+] as const
+export type CutReason = (typeof CUT_REASONS)[number]
+
+export const ANCHORS_MAX = 50
+export const PAGES_MAX = 12
+export const TRIES_MAX = 3
+export const PAGE_LIMIT = 100
+// The newest of the anchors: when all of them are gone and older ones are not, the page is an old one.
+const NEWEST = 5
+// Another limit is another cache entry: 100, 90, 80 rows.
+const LIMIT_STEP = 10
+// The platform ends every listing at about a thousand rows; one that ends well before that has nothing more.
+const EXHAUSTED_ROWS = 900
+
+/** An item, as far as its place in the stream goes. */
+export type Row = { id: string; created_at: number; sticky: boolean }
+
+/** Where the last finished check stood: the ids of its newest rows, and when the newest was created. */
+export type Head = { anchors: readonly string[]; head_created_at: number | null }
+
+/** A check under way. `after` and `limit` are what to ask for next. */
+export type Look = {
+  /** Null for the first check ever: there is nothing to reach. */
+  head: Head | null
+  /** A monitor that begins here wants everything created since then; null when none does. */
+  floor_at: number | null
+  /** Whether a page that looks like an old copy is to be believed, because it has been so for long. */
+  believing: boolean
+  /** Distinct rows in the platform's order. */
+  rows: readonly Row[]
+  pages: number
+  /** Times the page asked for now has been asked for already. */
+  tries: number
+  after: string | null
+  limit: number
+  /** Whether the head has been met. */
+  met: boolean
+}
+
+/** What follows from a page. `again` asks for the same page once more, `empty` has to be confirmed. */
+export type Sighting = { look: Look } & (
+  { kind: 'reached' | 'onward' | 'again' | 'empty' | 'stale' } | { kind: 'cut'; reason: CutReason }
+)
+
+/** A check that has not asked for anything yet. */
+export const startLook = (from: Pick<Look, 'head' | 'floor_at' | 'believing'>): Look => ({
+  ...from,
+  rows: [],
+  pages: 0,
+  tries: 0,
+  after: null,
+  limit: PAGE_LIMIT,
+  met: from.head === null,
+})
+
+/** Reads one page. `after` null is the only sign that a listing has ended; a short page is none. */
+export function sight(look: Look, page: { rows: readonly Row[]; after: string | null }): Sighting {
+  const tries = look.tries + 1
+  const last_try = tries >= TRIES_MAX
+  if (look.pages === 0 && isEmptied(look, page))
+    return { kind: tries > 1 ? 'empty' : 'again', look: { ...look, tries } }
+  if (look.pages === 0 && !look.believing && isOldCopy(look.head, page.rows))
+    return {
+      kind: last_try ? 'stale' : 'again',
+      look: { ...look, tries, limit: PAGE_LIMIT - LIMIT_STEP * tries },
+    }
+  if (look.pages > 0 && isRestart(look.rows, page.rows)) {
+    // The cursor's row is gone and the platform began anew: the row before it may still be there.
+    const earlier = look.rows.at(-1 - tries)
+    return last_try || earlier === undefined
+      ? { kind: 'cut', reason: 'page_restart', look }
+      : { kind: 'again', look: { ...look, tries, after: earlier.id } }
+  }
+  return advance(look, page)
+}
+
+function advance(look: Look, page: { rows: readonly Row[]; after: string | null }): Sighting {
+  const known = new Set(look.rows.map(({ id }) => id))
+  const rows = [...look.rows, ...page.rows.filter(({ id }) => !known.has(id))]
+  const ended = page.after === null
+  const anchors = new Set(look.head?.anchors)
+  const met =
+    look.met ||
+    page.rows.some(({ id, sticky }) => !sticky && anchors.has(id)) ||
+    // The last check saw an empty listing: whatever there is now is new, and must be seen to its end.
+    (anchors.size === 0 && ended && rows.length < EXHAUSTED_ROWS)
+  const next: Look = { ...look, rows, met, pages: look.pages + 1, tries: 0, after: page.after }
+  const oldest_at = oldestAt(rows)
+  const deep = look.floor_at === null || (oldest_at !== null && oldest_at < look.floor_at)
+  if (met && (deep || (ended && rows.length < EXHAUSTED_ROWS)))
+    return { kind: 'reached', look: next }
+  if (ended) return { kind: 'cut', reason: 'listing_exhausted', look: next }
+  if (next.pages >= PAGES_MAX) return { kind: 'cut', reason: 'poll_overflow', look: next }
+  return { kind: 'onward', look: { ...next, limit: PAGE_LIMIT } }
+}
+
+/** Nothing where there used to be something. */
+const isEmptied = ({ head }: Look, page: { rows: readonly Row[]; after: string | null }): boolean =>
+  page.rows.length === 0 && page.after === null && (head?.anchors.length ?? 0) > 0
+
+/** A page from a cache: its newest row is older than the head, and it knows old anchors but no new one. */
+function isOldCopy(head: Head | null, rows: readonly Row[]): boolean {
+  const newest = rows.find(({ sticky }) => !sticky)
+  if (head === null || head.head_created_at === null || newest === undefined) return false
+  if (newest.created_at >= head.head_created_at) return false
+  const ids = new Set(rows.map(({ id }) => id))
+  const has = (id: string) => ids.has(id)
+  return !head.anchors.slice(0, NEWEST).some(has) && head.anchors.slice(NEWEST).some(has)
+}
+
+/** A further page that begins above where the last one ended, or brings nothing new at all. */
+function isRestart(seen: readonly Row[], rows: readonly Row[]): boolean {
+  const last = seen.findLast(({ sticky }) => !sticky)
+  const first = rows.find(({ sticky }) => !sticky)
+  if (last === undefined || first === undefined) return false
+  if (first.created_at > last.created_at) return true
+  const ids = new Set(seen.map(({ id }) => id))
+  return rows.every(({ id }) => ids.has(id))
+}
+
+const oldestAt = (rows: readonly Row[]): number | null =>
+  rows.reduce<number | null>(
+    (oldest, { created_at, sticky }) =>
+      sticky || (oldest !== null && oldest <= created_at) ? oldest : created_at,
+    null,
+  )
+
+/** Where the next check begins. The head never moves back; a check that saw no row leaves it where it is. */
+export function headAfter({ head, rows }: Look, reached: boolean): Head {
+  const plain = rows.filter(({ sticky }) => !sticky)
+  if (plain.length === 0 && !(reached && (head?.anchors.length ?? 0) === 0))
+    return head ?? { anchors: [], head_created_at: null }
+  const ids = plain.slice(0, ANCHORS_MAX).map(({ id }) => id)
+  // Older anchors stay good behind the new ones, where a short page gave few. After a cut they lie beyond the gap.
+  const anchors = [...new Set([...ids, ...(reached ? (head?.anchors ?? []) : [])])]
+  const newest_at = plain.reduce((newest, { created_at }) => Math.max(newest, created_at), 0)
+  return {
+    anchors: anchors.slice(0, ANCHORS_MAX),
+    head_created_at: Math.max(head?.head_created_at ?? 0, newest_at) || null,
+  }
+}
+
+/** What a cut check did not see: from where it should have reached (null: unknown) to the oldest row it read. */
+export const gapOf = (look: Look): { from_at: number | null; until_at: number | null } => ({
+  from_at: look.met ? look.floor_at : (look.head?.head_created_at ?? look.floor_at),
+  until_at: oldestAt(look.rows),
+})
+
+/** New items a second, from the rows of one look; null when they are too few to tell. */
+export function rateOf(rows: readonly Row[]): number | null {
+  const plain = rows.filter(({ sticky }) => !sticky)
+  const newest_at = plain.reduce((newest, { created_at }) => Math.max(newest, created_at), 0)
+  const span_s = (newest_at - (oldestAt(plain) ?? newest_at)) / 1000
+  return span_s > 0 ? (plain.length - 1) / span_s : null
+}
+
+/** The rate over many checks: the latest moves it by a fifth. */
+export const smooth = (before: number | null, latest: number): number =>
+  before === null ? latest : before * 0.8 + latest * 0.2
+
+/** How many items a gap hides, meant to be too high rather than too low; null when no rate is known. */
+export function estimateMissed(
+  { from_at, until_at }: { from_at: number | null; until_at: number | null },
+  rates: readonly (number | null)[],
+): number | null {
+  const rate = Math.max(-1, ...rates.filter((it) => it !== null))
+  if (rate < 0 || from_at === null || until_at === null) return null
+  const mu = (1.15 * rate * Math.max(0, until_at - from_at)) / 1000
+  return Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
+}
+
+export type StreamKind = 'posts' | 'comments' | 'search'
+
+/** One key for all monitors that watch the same feed. */
+export const streamKey = ({ kind, place }: { kind: StreamKind; place: string }): string =>
+  `${kind}:${kind === 'search' ? place : place.toLowerCase()}`
+
+/** When a stream is due next. Each has its own phase, so that they do not all ask in the same second. */
+export function nextDueAt(key: string, interval_ms: number, now: number): number {
+  const phase = hash(key) % interval_ms
+  return Math.floor((now - phase) / interval_ms) * interval_ms + phase + interval_ms
+}
+
+// FNV-1a: spreads keys that differ in their last letter.
+function hash(text: string): number {
+  let value = 0x811c9dc5
+  for (let i = 0; i < text.length; i++)
+    value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0
+  return value
+}

@@ -1,0 +1,125 @@
+import type { Gap } from '../core/coverage.ts'
+import type { CutReason } from '../core/stream.ts'
+import type { Db } from './db.ts'
+
+export type NewCheck = {
+  stream_id: number
+  started_at: number
+  ended_at: number
+  boot: string
+  cut_reason: CutReason | null
+  new_items: number
+  pages: number
+}
+
+/** Writes down one finished or cut check; returns its id. */
+export function insertCheck(db: Db, row: NewCheck): number {
+  const { lastInsertRowid } = db
+    .query(
+      `INSERT INTO checks (stream_id, started_at, ended_at, boot, cut_reason, new_items, pages)
+       VALUES ($stream_id, $started_at, $ended_at, $boot, $cut_reason, $new_items, $pages)`,
+    )
+    .run(row)
+  return Number(lastInsertRowid)
+}
+
+export type NewGap = {
+  stream_id: number
+  check_id: number
+  reason: CutReason
+  from_at: number | null
+  /** Null while nothing newer has been read: the gap is open, and the next finished check closes it. */
+  until_at: number | null
+  missed_estimate: number | null
+  /** The head that should have been reached. */
+  anchors: readonly string[]
+  recorded_at: number
+}
+
+/**
+ * Writes down what a cut check did not see. It takes over from the gaps still open before it: they lie
+ * within it, and are not to be estimated twice.
+ */
+export function insertGap(db: Db, { anchors, ...row }: NewGap): void {
+  db.query(
+    `UPDATE gaps SET missed_estimate = 0, until_at = coalesce($until_at, until_at)
+      WHERE stream_id = $stream_id AND until_at IS NULL AND healed_at IS NULL`,
+  ).run({ stream_id: row.stream_id, until_at: row.until_at })
+  db.query(
+    `INSERT INTO gaps (stream_id, check_id, reason, from_at, until_at, missed_estimate, anchors, recorded_at)
+     VALUES ($stream_id, $check_id, $reason, $from_at, $until_at, $missed_estimate, $anchors, $recorded_at)`,
+  ).run({ ...row, anchors: JSON.stringify(anchors) })
+}
+
+/** A check reached the head: nothing that was created while it could not be reached is missing. */
+export function healOpenGaps(db: Db, stream_id: number, now: number): void {
+  db.query(
+    `UPDATE gaps SET healed_at = $now, until_at = $now
+      WHERE stream_id = $stream_id AND until_at IS NULL AND healed_at IS NULL`,
+  ).run({ stream_id, now })
+}
+
+/** Whether the last `count` checks of a stream were all cut for this reason. */
+export function allCut(db: Db, stream_id: number, reason: CutReason, count: number): boolean {
+  const row = db
+    .query<{ n: number }, [{ stream_id: number; reason: string; count: number }]>(
+      `SELECT count(*) AS n FROM (
+         SELECT cut_reason FROM checks WHERE stream_id = $stream_id ORDER BY ended_at DESC, id DESC LIMIT $count)
+        WHERE cut_reason = $reason`,
+    )
+    .get({ stream_id, reason, count })
+  return row !== null && row.n === count
+}
+
+/**
+ * The gaps on a monitor's streams since `since_at`, newest first; on each stream only those of the time in
+ * which the monitor was on it. `offset_ms`: how far the platform's clock is ahead.
+ */
+export function listGaps(
+  db: Db,
+  query: { monitor_id: string; since_at: number; offset_ms: number },
+): Gap[] {
+  return db
+    .query<Gap, [typeof query]>(
+      `SELECT s.key AS stream, g.reason, g.recorded_at, g.from_at, g.until_at, g.missed_estimate, g.healed_at
+         FROM monitor_streams ms
+         JOIN streams s ON s.id = ms.stream_id
+         JOIN gaps g ON g.stream_id = ms.stream_id
+        WHERE ms.monitor_id = $monitor_id AND g.recorded_at > $since_at
+          AND g.recorded_at >= ms.active_since - $offset_ms
+        ORDER BY g.recorded_at DESC, g.id DESC`,
+    )
+    .all(query)
+}
+
+/** How many distinct items a monitor's streams have shown that were created since `since_at` (platform clock). */
+export function countSeen(db: Db, query: { monitor_id: string; since_at: number }): number {
+  const row = db
+    .query<{ n: number }, [typeof query]>(
+      `SELECT count(DISTINCT i.item_id) AS n FROM monitor_streams ms
+         JOIN stream_items i ON i.stream_id = ms.stream_id AND i.created_at > $since_at
+        WHERE ms.monitor_id = $monitor_id AND i.created_at >= ms.active_since`,
+    )
+    .get(query)
+  return row?.n ?? 0
+}
+
+/** When the last check of all ended; null when there was none. */
+export function lastCheckEndedAt(db: Db): number | null {
+  return (
+    db
+      .query<{ at: number | null }, []>(
+        'SELECT max(ended_at) AS at FROM checks WHERE id = (SELECT max(id) FROM checks)',
+      )
+      .get()?.at ?? null
+  )
+}
+
+/** Forgets checks and gaps older than `before_at`. */
+export function pruneChecks(db: Db, before_at: number): void {
+  db.query('DELETE FROM gaps WHERE recorded_at < $before_at').run({ before_at })
+  db.query(
+    `DELETE FROM checks WHERE ended_at < $before_at
+        AND NOT EXISTS (SELECT 1 FROM gaps WHERE gaps.check_id = checks.id)`,
+  ).run({ before_at })
+}
