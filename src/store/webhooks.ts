@@ -1,11 +1,11 @@
-import type { Db } from './db.ts'
-
-export const WEBHOOK_KINDS = ['webhook', 'slack', 'discord', 'email'] as const
-export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+import type { WebhookKind } from '../core/webhook-kind.ts'
+import { type Db, transact } from './db.ts'
 
 export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
 export type PauseReason = (typeof PAUSE_REASONS)[number]
+
+const FAILING_DAYS_MIN = 3
 
 /** A target as it is shown; the secret is apart. */
 export type Webhook = {
@@ -52,6 +52,19 @@ export function findWebhook(db: Db, customer_id: string, id: string): Webhook | 
   return row && fromRow(row)
 }
 
+/** What it takes to send something to a target. `secret` is sealed. */
+export type Addressee = { webhook_id: string; kind: WebhookKind; url: string; secret: Uint8Array }
+
+/** A customer's target as an addressee; null when it is absent, deleted or somebody else's. */
+export function findAddressee(db: Db, customer_id: string, id: string): Addressee | null {
+  return db
+    .query<Addressee, [{ id: string; customer_id: string }]>(
+      `SELECT id AS webhook_id, kind, url, secret FROM webhooks
+        WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
+    )
+    .get({ id, customer_id })
+}
+
 /** A customer's targets, oldest first. */
 export function listWebhooks(db: Db, customer_id: string): Webhook[] {
   return db
@@ -83,4 +96,92 @@ export function listTargets(
   if (webhook_ids === null) return all.filter(({ paused }) => !paused)
   const by_id = new Map(all.map((target) => [target.id, target]))
   return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
+}
+
+/**
+ * Removes a target; false when it is absent or somebody else's. What waits for it fails as webhook_deleted, and its
+ * id leaves every monitor's list: a list that becomes empty stays empty, it never turns into "every target".
+ */
+export function deleteWebhook(db: Db, customer_id: string, id: string, now: number): boolean {
+  return transact(db, () => {
+    const { changes } = db
+      .query(
+        `UPDATE webhooks SET deleted_at = $now
+          WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
+      )
+      .run({ id, customer_id, now })
+    if (changes === 0) return false
+    failWaiting(db, id, 'webhook_deleted')
+    db.query(
+      `UPDATE deliveries SET status = 'failed', last_error = 'webhook_deleted', next_attempt_at = NULL, lease = NULL
+        WHERE webhook_id = $id AND lease IS NOT NULL`,
+    ).run({ id })
+    db.query(
+      `UPDATE monitors SET updated_at = $now, webhook_ids =
+              (SELECT json_group_array(value) FROM json_each(webhook_ids) WHERE value <> $id)
+        WHERE customer_id = $customer_id AND removed_at IS NULL
+          AND EXISTS (SELECT 1 FROM json_each(webhook_ids) WHERE value = $id)`,
+    ).run({ id, customer_id, now })
+    return true
+  })
+}
+
+/** Gives up what waits for a target. What is on its way at this moment keeps its lease and its own outcome. */
+function failWaiting(db: Db, id: string, error: 'webhook_deleted' | 'webhook_paused'): void {
+  db.query(
+    `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL
+      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
+  ).run({ id, error })
+}
+
+/** Takes a target back into service and forgets its failures. */
+export function resumeWebhook(db: Db, id: string): void {
+  db.query(
+    `UPDATE webhooks SET paused_at = NULL, pause_reason = NULL,
+            failing_since = NULL, failing_days = 0, failing_day = NULL WHERE id = $id`,
+  ).run({ id })
+}
+
+/** Forgets a target's failures, as any delivery that arrives does. */
+export function clearFailures(db: Db, id: string): void {
+  db.query(
+    `UPDATE webhooks SET failing_since = NULL, failing_days = 0, failing_day = NULL
+      WHERE id = $id AND failing_since IS NOT NULL`,
+  ).run({ id })
+}
+
+const DAY_MS = 86_400_000
+
+/** Notes that a delivery to a target has failed for good. */
+export function recordFailure(db: Db, id: string, now: number): void {
+  db.query(
+    `UPDATE webhooks SET failing_since = coalesce(failing_since, $now),
+            failing_days = failing_days + (coalesce(failing_day, -1) < $day),
+            failing_day = max(coalesce(failing_day, -1), $day)
+      WHERE id = $id`,
+  ).run({ id, now, day: Math.floor(now / DAY_MS) })
+}
+
+/** Takes a target out of service because its receiver says that it is gone. Nothing more is sent there. */
+export function retireWebhook(db: Db, id: string, now: number): void {
+  db.query(
+    `UPDATE webhooks SET paused_at = $now, pause_reason = 'gone' WHERE id = $id AND paused_at IS NULL`,
+  ).run({ id, now })
+  failWaiting(db, id, 'webhook_paused')
+}
+
+/**
+ * Pauses the targets to which nothing has arrived for `after_ms`, with failed deliveries on three different days
+ * (UTC), so that a jump of the clock alone pauses nothing. Returns their ids.
+ */
+export function pauseFailing(db: Db, after_ms: number, now: number): string[] {
+  return db
+    .query<{ id: string }, [{ now: number; since: number }]>(
+      `UPDATE webhooks SET paused_at = $now, pause_reason = 'failing'
+        WHERE paused_at IS NULL AND deleted_at IS NULL AND failing_since <= $since
+          AND failing_days >= ${FAILING_DAYS_MIN}
+        RETURNING id`,
+    )
+    .all({ now, since: now - after_ms })
+    .map(({ id }) => id)
 }

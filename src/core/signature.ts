@@ -1,0 +1,51 @@
+import { createHmac } from 'node:crypto'
+
+const PREFIX = 'whsec_'
+const SECRET_BYTES = 32
+
+/** A webhook's secret from 32 random bytes: `whsec_` and their base64. */
+export function toSecret(bytes: Uint8Array): string {
+  if (bytes.length !== SECRET_BYTES) throw new RangeError(`a secret is ${SECRET_BYTES} bytes`)
+  return PREFIX + Buffer.from(bytes).toString('base64')
+}
+
+/**
+ * x-service-signature: `t=<unix seconds>,v1=<hex>`, an HMAC-SHA256 of the timestamp, a dot and the body exactly
+ * as sent. The key is the whole secret as text.
+ */
+export function sign(secret: string, timestamp_s: number, body: Uint8Array): string {
+  const hmac = createHmac('sha256', secret).update(`${timestamp_s}.`).update(body)
+  return `t=${timestamp_s},v1=${hmac.digest('hex')}`
+}
+
+/**
+ * webhook-signature as Standard Webhooks has it: `v1,<base64>` over the id, the timestamp and the body, joined by
+ * dots. The key is the bytes that the secret spells.
+ */
+export function signStandard(
+  secret: string,
+  id: string,
+  timestamp_s: number,
+  body: Uint8Array,
+): string {
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+  const hmac = createHmac('sha256', key).update(`${id}.${timestamp_s}.`).update(body)
+  return `v1,${hmac.digest('base64')}`
+}
+
+/** Every header by which a receiver can tell who sent these bytes, when, and under which id. */
+export function signedHeaders(
+  secret: string,
+  id: string,
+  timestamp_s: number,
+  body: Uint8Array,
+): Record<string, string> {
+  return {
+    'x-service-signature': sign(secret, timestamp_s, body),
+    'x-service-timestamp': String(timestamp_s),
+    'x-service-delivery-id': id,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp_s),
+    'webhook-signature': signStandard(secret, id, timestamp_s, body),
+  }
+}

@@ -1,0 +1,60 @@
+import type { Attempt } from '../core/ladder.ts'
+import { signedHeaders } from '../core/signature.ts'
+import type { Transport } from '../net/transport.ts'
+import type { Clock } from '../outside.ts'
+import type { Addressee } from '../store/webhooks.ts'
+import { toAttempt } from './answer.ts'
+import { discordBody } from './discord.ts'
+import { readMessage, type Showing } from './shown.ts'
+import { slackBody } from './slack.ts'
+
+/** One attempt and when it was. `body` is the frozen body; chat services get theirs made from it. */
+export type Send = (
+  to: Addressee,
+  delivery: { id: string; body: Uint8Array },
+) => Promise<{ attempt: Attempt; started_at: number; ended_at: number; duration_ms: number }>
+
+export type SendDeps = {
+  transport: Transport
+  clock: Clock
+  /** How far true time is ahead of our clock, as the platform tells it. */
+  clock_offset_ms: () => number
+  openSecret: (webhook_id: string, sealed: Uint8Array) => string
+  showing: Showing
+  user_agent: string
+}
+
+/** Makes the function that carries one delivery to one target, once. */
+export function createSend(deps: SendDeps): Send {
+  const { transport, clock, showing } = deps
+
+  function dress(to: Addressee, id: string, body: Uint8Array) {
+    const headers = { 'content-type': 'application/json', 'user-agent': deps.user_agent }
+    switch (to.kind) {
+      case 'slack':
+        return { headers, body: encode(slackBody(readMessage(body, showing))) }
+      case 'discord':
+        return { headers, body: encode(discordBody(readMessage(body, showing))) }
+      case 'webhook': {
+        // Receivers refuse what is 300 s off, so a wrong clock of ours must not reach the signature.
+        const timestamp_s = Math.floor((clock.now() + deps.clock_offset_ms()) / 1000)
+        const secret = deps.openSecret(to.webhook_id, to.secret)
+        return { headers: { ...headers, ...signedHeaders(secret, id, timestamp_s, body) }, body }
+      }
+      case 'email':
+        throw new Error('no mail can be sent by this version')
+    }
+  }
+
+  return async (to, { id, body }) => {
+    const post = { url: to.url, ...dress(to, id, body) }
+    const started_at = clock.now()
+    const began = clock.mono()
+    const answer = await transport(post)
+    const attempt = toAttempt(to.kind, answer, clock.now())
+    const duration_ms = Math.round(clock.mono() - began)
+    return { attempt, started_at, ended_at: started_at + duration_ms, duration_ms }
+  }
+}
+
+const encode = (body: object): Uint8Array => new TextEncoder().encode(JSON.stringify(body))

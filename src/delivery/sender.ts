@@ -1,0 +1,176 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+import { judge, type Ladder } from '../core/ladder.ts'
+import type { Clock, Log, Random } from '../outside.ts'
+import type { Db } from '../store/db.ts'
+import {
+  claimDue,
+  type Claimed,
+  followJump,
+  type Free,
+  giveUp,
+  nextDueAt,
+  putBack,
+  reclaim,
+  recordEnded,
+} from '../store/outbox.ts'
+import { pauseFailing } from '../store/webhooks.ts'
+import type { Send } from './send.ts'
+
+// The rows are the queue and the only one: what is kept in memory is which attempts are on their way, and outcomes
+// that the disk would not take yet. A process that dies at any point repeats an attempt at worst.
+
+const WRITE_AGAIN_MS = 1000
+const PAUSE_CHECK_MS = 30_000
+const IDLE_MS = 60_000
+const JUMP_MIN_MS = 2000
+/** After a fault of ours, so that it cannot spin. */
+const PUT_BACK_MS = 5000
+
+export type SenderDeps = {
+  db: Db
+  /** The id of this run; leases carry it. */
+  boot: string
+  send: Send
+  clock: Clock
+  random: Random
+  log: Log
+  ladder: Ladder
+  concurrency: number
+  per_target_concurrency: number
+  pause_after_ms: number
+  /** Wakes the loop that runs `turn`. */
+  nudge: () => void
+}
+
+export type Sender = {
+  /** Starts what is due and has room, waits for none of it, and returns the instant at which to look again. */
+  turn(): Promise<number>
+  /** Resolves when every attempt on its way has ended and been written down as far as the disk allows. */
+  idle(): Promise<void>
+}
+
+type Flight = { webhook_id: string; landed: Promise<void> }
+
+/** Frees what an earlier boot left behind, and makes the sender of this one. */
+export function createSender(deps: SenderDeps): Sender {
+  const { db, boot, clock, log, ladder } = deps
+  const flights = new Map<string, Flight>()
+  const unwritten: { id: string; write: () => void }[] = []
+  let served_last = ''
+  let check_pauses_at = 0
+  let wall = clock.now()
+  let mono = clock.mono()
+
+  const interrupted = reclaim(db, boot, ladder.retry_delays_s, wall)
+  if (interrupted > 0) log('info', 'delivery.reclaimed', { count: interrupted })
+
+  /** The wall clock; when it has jumped since the last look, every wait has been moved with it. */
+  function now(): number {
+    const at = clock.now()
+    const elapsed = clock.mono()
+    const jump_ms = Math.round(at - wall - (elapsed - mono))
+    if (Math.abs(jump_ms) > JUMP_MIN_MS) {
+      followJump(db, jump_ms, at)
+      log('warn', 'delivery.clock_jumped', { jump_ms })
+    }
+    wall = at
+    mono = elapsed
+    return at
+  }
+
+  /** Writes an outcome. One the disk refuses is kept and written later: sending again would be the wrong repair. */
+  function land(id: string, write: () => void): boolean {
+    try {
+      write()
+    } catch (error) {
+      log('error', 'delivery.write_failed', { delivery_id: id, code: codeOf(error) })
+      return false
+    }
+    flights.delete(id)
+    return true
+  }
+
+  async function fly(delivery: Claimed): Promise<void> {
+    const { id, webhook_id } = delivery
+    const write = await carry(delivery).catch((error: unknown) => {
+      log('error', 'delivery.attempt_broke', { delivery_id: id, webhook_id, code: codeOf(error) })
+      return () => putBack(db, boot, id, now() + PUT_BACK_MS)
+    })
+    if (!land(id, write)) unwritten.push({ id, write })
+    deps.nudge()
+  }
+
+  /** One attempt, from the frozen bytes to the write that records how it ended. */
+  async function carry(delivery: Claimed): Promise<() => void> {
+    const { id, webhook_id } = delivery
+    const digest = createHash('sha256').update(delivery.body).digest()
+    if (
+      digest.length !== delivery.body_sha256.length ||
+      !timingSafeEqual(digest, delivery.body_sha256)
+    ) {
+      log('error', 'delivery.body_damaged', { delivery_id: id })
+      return () => giveUp(db, boot, id, 'body_damaged')
+    }
+    const { attempt, ...times } = await deps.send(delivery, delivery)
+    const verdict = judge(attempt, delivery.rung, ladder, deps.random.fraction())
+    const http_status = attempt.kind === 'answered' ? attempt.status : null
+    const fields = { delivery_id: id, webhook_id, attempt: delivery.attempts + 1, ...verdict }
+    const lost = verdict.status === 'failed' || verdict.status === 'dead'
+    log(lost ? 'warn' : 'debug', 'delivery.attempted', {
+      ...fields,
+      duration_ms: times.duration_ms,
+    })
+    return () => {
+      recordEnded(db, boot, { delivery, verdict, http_status, ...times }, now())
+      if (verdict.status === 'failed' && verdict.gone)
+        log('warn', 'webhook.paused', { webhook_id, reason: 'gone' })
+    }
+  }
+
+  function writeAgain(): void {
+    const waiting = unwritten.splice(0)
+    unwritten.push(...waiting.filter(({ id, write }) => !land(id, write)))
+  }
+
+  function pause(at: number): void {
+    if (at < check_pauses_at) return
+    check_pauses_at = at + PAUSE_CHECK_MS
+    for (const webhook_id of pauseFailing(db, deps.pause_after_ms, at))
+      log('warn', 'webhook.paused', { webhook_id, reason: 'failing' })
+  }
+
+  function room(): Free {
+    const taken = Map.groupBy(flights.values(), ({ webhook_id }) => webhook_id)
+    return {
+      slots: deps.concurrency - flights.size,
+      of: (webhook_id) => deps.per_target_concurrency - (taken.get(webhook_id)?.length ?? 0),
+    }
+  }
+
+  return {
+    async turn() {
+      const at = now()
+      writeAgain()
+      pause(at)
+      for (const delivery of claimDue(db, { boot, now: at, free: room(), served_last })) {
+        served_last = delivery.webhook_id
+        flights.set(delivery.id, { webhook_id: delivery.webhook_id, landed: fly(delivery) })
+      }
+      if (unwritten.length > 0) return at + WRITE_AGAIN_MS
+      // With no slot free there is nothing to wait for but a landing, and that nudges.
+      const free = room()
+      return (free.slots > 0 ? nextDueAt(db, free) : null) ?? at + IDLE_MS
+    },
+    async idle() {
+      await Promise.all([...flights.values()].map(({ landed }) => landed))
+      writeAgain()
+    },
+  }
+}
+
+// Only a code: what lies around an error may hold an address or a secret.
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return error instanceof Error ? error.name : 'unknown'
+}

@@ -1,0 +1,153 @@
+import { rootCertificates } from 'node:tls'
+
+import type { Target } from '../core/address.ts'
+import type { AttemptError } from '../core/ladder.ts'
+import type { Clock, Fetch } from '../outside.ts'
+import type { Guard } from './guard.ts'
+
+export type Answer =
+  /** `body` is what came within the cap and the deadline: it may be cut, the status never is. */
+  | { kind: 'answered'; status: number; headers: Headers; body: Uint8Array }
+  | { kind: 'failed'; error: AttemptError }
+
+export type Post = { url: string; headers: Record<string, string>; body: Uint8Array }
+
+/** One POST to an address that a stranger named. Every outcome is a value. */
+export type Transport = (post: Post) => Promise<Answer>
+
+const RESPONSE_BYTES_MAX = 64 * 1024
+/** Of several checked addresses, how many are tried when nothing listens at the first. */
+const ADDRESSES_MAX = 3
+
+/** How long after the deadline an attempt may still take to notice it. */
+const GRACE_MS = 1000
+
+/** Errors that say no connection came about, so that not a byte of ours has left. */
+const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
+/** What the peer sent was no HTTP answer to what we asked. */
+const UNREADABLE =
+  /^(Malformed_HTTP|ResponseHeadersTooLarge|UnrequestedUpgrade|Invalid|Unsupported)/
+const TLS =
+  /^(EPROTO|ERR_(TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_|CRL_|INVALID_CA|PATH_LENGTH)/
+
+/**
+ * Resolves, checks and dials in one go: the connection goes to the very address that was checked, with the name in
+ * SNI, in the certificate check and in Host. Not redirected, not proxied, not inflated, and over by `timeout_ms`.
+ * `ca` is trusted beside the public authorities.
+ */
+export function createTransport({
+  fetch,
+  clock,
+  guard,
+  timeout_ms,
+  ca,
+}: {
+  fetch: Fetch
+  clock: Clock
+  guard: Guard
+  timeout_ms: number
+  ca?: string
+}): Transport {
+  // To Bun, a CA of one's own takes the place of all others.
+  const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
+
+  async function dial(post: Post, target: Target, address: string, signal: AbortSignal) {
+    const { url, host, literal } = target
+    const dialled = new URL(url)
+    dialled.hostname = address.includes(':') ? `[${address}]` : address
+    const response = await fetch(dialled.href, {
+      method: 'POST',
+      headers: { ...post.headers, 'accept-encoding': 'identity', host: hostHeader(url, host) },
+      body: post.body,
+      redirect: 'manual',
+      decompress: false,
+      proxy: false,
+      // An address stands for itself in the certificate; SNI is for names.
+      ...(url.protocol === 'https:' && {
+        tls: literal === null ? { serverName: host, ...trust } : trust,
+      }),
+      signal,
+    })
+    const body = await readStart(response, signal)
+    return { kind: 'answered', status: response.status, headers: response.headers, body } as const
+  }
+
+  async function attempt(post: Post, signal: AbortSignal): Promise<Answer> {
+    const guarded = await guard(post.url)
+    if (!guarded.ok)
+      return failed(guarded.refusal === 'unresolved' ? 'dns_failed' : 'target_not_public')
+    let error: AttemptError = 'connect_failed'
+    for (const address of guarded.addresses.slice(0, ADDRESSES_MAX)) {
+      if (signal.aborted) return failed('timeout')
+      try {
+        return await dial(post, guarded.target, address, signal)
+      } catch (thrown) {
+        const code = codeOf(thrown)
+        error = signal.aborted ? 'timeout' : errorOf(code)
+        if (!UNREACHED.has(code)) break
+      }
+    }
+    return failed(error)
+  }
+
+  return async (post) => {
+    const over = new AbortController()
+    const done = new AbortController()
+    const late = clock
+      .sleep(timeout_ms, done.signal)
+      .then(() => {
+        over.abort()
+        // An answer whose body drips ends here with its status; the moment is for it to come through.
+        return clock.sleep(GRACE_MS, done.signal)
+      })
+      .then(() => failed('timeout'))
+    try {
+      // The race, too: a deadline must not depend on everything below keeping to the signal.
+      return await Promise.race([attempt(post, over.signal), late])
+    } finally {
+      done.abort()
+      // Closes what is still open, such as a body nobody reads to its end.
+      over.abort()
+    }
+  }
+}
+
+const failed = (error: AttemptError): Answer => ({ kind: 'failed', error })
+
+const hostHeader = (url: URL, host: string): string => {
+  const name = host.includes(':') ? `[${host}]` : host
+  return url.port === '' ? name : `${name}:${url.port}`
+}
+
+/** The body up to the cap. The status has been given by then, so a body that breaks off takes nothing back. */
+async function readStart(response: Response, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  if (!response.body) return new Uint8Array()
+  const reader = response.body.getReader()
+  const over = new Promise<null>((resolve) =>
+    signal.addEventListener('abort', () => resolve(null), { once: true }),
+  )
+  try {
+    while (size < RESPONSE_BYTES_MAX) {
+      const chunk = await Promise.race([reader.read(), over])
+      if (chunk === null || chunk.done) break
+      chunks.push(chunk.value)
+      size += chunk.value.length
+    }
+    if (size >= RESPONSE_BYTES_MAX) await reader.cancel()
+  } catch {
+    // Cut short by the peer: what came, came.
+  }
+  return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES_MAX)
+}
+
+// Only the code is ever looked at: Bun's errors carry the whole URL beside it.
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+
+function errorOf(code: string): AttemptError {
+  if (TLS.test(code)) return 'tls_failed'
+  if (UNREADABLE.test(code)) return 'bad_answer'
+  return 'connect_failed'
+}

@@ -1,0 +1,238 @@
+import type { DeliveryError, Verdict } from '../core/ladder.ts'
+import { type Db, transact } from './db.ts'
+import { type Addressee, clearFailures, recordFailure, retireWebhook } from './webhooks.ts'
+
+// The pending rows are the queue. A lease is the id of the boot that holds it, not a time: no stall of the loop lets
+// it lapse, and the next start frees it at once (the alternative, a time lease, does both worse).
+
+/** How often an attempt may be cut short, by a crash or a fault of ours, before the delivery is given up. */
+const INTERRUPTED_MAX = 20
+
+/** A delivery this boot has taken, with the target to send it to. */
+export type Claimed = Addressee & {
+  id: string
+  /** Attempts with a recorded outcome, over all rounds. */
+  attempts: number
+  /** Failed attempts in this round. */
+  rung: number
+  body: Uint8Array
+  body_sha256: Uint8Array
+}
+
+export type Free = {
+  /** Attempts that may start, all targets together. */
+  slots: number
+  /** Attempts that may start to this target. */
+  of(webhook_id: string): number
+}
+
+/**
+ * Takes due deliveries for this boot: one of each target in turn, beginning after `served_last`, so that a target
+ * with thousands waiting delays no other by more than one turn.
+ */
+export function claimDue(
+  db: Db,
+  { boot, now, free, served_last }: { boot: string; now: number; free: Free; served_last: string },
+): Claimed[] {
+  // Looking costs no transaction; what was found is taken under a condition.
+  const chosen = choose(dueIds(db, now, free), served_last, free.slots)
+  if (chosen.length === 0) return []
+  const take = db.query(
+    `UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL`,
+  )
+  const read = db.query<Claimed, [{ id: string }]>(
+    `SELECT d.id, d.webhook_id, d.attempts, d.rung, d.body, d.body_sha256, w.kind, w.url, w.secret
+       FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = $id`,
+  )
+  return transact(db, () =>
+    chosen.flatMap((id) => (take.run({ id, boot }).changes === 1 ? (read.get({ id }) ?? []) : [])),
+  )
+}
+
+/** The instant at which the next delivery is due to a target that has room; null when none waits. */
+export function nextDueAt(db: Db, free: Free): number | null {
+  const next = db.query<{ at: number | null }, [{ id: string }]>(
+    `SELECT min(next_attempt_at) AS at FROM deliveries
+      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
+  )
+  let soonest: number | null = null
+  for (const id of waitingTargets(db)) {
+    if (free.of(id) <= 0) continue
+    const at = next.get({ id })?.at ?? null
+    if (at !== null && (soonest === null || at < soonest)) soonest = at
+  }
+  return soonest
+}
+
+/** The targets for which something waits, in the order of their ids: one step in the index for each. */
+function waitingTargets(db: Db): string[] {
+  return db
+    .query<{ id: string }, []>(
+      `WITH RECURSIVE targets (id) AS (
+         SELECT min(webhook_id) FROM deliveries WHERE status = 'pending' AND lease IS NULL
+         UNION ALL
+         SELECT (SELECT min(webhook_id) FROM deliveries
+                  WHERE status = 'pending' AND lease IS NULL AND webhook_id > targets.id)
+           FROM targets WHERE targets.id IS NOT NULL)
+       SELECT id FROM targets WHERE id IS NOT NULL`,
+    )
+    .all()
+    .map(({ id }) => id)
+}
+
+type Queue = { webhook_id: string; ids: string[] }
+
+function dueIds(db: Db, now: number, free: Free): Queue[] {
+  const due = db.query<{ id: string }, [{ id: string; now: number; room: number }]>(
+    `SELECT id FROM deliveries
+      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
+      ORDER BY next_attempt_at LIMIT $room`,
+  )
+  return waitingTargets(db).flatMap((webhook_id) => {
+    const room = Math.min(free.of(webhook_id), free.slots)
+    if (room <= 0) return []
+    const ids = due.all({ id: webhook_id, now, room }).map(({ id }) => id)
+    return ids.length === 0 ? [] : [{ webhook_id, ids }]
+  })
+}
+
+function choose(queues: readonly Queue[], served_last: string, slots: number): string[] {
+  const first = queues.findIndex(({ webhook_id }) => webhook_id > served_last)
+  const ring = first <= 0 ? queues : [...queues.slice(first), ...queues.slice(0, first)]
+  const longest = Math.max(0, ...ring.map(({ ids }) => ids.length))
+  const turns = Array.from({ length: longest }, (_, turn) =>
+    ring.flatMap(({ ids }) => ids[turn] ?? []),
+  )
+  return turns.flat().slice(0, slots)
+}
+
+/** An attempt that ended, whatever way. */
+export type Ended = {
+  delivery: Pick<Claimed, 'id' | 'webhook_id' | 'attempts' | 'rung'>
+  verdict: Verdict
+  started_at: number
+  ended_at: number
+  /** The receiver's status; null when nothing answered. */
+  http_status: number | null
+}
+
+/**
+ * Writes down how an attempt ended: the delivery's next state, the attempt, and what it says about the target.
+ * False when the delivery is no longer this boot's to decide, such as after its target was deleted.
+ */
+export function recordEnded(db: Db, boot: string, ended: Ended, now: number): boolean {
+  const { delivery, verdict } = ended
+  const error = verdict.status === 'delivered' ? null : verdict.error
+  return transact(db, () => {
+    const { changes } = db
+      .query(
+        `UPDATE deliveries SET status = $status, attempts = attempts + 1, rung = rung + 1, lease = NULL,
+                next_attempt_at = $next_attempt_at, last_error = coalesce($error, last_error),
+                delivered_at = $delivered_at
+          WHERE id = $id AND status = 'pending' AND lease = $boot`,
+      )
+      .run({
+        id: delivery.id,
+        boot,
+        status: verdict.status,
+        error,
+        next_attempt_at: verdict.status === 'pending' ? now + verdict.delay_ms : null,
+        delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
+      })
+    if (changes === 0) return false
+    db.query(
+      `INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, http_status, error)
+       VALUES ($id, $n, $boot, $started_at, $ended_at, $http_status, $error)`,
+    ).run({
+      id: delivery.id,
+      n: delivery.attempts + 1,
+      boot,
+      started_at: ended.started_at,
+      ended_at: ended.ended_at,
+      http_status: ended.http_status,
+      error,
+    })
+    if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
+    if (verdict.status === 'failed' || verdict.status === 'dead')
+      recordFailure(db, delivery.webhook_id, now)
+    if (verdict.status === 'failed' && verdict.gone) retireWebhook(db, delivery.webhook_id, now)
+    return true
+  })
+}
+
+/** Gives a delivery up without an attempt, for a reason of our own. */
+export function giveUp(db: Db, boot: string, id: string, error: DeliveryError): void {
+  db.query(
+    `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL, lease = NULL
+      WHERE id = $id AND status = 'pending' AND lease = $boot`,
+  ).run({ id, boot, error })
+}
+
+/** Puts back a delivery whose attempt came to no outcome: the same rung again, but not without end. */
+export function putBack(db: Db, boot: string, id: string, next_attempt_at: number): void {
+  transact(db, () => {
+    db.query(
+      `UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1, next_attempt_at = $next_attempt_at
+        WHERE id = $id AND status = 'pending' AND lease = $boot`,
+    ).run({ id, boot, next_attempt_at })
+    buryInterrupted(db)
+  })
+}
+
+/**
+ * Frees what an earlier boot held, to be attempted again on the same rung, and brings every waiting row to within
+ * its rung of now: the clock may have been wrong while we were down. Returns how many attempts were cut short.
+ */
+export function reclaim(
+  db: Db,
+  boot: string,
+  retry_delays_s: readonly number[],
+  now: number,
+): number {
+  return transact(db, () => {
+    const { changes } = db
+      .query(
+        `UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1
+          WHERE lease IS NOT NULL AND lease <> $boot`,
+      )
+      .run({ boot })
+    buryInterrupted(db)
+    const clamp = db.query(
+      `UPDATE deliveries SET next_attempt_at = $latest
+        WHERE status = 'pending' AND lease IS NULL AND rung = $rung AND next_attempt_at > $latest`,
+    )
+    for (const [rung, delay_s] of retry_delays_s.entries())
+      clamp.run({ rung, latest: now + Math.round(delay_s * 1000 * CLAMP) })
+    return changes
+  })
+}
+
+const CLAMP = 1.1
+
+// Only rows that were just freed can have passed the limit, so the due ones are all there is to look at.
+function buryInterrupted(db: Db): void {
+  db.query(
+    `UPDATE deliveries SET status = 'dead', last_error = 'interrupted_repeatedly', next_attempt_at = NULL
+      WHERE status = 'pending' AND lease IS NULL AND interrupted > ${INTERRUPTED_MAX}`,
+  ).run()
+}
+
+/**
+ * Moves every wait by as much as the wall clock has jumped, so that each takes as long as was meant. What was due at
+ * once stays so. Clocks of failing targets follow a jump of more than an hour.
+ */
+export function followJump(db: Db, jump_ms: number, now: number): void {
+  transact(db, () => {
+    db.query(
+      `UPDATE deliveries SET next_attempt_at =
+              CASE WHEN rung = 0 THEN min($now, next_attempt_at + $jump_ms) ELSE next_attempt_at + $jump_ms END
+        WHERE status = 'pending'`,
+    ).run({ jump_ms, now })
+    if (Math.abs(jump_ms) > LONG_JUMP_MS)
+      db.query(
+        'UPDATE webhooks SET failing_since = failing_since + $jump_ms WHERE failing_since IS NOT NULL',
+      ).run({ jump_ms })
+  })
+}
+
+const LONG_JUMP_MS = 3_600_000
