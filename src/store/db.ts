@@ -1,4 +1,4 @@
-import { Database } from 'bun:sqlite'
+import { Database, SQLiteError } from 'bun:sqlite'
 
 import { migrations } from './migrations.ts'
 
@@ -53,4 +53,12 @@ export function migrate(db: Db, steps: readonly string[] = migrations): void {
 
 export function schemaVersion(db: Db): number {
   return db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+}
+
+/** Whether the disk or the file failed, or stayed locked: nothing that a caller could mend. */
+export function isStorageError(error: unknown): boolean {
+  return (
+    error instanceof SQLiteError &&
+    /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code ?? '')
+  )
 }

@@ -1,0 +1,103 @@
+import { Elysia } from 'elysia'
+
+import { invalid } from '../core/errors.ts'
+import { bucketed } from '../core/usage.ts'
+import type { Clock } from '../outside.ts'
+import { findCustomer } from '../store/customers.ts'
+import type { Db } from '../store/db.ts'
+import { listPayments } from '../store/payments.ts'
+import { listUsage, sumUsage } from '../store/usage.ts'
+import type { Keyed } from './auth.ts'
+import { maybeInstant, oneOf, query } from './fields.ts'
+
+type Deps = {
+  db: Db
+  keyed: Keyed
+  clock: Clock
+  /** Monitors of a customer, paused ones too, and how many its plan has room for. */
+  monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+}
+
+const PAYMENTS_MAX = 1_000
+const DAY_MS = 86_400_000
+const USAGE_DAYS = 30
+const USAGE_DAYS_MAX = 366
+
+const usageQuery = query({
+  from: maybeInstant('from'),
+  to: maybeInstant('to'),
+  bucket: oneOf('bucket', ['hour', 'day'], 'day'),
+})
+
+const iso = (ms: number) => new Date(ms).toISOString()
+const usd = (micros: number) => micros / 1e6
+
+/** What a customer may know of its own books; free. */
+export const account = ({ db, keyed, clock, monitors }: Deps) =>
+  new Elysia({ name: 'account', prefix: '/account' })
+    .use(keyed)
+    .get(
+      '/me',
+      ({ customer }) => {
+        const { id, name, plan, balance_micros, created_at } =
+          findCustomer(db, customer.id) ?? customer
+        const { calls, cost_micros } = sumUsage(db, id)
+        return {
+          id,
+          name,
+          plan,
+          credits_remaining: usd(balance_micros),
+          credits_used: usd(cost_micros),
+          total_requests: calls,
+          created_at: iso(created_at),
+          monitors: monitors({ id, plan }),
+        }
+      },
+      {
+        detail: {
+          summary: 'Your account: plan, credits, calls',
+          tags: ['Account'],
+          operationId: 'accountMe',
+        },
+      },
+    )
+    .get(
+      '/payments',
+      ({ customer }) => ({
+        payments: listPayments(db, customer.id, PAYMENTS_MAX).map(
+          ({ id, kind, amount_micros, note, created_at }) => ({
+            id,
+            kind,
+            amount_usd: usd(amount_micros),
+            note,
+            created_at: iso(created_at),
+          }),
+        ),
+      }),
+      {
+        detail: {
+          summary: 'Your payments, newest first',
+          tags: ['Account'],
+          operationId: 'accountPayments',
+        },
+      },
+    )
+    .get(
+      '/usage',
+      ({ customer, query: { from, to, bucket } }) => {
+        const until = to ?? clock.now()
+        const since = from ?? until - USAGE_DAYS * DAY_MS
+        if (since >= until) throw invalid('from', 'from must lie before to')
+        if (until - since > USAGE_DAYS_MAX * DAY_MS)
+          throw invalid('from', `from must lie at most ${USAGE_DAYS_MAX} days before to`)
+        return bucketed(listUsage(db, customer.id, since, until), bucket)
+      },
+      {
+        query: usageQuery,
+        detail: {
+          summary: 'Your calls and their cost, by hour or day',
+          tags: ['Account'],
+          operationId: 'accountUsage',
+        },
+      },
+    )

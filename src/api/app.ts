@@ -1,0 +1,109 @@
+import { type AnyElysia, Elysia } from 'elysia'
+
+import type { PriceMicros } from '../core/price.ts'
+import type { Words } from '../core/wire.ts'
+import type { Clock, Log, Random } from '../outside.ts'
+import type { Db } from '../store/db.ts'
+import { account } from './account.ts'
+import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
+import { bodyMax, readJson } from './body.ts'
+import { docs } from './docs.ts'
+import { errors } from './errors.ts'
+import { health } from './health.ts'
+import { createGate } from './http.ts'
+import type { Infra } from './infra.ts'
+import { createMeter } from './meter.ts'
+import type { Metrics } from './metrics.ts'
+import { openApiDocument, type RouteLike } from './openapi.ts'
+import { createPacers, type Limits } from './pace.ts'
+import { createPeerOf } from './peer.ts'
+import type { ReadsHealth } from './reads-health.ts'
+import { scrape } from './scrape.ts'
+import { createTable, pathOf, type Table } from './table.ts'
+import { createTogether } from './together.ts'
+
+export type { Infra } from './infra.ts'
+
+export type AppDeps = {
+  db: Db
+  clock: Clock
+  random: Random
+  log: Log
+  words: Words
+  limits: Limits
+  billing: { enabled: boolean; prices: PriceMicros }
+  health_cache_s: number
+  metrics: Metrics
+  /** What `/metrics` asks for; empty: only a caller on this machine is answered. */
+  metrics_token: string
+  trusted_proxies: readonly string[]
+  /** The address under which callers know the service; asked for at each use, since a port may be found late. */
+  public_url: () => string
+  reads_health: ReadsHealth
+  /** Why the daemon cannot serve; null when it can. */
+  trouble: () => string | null
+  /** Monitors of a customer, paused ones too, and how many its plan has room for. */
+  monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+  /** The groups of routes that stand on the infrastructure made here. */
+  routes: (infra: Infra) => AnyElysia[]
+}
+
+/** Bun's own answer to a large body has none of ours: the gate and the reader of bodies keep the real bounds. */
+const BODY_MAX_OF_SERVER = Number.MAX_SAFE_INTEGER
+const QUIET_BEFORE_HEADERS_S = 10
+
+/** The whole HTTP side, ready to listen. */
+export function createApp(deps: AppDeps) {
+  const { db, clock, random, log, words, billing, metrics, health_cache_s, reads_health } = deps
+  const holders = createHolders()
+  const keyed = createKeyed(holders)
+  const together = createTogether(db)
+  const meter = createMeter({ db, together, clock, random, log, billing })
+  const peerOf = createPeerOf(deps.trusted_proxies)
+  const gate = createGate({
+    words,
+    random,
+    authenticate: createAuthenticate(db, clock),
+    holders,
+    pacers: createPacers(clock, deps.limits),
+    peerOf,
+    table: () => table(),
+  })
+
+  const started = new WeakMap<Request, number>()
+
+  const app = new Elysia({
+    normalize: false,
+    serve: { maxRequestBodySize: BODY_MAX_OF_SERVER, idleTimeout: QUIET_BEFORE_HEADERS_S },
+  })
+    .onRequest(({ request, set, server }) => {
+      started.set(request, clock.mono())
+      return gate({ request, headers: set.headers, server })
+    })
+    .onParse({ as: 'global' }, ({ request }) =>
+      readJson(request, bodyMax(words, pathOf(request.url)), clock),
+    )
+    .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
+      const labels = { method: request.method, route: route || 'none' }
+      metrics.count('http_requests_total', { ...labels, status: String(set.status ?? 200) })
+      const began = started.get(request)
+      if (began !== undefined)
+        metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)
+    })
+    .use(errors(words, log))
+    .use(health({ clock, reads_health, health_cache_s, trouble: deps.trouble }))
+    .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
+    .use(docs(() => openApiDocument({ routes: routes(), words, public_url: deps.public_url() })))
+    .use(account({ db, keyed, clock, monitors: deps.monitors }))
+  for (const group of deps.routes({ words, keyed, meter, clock, random, log })) app.use(group)
+
+  const routes = (): readonly RouteLike[] => app.routes
+  let known: Table<true> | null = null
+  function table(): Table<true> {
+    if (known) return known
+    known = createTable()
+    for (const { method, path } of routes()) known.add(method, path, true)
+    return known
+  }
+  return app
+}

@@ -1,0 +1,70 @@
+import { ApiError, invalid } from '../core/errors.ts'
+import type { Words } from '../core/wire.ts'
+import type { Clock } from '../outside.ts'
+import { isTooMuch, whereBroken } from './json.ts'
+
+const MIB = 1024 * 1024
+const BODY_MAX = MIB
+const IMAGE_BODY_MAX = 8 * MIB
+const BODY_WITHIN_MS = 30_000
+
+/** How many bytes the body of a call to this path may have. */
+export const bodyMax = (words: Words, path: string): number =>
+  path === `${words.api}/profile/avatar` || path === `${words.api}/profile/banner`
+    ? IMAGE_BODY_MAX
+    : BODY_MAX
+
+/** 413, saying how much is allowed. */
+export const tooLarge = (max: number): ApiError =>
+  new ApiError('BODY_TOO_LARGE', {
+    message: `the body must be at most ${max / MIB} MiB`,
+    extra: { max_bytes: max },
+  })
+
+/** The JSON of a request, never holding more than `max` bytes of it. Throws 400 or 413. */
+export async function readJson(request: Request, max: number, clock: Clock): Promise<unknown> {
+  const type = request.headers.get('content-type')
+  if (!/^application\/json *(;|$)/i.test(type ?? ''))
+    throw invalid('content-type', 'content-type must be application/json')
+  if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
+    throw invalid('content-encoding', 'content-encoding must be absent: send the body as it is')
+
+  const text = decode(await readBytes(request, max, clock))
+  if (text.trim() === '') throw invalid('body', 'body must be a JSON object, it is empty')
+  const value = parse(text)
+  if (isTooMuch(value)) throw invalid('body', 'body is nested too deeply or holds too many values')
+  return value
+}
+
+async function readBytes(request: Request, max: number, clock: Clock): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const started = clock.mono()
+  for await (const chunk of request.body) {
+    length += chunk.byteLength
+    if (length > max) throw tooLarge(max)
+    if (clock.mono() - started > BODY_WITHIN_MS)
+      throw invalid('body', `body must arrive within ${BODY_WITHIN_MS / 1000} seconds`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw invalid('body', 'body must be UTF-8')
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const at = whereBroken(text)
+    const found = at < text.length ? `found ${JSON.stringify(text[at])}` : 'it ends too early'
+    throw invalid('body', `body is not valid JSON at position ${at}: ${found}`)
+  }
+}

@@ -1,0 +1,62 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import type { ReadsState } from '../core/reads-health.ts'
+import type { Clock } from '../outside.ts'
+import type { ReadsHealth } from './reads-health.ts'
+
+type Deps = {
+  clock: Clock
+  reads_health: ReadsHealth
+  health_cache_s: number
+  /** Why the daemon cannot serve; null when it can. */
+  trouble: () => string | null
+}
+
+type Health = { ok: boolean; reads: ReadsState }
+
+export const health_answer = z.object({
+  ok: z.boolean().meta({ description: 'Whether the daemon serves.' }),
+  reads: z
+    .enum(['ok', 'degraded', 'unknown'])
+    .meta({ description: 'How the platform has answered over the last 60 seconds.' }),
+})
+
+/** `/health`, always 200 and cached, and `/health/ready`, 503 while the daemon does not serve. */
+export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
+  let cached: { at: number; health: Health } | null = null
+
+  function look(): Health {
+    const now = clock.mono()
+    if (cached === null || now - cached.at >= health_cache_s * 1000)
+      cached = { at: now, health: { ok: trouble() === null, reads: reads_health.state() } }
+    return cached.health
+  }
+
+  return new Elysia({ name: 'health' })
+    .get('/health', () => look(), {
+      detail: {
+        summary: 'Whether the service is up',
+        description: 'Needs no key. Always 200; cached for a few seconds.',
+        tags: ['Health'],
+        operationId: 'health',
+      },
+    })
+    .get(
+      '/health/ready',
+      ({ set }) => {
+        const reason = trouble()
+        if (reason === null) return { ready: true }
+        set.status = 503
+        return { ready: false, reason }
+      },
+      {
+        detail: {
+          summary: 'Whether the service takes calls',
+          description: 'Needs no key. 503 while it does not.',
+          tags: ['Health'],
+          operationId: 'ready',
+        },
+      },
+    )
+}

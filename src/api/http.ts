@@ -1,0 +1,128 @@
+import type { HTTPHeaders } from 'elysia'
+
+import { ApiError } from '../core/errors.ts'
+import type { Words } from '../core/wire.ts'
+import type { Random } from '../outside.ts'
+import { type Authenticate, bearer, type Holders, holderWith } from './auth.ts'
+import { bodyMax, tooLarge } from './body.ts'
+import type { Pacers } from './pace.ts'
+import type { PeerOf } from './peer.ts'
+import { policyOf } from './policy.ts'
+import { type Entry, pathOf, type Table } from './table.ts'
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+const PREFLIGHT_S = 86_400
+
+/** Reads and paced calls may wait this long without a byte: more than a read's deadline and its wait together. */
+const QUIET_S = 120
+
+type Server = {
+  requestIP(request: Request): { address: string } | null
+  timeout(request: Request, seconds: number): void
+}
+type Arrival = { request: Request; headers: HTTPHeaders; server: Server | null }
+
+/** Decides whether a request goes on to its route. Answers a preflight itself; throws what stops a request. */
+export type Gate = (arrival: Arrival) => Promise<Response | undefined>
+
+type Deps = {
+  words: Words
+  random: Random
+  authenticate: Authenticate
+  holders: Holders
+  pacers: Pacers
+  peerOf: PeerOf
+  /** Asked for at the first request: the routes must all be there by then. */
+  table: () => Table<true>
+}
+
+/** The session's cookies in their header form, and the proxy's. */
+const SESSION_HEADERS = [
+  'session',
+  'loid',
+  'token-v2',
+  'csrf-token',
+  'edgebucket',
+  'csv',
+  'session-tracker',
+  'pc',
+  'proxy',
+]
+
+/**
+ * The order in which a call is looked at (contract 4): key, pace, route and method, size. What is wrong with its
+ * fields, and what it costs, its route finds out afterwards.
+ */
+export function createGate(deps: Deps): Gate {
+  const { words, random, authenticate, holders, pacers, peerOf } = deps
+  const preflight = preflightHeaders(words)
+
+  return async ({ request, headers, server }) => {
+    Object.assign(headers, commonHeaders(requestId(request, random)))
+    if (request.method === 'OPTIONS')
+      return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
+    server?.timeout(request, QUIET_S)
+
+    const path = pathOf(request.url)
+    const entry = deps.table().find(path)
+    const token = bearer(request.headers.get('authorization'))
+    if (entry === null) {
+      const known = token === null ? null : authenticate(token)
+      const address = peerOf(request, server?.requestIP(request)?.address).address
+      await pacers.unknown_routes(known ? known.key.id : `address ${address}`, request.signal)
+      throw new ApiError('NOT_FOUND', { message: 'there is no such route' })
+    }
+
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    // A method that the path does not have is judged as one that it has: 405 comes after 401 and 403.
+    const [first = method] = entry.methods.keys()
+    const policy = policyOf(words, entry.methods.has(method) ? method : first, entry.path)
+    if (!policy.open) {
+      const holder = holderWith(authenticate(token), policy.scope)
+      holders.put(request, holder)
+      await pacers[policy.limit](holder.key.id, request.signal)
+    }
+    if (!entry.methods.has(method)) throw notAllowed(entry, request.method, headers)
+
+    const max = bodyMax(words, entry.path)
+    if (Number(request.headers.get('content-length') ?? 0) > max) throw tooLarge(max)
+    return undefined
+  }
+}
+
+function requestId({ headers }: Request, random: Random): string {
+  const given = headers.get('x-request-id')
+  return given !== null && REQUEST_ID.test(given) ? given : random.uuid()
+}
+
+function notAllowed(entry: Entry<true>, method: string, headers: HTTPHeaders): ApiError {
+  const allowed = [...entry.methods.keys()].flatMap((one) =>
+    one === 'GET' ? [one, 'HEAD'] : [one],
+  )
+  headers['allow'] = allowed.join(', ')
+  return new ApiError('METHOD_NOT_ALLOWED', {
+    message: `${method} is not for this route; allowed: ${allowed.join(', ')}`,
+  })
+}
+
+const commonHeaders = (request_id: string) => ({
+  'x-request-id': request_id,
+  'x-content-type-options': 'nosniff',
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'X-Credits-Remaining, Retry-After, X-Request-Id, X-Cache, Allow',
+})
+
+const commonOf = (headers: HTTPHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+
+const preflightHeaders = (words: Words) => ({
+  'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
+  'access-control-allow-headers': [
+    'Authorization',
+    'Content-Type',
+    'Idempotency-Key',
+    'X-Request-Id',
+    ...SESSION_HEADERS.map((name) => words.header + name),
+  ].join(', '),
+  'access-control-max-age': String(PREFLIGHT_S),
+})

@@ -1,0 +1,253 @@
+import * as z from 'zod'
+
+import { type Code, CODES } from '../core/errors.ts'
+import type { Words } from '../core/wire.ts'
+import { type Policy, policyOf } from './policy.ts'
+
+const VERSION = '1.0.0'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** A route as Elysia keeps it; `hooks` holds its schemas and its `detail`. */
+export type RouteLike = { method: string; path: string; hooks?: unknown }
+
+type Json = Record<string, unknown>
+
+const detail_shape = z.looseObject({
+  hide: z.boolean().optional(),
+  operationId: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+  responses: z.record(z.string(), z.unknown()).optional(),
+})
+const hooks_shape = z.looseObject({ detail: detail_shape.optional() })
+const object_shape = z.looseObject({
+  properties: z.record(z.string(), z.looseObject({})).default({}),
+  required: z.array(z.string()).default([]),
+})
+
+/** What goes into a route's `detail` to document its 200: a zod schema of the body, and one true example. */
+export function answers(schema: z.ZodType, example?: unknown): { responses: Json } {
+  const content = {
+    schema: jsonSchema(schema, 'output'),
+    ...(example === undefined ? {} : { example }),
+  }
+  return { responses: { 200: { description: 'Done.', content: { 'application/json': content } } } }
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    // A field that is read from text loses its default on the way in; its meta still knows it.
+    override: ({ zodSchema, jsonSchema: shown }) => {
+      const fallback = z.globalRegistry.get(zodSchema)?.['default']
+      if (io === 'input' && fallback !== undefined) Object.assign(shown, { default: fallback })
+    },
+  })
+  return rest
+}
+
+/** The OpenAPI 3.1 document of these routes, made from the schemas that check their calls. */
+export function openApiDocument({
+  routes,
+  words,
+  public_url,
+}: {
+  routes: readonly RouteLike[]
+  words: Words
+  /** The address under which callers know the service. */
+  public_url: string
+}): Json {
+  const paths: Record<string, Json> = {}
+  const tags = new Set<string>()
+  for (const { method, path, hooks } of routes) {
+    const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
+    if (detail.hide === true || !METHODS.includes(method)) continue
+    for (const tag of detail.tags ?? []) tags.add(tag)
+    const shown = path.replace(/:(\w+)/g, '{$1}')
+    const operation = toOperation({
+      method,
+      path,
+      detail,
+      schemas,
+      policy: policyOf(words, method, path),
+    })
+    paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Forum Data, Account Actions and Live Monitoring API',
+      version: VERSION,
+      description:
+        'Read, act on and watch a forum platform through your own accounts. Every call needs an API key as a Bearer token unless it says otherwise.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: public_url }],
+    security: [{ bearer: [] }],
+    tags: [...tags].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: fk_ and 43 characters.',
+        },
+      },
+      headers: HEADERS,
+      schemas: { Error: ERROR_SCHEMA },
+    },
+  }
+}
+
+type Operation = {
+  method: string
+  path: string
+  detail: z.infer<typeof detail_shape>
+  schemas: Json
+  policy: Policy
+}
+
+function toOperation({ method, path, detail, schemas, policy }: Operation): Json {
+  const { hide: _, responses = {}, operationId, ...told } = detail
+  const parameters = [
+    ...pathParameters(path, schemas['params']),
+    ...queryParameters(schemas['query']),
+  ]
+  const { body } = schemas
+  return {
+    ...told,
+    operationId: operationId ?? operationIdOf(method, path),
+    ...(policy.open ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body instanceof z.ZodType
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: jsonSchema(body, 'input') } },
+          },
+        }
+      : {}),
+    responses: {
+      ...refusals(policy, body instanceof z.ZodType || parameters.length > 0),
+      200: withHeaders(responses['200'] ?? PLAIN_ANSWER, policy),
+      ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
+    },
+  }
+}
+
+/** `getApiForumPostsById` for a route that has not named itself. */
+const operationIdOf = (method: string, path: string): string =>
+  method.toLowerCase() +
+  path
+    .split(/[/\-_]/)
+    .filter((part) => part !== '')
+    .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
+    .join('')
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
+
+function pathParameters(path: string, schema: unknown): Json[] {
+  const known = schema instanceof z.ZodType ? object_shape.parse(jsonSchema(schema, 'input')) : null
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: known?.properties[name] ?? { type: 'string' },
+  }))
+}
+
+function queryParameters(schema: unknown): Json[] {
+  if (!(schema instanceof z.ZodType)) return []
+  const { properties, required } = object_shape.parse(jsonSchema(schema, 'input'))
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+  }))
+}
+
+function withHeaders(answer: unknown, { open, limit }: Policy): Json {
+  const headers = {
+    'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+    ...(!open && limit === 'reads'
+      ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
+      : {}),
+  }
+  return { ...z.looseObject({}).parse(answer), headers }
+}
+
+const ASKED: Code[] = [
+  'insufficient_credits',
+  'NOT_FOUND',
+  'upstream_timeout',
+  'HTTP_429',
+  'UPSTREAM_ERROR',
+  'upstream_unavailable',
+]
+
+/** The errors that a route of this policy can answer with, by status. */
+function refusals(policy: Policy, takes_fields: boolean): Json {
+  const codes: Code[] = [
+    ...(takes_fields ? (['INVALID_REQUEST'] as const) : []),
+    ...(policy.open ? [] : (['missing_token', 'invalid_token', 'rate_limited'] as const)),
+    ...(policy.limit === 'reads' ? ([...ASKED, 'PERMISSION_DENIED'] as const) : []),
+    'internal_error',
+  ]
+  const statuses = Map.groupBy(codes, (code) => CODES[code].status)
+  return Object.fromEntries(
+    [...statuses].map(([status, same]) => [
+      String(status),
+      {
+        description: same.map((code) => CODES[code].error ?? code).join(', '),
+        ...(status === 429 || status === 503 || status === 408
+          ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }
+          : {}),
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/Error' },
+            example: {
+              error: CODES[same[0] ?? 'internal_error'].error ?? 'q is required',
+              code: same[0],
+            },
+          },
+        },
+      },
+    ]),
+  )
+}
+
+const PLAIN_ANSWER = {
+  description: 'Done.',
+  content: { 'application/json': { schema: { type: 'object' } } },
+}
+
+const HEADERS = {
+  'X-Credits-Remaining': {
+    description: 'What remains of the balance, in USD; on billed answers.',
+    schema: { type: 'string', examples: ['0.498'] },
+  },
+  'Retry-After': {
+    description: 'Seconds after which the call is worth repeating.',
+    schema: { type: 'integer' },
+  },
+  'X-Request-Id': {
+    description: 'Names this call; one that the caller sends is kept.',
+    schema: { type: 'string' },
+  },
+}
+
+const ERROR_SCHEMA = {
+  type: 'object',
+  required: ['error', 'code'],
+  properties: {
+    error: { type: 'string', description: 'A code, or a sentence that names the field.' },
+    code: { type: 'string' },
+    message: { type: 'string' },
+    field: { type: 'string', description: 'The field that is wrong.' },
+    retry_after: { type: 'integer', description: 'Seconds.' },
+    reason: { type: ['string', 'null'] },
+  },
+}

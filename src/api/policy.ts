@@ -1,0 +1,41 @@
+import type { Words } from '../core/wire.ts'
+import type { Scope } from '../store/keys.ts'
+
+/** The paces a call may fall under; each has its own number in `[limits]`. */
+export type LimitName =
+  'reads' | 'management' | 'webhook_test' | 'account' | 'feedback' | 'dashboard' | 'none'
+
+/** What it takes to reach a route. */
+export type Policy = {
+  /** Answers without a key. */
+  open: boolean
+  /** What the key must be good for; null: any key. */
+  scope: Scope | null
+  limit: LimitName
+}
+
+const OPEN: Policy = { open: true, scope: null, limit: 'none' }
+const CLOSED: Policy = { open: false, scope: null, limit: 'none' }
+const OPEN_PATHS = ['/health', '/metrics', '/openapi.json', '/docs']
+
+const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
+
+/** The rule for a route, by its path alone, so that no route can forget to ask for one. Unknown places need a key. */
+export function policyOf(words: Words, method: string, path: string): Policy {
+  if (OPEN_PATHS.some((place) => under(path, place))) return OPEN
+  for (const place of [words.monitor, `/api${words.monitor}`]) {
+    if (path === `${place}/webhook/test`)
+      return { ...CLOSED, scope: 'monitor', limit: 'webhook_test' }
+    if (under(path, place)) return { ...CLOSED, scope: 'monitor', limit: 'management' }
+  }
+  if (under(path, words.api)) {
+    const reads = method === 'GET' || path === `${words.api}/comments/verify`
+    return reads
+      ? { ...CLOSED, scope: 'read', limit: 'reads' }
+      : { ...CLOSED, scope: 'write', limit: 'none' }
+  }
+  if (path === '/account/usage') return { ...CLOSED, limit: 'dashboard' }
+  if (under(path, '/account')) return { ...CLOSED, limit: 'account' }
+  if (under(path, '/feedback')) return { ...CLOSED, limit: 'feedback' }
+  return CLOSED
+}
