@@ -1,5 +1,6 @@
 import { type ApiError, invalid } from './errors.ts'
 import { normalise, type SearchField } from './filter-text.ts'
+import { SUBFORUM_NAME } from './names.ts'
 
 /** The fields of a filter_spec that this version reads, in our own words. */
 export const FIELDS = [
@@ -50,7 +51,7 @@ export const TERMS_MAX = 50
 export const TERM_LENGTH_MAX = 100
 export const Q_LENGTH_MAX = 200
 
-const NAME = /^(?:\/?r\/)?([A-Za-z0-9_-]{2,24})\/?$/i
+const PREFIXED = /^(?:\/?r\/)?([^/]+)\/?$/i
 
 /** A field's name on the wire and what was sent in it; undefined when it was not sent. */
 export type Sent = { name: string; value: unknown }
@@ -58,15 +59,15 @@ export type Sent = { name: string; value: unknown }
 /** Names of communities, prefix removed, each once; null when the field was not sent. */
 export function readNames({ name, value }: Sent): string[] | null {
   if (value === undefined) return null
-  const allowed = `1 to ${NAMES_MAX} names of 2 to 24 letters, digits, _ or -`
+  const allowed = `1 to ${NAMES_MAX} names of 1 to 21 letters, digits, _ or -`
   const given = typeof value === 'string' ? [value] : value
   if (!Array.isArray(given)) throw wrong({ name, value }, `must be a list of ${allowed}`)
   const list: unknown[] = given
   if (list.length < 1 || list.length > NAMES_MAX)
     throw wrong({ name, value }, `has ${list.length} names; allowed are ${allowed}`)
   const names = list.map((it, i) => {
-    const found = typeof it === 'string' ? NAME.exec(it.trim())?.[1] : undefined
-    if (found === undefined)
+    const found = typeof it === 'string' ? PREFIXED.exec(it.trim())?.[1] : undefined
+    if (found === undefined || !SUBFORUM_NAME.test(found))
       throw wrong({ name: `${name}[${i}]`, value: it }, `is no name; allowed are ${allowed}`)
     return found
   })

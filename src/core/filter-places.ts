@@ -59,7 +59,9 @@ const sorted = (parts: string[]): string[] => [...new Set(parts)].toSorted()
 const ASKABLE = ['title', 'author', 'flair'] as const
 
 function expressionOf({ written, field, prefix }: Query & { kind: 'term' }): string {
-  const text = normalise(written).replaceAll('"', ' ').trim()
+  const text = normalise(written)
+    .replace(/["\s]+/g, ' ')
+    .trim()
   const asked = ASKABLE.find((it) => it === field)
   const quoted = /^[\p{L}\p{M}\p{N}]+$/u.test(text) ? text : `"${text}"`
   return `${asked === undefined ? '' : `${asked}:`}${quoted}${prefix ? '*' : ''}`

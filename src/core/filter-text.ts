@@ -25,7 +25,8 @@ export function normalise(text: string): string {
       .normalize('NFKC')
       .replace(INVISIBLE, '')
       .normalize('NFKC')
-      // Up, then down is the case folding of Unicode: ß and SS meet, and so do all three sigmas.
+      // Down, up and down again is Unicode's case folding: ß, ẞ and SS meet, and so do the three sigmas.
+      .toLowerCase()
       .toUpperCase()
       .toLowerCase()
       .normalize('NFKC')

@@ -1,0 +1,168 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { ApiError } from '../../src/core/errors.ts'
+import { compileQuery } from '../../src/core/filter-match.ts'
+import { parseQuery } from '../../src/core/filter-query.ts'
+import { compileTerm, normalise } from '../../src/core/filter-text.ts'
+import {
+  compileFilter,
+  parseFilterSpec,
+  placesOf,
+  renderFilterSpec,
+} from '../../src/core/filter.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { postOf } from '../support/items.ts'
+
+const words = createWords({ platform: 'forum', community: 'subforum' })
+const parse = (value: unknown) => parseFilterSpec(value, words)
+
+const WORDS = ['a', 'Bun', 'c++', 'é', '漢', 'AND', 'OR', 'NOT', 'title:', 'author:', '🚀']
+const SIGNS = [' ', '  ', '-', '"', '(', ')', '*', ':', '_', '\\', '\u200b', '\ud83d', '\n']
+const pieces = fc.constantFrom(...WORDS, ...SIGNS)
+const written = fc.array(pieces, { maxLength: 24 }).map((it) => it.join(''))
+const anySpec = fc.oneof(
+  fc.anything(),
+  fc.record(
+    {
+      subforum: fc.oneof(written, fc.array(written), fc.anything()),
+      kind: fc.oneof(fc.constantFrom('post', 'comment', 'both'), fc.anything()),
+      q: fc.oneof(written, fc.anything()),
+      include_any: fc.oneof(fc.array(written), fc.anything()),
+      include_all: fc.oneof(fc.array(written), fc.anything()),
+      exclude_terms: fc.oneof(fc.array(written), fc.anything()),
+      search_in: fc.oneof(fc.array(fc.constantFrom('title', 'body')), fc.anything()),
+    },
+    { requiredKeys: [] },
+  ),
+)
+
+test('whatever is written, a spec is read or refused with an answer', () => {
+  fc.assert(
+    fc.property(anySpec, (value) => {
+      try {
+        const spec = parse(value)
+        expect(parse(renderFilterSpec(spec, words))).toEqual(spec)
+        expect(placesOf(spec).length).toBeGreaterThan(0)
+        compileFilter(spec)(postOf({ title: 'Bun c++ 漢' }))
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        expect(error.details.field).toStartWith('filter_spec')
+      }
+    }),
+    { numRuns: 400 },
+  )
+})
+
+test('whatever is written in q, it is read or refused at a position within it', () => {
+  fc.assert(
+    fc.property(written, (q) => {
+      try {
+        parseQuery(q)
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        const position = Number(/position (\d+): /.exec(error.message)?.[1])
+        expect(position).toBeGreaterThanOrEqual(1)
+        expect(position).toBeLessThanOrEqual(Array.from(q).length + 1)
+      }
+    }),
+    { numRuns: 400 },
+  )
+})
+
+test('normalising twice changes nothing, and case and width do not matter', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
+      const once = normalise(text)
+
+      expect(normalise(once)).toBe(once)
+      expect(normalise(` ${text.normalize('NFKC')}\n`)).toBe(once)
+    }),
+    { numRuns: 400 },
+  )
+})
+
+// The naive matcher: the rule as a regular expression over an alphabet whose classes are known.
+const letters = fc.constantFrom('a', 'b', 'é', '7', '漢', 'ก', '+', '.', ' ', '🚀')
+const text = fc.array(letters, { maxLength: 14 }).map((it) => normalise(it.join('')))
+const BOUND = /[abé7]/u
+
+test('a naive matcher agrees about words and their boundaries', () => {
+  fc.assert(
+    fc.property(text, text, fc.boolean(), (term, haystack, prefix) => {
+      fc.pre(term !== '')
+      const chars = Array.from(term)
+      const left = BOUND.test(chars[0] ?? '') ? `(?<!${BOUND.source})` : ''
+      const right = !prefix && BOUND.test(chars.at(-1) ?? '') ? `(?!${BOUND.source})` : ''
+      const naive = new RegExp(
+        left + chars.map((it) => (/[+.]/.test(it) ? `\\${it}` : it)).join('') + right,
+        'u',
+      )
+
+      expect(compileTerm(term, prefix)(haystack)).toBe(naive.test(haystack))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+type Tree = { q: string; holds: (title: Set<string>) => boolean }
+
+// A query is built together with its meaning.
+const { tree } = fc.letrec<{ tree: Tree; leaf: Tree; group: Tree }>((tie) => ({
+  leaf: fc
+    .tuple(fc.constantFrom('red', 'green', 'blue', 'grey'), fc.constantFrom('', 'title:', '"'))
+    .map(([word, sign]) => ({
+      q: sign === '"' ? `"${word}"` : `${sign}${word}`,
+      holds: (title) => title.has(word),
+    })),
+  group: fc
+    .tuple(
+      tie('tree'),
+      tie('tree'),
+      fc.constantFrom(' ', ' AND ', ' OR '),
+      fc.constantFrom('', '-', 'NOT '),
+    )
+    .map(([a, b, operator, sign]) => ({
+      q: `${sign}(${a.q}${operator}${b.q})`,
+      holds: (title) => {
+        const both =
+          operator === ' OR ' ? a.holds(title) || b.holds(title) : a.holds(title) && b.holds(title)
+        return both !== (sign !== '')
+      },
+    })),
+  tree: fc.oneof({ maxDepth: 4 }, tie('leaf'), tie('group')),
+}))
+const titles = fc.subarray(['red', 'green', 'blue', 'grey'])
+
+test('a boolean query means what it was built from', () => {
+  fc.assert(
+    fc.property(tree, titles, ({ q, holds }, title) => {
+      const matches = compileQuery(parseQuery(q), ['title'])
+
+      expect(matches(postOf({ title: title.join(', ') }))).toBe(holds(new Set(title)))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('what matches without a place is found by one of its searches', () => {
+  fc.assert(
+    fc.property(tree, titles, ({ q, holds }, title) => {
+      fc.pre(q.length <= 200 && holds(new Set(title)))
+      const item = postOf({ title: title.join(' ') })
+      try {
+        const found = placesOf(parse({ q })).map(({ place }) =>
+          compileQuery(parseQuery(place), ['title'])(item),
+        )
+
+        expect(found).toContain(true)
+      } catch (error) {
+        // A query that only excludes has no search.
+        if (!(error instanceof ApiError)) throw error
+        expect(error.message).toContain('every alternative')
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
