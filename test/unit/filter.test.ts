@@ -70,7 +70,8 @@ describe('words', () => {
   test.each([
     ['bun', 'bundle'],
     ['bun', 'hotbun'],
-    ['bun', 'snake_bun_case'],
+    ['bun', 'snake_bun'],
+    ['bun', 'bun_case'],
     ['bun', 'bun2'],
     ['C++', 'objc++'],
     ['cafe', 'café'],
