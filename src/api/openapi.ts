@@ -1,3 +1,4 @@
+import type { DocumentDecoration } from 'elysia'
 import * as z from 'zod'
 
 import { type Code, CODES } from '../core/errors.ts'
@@ -24,13 +25,19 @@ const object_shape = z.looseObject({
   required: z.array(z.string()).default([]),
 })
 
+type Responses = NonNullable<DocumentDecoration['responses']>
+
+// zod writes JSON Schema, Elysia types it as OpenAPI's older cousin; what is the same at run time is said to be so here.
+const responses_shape = z.custom<Responses>()
+
 /** What goes into a route's `detail` to document its 200: a zod schema of the body, and one true example. */
-export function answers(schema: z.ZodType, example?: unknown): { responses: Json } {
+export function answers(schema: z.ZodType, example?: unknown): { responses: Responses } {
   const content = {
     schema: jsonSchema(schema, 'output'),
     ...(example === undefined ? {} : { example }),
   }
-  return { responses: { 200: { description: 'Done.', content: { 'application/json': content } } } }
+  const responses = { 200: { description: 'Done.', content: { 'application/json': content } } }
+  return { responses: responses_shape.parse(responses) }
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {

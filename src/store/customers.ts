@@ -17,8 +17,8 @@ const COLUMNS = 'id, name, plan, balance_micros, unlimited, created_at'
 
 const fromRow = (row: Row): Customer => ({ ...row, unlimited: row.unlimited === 1 })
 
-/** Creates a customer and, when it is not zero, books the starting credit as its first payment. Throws when the name is taken. */
-export function createCustomer(
+/** Writes a new customer and, when it is not zero, books the starting credit as its first payment. Throws when the name is taken. */
+export function insertCustomer(
   db: Db,
   row: {
     id: string

@@ -4,15 +4,16 @@ import { migrations } from './migrations.ts'
 
 export type Db = Database
 
-/** `forumd` in ASCII, cut to 32 bits: what `file` and a wary operator see. */
-const APPLICATION_ID = 0x666f7264
+/** `ford` in ASCII: what `file` and a wary operator see. */
+export const APPLICATION_ID = 0x666f7264
 
+/** The database was written by a later forumd than this one. */
 export class NewerDatabase extends Error {
   override name = 'NewerDatabase'
 }
 
-/** Opens (and with `create`, makes) a database and brings its schema up to date. */
-export function openDb(path: string, { create = false } = {}): Db {
+/** Connects to a database (with `create`, makes the file) and sets how it is to be used; its schema stays as it is. */
+export function connect(path: string, { create = false } = {}): Db {
   const db = new Database(path, { create, readwrite: true, strict: true })
   try {
     // busy_timeout comes first, the switch to WAL may wait. FULL: a settled credit survives a power cut.
@@ -21,6 +22,17 @@ export function openDb(path: string, { create = false } = {}): Db {
     db.run('PRAGMA synchronous = FULL')
     db.run('PRAGMA foreign_keys = ON')
     db.run('PRAGMA journal_size_limit = 67108864')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Opens (and with `create`, makes) a database and brings its schema up to date. */
+export function openDb(path: string, options: { create?: boolean } = {}): Db {
+  const db = connect(path, options)
+  try {
     migrate(db)
     return db
   } catch (error) {
@@ -34,7 +46,7 @@ export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ?
   return db.transaction(work).immediate()
 }
 
-/** Each step runs in its own transaction; the version is the number of steps that have run. */
+/** Brings the schema up to date. Each step runs in its own transaction; the version is the number of steps that have run. */
 export function migrate(db: Db, steps: readonly string[] = migrations): void {
   const version = schemaVersion(db)
   if (version > steps.length)
@@ -44,6 +56,8 @@ export function migrate(db: Db, steps: readonly string[] = migrations): void {
   for (const [index, sql] of steps.entries()) {
     if (index < version) continue
     transact(db, () => {
+      // Asked again now that nobody else can write: another process may have been quicker.
+      if (schemaVersion(db) > index) return
       db.run(sql)
       db.run(`PRAGMA user_version = ${index + 1}`)
       db.run(`PRAGMA application_id = ${APPLICATION_ID}`)
@@ -51,6 +65,7 @@ export function migrate(db: Db, steps: readonly string[] = migrations): void {
   }
 }
 
+/** How many migrations a database has been through. */
 export function schemaVersion(db: Db): number {
   return db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
 }

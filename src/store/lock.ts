@@ -1,0 +1,29 @@
+import { Database } from 'bun:sqlite'
+
+import { isStorageError } from './db.ts'
+
+/** Another process holds the data folder. */
+export class InstanceLocked extends Error {
+  override name = 'InstanceLocked'
+}
+
+export type Lock = { release(): void }
+
+/**
+ * Takes a folder's lock for as long as this process lives, or throws InstanceLocked at once. The lock is SQLite's own
+ * on a file apart: the kernel drops it with the process, so a kill leaves nothing behind to clean up. The file must not
+ * be opened anywhere else in this process, for closing any descriptor of it would drop the lock.
+ */
+export function takeLock(path: string): Lock {
+  const held = new Database(path, { create: true, readwrite: true, strict: true })
+  try {
+    held.run('PRAGMA busy_timeout = 0')
+    held.run('BEGIN EXCLUSIVE')
+  } catch (error) {
+    held.close()
+    if (isStorageError(error))
+      throw new InstanceLocked(`another forumd is using this data folder (${path} is locked)`)
+    throw error
+  }
+  return { release: () => held.close() }
+}
