@@ -1,10 +1,7 @@
-import { ok, type Outcome } from '../core/outcome.ts'
 import type { Ask, Client } from './client.ts'
-import { dataOf } from './items.ts'
-import { type Reader, readPeople } from './listing.ts'
+import { type Reader, readOne, readPeople } from './listing.ts'
 import { MODERATOR_NEEDS, toModerator } from './people.ts'
 import type { Call, Platform } from './platform.ts'
-import { lacking, unreadable } from './read.ts'
 import type { RowReaders } from './readers.ts'
 
 /** People and places themselves. */
@@ -12,18 +9,9 @@ export function createAbout(
   client: Client,
   read: RowReaders,
 ): Pick<Platform, 'user' | 'community' | 'moderators'> {
-  async function one<T>(
-    ask: Ask,
-    kind: string,
-    { needs, map }: Reader<T>,
-    call: Call,
-  ): Promise<Outcome<T>> {
+  async function one<T>(ask: Ask, kind: string, reader: Reader<T>, call: Call) {
     const answer = await client.get(ask, call)
-    if (!answer.ok) return answer
-    const row = dataOf(answer.value, kind)
-    if (!row) return unreadable('kind')
-    const missing = lacking(row, needs)
-    return missing === null ? ok(map(row)) : unreadable(`data.${missing}`)
+    return answer.ok ? readOne(answer.value, kind, reader) : answer
   }
 
   return {

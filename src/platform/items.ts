@@ -17,7 +17,6 @@ import {
 export const POST_NEEDS = {
   id: 'string',
   title: 'string',
-  subreddit: 'string',
   permalink: 'string',
   created_utc: 'seconds',
 } as const
@@ -41,7 +40,7 @@ export function toPost(base: string, row: Row): Post {
     name: `t3_${id}`,
     title: textAt(row, 'title') ?? '',
     author: authorOf(row),
-    subforum: textAt(row, 'subreddit') ?? '',
+    subforum: textAt(row, 'subreddit') ?? placeIn(permalink),
     permalink,
     url: base + permalink,
     upvotes: scoreOf(row),
@@ -149,6 +148,9 @@ function pathOf(base: string, link: string): string {
   if (link.startsWith(`${base}/`)) return link.slice(base.length)
   return link.replace(/^https?:\/\/[^/]+/i, '')
 }
+
+// An advertisement stands in no place, and its permalink shows none.
+const placeIn = (permalink: string): string => /^\/r\/([^/]+)\//.exec(permalink)?.[1] ?? ''
 
 const absolute = (base: string, link: string): string => (link.startsWith('/') ? base + link : link)
 

@@ -67,3 +67,11 @@ export function readPeople<T>(value: unknown, { needs, map }: Reader<T>): Outcom
   }
   return ok(rows)
 }
+
+/** One wrapped object, such as a person or a community. */
+export function readOne<T>(value: unknown, kind: string, { needs, map }: Reader<T>): Outcome<T> {
+  const row = dataOf(value, kind)
+  if (!row) return unreadable('kind')
+  const missing = lacking(row, needs)
+  return missing === null ? ok(map(row)) : unreadable(`data.${missing}`)
+}
