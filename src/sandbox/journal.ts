@@ -1,0 +1,41 @@
+/** One request and what became of it. Cookies are named, their values are not kept. */
+export type Entry = {
+  seq: number
+  /** Epoch ms. */
+  at: number
+  method: string
+  path: string
+  /** With its question mark; empty where there was none. */
+  query: string
+  user_agent: string | null
+  cookies: string[]
+  /** The user whose living session came with it. */
+  user: string | null
+  status: number
+  /** The weather that befell it. */
+  fault: string | null
+}
+
+export type Journal = {
+  /** Oldest first. */
+  readonly entries: readonly Entry[]
+  write(entry: Omit<Entry, 'seq'>): void
+  /** Those after the one with this number. */
+  since(seq: number): Entry[]
+}
+
+const KEPT = 20_000
+
+/** The last requests, as many as are worth keeping. */
+export function createJournal(): Journal {
+  const entries: Entry[] = []
+  let next = 1
+  return {
+    entries,
+    write(entry) {
+      if (entries.length >= KEPT * 2) entries.splice(0, KEPT)
+      entries.push({ seq: next++, ...entry })
+    },
+    since: (seq) => entries.filter((entry) => entry.seq > seq),
+  }
+}

@@ -1,0 +1,165 @@
+import type { Chance } from './chance.ts'
+
+/** Who may read a subforum, or why nobody can. */
+export const ACCESS = [
+  'public',
+  'restricted',
+  'private',
+  'gold_only',
+  'quarantined',
+  'gated',
+  'banned',
+] as const
+export type Access = (typeof ACCESS)[number]
+
+export type Subforum = {
+  kind: 't5'
+  /** Base 36, without prefix. */
+  id: string
+  serial: number
+  name: string
+  title: string
+  description: string
+  created_s: number
+  access: Access
+  over_18: boolean
+  subscribers: number
+  /** How many posts an hour the clockwork adds at speed 1. */
+  rate: number
+  /** Which phrase table its people talk from. */
+  topic: string
+  flairs: readonly string[]
+  rules: readonly string[]
+  moderators: User[]
+  members: Set<User>
+  /** Oldest first. */
+  posts: Post[]
+  /** Oldest first. */
+  comments: Comment[]
+}
+
+export const STANDINGS = ['good', 'suspended', 'shadowed', 'deleted'] as const
+export type Standing = (typeof STANDINGS)[number]
+
+export type User = {
+  kind: 't2'
+  id: string
+  serial: number
+  name: string
+  created_s: number
+  standing: Standing
+  /** Hides the own history from everybody else. */
+  curated: boolean
+  premium: boolean
+  employee: boolean
+  verified: boolean
+  display_name: string
+  bio: string
+  post_karma: number
+  comment_karma: number
+  posts: Post[]
+  comments: Comment[]
+  /** What signing in takes; null: nobody can. */
+  password: string | null
+  totp_secret: string | null
+  subscribed: Set<Subforum>
+  /** Quarantined and gated places this user has agreed to see. */
+  opted_in: Set<Subforum>
+  votes: Map<Thing, 1 | -1>
+  saved: Thing[]
+  hidden: Post[]
+}
+
+export const POST_KINDS = ['self', 'link', 'image', 'gallery', 'video', 'gif', 'crosspost'] as const
+export type PostKind = (typeof POST_KINDS)[number]
+
+export type Remover = 'author' | 'moderator' | 'platform'
+
+export type Post = {
+  kind: 't3'
+  id: string
+  name: string
+  serial: number
+  created_s: number
+  subforum: Subforum
+  author: User
+  title: string
+  text: string
+  shape: PostKind
+  /** What it points to; null for a text post. */
+  url: string | null
+  /** Ids of a gallery's pictures. */
+  pictures: readonly string[]
+  origin: Post | null
+  flair: string | null
+  ups: number
+  downs: number
+  over_18: boolean
+  spoiler: boolean
+  locked: boolean
+  stickied: boolean
+  archived: boolean
+  distinguished: 'moderator' | 'admin' | null
+  edited_s: number | null
+  removed: Remover | null
+  comments: Comment[]
+  comment_count: number
+  crossposts: number
+  rendered: Rendered | null
+}
+
+export type Comment = {
+  kind: 't1'
+  id: string
+  name: string
+  serial: number
+  created_s: number
+  post: Post
+  parent: Comment | null
+  depth: number
+  author: User
+  text: string
+  ups: number
+  downs: number
+  stickied: boolean
+  locked: boolean
+  distinguished: 'moderator' | 'admin' | null
+  edited_s: number | null
+  removed: Remover | null
+  replies: Comment[]
+  rendered: Rendered | null
+}
+
+/** What stands in listings, and has votes. */
+export type Thing = Post | Comment
+
+/** A thing as everybody sees it under one address, kept until it changes or the instant given. */
+export type Rendered = { text: string; until_s: number; origin: string }
+
+export type Session = {
+  /** The value of the session cookie. */
+  cookie: string
+  user: User
+  modhash: string
+  csrf_token: string
+  loid: string
+  token_v2: string
+  revoked: boolean
+}
+
+export type World = {
+  chance: Chance
+  /** Epoch ms, by the sandbox's own clock. */
+  now(): number
+  /** By lower-case name. */
+  subforums: Map<string, Subforum>
+  /** By lower-case name. */
+  users: Map<string, User>
+  /** By fullname. */
+  things: Map<string, Thing>
+  /** By cookie value. */
+  sessions: Map<string, Session>
+  /** Changes whenever anything does; what is computed from the world is kept per version. */
+  version: number
+  next: { post: number; comment: number; user: number; subforum: number }
+}

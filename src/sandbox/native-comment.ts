@@ -1,0 +1,139 @@
+import { encode, toHtml } from './json.ts'
+import type { Comment, Remover } from './model.ts'
+import { authorPart } from './native-parts.ts'
+import { permalink, SCORE_HIDDEN_S, subforumType } from './native-post.ts'
+import { type Viewer, viewOf } from './viewer.ts'
+
+const MASK: Record<Remover, string> = {
+  author: '[deleted]',
+  moderator: '[removed]',
+  platform: '[ Removed by Reddit ]',
+}
+
+/** A path on the platform. */
+export const commentPermalink = (comment: Comment): string =>
+  `${permalink(comment.post)}${comment.id}/`
+
+/** What surrounds a comment: its replies in a tree, its post in a listing of a place or a person. */
+export type Setting =
+  | { kind: 'tree'; depth: number; replies: string }
+  | { kind: 'flat'; depth: number }
+  | { kind: 'listing' }
+  | { kind: 'alone' }
+
+/** The `t1` object of a comment as `viewer` sees it, in the platform's spelling. */
+export function renderComment(comment: Comment, viewer: Viewer, setting: Setting): string {
+  return `{"kind":"t1","data":${core(comment, viewer)}${around(comment, viewer, setting)}}}`
+}
+
+/** `replies` is an empty string, not null, where there are none. */
+function around(comment: Comment, viewer: Viewer, setting: Setting): string {
+  switch (setting.kind) {
+    case 'tree':
+      return `,"depth":${setting.depth},"replies":${setting.replies}`
+    case 'flat':
+      return `,"depth":${setting.depth},"replies":""`
+    case 'alone':
+      return ',"replies":""'
+    case 'listing':
+      return `,"replies":"",${encode(surroundings(comment, viewer)).slice(1, -1)}`
+  }
+}
+
+function surroundings({ post }: Comment, { origin }: Viewer) {
+  const path = origin + permalink(post)
+  return {
+    link_title: post.title,
+    link_author: authorPart(post.author, post.removed === 'author')['author'],
+    link_url: post.url?.startsWith('/') ? origin + post.url : (post.url ?? path),
+    link_permalink: path,
+    over_18: post.over_18,
+    quarantine: post.subforum.access === 'quarantined',
+    num_comments: post.comment_count,
+  }
+}
+
+/** Everything that does not depend on where it stands, without the closing brace. */
+function core(comment: Comment, viewer: Viewer): string {
+  const shared = viewOf(viewer, comment) === null
+  const kept = shared ? comment.rendered : null
+  const { now_s, origin } = viewer
+  if (kept !== null && now_s < kept.until_s && kept.origin === origin) return kept.text
+  const text = encode(commentData(comment, viewer)).slice(0, -1)
+  if (shared) {
+    const shown_s = comment.created_s + SCORE_HIDDEN_S
+    comment.rendered = { text, until_s: now_s < shown_s ? shown_s : Infinity, origin }
+  }
+  return text
+}
+
+function commentData(comment: Comment, viewer: Viewer): Record<string, unknown> {
+  const { post } = comment
+  const { subforum } = post
+  const own = viewOf(viewer, comment)
+  const removed = own?.author && comment.removed !== 'author' ? null : comment.removed
+  const body = removed ? MASK[removed] : comment.text
+  const young = viewer.now_s - comment.created_s < SCORE_HIDDEN_S
+  const score = young ? 1 : comment.ups - comment.downs
+  const low = score <= -5
+  return {
+    total_awards_received: 0,
+    approved_at_utc: null,
+    author_is_blocked: false,
+    comment_type: null,
+    awarders: [],
+    mod_reason_by: null,
+    banned_by: null,
+    ups: score,
+    removal_reason: null,
+    link_id: post.name,
+    likes: own?.likes ?? null,
+    user_reports: [],
+    saved: own?.saved ?? false,
+    id: comment.id,
+    banned_at_utc: null,
+    mod_reason_title: null,
+    gilded: 0,
+    archived: post.archived,
+    collapsed_reason_code: removed ? 'DELETED' : low ? 'LOW_SCORE' : null,
+    no_follow: score < 3,
+    ...authorPart(comment.author, removed !== null),
+    can_mod_post: false,
+    created_utc: comment.created_s,
+    send_replies: true,
+    parent_id: comment.parent?.name ?? post.name,
+    score,
+    approved_by: null,
+    report_reasons: null,
+    all_awardings: [],
+    subreddit_id: `t5_${subforum.id}`,
+    body,
+    edited: comment.edited_s ?? false,
+    downs: 0,
+    collapsed: removed !== null || low,
+    is_submitter: removed === null && comment.author === post.author,
+    body_html: toHtml(body),
+    gildings: {},
+    collapsed_reason: low ? 'comment score below threshold' : null,
+    associated_award: null,
+    stickied: comment.stickied,
+    subreddit_type: subforumType(subforum.access),
+    can_gild: false,
+    top_awarded_type: null,
+    unrepliable_reason: null,
+    score_hidden: young,
+    permalink: commentPermalink(comment),
+    num_reports: null,
+    locked: comment.locked,
+    name: comment.name,
+    created: comment.created_s,
+    subreddit: subforum.name,
+    treatment_tags: [],
+    subreddit_name_prefixed: `r/${subforum.name}`,
+    controversiality: comment.downs * 2 > comment.ups && comment.ups > 5 ? 1 : 0,
+    collapsed_because_crowd_control: null,
+    mod_reports: [],
+    mod_note: null,
+    distinguished: comment.distinguished,
+  }
+}

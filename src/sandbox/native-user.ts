@@ -1,0 +1,123 @@
+import { encode } from './json.ts'
+import type { Session, User, World } from './model.ts'
+
+const AVATAR = 'https://www.redditstatic.com/avatars/defaults/v2/avatar_default_'
+
+/** The `t2` object of a user. A suspended one shows a name and hardly more. */
+export function renderUser(user: User, world: World): string {
+  return encode({
+    kind: 't2',
+    data: user.standing === 'suspended' ? husk(user) : about(user, world),
+  })
+}
+
+const husk = ({ name }: User) => ({
+  awardee_karma: 0,
+  is_blocked: false,
+  is_suspended: true,
+  total_karma: 0,
+  name,
+  link_karma: 0,
+  comment_karma: 0,
+})
+
+/** The session's own record, wrapped as `t2`, with the write token. */
+export function renderMe({ user, modhash }: Session, world: World): string {
+  const data = {
+    ...about(user, world),
+    modhash,
+    is_suspended: user.standing === 'suspended',
+    suspension_expiration_utc: null,
+    over_18: false,
+    inbox_count: 0,
+    has_mail: false,
+    has_mod_mail: false,
+    new_modmail_exists: false,
+    force_password_reset: false,
+    password_set: true,
+    in_beta: false,
+    num_friends: 0,
+    coins: 0,
+    can_create_subreddit: true,
+    can_edit_name: false,
+    features: {},
+  }
+  return encode({ kind: 't2', data })
+}
+
+function about(user: User, world: World) {
+  const icon_img = `${AVATAR}${user.serial % 8}.png`
+  return {
+    is_employee: user.employee,
+    is_friend: false,
+    subreddit: profile(user, icon_img),
+    snoovatar_size: null,
+    awardee_karma: 0,
+    id: user.id,
+    verified: user.verified,
+    is_gold: user.premium,
+    is_mod: [...world.subforums.values()].some(({ moderators }) => moderators.includes(user)),
+    awarder_karma: 0,
+    has_verified_email: user.verified,
+    icon_img,
+    hide_from_robots: user.curated,
+    link_karma: user.post_karma,
+    pref_show_snoovatar: false,
+    is_blocked: false,
+    total_karma: user.post_karma + user.comment_karma,
+    accept_chats: true,
+    name: user.name,
+    created: user.created_s,
+    created_utc: user.created_s,
+    snoovatar_img: '',
+    comment_karma: user.comment_karma,
+    accept_followers: true,
+    has_subscribed: true,
+    accept_pms: true,
+  }
+}
+
+function profile(user: User, icon_img: string) {
+  return {
+    default_set: true,
+    user_is_contributor: null,
+    banner_img: '',
+    user_is_banned: null,
+    free_form_reports: true,
+    community_icon: null,
+    show_media: true,
+    icon_color: '#94B3FF',
+    user_is_muted: null,
+    display_name: `u_${user.name}`,
+    header_img: null,
+    title: user.display_name,
+    previous_names: [],
+    over_18: false,
+    icon_size: [256, 256],
+    primary_color: '',
+    icon_img,
+    description: '',
+    submit_link_label: '',
+    header_size: null,
+    restrict_posting: true,
+    restrict_commenting: false,
+    subscribers: 0,
+    submit_text_label: '',
+    is_default_icon: true,
+    link_flair_position: '',
+    display_name_prefixed: `u/${user.name}`,
+    key_color: '',
+    name: `t5_${(user.serial * 3 + 1).toString(36)}`,
+    is_default_banner: true,
+    url: `/user/${user.name}/`,
+    quarantine: false,
+    banner_size: null,
+    user_is_moderator: null,
+    accept_followers: true,
+    public_description: user.bio,
+    link_flair_enabled: false,
+    disable_contributor_requests: false,
+    subreddit_type: 'user',
+    user_is_subscriber: null,
+  }
+}

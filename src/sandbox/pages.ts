@@ -1,0 +1,46 @@
+import { escapeHtml } from './json.ts'
+
+// What the platform shows to people when it will not, or not yet, show what they asked for. The words a
+// classifier looks for are the platform's; the rest is ours.
+
+const html = (title: string, body: string) =>
+  `<!doctype html>\n<html lang="en">\n  <head>\n    <title>${escapeHtml(title)}</title>\n  </head>\n  <body>\n${body}\n  </body>\n</html>\n`
+
+/** 403, the modern block: long, as the real one is, because clients tell it by its size too. */
+export const blockedPage = (): string =>
+  html(
+    'Blocked',
+    `    <h1>whoa there, pardner!</h1>\n    <p>You've been blocked by network security.</p>\n    <p>To continue, log in to your Reddit account or use your developer token. If you think you've been blocked by mistake, file a ticket below and we'll look into it.</p>\n    <!--${' '.repeat(4_096)}-->`,
+  )
+
+/** 200, the interstitial that wants a script to run. */
+export const challengePage = (): string =>
+  html(
+    'Reddit - Please wait for verification',
+    '    <p>Please wait for verification</p>\n    <form method="GET">\n      <input type="hidden" name="solution" value="">\n      <input type="hidden" name="js_challenge" value="1">\n      <input type="hidden" name="token" value="c2FuZGJveA">\n      <input type="hidden" name="jsc_orig_r" value="">\n    </form>',
+  )
+
+/** 200, where a session was wanted. */
+export const loginPage = (): string =>
+  html(
+    'Welcome to Reddit',
+    '    <form id="login" method="post" action="/login">\n      <input name="username" autocomplete="username">\n      <input name="password" type="password">\n      <button type="submit">Log In</button>\n    </form>',
+  )
+
+/** 429. */
+export const tooManyPage = (seconds: number): string =>
+  html(
+    'Too Many Requests',
+    `    <h1>whoa there, pardner!</h1>\n    <p>we're sorry, but you appear to be a bot and we've seen too many requests from you lately.</p>\n    <p>please wait ${seconds} second(s) and try again.</p>`,
+  )
+
+/** 5xx. */
+export const failurePage = (status: number): string =>
+  html(
+    'Ow! -- reddit.com',
+    `    <p>Our CDN was unable to reach our servers</p>\n    <p>error ${status}</p>`,
+  )
+
+/** 404 for a name no place could have, and other pages nobody needs to read. */
+export const shellPage = (title: string, body = ''): string =>
+  html(title, `    <shreddit-app user-logged-in="false"></shreddit-app>\n${body}`)

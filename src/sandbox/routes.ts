@@ -1,0 +1,77 @@
+import { type Answer, unregistered } from './answer.ts'
+import type { Ask } from './ask.ts'
+import { comments, moreChildren } from './route-comments.ts'
+import { byId, info, me } from './route-info.ts'
+import { asSort, front, places, placesComments } from './route-posts.ts'
+import { search } from './route-search.ts'
+import { about, subforums } from './route-subforums.ts'
+import { user, usersSearch } from './route-users.ts'
+
+/** Everything the platform answers with JSON. `asJson`: the path ended in `.json`. */
+export function route(ask: Ask, asJson: boolean): Answer {
+  const [first, second, third] = ask.path
+  if (first === undefined) return front(ask, 'best')
+  const sort = asSort(first)
+  if (sort !== undefined && second === undefined) return front(ask, sort)
+  switch (first) {
+    case 'r':
+      return second === undefined ? unregistered : place(ask, second, ask.path.slice(2))
+    case 'comments':
+      return comments(ask, thread(ask.path.slice(1)))
+    case 'user':
+    case 'u':
+      return second === undefined
+        ? unregistered
+        : third === 'comments' && ask.path.length > 3
+          ? comments(ask, thread(ask.path.slice(3)))
+          : user(ask, second, third)
+    case 'search':
+      return search(ask, null)
+    case 'subreddits':
+      return subforums(ask, second)
+    case 'users':
+      return second === 'search' ? usersSearch(ask) : unregistered
+    case 'by_id':
+      return byId(ask, second ?? '')
+    case 'api':
+      return api(ask, second ?? '', asJson)
+    default:
+      return unregistered
+  }
+}
+
+function place(ask: Ask, name: string, [what, ...rest]: string[]): Answer {
+  if (what === undefined) return places(ask, name, 'hot')
+  const sort = asSort(what)
+  if (sort !== undefined && rest.length === 0) return places(ask, name, sort)
+  switch (what) {
+    case 'comments':
+      return rest.length === 0
+        ? placesComments(ask, name)
+        : comments(ask, { ...thread(rest), place: name })
+    case 'about':
+      return about(ask, name, rest[0])
+    case 'search':
+      return search(ask, name)
+    default:
+      return unregistered
+  }
+}
+
+/** `<id>[/<slug>[/<comment>]]`, or `<id>/comment/<comment>`. */
+function thread([id = '', , comment_id]: string[]): { id: string; comment_id?: string } {
+  return comment_id === undefined ? { id } : { id, comment_id }
+}
+
+function api(ask: Ask, call: string, asJson: boolean): Answer {
+  switch (call) {
+    case 'me':
+      return me(ask)
+    case 'info':
+      return info(ask)
+    case 'morechildren':
+      return moreChildren(ask, asJson)
+    default:
+      return unregistered
+  }
+}

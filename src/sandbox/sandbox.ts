@@ -1,0 +1,132 @@
+import { createChance } from './chance.ts'
+import {
+  type Added,
+  type CommentInput,
+  controlComment,
+  controlEdit,
+  controlPost,
+  controlRemove,
+  controlSubforum,
+  controlUser,
+  type EditInput,
+  type PostInput,
+  read,
+  type RemoveInput,
+  type SubforumInput,
+  type UserInput,
+} from './control.ts'
+import { createHolds } from './holds.ts'
+import { createJournal, type Entry } from './journal.ts'
+import { createMemory } from './memory.ts'
+import type { World } from './model.ts'
+import { createRate } from './rate.ts'
+import { type Platform, serve, SESSION_COOKIE } from './serve.ts'
+import { createSky, type WeatherInput, weatherSchema } from './weather.ts'
+import { createWorld } from './world.ts'
+
+export type SandboxOptions = {
+  /** 0: any free port. */
+  port: number
+  /** 127.0.0.1 unless said otherwise. */
+  host?: string
+  seed: number
+  /** 1 is lively; 0: only what is asked for. */
+  speed: number
+  world: 'seeded' | 'empty'
+  /** Epoch ms. */
+  now: () => number
+  /** Drives the clockwork and what the weather slows down. Without it, only `advance` and requests do. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Calls an address has in ten minutes (600). */
+  allowance?: number
+  /** Calls a session has in ten minutes (300). */
+  session_allowance?: number
+  /** What a private place does to a listing of several (refuse). */
+  private_in_multi?: Platform['private_in_multi']
+}
+
+/** The platform to practise on. Every method is also a route under `/__sandbox/`. */
+export type Sandbox = {
+  /** `http://host:port`, without a slash at the end. */
+  url: string
+  port: number
+  session_cookie: string
+  world: World
+  post(input: PostInput): Added
+  comment(input: CommentInput): Added
+  remove(input: RemoveInput): void
+  edit(input: EditInput): void
+  subforum(input: SubforumInput): void
+  user(input: UserInput): void
+  /** Answers the rule's number. */
+  weather(input: WeatherInput): number
+  clearWeather(): void
+  /** What was asked, oldest first. */
+  readonly requests: readonly Entry[]
+  /** Moves the sandbox's clock. */
+  advance(seconds: number): void
+  stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts the platform on the loopback. Throws what Bun throws when the port is taken. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  let ahead_ms = 0
+  const now = () => options.now() + ahead_ms
+  const world = createWorld(createChance(options.seed), now)
+  const sky = createSky()
+  const journal = createJournal()
+  const holds = createHolds(now, options.sleep)
+  const platform: Platform = {
+    world,
+    memory: createMemory(world),
+    sky,
+    rate: createRate(),
+    journal,
+    allowance: {
+      session: options.session_allowance ?? 300,
+      anonymous: options.allowance ?? 600,
+    },
+    private_in_multi: options.private_in_multi ?? 'refuse',
+    hold: holds.hold,
+  }
+  const server = Bun.serve({
+    hostname: options.host ?? '127.0.0.1',
+    port: options.port,
+    idleTimeout: 0,
+    development: false,
+    fetch: (request, listener) =>
+      serve(platform, request, listener.requestIP(request)?.address ?? 'unknown'),
+  })
+  const port = server.port ?? options.port
+
+  const stop = async () => {
+    holds.release()
+    await server.stop(true)
+  }
+  return {
+    url: `http://${options.host ?? '127.0.0.1'}:${port}`,
+    port,
+    session_cookie: SESSION_COOKIE,
+    world,
+    post: (input) => controlPost(world, input),
+    comment: (input) => controlComment(world, input),
+    remove: (input) => controlRemove(world, input),
+    edit: (input) => controlEdit(world, input),
+    subforum: (input) => controlSubforum(world, input),
+    user: (input) => controlUser(world, input),
+    weather: (input) =>
+      sky.add(read(weatherSchema, input), {
+        at: now(),
+        serials: { post: world.next.post, comment: world.next.comment },
+      }).id,
+    clearWeather: sky.clear,
+    requests: journal.entries,
+    advance(seconds) {
+      ahead_ms += seconds * 1000
+      holds.wake()
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}

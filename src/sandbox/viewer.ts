@@ -1,0 +1,33 @@
+import type { Comment, Post, Session, Thing, User } from './model.ts'
+
+/** Through whose eyes, when and under which address an answer is written. */
+export type Viewer = {
+  /** Null: nobody, or a session that is dead. */
+  session: Session | null
+  now_s: number
+  /** `http://host:port`, without a slash at the end. */
+  origin: string
+}
+
+/** How a thing differs for this viewer from what everybody sees. */
+export type OwnView = { author: boolean; likes: boolean | null; saved: boolean; hidden: boolean }
+
+/** Null where the viewer sees what everybody sees. */
+export function viewOf({ session }: Viewer, thing: Thing): OwnView | null {
+  if (session === null) return null
+  const { user } = session
+  const vote = user.votes.get(thing)
+  const own = {
+    author: thing.author === user,
+    likes: vote === undefined ? null : vote > 0,
+    saved: user.saved.includes(thing),
+    hidden: thing.kind === 't3' && user.hidden.includes(thing),
+  }
+  return own.author || own.likes !== null || own.saved || own.hidden ? own : null
+}
+
+/** Whether a listing shows it. Its author still sees what others have lost sight of. */
+export function visible(thing: Post | Comment, user: User | null): boolean {
+  if (thing.author === user) return thing.removed !== 'author'
+  return thing.removed === null && thing.author.standing !== 'shadowed'
+}
