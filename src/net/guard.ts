@@ -49,3 +49,11 @@ export function createGuard({
     return refusal ? { ok: false, refusal } : { ok: true, target, addresses: [first, ...rest] }
   }
 }
+
+/** The question alone, without its addresses: null when a target may be dialled. */
+export const createCheck =
+  (guard: Guard) =>
+  async (text: string): Promise<Refusal | null> => {
+    const guarded = await guard(text)
+    return guarded.ok ? null : guarded.refusal
+  }

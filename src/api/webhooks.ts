@@ -1,0 +1,212 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { type Refusal, REFUSALS } from '../core/address.ts'
+import type { TestReport } from '../core/delivery-test.ts'
+import { ApiError, invalid } from '../core/errors.ts'
+import { toSecret } from '../core/signature.ts'
+import { KIND_FORMS, kindOfUrl, WEBHOOK_KINDS, type WebhookKind } from '../core/webhook-kind.ts'
+import type { Db } from '../store/db.ts'
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  type Webhook,
+} from '../store/webhooks.ts'
+import { closed } from './fields.ts'
+import type { Infra } from './infra.ts'
+import { answering } from './reads/shapes.ts'
+
+export type WebhookDeps = {
+  db: Db
+  sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  /** Whether an address may be a target; null when it may. Asks the resolver. */
+  checkTarget: (url: string) => Promise<Refusal | null>
+  /** Sends a test delivery; null when the customer has no such target. */
+  testTarget: (customer_id: string, webhook_id: string) => Promise<TestReport | null>
+  /** Called after a target is gone, and with it what waited for it. */
+  nudge: () => void
+}
+
+const WEBHOOKS_MAX = 1000
+const SECRET_BYTES = 32
+
+const createBody = closed({
+  kind: z
+    .enum(WEBHOOK_KINDS, { error: `kind must be one of ${WEBHOOK_KINDS.join(', ')}` })
+    .optional(),
+  url: z.string({
+    error: ({ input }) => (input === undefined ? 'url is required' : 'url must be text'),
+  }),
+})
+
+const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
+const namedBody = closed({ id: idField('id'), webhook_id: idField('webhook_id') })
+
+/** The id a body names, under either of its names. */
+function idOf({ id, webhook_id }: z.infer<typeof namedBody>): string {
+  if (id !== undefined && webhook_id !== undefined && id !== webhook_id)
+    throw invalid('webhook_id', 'webhook_id must equal id, or be left out')
+  const named = id ?? webhook_id
+  if (named === undefined || named === '') throw invalid('id', 'id is required')
+  return named
+}
+
+// One error for what is absent and what is somebody else's: the answers must not differ by a byte.
+const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such webhook' })
+
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+
+const toWebhook = ({ id, kind, url, created_at, active, paused_at, pause_reason }: Webhook) => ({
+  id,
+  kind,
+  url,
+  created_at: new Date(created_at).toISOString(),
+  active,
+  paused_at: iso(paused_at),
+  pause_reason,
+})
+
+const webhookShape = z.object({
+  id: z.string(),
+  kind: z.enum(WEBHOOK_KINDS),
+  url: z.string(),
+  created_at: z.string(),
+  active: z.boolean(),
+  paused_at: z.string().nullable(),
+  pause_reason: z.enum(['failing', 'gone']).nullable(),
+})
+const createdShape = webhookShape.extend({
+  secret: z.string(),
+  kind_inferred_from: z.string().nullable(),
+})
+const reportShape = z.object({
+  ok: z.boolean(),
+  status_code: z.int().nullable(),
+  delivery_id: z.string(),
+  duration_ms: z.int(),
+  reason: z.string().nullable(),
+  hint: z.string().nullable(),
+  detail: z.string(),
+})
+
+/** Targets: create, list, test, delete, under both places where monitoring answers. */
+export const webhooks = (infra: Infra, deps: WebhookDeps) =>
+  new Elysia({ name: 'webhooks' })
+    .use(group(`${infra.words.monitor}/webhook`, infra, deps))
+    .use(group(`/api${infra.words.monitor}/webhook`, infra, deps))
+
+const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
+  new Elysia({ name: `webhooks ${prefix}`, prefix })
+    .use(infra.keyed)
+    .post('/create', ({ customer, body }) => create(infra, deps, customer.id, body), {
+      body: createBody,
+      detail: {
+        summary: 'Register a target; its secret is shown this once',
+        tags: ['Monitoring'],
+        ...answering(createdShape),
+      },
+    })
+    .get(
+      '/list',
+      ({ customer }) => ({ webhooks: listWebhooks(deps.db, customer.id).map(toWebhook) }),
+      {
+        detail: {
+          summary: 'Your targets, without their secrets',
+          tags: ['Monitoring'],
+          ...answering(z.object({ webhooks: z.array(webhookShape) })),
+        },
+      },
+    )
+    .post(
+      '/test',
+      async ({ customer, body }) => {
+        const report = await deps.testTarget(customer.id, idOf(body))
+        if (!report) throw absent()
+        return report
+      },
+      {
+        body: namedBody,
+        detail: {
+          summary: 'Send a test delivery, signed like a real one',
+          tags: ['Monitoring'],
+          ...answering(reportShape),
+        },
+      },
+    )
+    .post(
+      '/delete',
+      ({ customer, body }) => {
+        const id = idOf(body)
+        if (!deleteWebhook(deps.db, customer.id, id, infra.clock.now())) throw absent()
+        deps.nudge()
+        return { deleted: true, id }
+      },
+      {
+        body: namedBody,
+        detail: {
+          summary: 'Remove a target; what waits for it is given up',
+          tags: ['Monitoring'],
+          ...answering(z.object({ deleted: z.boolean(), id: z.string() })),
+        },
+      },
+    )
+
+async function create(
+  { clock, random }: Infra,
+  { db, sealSecret, checkTarget }: WebhookDeps,
+  customer_id: string,
+  body: z.infer<typeof createBody>,
+) {
+  const { kind, inferred_from } = await settleKind(body, checkTarget)
+  if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
+    throw invalid(
+      'url',
+      `url: there are ${WEBHOOKS_MAX} webhooks, which is all that is allowed; delete one first`,
+    )
+
+  // Made before anything is written: an answer that is lost after the commit leaves a target that can be deleted.
+  const id = `wh_${random.uuid()}`
+  const secret = toSecret(random.bytes(SECRET_BYTES))
+  insertWebhook(db, {
+    id,
+    customer_id,
+    kind,
+    url: body.url,
+    secret: sealSecret(id, secret),
+    created_at: clock.now(),
+  })
+  const webhook = findWebhook(db, customer_id, id)
+  if (!webhook) throw new Error('a webhook that was just written is not there')
+  return { ...toWebhook(webhook), secret, kind_inferred_from: inferred_from }
+}
+
+/** The kind a new target is of, once its address has been found fit to be one. */
+async function settleKind(
+  { kind, url }: z.infer<typeof createBody>,
+  checkTarget: WebhookDeps['checkTarget'],
+): Promise<{ kind: WebhookKind; inferred_from: string | null }> {
+  const of_url = URL.canParse(url) ? kindOfUrl(new URL(url)) : null
+  if (kind === 'email' || (kind === undefined && of_url === 'email'))
+    throw new ApiError('email_not_configured', {
+      field: kind === undefined ? 'url' : 'kind',
+      message:
+        'kind email needs [smtp], which this server does not have; use webhook, slack or discord',
+    })
+
+  const refusal = await checkTarget(url)
+  if (refusal)
+    throw new ApiError('webhook_url_rejected', {
+      field: 'url',
+      message: `url ${REFUSALS[refusal]}`,
+      extra: { reason: refusal },
+    })
+  if (kind !== undefined && kind !== of_url)
+    throw new ApiError('webhook_kind_mismatch', {
+      field: 'kind',
+      message: `kind ${kind} takes ${KIND_FORMS[kind]}`,
+    })
+  const told = kind === undefined && (of_url === 'slack' || of_url === 'discord')
+  return { kind: of_url ?? 'webhook', inferred_from: told ? new URL(url).hostname : null }
+}
