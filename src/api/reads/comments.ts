@@ -1,0 +1,138 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import type { Reads, TreeRead } from '../../gateway/read.ts'
+import { closed, flag, maybeWhole, oneOf, query, required } from '../fields.ts'
+import type { Infra } from '../infra.ts'
+import { createAnswer, createRows, type Rows } from './answer.ts'
+import { idOf, TREE_SORTS } from './params.ts'
+import { answering, createShapes } from './shapes.ts'
+
+const PERMALINK_MAX = 2048
+const IDS_MAX = 100
+const ID_LENGTH_MAX = 64
+const DEPTH = { min: 1, max: 10 }
+const LIMIT = { min: 1, max: 500 }
+
+const treeShape = {
+  sort: oneOf('sort', TREE_SORTS, 'confidence'),
+  depth: maybeWhole('depth', DEPTH),
+  limit: maybeWhole('limit', LIMIT),
+}
+type Wish = { sort: string; depth?: number | undefined; limit?: number | undefined }
+
+const IDS_SENTENCE = `ids must be a list of 1 to ${IDS_MAX} comment ids, each a text of at most ${ID_LENGTH_MAX} characters`
+const verifyBody = closed({
+  ids: z
+    .array(z.string({ error: IDS_SENTENCE }).max(ID_LENGTH_MAX, IDS_SENTENCE), {
+      error: ({ input }) => (input === undefined ? 'ids is required' : IDS_SENTENCE),
+    })
+    .min(1, IDS_SENTENCE)
+    .max(IDS_MAX, IDS_SENTENCE),
+})
+
+const treeOf = (post_id: string, { sort, depth, limit }: Wish): TreeRead => ({
+  post_id,
+  comment_id: null,
+  sort,
+  depth: depth ?? null,
+  limit: limit ?? null,
+  full: false,
+})
+
+/** The post in the words of the wire; the nodes stay as the platform gave them. */
+const dressTree = <T extends { post: Parameters<Rows['post']>[0] }>(rows: Rows, body: T): T => ({
+  ...body,
+  post: rows.post(body.post),
+})
+
+/** Comment trees, single comments, and whether comments are still there. */
+export function comments({ words, keyed, meter }: Infra, reads: Reads) {
+  const answer = createAnswer(meter)
+  const rows = createRows(words)
+  const shapes = createShapes(words)
+  const permalink = required('permalink', { max: PERMALINK_MAX }).transform((text, context) => {
+    const place = text === '' ? null : reads.place(text)
+    if (place !== null) return place
+    context.addIssue(
+      "permalink must be a post's path such as /r/name/comments/abc123/title/, or its address on the platform",
+    )
+    return z.NEVER
+  })
+  const tree = {
+    tags: ['Comments'],
+    description:
+      'Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds.',
+    ...answering(shapes.tree),
+  }
+  return new Elysia({ name: 'reads.comments', prefix: words.api })
+    .use(keyed)
+    .get(
+      '/comments',
+      async ({ holder, query: { permalink: place, ...wish }, set }) => {
+        // Who asks for a certain depth or number does not want the rest fetched.
+        const full = wish.depth === undefined && wish.limit === undefined
+        const wanted = { ...treeOf(place.post_id, wish), comment_id: place.comment_id, full }
+        return dressTree(rows, await answer(holder, set.headers, () => reads.tree(wanted)))
+      },
+      {
+        query: query({ permalink, ...treeShape }),
+        detail: { ...tree, summary: 'The full comment tree of a post', operationId: 'comments' },
+      },
+    )
+    .get(
+      '/post/:id/comments',
+      async ({ holder, params: { id }, query: wish, set }) =>
+        dressTree(rows, await answer(holder, set.headers, () => reads.tree(treeOf(id, wish)))),
+      {
+        params: z.object({ id: idOf('t3_', 'id') }),
+        query: query(treeShape),
+        detail: { ...tree, summary: 'A post and its comments', operationId: 'postComments' },
+      },
+    )
+    .get(
+      '/comments/:postId',
+      async ({ holder, params: { postId }, query: wish, set }) =>
+        dressTree(rows, await answer(holder, set.headers, () => reads.tree(treeOf(postId, wish)))),
+      {
+        params: z.object({ postId: idOf('t3_', 'postId') }),
+        query: query(treeShape),
+        detail: {
+          ...tree,
+          summary: 'A post and its comments, by another path',
+          operationId: 'commentsOfPost',
+        },
+      },
+    )
+    .get(
+      '/comment/:id',
+      async ({ holder, params: { id }, query: { replies }, set }) =>
+        answer(holder, set.headers, () => reads.comment({ id, replies })),
+      {
+        params: z.object({ id: idOf('t1_', 'id') }),
+        query: query({ replies: flag('replies', false) }),
+        detail: {
+          summary: 'One comment, as the platform gives it',
+          description: 'replies=true fills data.replies from the tree.',
+          tags: ['Comments'],
+          operationId: 'comment',
+          ...answering(shapes.comment),
+        },
+      },
+    )
+    .post(
+      '/comments/verify',
+      async ({ holder, body: { ids }, set }) =>
+        meter('read', holder, set.headers, () => reads.verify(ids), { flavour: 'verify' }),
+      {
+        body: verifyBody,
+        detail: {
+          summary: 'Which comments are still there',
+          description: 'An entry for each id, in the order asked, repeats included.',
+          tags: ['Comments'],
+          operationId: 'verifyComments',
+          ...answering(shapes.verified),
+        },
+      },
+    )
+}

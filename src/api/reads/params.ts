@@ -1,0 +1,70 @@
+import * as z from 'zod'
+
+import { readCursor } from '../../core/listing.ts'
+import { bareId, SUBFORUM_NAME, USER_NAME } from '../../core/names.ts'
+import type { Words } from '../../core/wire.ts'
+import { formed, limit } from '../fields.ts'
+
+// Parameters that several reads share.
+
+export const TIMES = ['hour', 'day', 'week', 'month', 'year', 'all'] as const
+export const SEARCH_SORTS = ['relevance', 'new', 'hot', 'top', 'comments'] as const
+/** Sorts of the searches that look for comments. */
+export const TALK_SORTS = ['relevance', 'new', 'top', 'comments'] as const
+export const TREE_SORTS = ['confidence', 'top', 'new', 'controversial', 'old', 'qa'] as const
+
+const RANKED_BY_TIME = ['top', 'controversial']
+
+/** The timeframe for a sort that has one; it is checked for every sort. */
+export const timeOf = (sort: string, t: string): string | null =>
+  RANKED_BY_TIME.includes(sort) ? t : null
+
+const NAME_FORM = '1 to 21 letters, digits, _ or -, without prefix'
+
+/** A subforum's name in the parameter `field`. */
+export const subforumName = (field: string) =>
+  formed(field, SUBFORUM_NAME, `a name of ${NAME_FORM}`)
+
+/** A user's name in a path. */
+export const userName = formed('name', USER_NAME, `a user's name of ${NAME_FORM}`)
+
+/** The id of a post (`t3_`) or a comment (`t1_`), with its prefix or without; read as the id alone. */
+export const idOf = (prefix: 't1_' | 't3_', field: string) =>
+  z.string({ error: `${field} is required` }).transform((text, context) => {
+    const id = bareId(prefix, text)
+    if (id !== null) return id
+    context.addIssue(
+      `${field} must be an id of 1 to 13 lower-case letters and digits, with ${prefix} before it or without`,
+    )
+    return z.NEVER
+  })
+
+const CURSOR_MAX = 600
+
+/** Where a listing goes on. Empty is as good as left out: the first page. */
+const cursor = z
+  .string({ error: 'after must be given once, as text' })
+  .max(CURSOR_MAX, `after must be at most ${CURSOR_MAX} characters`)
+  .default('')
+  .transform((text, context) => {
+    const found = text === '' ? null : readCursor(text)
+    if (found !== null || text === '') return found
+    context.addIssue(
+      'after must be a cursor of an earlier answer, passed back as it was issued, or a fullname such as t3_abc123',
+    )
+    return z.NEVER
+  })
+
+/** What every listing takes. */
+export const paged = { limit: limit(100, 25), after: cursor }
+/** Where a listing goes on, for those whose `limit` means something else. */
+export const after = cursor
+
+/** What a caller named in the words of the wire, under our own names: the opposite of `worded`. */
+export function plain<T extends object>(words: Words, named: T): T
+// The schema's keys were worded as well, so the names that come out are those its type promises.
+export function plain(words: Words, named: object): object {
+  if (words.community === 'subforum') return named
+  const own = (name: string) => (name === words.community ? 'subforum' : name)
+  return Object.fromEntries(Object.entries(named).map(([name, value]) => [own(name), value]))
+}

@@ -1,0 +1,197 @@
+import { Elysia } from 'elysia'
+
+import { MEDIA_KINDS } from '../../core/items.ts'
+import { SORT_TYPES } from '../../core/page-filter.ts'
+import { parseSearch } from '../../core/text.ts'
+import { worded } from '../../core/wire.ts'
+import type { Reads } from '../../gateway/read.ts'
+import {
+  flag,
+  maybeFlag,
+  maybeOneOf,
+  maybeWhole,
+  oneOf,
+  query,
+  required,
+  whole,
+} from '../fields.ts'
+import type { Infra } from '../infra.ts'
+import { createAnswer, createRows } from './answer.ts'
+import { after, paged, plain, SEARCH_SORTS, subforumName, TALK_SORTS, TIMES } from './params.ts'
+import { answering, createShapes } from './shapes.ts'
+
+const COUNT = { min: -1_000_000_000, max: 1_000_000_000 }
+const DEEP_POSTS_MAX = 10
+const DEEP_POSTS = 5
+const DEEP_COMMENTS_MAX = 500
+const DEEP_COMMENTS = 100
+
+const q = required('q')
+const nsfw = flag('nsfw', false)
+const t = oneOf('t', TIMES, 'all')
+
+const pageFilter = {
+  min_score: maybeWhole('min_score', COUNT),
+  max_score: maybeWhole('max_score', COUNT),
+  min_comments: maybeWhole('min_comments', COUNT),
+  max_comments: maybeWhole('max_comments', COUNT),
+  is_video: maybeFlag('is_video'),
+  is_self: maybeFlag('is_self'),
+  over_18: maybeFlag('over_18'),
+  locked: maybeFlag('locked'),
+  stickied: maybeFlag('stickied'),
+  spoiler: maybeFlag('spoiler'),
+  contest_mode: maybeFlag('contest_mode'),
+  sort_type: maybeOneOf('sort_type', SORT_TYPES),
+}
+
+// What is left of a search when its field:value parts are gone has to hold a word to look for.
+const talked = q.refine((text) => parseSearch(text) !== null, {
+  error: 'q must contain a word to look for in comments',
+  // "q is required" says it better for an empty one.
+  when: ({ issues }) => issues.length === 0,
+})
+
+/** Searches: posts, what they show, what is said under them, communities and people. */
+export function search({ words, keyed, meter }: Infra, reads: Reads) {
+  const answer = createAnswer(meter)
+  const rows = createRows(words)
+  const shapes = createShapes(words)
+  const searchQuery = query(
+    worded(words, {
+      q,
+      subforum: subforumName(words.community).optional(),
+      sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
+      t,
+      nsfw,
+      ...paged,
+      ...pageFilter,
+    }),
+  )
+  return new Elysia({ name: 'reads.search', prefix: `${words.api}/search` })
+    .use(keyed)
+    .get(
+      '/',
+      async ({ holder, query: asked, set }) => {
+        const { q: text, subforum = null, sort, t: time, ...rest } = plain(words, asked)
+        const { nsfw: adult, limit, after: from, ...filter } = rest
+        const wanted = { q: text, subforum, sort, t: time, nsfw: adult, limit, after: from, filter }
+        return rows.posts(await answer(holder, set.headers, () => reads.search(wanted)))
+      },
+      {
+        query: searchQuery,
+        detail: {
+          summary: 'Search posts',
+          description:
+            'The filters and sort_type work on the page that was read; with any of them the answer carries meta.',
+          tags: ['Search'],
+          operationId: 'search',
+          ...answering(shapes.search),
+        },
+      },
+    )
+    .get(
+      '/communities',
+      async ({ holder, query: wanted, set }) =>
+        answer(holder, set.headers, () => reads.searchCommunities(wanted)),
+      {
+        query: query({ q, nsfw, ...paged }),
+        detail: {
+          summary: 'Search communities',
+          tags: ['Search'],
+          operationId: 'searchCommunities',
+          ...answering(shapes.communities),
+        },
+      },
+    )
+    .get(
+      '/comments',
+      async ({ holder, query: asked, set }) => {
+        const wanted = { ...asked, subforum: null, filter: {} }
+        return rows.posts(await answer(holder, set.headers, () => reads.search(wanted)))
+      },
+      {
+        query: query({ q, sort: oneOf('sort', TALK_SORTS, 'relevance'), t, nsfw, ...paged }),
+        detail: {
+          summary: 'Search posts by what is said under them',
+          tags: ['Search'],
+          operationId: 'searchComments',
+          ...answering(shapes.posts),
+        },
+      },
+    )
+    .get(
+      '/comments/deep',
+      async ({ holder, query: wanted, set }) => {
+        const work = () => reads.deepSearch(wanted)
+        const body = await answer(holder, set.headers, work, 'deep_search')
+        return {
+          ...body,
+          comments: body.comments.map((it) => rows.row({ ...it, post: rows.post(it.post) })),
+        }
+      },
+      {
+        query: query({
+          q: talked,
+          sort: oneOf('sort', TALK_SORTS, 'relevance'),
+          t,
+          nsfw,
+          limit: whole('limit', { min: 1, max: DEEP_POSTS_MAX, fallback: DEEP_POSTS }).meta({
+            type: 'string',
+            pattern: '^(10|[1-9])$',
+            default: String(DEEP_POSTS),
+          }),
+          max_comments: whole('max_comments', {
+            min: 1,
+            max: DEEP_COMMENTS_MAX,
+            fallback: DEEP_COMMENTS,
+          }),
+          after,
+        }),
+        detail: {
+          summary: 'Search comments',
+          description:
+            'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. Best effort: deleted comments and those deep in a tree may be missed.',
+          tags: ['Search'],
+          operationId: 'searchCommentsDeep',
+          ...answering(shapes.deep),
+        },
+      },
+    )
+    .get(
+      '/media',
+      async ({ holder, query: wanted, set }) =>
+        rows.posts(await answer(holder, set.headers, () => reads.searchMedia(wanted))),
+      {
+        query: query({
+          q,
+          kind: oneOf('kind', ['all', ...MEDIA_KINDS], 'all'),
+          sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
+          t,
+          nsfw,
+          ...paged,
+        }),
+        detail: {
+          summary: 'Search posts with pictures or video',
+          description: 'limit counts the posts looked through, scanned says how many there were.',
+          tags: ['Search'],
+          operationId: 'searchMedia',
+          ...answering(shapes.media),
+        },
+      },
+    )
+    .get(
+      '/users',
+      async ({ holder, query: wanted, set }) =>
+        answer(holder, set.headers, () => reads.searchUsers(wanted)),
+      {
+        query: query({ q, nsfw, ...paged }),
+        detail: {
+          summary: 'Search users by a part of their name',
+          tags: ['Search'],
+          operationId: 'searchUsers',
+          ...answering(shapes.users),
+        },
+      },
+    )
+}

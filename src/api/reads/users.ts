@@ -1,0 +1,79 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import type { Reads } from '../../gateway/read.ts'
+import { maybeOneOf, oneOf, query } from '../fields.ts'
+import type { Infra } from '../infra.ts'
+import { createAnswer, createRows } from './answer.ts'
+import { paged, timeOf, TIMES, userName } from './params.ts'
+import { answering, createShapes } from './shapes.ts'
+
+const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
+const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
+
+const params = z.object({ name: userName })
+
+/** People: who they are, what they said and what they posted. */
+export function users({ words, keyed, meter }: Infra, reads: Reads) {
+  const answer = createAnswer(meter)
+  const rows = createRows(words)
+  const shapes = createShapes(words)
+  return new Elysia({ name: 'reads.users', prefix: `${words.api}/user` })
+    .use(keyed)
+    .get(
+      '/:name',
+      async ({ holder, params: { name }, set }) =>
+        answer(holder, set.headers, () => reads.user({ name })),
+      {
+        params,
+        detail: {
+          summary: 'A public profile',
+          tags: ['Users'],
+          operationId: 'user',
+          ...answering(shapes.user),
+        },
+      },
+    )
+    .get(
+      '/:name/comments',
+      async ({ holder, params: { name }, query: { sort, t = 'all', limit, after }, set }) => {
+        const wanted = { name, sort, t: timeOf(sort, t), limit, after }
+        return rows.comments(await answer(holder, set.headers, () => reads.userComments(wanted)))
+      },
+      {
+        params,
+        query: query({
+          sort: oneOf('sort', COMMENT_SORTS, 'new'),
+          t: maybeOneOf('t', TIMES),
+          ...paged,
+        }),
+        detail: {
+          summary: 'Comments of a user',
+          tags: ['Users'],
+          operationId: 'userComments',
+          ...answering(shapes.comments),
+        },
+      },
+    )
+    .get(
+      '/:name/submitted',
+      async ({ holder, params: { name }, query: { sort, t, limit, after }, set }) => {
+        const wanted = { name, sort, t: timeOf(sort, t), limit, after }
+        return rows.posts(await answer(holder, set.headers, () => reads.userPosts(wanted)))
+      },
+      {
+        params,
+        query: query({
+          sort: oneOf('sort', POST_SORTS, 'new'),
+          t: oneOf('t', TIMES, 'day'),
+          ...paged,
+        }),
+        detail: {
+          summary: 'Posts of a user',
+          tags: ['Users'],
+          operationId: 'userSubmitted',
+          ...answering(shapes.posts),
+        },
+      },
+    )
+}

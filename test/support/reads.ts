@@ -1,0 +1,134 @@
+import type { Comment, Node, Post } from '../../src/core/items.ts'
+import { ok, type Outcome } from '../../src/core/outcome.ts'
+import { createReads, type Reads } from '../../src/gateway/read.ts'
+import type { Clock } from '../../src/outside.ts'
+import type { Listing, Platform, Tree } from '../../src/platform/platform.ts'
+
+/** An invented post. */
+export const aPost = (id: string, changes: Partial<Post> = {}): Post => ({
+  id,
+  name: `t3_${id}`,
+  title: `Post ${id}`,
+  author: 'ada',
+  subforum: 'cats',
+  permalink: `/r/cats/comments/${id}/post/`,
+  url: `https://forum.test/r/cats/comments/${id}/post/`,
+  upvotes: 1,
+  comments: 0,
+  created: '2026-01-01T00:00:00.000Z',
+  created_utc: 1_767_225_600,
+  text: '',
+  link_url: null,
+  upvote_ratio: 1,
+  over_18: false,
+  spoiler: false,
+  locked: false,
+  stickied: false,
+  is_self: true,
+  is_video: false,
+  is_crosspost: false,
+  crosspost_origin: null,
+  flair: null,
+  domain: null,
+  media_kind: null,
+  thumbnail_url: null,
+  edited: false,
+  author_info: { fullname: null, flair: null, premium: null },
+  ...changes,
+})
+
+/** An invented comment. */
+export const aComment = (id: string, changes: Partial<Comment> = {}): Comment => ({
+  id,
+  name: `t1_${id}`,
+  author: 'ada',
+  body: `Comment ${id}`,
+  subforum: 'cats',
+  upvotes: 1,
+  permalink: `/r/cats/comments/p/post/${id}/`,
+  url: `https://forum.test/r/cats/comments/p/post/${id}/`,
+  post_id: 'p',
+  link_title: null,
+  link_url: null,
+  created: '2026-01-01T00:00:00.000Z',
+  created_utc: 1_767_225_600,
+  parent_id: 't3_p',
+  is_submitter: false,
+  depth: 0,
+  edited: false,
+  over_18: null,
+  author_info: { fullname: null, flair: null, premium: null },
+  ...changes,
+})
+
+/** A native comment node; `replies` in the platform's own dress. */
+export const aNode = (id: string, parent_id: string, replies: Node[] = [], body = id): Node => ({
+  kind: 't1',
+  data: {
+    id,
+    name: `t1_${id}`,
+    parent_id,
+    body,
+    author: 'ada',
+    score: 1,
+    replies:
+      replies.length === 0
+        ? ''
+        : { kind: 'Listing', data: { after: null, children: replies, before: null } },
+  },
+})
+
+/** A native `more` node. Without ids it is "continue this thread". */
+export const more = (parent_id: string, ids: string[], count = ids.length): Node => ({
+  kind: 'more',
+  data: { count, id: ids[0] ?? '_', name: `t1_${ids[0] ?? '_'}`, parent_id, children: ids },
+})
+
+export const page = <T>(rows: T[], after: string | null = null): Outcome<Listing<T>> =>
+  ok({ rows, after, logged_in: null })
+
+export const tree = (comments: Node[], post = aPost('p')): Outcome<Tree> => ok({ post, comments })
+
+const unasked = () => Promise.reject(new Error('the platform was asked for something else'))
+
+/** A platform of which only these questions are expected. */
+export const scripted = (answers: Partial<Platform>): Platform => ({
+  posts: unasked,
+  comments: unasked,
+  search: unasked,
+  searchMedia: unasked,
+  searchCommunities: unasked,
+  searchUsers: unasked,
+  userComments: unasked,
+  userItems: unasked,
+  tree: unasked,
+  more: unasked,
+  postsById: unasked,
+  nodesById: unasked,
+  liveness: unasked,
+  user: unasked,
+  community: unasked,
+  moderators: unasked,
+  commentOf: ({ data }) =>
+    aComment(String(data['id']), { body: String(data['body']), upvotes: Number(data['score']) }),
+  clock_offset_ms: () => 0,
+  ...answers,
+})
+
+/** The reads over a scripted platform. */
+export const readsOver = (
+  answers: Partial<Platform>,
+  clock: Clock,
+  limits: { tree_fetches?: number; read_cache_ms?: number } = {},
+): Reads =>
+  createReads({
+    platform: scripted(answers),
+    clock,
+    read_deadline_ms: 30_000,
+    tree_fetches: 8,
+    read_cache_ms: 5_000,
+    base_url: 'https://www.forum.test',
+    link_hosts: ['old.forum.test'],
+    short_link_hosts: ['fo.test'],
+    ...limits,
+  })

@@ -1,0 +1,411 @@
+import { describe, expect, test } from 'bun:test'
+
+import type { MediaPost, Post } from '../../src/core/items.ts'
+import { fail, ok, type Outcome } from '../../src/core/outcome.ts'
+import type { Read } from '../../src/gateway/cache.ts'
+import { ANONYMOUS, type Call } from '../../src/platform/platform.ts'
+import { fakeClock } from '../support/clock.ts'
+import { aComment, aNode, aPost, more, page, readsOver, tree } from '../support/reads.ts'
+
+const clock = () => fakeClock(() => Promise.resolve())
+const FIRST = { limit: 25, after: null }
+
+function bodyOf<T>(outcome: Outcome<Read<T>>): T {
+  if (!outcome.ok) throw new Error(`a fault: ${outcome.fault.kind}`)
+  return outcome.value.body
+}
+
+describe('posts', () => {
+  test('are asked for with one deadline, through nobody’s eyes', async () => {
+    const calls: Call[] = []
+    const now = clock()
+    const reads = readsOver(
+      {
+        posts: async (query, call) => {
+          calls.push(call)
+          expect(query).toEqual({
+            subforums: ['cats'],
+            sort: 'top',
+            t: 'day',
+            limit: 5,
+            after: 't3_a',
+          })
+          return page([aPost('b')], 't3_b')
+        },
+      },
+      now,
+    )
+
+    const after = { native: 't3_a', depth: 5 }
+    const body = bodyOf(
+      await reads.posts({ subforum: 'cats', sort: 'top', t: 'day', limit: 5, after }),
+    )
+
+    expect(body).toEqual({ posts: [aPost('b')], after: 't3_b~6' })
+    expect(calls).toEqual([{ eyes: ANONYMOUS, deadline_at: now.now() + 30_000 }])
+  })
+
+  test('that the platform repeats on a page are answered once', async () => {
+    const reads = readsOver(
+      { posts: async () => page([aPost('a'), aPost('b'), aPost('a')]) },
+      clock(),
+    )
+
+    const body = bodyOf(await reads.posts({ subforum: 'cats', sort: 'hot', t: null, ...FIRST }))
+
+    expect(body.posts.map(({ id }) => id)).toEqual(['a', 'b'])
+    expect(body.listing_status).toBe('complete')
+  })
+
+  test('of an empty new subforum are complete, of an empty ranking unknown', async () => {
+    const reads = readsOver({ posts: async () => page<Post>([]) }, clock())
+    const status = async (sort: string) =>
+      bodyOf(await reads.posts({ subforum: 'cats', sort, t: null, ...FIRST })).listing_status
+
+    expect(await status('new')).toBe('complete')
+    expect(await status('hot')).toBe('unknown')
+  })
+
+  test('that are not there are not found', async () => {
+    const reads = readsOver({ postsById: async () => ok([]) }, clock())
+
+    expect(await reads.post({ id: 'nope' })).toEqual(fail({ kind: 'not_found', reason: 'absent' }))
+  })
+})
+
+describe('a user’s listing', () => {
+  const asked = { name: 'ada', sort: 'new', t: null, ...FIRST }
+
+  test('that is empty may be a curated profile, so its status is unknown', async () => {
+    const reads = readsOver({ userComments: async () => page([]) }, clock())
+
+    expect(bodyOf(await reads.userComments(asked))).toEqual({
+      comments: [],
+      after: null,
+      listing_status: 'unknown',
+    })
+  })
+
+  test('of posts leaves the kind out, because it is not a mixed one', async () => {
+    const reads = readsOver(
+      {
+        userItems: async ({ tab }) => {
+          expect(tab).toBe('submitted')
+          return page([
+            { ...aPost('a'), kind: 'post' as const },
+            { ...aComment('b'), kind: 'comment' as const },
+          ])
+        },
+      },
+      clock(),
+    )
+
+    expect(bodyOf(await reads.userPosts(asked))).toEqual({
+      posts: [aPost('a')],
+      after: null,
+      listing_status: 'complete',
+    })
+  })
+})
+
+describe('a search', () => {
+  const found = [
+    aPost('a', { upvotes: 5, comments: 9, over_18: true, created_utc: 3 }),
+    aPost('b', { upvotes: 50, comments: 1, locked: true, created_utc: 1 }),
+    aPost('c', { upvotes: 7, comments: 4, is_video: true, created_utc: 2 }),
+  ]
+  const reads = () => readsOver({ search: async () => page(found, 't3_c') }, clock())
+  const asked = {
+    q: 'x',
+    subforum: null,
+    sort: 'relevance',
+    t: 'all',
+    nsfw: false,
+    filter: {},
+    ...FIRST,
+  }
+
+  test('without a filter carries no meta', async () => {
+    expect(bodyOf(await reads().search(asked))).toEqual({ posts: found, after: 't3_c~3' })
+  })
+
+  test.each([
+    [{ min_score: 7 }, ['b', 'c']],
+    [{ max_score: 7 }, ['a', 'c']],
+    [{ min_comments: 4 }, ['a', 'c']],
+    [{ max_comments: 1 }, ['b']],
+    [{ over_18: true }, ['a']],
+    [{ over_18: false, locked: false }, ['c']],
+    [{ is_video: true }, ['c']],
+    [{ contest_mode: false }, ['a', 'b', 'c']],
+    [{ sort_type: 'score' as const }, ['b', 'c', 'a']],
+    [{ sort_type: 'num_comments' as const }, ['a', 'c', 'b']],
+    [{ sort_type: 'created' as const, max_score: 10 }, ['a', 'c']],
+    [{ min_score: 1000 }, []],
+  ])('keeps of a page what %p asks for', async (filter, ids) => {
+    const body = bodyOf(await reads().search({ ...asked, filter }))
+
+    expect(body.posts.map(({ id }) => id)).toEqual(ids)
+    expect(body.meta).toEqual({ scanned: 3, kept: ids.length })
+    expect(body.after).toBe('t3_c~3')
+  })
+
+  test('for media keeps the kind asked for and counts what it looked through', async () => {
+    const shown = (id: string, kind: 'image' | 'gif' | null) => ({
+      ...aPost(id),
+      media:
+        kind === null
+          ? null
+          : {
+              kind,
+              url: null,
+              width: 1,
+              height: 1,
+              items: [],
+              duration_s: null,
+              thumbnail_url: null,
+            },
+    })
+    const media = readsOver(
+      {
+        searchMedia: async () =>
+          page([shown('a', 'image'), shown('b', null), shown('c', 'gif')], 't3_c'),
+      },
+      clock(),
+    )
+    const ids = async (kind: MediaPost['media']['kind'] | 'all') => {
+      const body = bodyOf(await media.searchMedia({ ...asked, kind }))
+      expect(body).toMatchObject({ scanned: 3, after: 't3_c~3' })
+      return body.posts.map(({ id }) => id)
+    }
+
+    expect(await ids('all')).toEqual(['a', 'c'])
+    expect(await ids('image')).toEqual(['a'])
+    expect(await ids('video')).toEqual([])
+  })
+})
+
+describe('a deep search', () => {
+  const asked = {
+    q: 'otter',
+    sort: 'relevance',
+    t: 'all',
+    nsfw: false,
+    max_comments: 100,
+    limit: 3,
+    after: null,
+  }
+  const said = (
+    id: string,
+    body: string,
+    score: number,
+    replies = [] as ReturnType<typeof aNode>[],
+  ) => {
+    const node = aNode(id, 't3_p', replies, body)
+    return { ...node, data: { ...node.data, score } }
+  }
+
+  test('answers the comments that say the word, highest score first, each with its post', async () => {
+    const trees: Record<string, ReturnType<typeof tree>> = {
+      a: tree([
+        said('1', 'an Otter!', 3, [said('2', '**otters**', 9)]),
+        said('3', '[otter](x)', 8),
+      ]),
+      b: tree([said('4', 'otter', 5), more('t3_b', ['z'])]),
+    }
+    const reads = readsOver(
+      {
+        search: async ({ limit }) => {
+          expect(limit).toBe(3)
+          return page([aPost('a'), aPost('b')], 't3_b')
+        },
+        tree: async ({ post_id }) => trees[post_id] ?? tree([]),
+      },
+      clock(),
+    )
+
+    const body = bodyOf(await reads.deepSearch(asked))
+
+    expect(body.comments.map(({ id, score, post }) => [id, score, post.id])).toEqual([
+      ['3', 8, 'a'],
+      ['4', 5, 'b'],
+      ['1', 3, 'a'],
+    ])
+    expect(body.after).toBe('t3_b~2')
+    expect(body.meta).toEqual({
+      truncated: true,
+      capped: false,
+      posts_expanded: 2,
+      comments_scanned: 4,
+    })
+    expect(Object.keys(body.comments[0] ?? {})).toEqual([
+      'id',
+      'body',
+      'score',
+      'author',
+      'permalink',
+      'url',
+      'created',
+      'subforum',
+      'post',
+    ])
+  })
+
+  test('never finds the mask of a deleted comment', async () => {
+    const reads = readsOver(
+      {
+        search: async () => page([aPost('a')]),
+        tree: async () => tree([said('1', '[deleted]', 1), said('2', '[removed]', 1)]),
+      },
+      clock(),
+    )
+
+    expect(bodyOf(await reads.deepSearch({ ...asked, q: 'deleted OR removed' })).comments).toEqual(
+      [],
+    )
+  })
+
+  test('says that it is capped when more comments match than were asked for', async () => {
+    const reads = readsOver(
+      {
+        search: async () => page([aPost('a')]),
+        tree: async () => tree([said('1', 'otter', 1), said('2', 'otter', 2)]),
+      },
+      clock(),
+    )
+
+    const body = bodyOf(await reads.deepSearch({ ...asked, max_comments: 1 }))
+
+    expect(body.comments.map(({ id }) => id)).toEqual(['2'])
+    expect(body.meta.capped).toBe(true)
+  })
+
+  test('goes on without a tree that cannot be read, and says so', async () => {
+    const reads = readsOver(
+      {
+        search: async () => page([aPost('a'), aPost('b')]),
+        tree: async ({ post_id }) =>
+          post_id === 'a' ? fail({ kind: 'timeout' }) : tree([said('1', 'otter', 1)]),
+      },
+      clock(),
+    )
+
+    const { comments, meta } = bodyOf(await reads.deepSearch(asked))
+
+    expect(comments).toHaveLength(1)
+    expect(meta).toMatchObject({ truncated: true, posts_expanded: 1 })
+  })
+
+  test('is a fault when no tree can be read', async () => {
+    const reads = readsOver(
+      {
+        search: async () => page([aPost('a'), aPost('b')]),
+        tree: async () => fail({ kind: 'throttled', retry_after_s: 9 }),
+      },
+      clock(),
+    )
+
+    expect(await reads.deepSearch(asked)).toEqual(fail({ kind: 'throttled', retry_after_s: 9 }))
+  })
+
+  test('reads at most three trees at once', async () => {
+    let open = 0
+    let most = 0
+    const reads = readsOver(
+      {
+        search: async () => page(Array.from({ length: 10 }, (_, index) => aPost(`p${index}`))),
+        tree: async () => {
+          most = Math.max(most, ++open)
+          await new Promise(setImmediate)
+          open--
+          return tree([])
+        },
+      },
+      clock(),
+    )
+
+    expect(bodyOf(await reads.deepSearch(asked)).meta.posts_expanded).toBe(10)
+    expect(most).toBe(3)
+  })
+})
+
+describe('one comment', () => {
+  test('is the native node, untouched', async () => {
+    const node = aNode('c', 't3_p')
+    const reads = readsOver({ nodesById: async () => ok([node]) }, clock())
+
+    expect(bodyOf(await reads.comment({ id: 'c', replies: false })).comment).toBe(node)
+  })
+
+  test('gets its replies from the tree, and keeps everything else', async () => {
+    const node = aNode('c', 't3_p')
+    const reads = readsOver(
+      {
+        nodesById: async () => ok([node]),
+        tree: async ({ post_id, comment_id }) => {
+          expect([post_id, comment_id]).toEqual(['p', 'c'])
+          return tree([aNode('c', 't3_p', [aNode('d', 't1_c')])])
+        },
+      },
+      clock(),
+    )
+
+    const { comment } = bodyOf(await reads.comment({ id: 'c', replies: true }))
+
+    expect(comment.data['replies']).toMatchObject({ data: { children: [aNode('d', 't1_c')] } })
+    expect({ ...comment.data, replies: '' }).toEqual(node.data)
+  })
+
+  test('that is not there is not found', async () => {
+    const reads = readsOver({ nodesById: async () => ok([]) }, clock())
+
+    expect(await reads.comment({ id: 'c', replies: true })).toMatchObject({
+      fault: { kind: 'not_found' },
+    })
+  })
+})
+
+describe('verification', () => {
+  test('answers every id, in the order asked, repeats and malformed ones included', async () => {
+    const batches: string[][] = []
+    const reads = readsOver(
+      {
+        liveness: async (ids) => {
+          batches.push(ids)
+          return ok(
+            new Map([
+              ['b', 'removed'],
+              ['a', 'live'],
+            ] as const),
+          )
+        },
+      },
+      clock(),
+    )
+
+    const outcome = await reads.verify(['t1_a', 'zz', 'b', 'a', 'Not An Id', 't3_a', ''])
+
+    expect(batches).toEqual([['a', 'zz', 'b']])
+    expect(outcome).toEqual(
+      ok({
+        comments: [
+          { id: 't1_a', name: 't1_a', status: 'live' },
+          { id: 'zz', name: 't1_zz', status: 'not_found' },
+          { id: 'b', name: 't1_b', status: 'removed' },
+          { id: 'a', name: 't1_a', status: 'live' },
+          { id: 'Not An Id', name: null, status: 'not_found' },
+          { id: 't3_a', name: null, status: 'not_found' },
+          { id: '', name: null, status: 'not_found' },
+        ],
+      }),
+    )
+  })
+
+  test('of nothing but malformed ids asks nobody', async () => {
+    const reads = readsOver({}, clock())
+
+    expect(await reads.verify(['?'])).toEqual(
+      ok({ comments: [{ id: '?', name: null, status: 'not_found' }] }),
+    )
+  })
+})

@@ -1,0 +1,76 @@
+import { expect, test } from 'bun:test'
+
+import fc from 'fast-check'
+
+import { parseSearch, visibleText } from '../../src/core/text.ts'
+
+test.each([
+  ['rust', '**Rust**!'],
+  ['c++', 'I use C++, mostly'],
+  ['.NET', 'the .NET way'],
+  ['"rate limit"', 'the rate\n limit of it'],
+  ['limit rate', 'the rate has a limit'],
+  ['(tea OR coffee) cup', 'a cup of coffee'],
+  ['foo*', 'foobar'],
+  ['猫', '黒猫です'],
+  ['docs', 'see [the docs](https://x.test/y)'],
+  ['snake_case', 'a snake_case name'],
+  ['word', 'an _emphasised word_ here'],
+  ["don't", 'please don’t'],
+  ['secret', '>!a secret!<'],
+  ['r&d', 'our R&amp;D team'],
+  ['straße', 'in der STRASSE'],
+  ['bun NOT hiring', 'bun is quick'],
+  ['bun AND quick', 'bun is quick'],
+  ['author:ada quick', 'bun is quick'],
+  [') quick', 'bun is quick'],
+  ['"quick', 'bun is quick'],
+])('%p is found in %p', (q, text) => {
+  expect(parseSearch(q)?.(text)).toBe(true)
+})
+
+test.each([
+  ['rust', 'I trust you'],
+  ['limit rate', 'a limit'],
+  ['"rate limit"', 'limit the rate'],
+  ['(tea OR coffee) cup', 'some coffee'],
+  ['y', 'see [the docs](https://x.test/y)'],
+  ['case', 'a snake_case name'],
+  ['bun -hiring', 'bun is hiring'],
+  ['bun NOT hiring', 'bun is hiring'],
+  ['bun -(hiring OR paid)', 'bun is paid'],
+  ['bun -"is hiring"', 'bun is hiring'],
+])('%p is not found in %p', (q, text) => {
+  expect(parseSearch(q)?.(text)).toBe(false)
+})
+
+test.each(['-hiring', 'NOT x', 'author:ada', '"', '()', '-', '***', 'OR'])(
+  'a search of nothing but %p has no word to look for',
+  (q) => {
+    expect(parseSearch(q)).toBeNull()
+  },
+)
+
+test('any search of any text ends without throwing', () => {
+  const q = fc.array(
+    fc.constantFrom('a', '"', '(', ')', '-', 'OR', 'NOT', 'AND', ':', '*', ' ', '[', '\\', '猫'),
+  )
+  fc.assert(
+    fc.property(q, fc.string(), fc.string(), (parts, tail, text) => {
+      const found = parseSearch(parts.join('') + tail)?.(text)
+      expect([true, false, undefined]).toContain(found)
+    }),
+  )
+})
+
+test('what stands in plain words is seen as it is', () => {
+  expect(visibleText('Five 5 * 3 things, and snake_case; a_b. [1] (2) #3')).toBe(
+    'Five 5 * 3 things, and snake_case; a_b. [1] (2) #3',
+  )
+})
+
+test('markdown is seen as its words', () => {
+  expect(
+    visibleText('# Head\n> **bold** ~~gone~~ `code`\n[a (b)](https://x.test/(y)) \\*no\\*'),
+  ).toBe('Head\nbold gone code\na (b) *no*')
+})
