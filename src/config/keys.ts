@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { nearest } from '../core/nearest.ts'
 import type { Path } from './positions.ts'
 import { schema } from './schema.ts'
 
@@ -30,37 +31,4 @@ export function hintFor(table: Path, key: string): string {
   return name === ''
     ? `the tables are ${known.map((it) => `[${it}]`).join(', ')}`
     : `[${table.join('.')}] takes ${known.join(', ')}`
-}
-
-/** The name of `known` that is at most a third of itself away from `key`, if there is one. */
-export function nearest(key: string, known: readonly string[]): string | null {
-  // A key of any length is compared as its beginning: nothing that long is near anything.
-  const typed = key.slice(0, 64).toLowerCase().replaceAll('-', '_')
-  const [best] = known
-    .map((name) => ({ name, distance: distance(typed, name) }))
-    .filter((it) => it.distance <= Math.max(1, Math.floor(it.name.length / 3)))
-    .toSorted((a, b) => a.distance - b.distance)
-  return best?.name ?? null
-}
-
-/** How many letters must be put in, left out, changed or swapped with the next to make `a` of `b`. */
-function distance(a: string, b: string): number {
-  let twoBack: number[] = []
-  let back = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      const swapped =
-        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-          ? (twoBack[j - 2] ?? 0) + 1
-          : Infinity
-      row.push(
-        Math.min((back[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (back[j - 1] ?? 0) + same, swapped),
-      )
-    }
-    twoBack = back
-    back = row
-  }
-  return back[b.length] ?? 0
 }

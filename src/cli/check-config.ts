@@ -1,0 +1,17 @@
+import { command, EXIT } from './command.ts'
+import { readConfig } from './config-file.ts'
+
+export const checkConfig = command({
+  name: 'check-config',
+  summary: 'checks the whole configuration and shows every problem with its place',
+  options: {},
+  examples: ['forumd check-config', 'forumd check-config --config /etc/forumd/forumd.toml'],
+  notes:
+    'A problem is a line: file:line:column: key: what was found; what is allowed. Exit code 2 on any.',
+  run({ values, env, stdout, warn }) {
+    const { file, warnings } = readConfig(values.config, { env })
+    for (const warning of warnings) warn(`${file}: warning: ${warning}`)
+    stdout.write(`${file} is valid\n`)
+    return Promise.resolve(EXIT.done)
+  },
+})

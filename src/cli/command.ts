@@ -1,0 +1,108 @@
+import type { Config } from '../config.ts'
+import type { Outside } from '../outside.ts'
+
+/** A daemon that runs until it is disposed of. */
+export type Running = AsyncDisposable & {
+  readonly url: string
+  /** Resolves with the reason when the daemon cannot go on and wants to be started again. */
+  readonly failed?: Promise<string>
+}
+
+/** A simulated platform that runs until it is disposed of. */
+export type RunningSandbox = AsyncDisposable & {
+  readonly url: string
+  readonly session_cookie: string
+}
+
+export type Stdout = {
+  /** Takes text as it is. */
+  write: (text: string) => void
+  isTerminal: boolean
+  color: boolean
+}
+
+/** The rooms that the command line may not see itself; `main` hands them over, each loaded when it is called. */
+export type Parts = {
+  /** The real world, with a log that writes to `stdout` as the configuration says. */
+  createOutside: (log: Config['log'], stdout: Stdout) => Promise<Outside>
+  startDaemon: (config: Config, outside: Outside) => Promise<Running>
+  openApiDocument: (config: Config) => Promise<unknown>
+  startSandbox: (options: {
+    port: number
+    seed: number
+    speed: number
+    outside: Pick<Outside, 'clock'>
+  }) => Promise<RunningSandbox>
+}
+
+/** What surrounds one run of the program. */
+export type Surroundings = {
+  env: Readonly<Record<string, string | undefined>>
+  stdout: Stdout
+  /** Takes one line, without its end. */
+  warn: (line: string) => void
+  /** All of standard input, up to a size that no key has. */
+  readStdin: () => Promise<string>
+  stdinIsTerminal: boolean
+  /** The name of the first SIGTERM or SIGINT. After it, a second one ends the process at once, and so do 15 s. */
+  stopped: () => Promise<string>
+  parts: Parts
+}
+
+export type Option = {
+  type: 'string' | 'boolean'
+  help: string
+  /** What stands for the value in help, such as NAME. */
+  value?: string
+  required?: true
+}
+
+type Values<O> = {
+  readonly [K in keyof O]: O[K] extends { type: 'boolean' }
+    ? boolean
+    : O[K] extends { required: true }
+      ? string
+      : string | undefined
+}
+
+/** One use of a command: its options and operands as given, and what surrounds it. */
+export type Call<O> = Surroundings & {
+  values: Values<O> & { readonly config: string | undefined }
+  operands: readonly string[]
+}
+
+type About = {
+  /** As typed: `key create`. */
+  name: string
+  /** One line. */
+  summary: string
+  /** Names of what stands without an option; in brackets when it may be left out. */
+  operands?: readonly string[]
+  examples: readonly string[]
+  /** Further sentences for its own help. */
+  notes?: string
+}
+
+/** A command as the table holds it. `run` does it, and answers the exit code. */
+export type Command = About & {
+  options: Readonly<Record<string, Option>>
+  run(call: Surroundings & { values: object; operands: readonly string[] }): Promise<number>
+}
+
+/** A command, with the types of its options inferred. */
+export const command = <const O extends Readonly<Record<string, Option>>>(
+  it: About & { options: O; run(call: Call<O>): Promise<number> },
+): Command => it
+
+/** 0 done, 1 failed, 2 bad usage or bad configuration, 75 restart me, 78 do not restart (contract 1). */
+export const EXIT = { done: 0, failed: 1, usage: 2, restart: 75, broken: 78 } as const
+
+/** What was typed cannot be meant. Its message is for the person who typed it. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+/** It was meant, but cannot be done now. Its message says why. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+
+import { type Config, parseConfig, warningsOf } from '../config.ts'
+import { type Surroundings, UsageError } from './command.ts'
+
+const PLACES = ['./forumd.toml', '/etc/forumd/forumd.toml']
+
+/** Where the configuration is: what was named, else the first of the usual places that holds one. */
+function findConfigFile(named: string | undefined): { file: string; text: string } | null {
+  for (const file of named === undefined ? PLACES : [named])
+    try {
+      return { file: file.replace(/^\.\//, ''), text: readFileSync(file, 'utf8') }
+    } catch (error) {
+      if (named === undefined && isAbsent(error)) continue
+      throw new UsageError(`the configuration ${file} cannot be read (${reasonOf(error)})`)
+    }
+  return null
+}
+
+/** Reads and checks the configuration. Throws ConfigError with every problem, UsageError when there is no file. */
+export function readConfig(
+  named: string | undefined,
+  { env }: Pick<Surroundings, 'env'>,
+): { file: string; config: Config; warnings: string[] } {
+  const found = findConfigFile(named)
+  if (found === null)
+    throw new UsageError(
+      `there is no configuration: neither ${PLACES.join(' nor ')} is here. Write one (config.example.toml shows every key), or name it with --config FILE.`,
+    )
+  const config = parseConfig(found.text, {
+    file: found.file,
+    env,
+    readFile: (path) => readFileSync(path, 'utf8'),
+    credentials_dir: env['CREDENTIALS_DIRECTORY'] ?? null,
+  })
+  return { file: found.file, config, warnings: warningsOf(config) }
+}
+
+const codeOf = (error: unknown) =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error)
+const isAbsent = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
+const reasonOf = (error: unknown) => (isAbsent(error) ? 'it is not there' : codeOf(error))

@@ -1,0 +1,35 @@
+import { EXIT } from './command.ts'
+
+/** Errors by name, so that telling them apart does not load the rooms that throw them. */
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  UsageError: EXIT.usage,
+  ConfigError: EXIT.usage,
+  DatabaseMissing: EXIT.broken,
+  DatabaseDamaged: EXIT.broken,
+  KeyMissing: EXIT.broken,
+  NewerDatabase: EXIT.broken,
+}
+
+const SYSTEM: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the address is taken by another program: set [server].port to another one, or to 0',
+  EACCES:
+    'the system does not allow it: look at who owns the file, or whether the port is below 1024',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system can only be read',
+  SQLITE_BUSY: 'the database is busy: try again',
+  SQLITE_FULL: 'the disk is full',
+  SQLITE_READONLY: 'the database may not be written to by this user',
+}
+
+/** What an error means for the process: its exit code, and one or two sentences for the operator. */
+export function explain(error: unknown): { code: number; message: string } {
+  if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
+  const system = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  // After a failed write nobody knows what is on the disk: only a new start reads it afresh.
+  const code = system.startsWith('SQLITE_IOERR') ? EXIT.restart : EXIT_CODES[error.name]
+  const reason = SYSTEM[system]
+  return {
+    code: code ?? EXIT.failed,
+    message: reason === undefined ? error.message : `${error.message} (${reason})`,
+  }
+}

@@ -1,0 +1,62 @@
+import type { Config } from '../config.ts'
+import { type Scope, SCOPES } from '../store/keys.ts'
+import { UsageError } from './command.ts'
+
+/** A customer's name as it may be: 1 to 64 printable characters, no blanks around. Throws UsageError. */
+export function parseName(text: string): string {
+  if (/^[^\p{C}]{1,64}$/u.test(text) && text.trim() === text) return text
+  throw new UsageError(
+    `${JSON.stringify(text.slice(0, 80))} is no name: allowed are 1 to 64 printable characters without blanks around them`,
+  )
+}
+
+/** The name of a plan that the configuration knows. Throws UsageError naming those it does. */
+export function parsePlan(name: string, { plans }: Config): string {
+  if (Object.hasOwn(plans, name)) return name
+  throw new UsageError(
+    `there is no plan "${name}": the configuration has ${Object.keys(plans).join(', ')}`,
+  )
+}
+
+/** `read,monitor` as scopes; left out, all of them. Throws UsageError. */
+export function parseScopes(text: string | undefined): Scope[] {
+  if (text === undefined) return [...SCOPES]
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !SCOPES.some((scope) => scope === name))
+  if (unknown !== undefined)
+    throw new UsageError(`"${unknown}" is no scope: allowed are ${SCOPES.join(', ')}`)
+  return SCOPES.filter((scope) => names.includes(scope))
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
+
+/** An instant to come, in ms: ISO 8601 with its zone, or a day, which begins in UTC. Null when left out. */
+export function parseExpiry(text: string | undefined, now: number): number | null {
+  if (text === undefined) return null
+  const at = DAY.test(text) || INSTANT.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at))
+    throw new UsageError(
+      `"${text}" is no instant: allowed is ISO 8601 with its zone, such as 2027-01-31T12:00:00Z, or a day such as 2027-01-31`,
+    )
+  if (at <= now) throw new UsageError(`${text} is over already: a key expires in the future`)
+  return at
+}
+
+/** An API key from elsewhere, without the line's end. Throws UsageError; the message does not repeat it. */
+export function parseToken(text: string): string {
+  const token = text.trim()
+  if (/^[\x21-\x7e]{16,256}$/.test(token)) return token
+  throw new UsageError(
+    'standard input holds no key: allowed are 16 to 256 visible ASCII characters on one line',
+  )
+}
+
+/** A whole number from `least` to `most`. Throws UsageError naming the option. */
+export function parseWhole(option: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw new UsageError(
+    `--${option} is "${text}": allowed is a whole number from ${least} to ${most}`,
+  )
+}

@@ -1,0 +1,72 @@
+import type { Surroundings } from './cli/command.ts'
+import { run } from './cli/run.ts'
+import { createLog } from './log.ts'
+import { createOutside, realClock } from './outside.ts'
+
+const FORCED_AFTER_MS = 15_000
+const STDIN_BYTES_MAX = 64 * 1024
+
+// Bun sends every fetch through these, whatever it was told: which way out is taken is ours to say.
+for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete process.env[name]
+
+const color = process.stdout.isTTY && process.env['NO_COLOR'] === undefined
+
+const around: Surroundings = {
+  env: process.env,
+  stdout: {
+    write: (text) => process.stdout.write(text),
+    isTerminal: process.stdout.isTTY,
+    color,
+  },
+  warn: (line) => process.stderr.write(`${line}\n`),
+  readStdin: () => Bun.stdin.slice(0, STDIN_BYTES_MAX).text(),
+  stdinIsTerminal: process.stdin.isTTY,
+  stopped,
+  parts: {
+    createOutside: ({ level, json }, stdout) =>
+      Promise.resolve(
+        createOutside(
+          createLog({
+            level,
+            json: json === 'auto' ? !stdout.isTerminal : json,
+            color: stdout.color,
+            clock: realClock,
+            write: (line) => stdout.write(`${line}\n`),
+          }),
+        ),
+      ),
+    startDaemon: async (config, outside) =>
+      (await import('./daemon.ts')).startDaemon(config, outside),
+    openApiDocument: async (config) => (await import('./daemon.ts')).openApiDocument(config),
+    startSandbox: async ({ port, seed, speed, outside: { clock } }) =>
+      (await import('./sandbox/sandbox.ts')).startSandbox({
+        port,
+        seed,
+        speed,
+        world: 'seeded',
+        now: clock.now,
+        sleep: clock.sleep,
+      }),
+  },
+}
+
+/** Waits for the first signal to stop. The second, or one that lasts too long, ends the process at once. */
+function stopped(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let count = 0
+  const onSignal = (signal: string) => {
+    if (++count > 1) process.exit(1)
+    resolve(signal)
+    setTimeout(() => {
+      around.warn(`forumd: still busy after ${FORCED_AFTER_MS / 1000} s, ended by force`)
+      process.exit(1)
+    }, FORCED_AFTER_MS).unref()
+  }
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+  return promise
+}
+
+const code = await run(process.argv.slice(2), around)
+// A pipe takes its time: what was written goes out before the process does.
+await new Promise((resolve) => process.stdout.write('', resolve))
+process.exit(code)
