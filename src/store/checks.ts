@@ -104,17 +104,6 @@ export function countSeen(db: Db, query: { monitor_id: string; since_at: number 
   return row?.n ?? 0
 }
 
-/** When the last check of all ended; null when there was none. */
-export function lastCheckEndedAt(db: Db): number | null {
-  return (
-    db
-      .query<{ at: number | null }, []>(
-        'SELECT max(ended_at) AS at FROM checks WHERE id = (SELECT max(id) FROM checks)',
-      )
-      .get()?.at ?? null
-  )
-}
-
 /** Forgets checks and gaps older than `before_at`. */
 export function pruneChecks(db: Db, before_at: number): void {
   db.query('DELETE FROM gaps WHERE recorded_at < $before_at').run({ before_at })

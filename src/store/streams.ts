@@ -166,14 +166,14 @@ export function nextStreamDueAt(db: Db): number {
   return row?.due_at ?? Infinity
 }
 
-/** Moves a stream to where a finished check left it. */
+/** Moves a stream to where a check left it. */
 export function moveHead(
   db: Db,
   id: number,
   to: {
     head: Head
     next_seq: number
-    last_check_at: number
+    last_check_at: number | null
     last_fault: string | null
     rate_per_s: number | null
   },
@@ -189,11 +189,6 @@ export function moveHead(
     anchors: JSON.stringify(head.anchors),
     head_created_at: head.head_created_at,
   })
-}
-
-/** Notes why a stream could not be looked at; its position stays. */
-export function recordFault(db: Db, id: number, last_fault: string): void {
-  db.query('UPDATE streams SET last_fault = $last_fault WHERE id = $id').run({ id, last_fault })
 }
 
 /**

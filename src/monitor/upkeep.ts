@@ -1,0 +1,34 @@
+import type { Clock } from '../outside.ts'
+import { pruneChecks } from '../store/checks.ts'
+import { type Db, transact } from '../store/db.ts'
+import { pruneEvents } from '../store/events.ts'
+import { pruneSeen, settleStreams } from '../store/streams.ts'
+
+const SETTLE_MS = 60_000
+const PRUNE_MS = 3_600_000
+/** How long checks, gaps, events and seen items are kept; health looks back a day. */
+const KEEP_MS = 14 * 86_400_000
+/** Of seen items every stream keeps at least so many: a quiet place shows its old rows again and again. */
+const KEEP_ITEMS = 2000
+
+/**
+ * The monitors' housekeeping, for a loop: puts streams to sleep whose customers are gone, and forgets what no
+ * health report looks at any more. Returns when to come again.
+ */
+export function createUpkeep({ db, clock }: { db: Db; clock: Clock }): () => Promise<number> {
+  let pruned_at = -Infinity
+  return async () => {
+    const now = clock.now()
+    transact(db, () => settleStreams(db, now))
+    if (Math.abs(now - pruned_at) >= PRUNE_MS) {
+      const before_at = now - KEEP_MS
+      transact(db, () => {
+        pruneChecks(db, before_at)
+        pruneEvents(db, before_at)
+        pruneSeen(db, { before_at, keep: KEEP_ITEMS })
+      })
+      pruned_at = now
+    }
+    return now + SETTLE_MS
+  }
+}
