@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test'
+
+import { findCustomer, insertCustomer } from '../../../src/store/customers.ts'
+import { openDb } from '../../../src/store/db.ts'
+import { listUnbalanced } from '../../../src/store/ledger.ts'
+import { sumUsage } from '../../../src/store/usage.ts'
+import { tempFolder } from '../../support/folder.ts'
+
+const PRICE_MICROS = 1_000
+const AFFORDABLE = 150
+
+/** Tries to hold and settle a hundred calls, and says how many were let through. */
+const spender = (name: string) => `
+  import { openDb } from '${import.meta.dir}/../../../src/store/db.ts'
+  import { hold, settle } from '${import.meta.dir}/../../../src/store/ledger.ts'
+  const db = openDb(process.argv[1])
+  let passed = 0
+  for (let n = 0; n < 100; n += 1) {
+    const id = '${name}-' + n
+    if (!hold(db, { id, customer_id: 'cus_1', tier: 'read', amount_micros: ${PRICE_MICROS} }, 0)) continue
+    settle(db, id, 0)
+    passed += 1
+  }
+  db.close()
+  console.log(passed)
+`
+
+test('two processes that spend one balance at once spend all of it and no more', async () => {
+  using folder = tempFolder()
+  const path = folder.file('books.sqlite')
+  const db = openDb(path, { create: true })
+  insertCustomer(db, {
+    id: 'cus_1',
+    name: 'acme',
+    plan: 'entry',
+    created_at: 0,
+    starting_credit_micros: PRICE_MICROS * AFFORDABLE,
+    payment_id: 'pay_1',
+  })
+  const spent = await Promise.all(
+    ['a', 'b'].map((name) =>
+      new Response(Bun.spawn([process.execPath, '-e', spender(name), path]).stdout).text(),
+    ),
+  )
+
+  expect(Number(spent[0]) + Number(spent[1])).toBe(AFFORDABLE)
+  expect(findCustomer(db, 'cus_1')?.balance_micros).toBe(0)
+  expect(sumUsage(db, 'cus_1')).toEqual({
+    calls: AFFORDABLE,
+    cost_micros: PRICE_MICROS * AFFORDABLE,
+  })
+  expect(listUnbalanced(db)).toEqual([])
+  db.close()
+})

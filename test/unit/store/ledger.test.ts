@@ -1,0 +1,210 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { findCustomer, insertCustomer, setUnlimited } from '../../../src/store/customers.ts'
+import { type Db, openDb } from '../../../src/store/db.ts'
+import { hold, listUnbalanced, release, releaseAll, settle } from '../../../src/store/ledger.ts'
+import { BalanceTooLow, insertPayment, listPayments } from '../../../src/store/payments.ts'
+import { listUsage, recordUsage, sumUsage } from '../../../src/store/usage.ts'
+
+const NOW = Date.parse('2026-01-01T10:30:00Z')
+const HOUR = Date.parse('2026-01-01T10:00:00Z')
+
+let db: Db
+beforeEach(() => {
+  db = customerWith(10_000)
+})
+afterAll(() => db.close())
+
+function customerWith(starting_credit_micros: number): Db {
+  const fresh = openDb(':memory:', { create: true })
+  insertCustomer(fresh, {
+    id: 'cus_1',
+    name: 'acme',
+    plan: 'entry',
+    created_at: NOW,
+    starting_credit_micros,
+    payment_id: 'pay_1',
+  })
+  return fresh
+}
+
+const price = (id: string, amount_micros: number) => ({
+  id,
+  customer_id: 'cus_1',
+  tier: 'read' as const,
+  amount_micros,
+})
+const balance = () => findCustomer(db, 'cus_1')?.balance_micros
+
+test('a starting credit is the first payment', () => {
+  expect(listPayments(db, 'cus_1', 10)).toEqual([
+    {
+      id: 'pay_1',
+      customer_id: 'cus_1',
+      kind: 'signup_credit',
+      amount_micros: 10_000,
+      note: null,
+      created_at: NOW,
+    },
+  ])
+  expect(balance()).toBe(10_000)
+})
+
+test('a price is taken when it is held, and spent when it is settled', () => {
+  expect(hold(db, price('h1', 2_000), NOW)).toBe(true)
+  expect(balance()).toBe(8_000)
+
+  expect(settle(db, 'h1', NOW)).toBe(8_000)
+  expect(sumUsage(db, 'cus_1')).toEqual({ calls: 1, cost_micros: 2_000 })
+})
+
+test('a released price comes back, and the call is counted as an error that cost nothing', () => {
+  hold(db, price('h1', 2_000), NOW)
+
+  expect(release(db, 'h1', NOW)).toBe(10_000)
+  expect(listUsage(db, 'cus_1', 0, NOW)).toEqual([
+    { hour_at: HOUR, tier: 'read', calls: 1, billed_calls: 0, cost_micros: 0, errors: 1 },
+  ])
+})
+
+test('a price above the balance is not held, the last micro-dollar is', () => {
+  expect(hold(db, price('h1', 10_001), NOW)).toBe(false)
+  expect(hold(db, price('h2', 10_000), NOW)).toBe(true)
+  expect(hold(db, price('h3', 1), NOW)).toBe(false)
+  expect(balance()).toBe(0)
+})
+
+test('a call ended twice is billed once', () => {
+  hold(db, price('h1', 2_000), NOW)
+  settle(db, 'h1', NOW)
+
+  expect(settle(db, 'h1', NOW)).toBeNull()
+  expect(release(db, 'h1', NOW)).toBeNull()
+  expect(balance()).toBe(8_000)
+})
+
+test('an unlimited customer is never refused and never charged, and its calls are counted', () => {
+  setUnlimited(db, 'cus_1', true)
+  expect(hold(db, price('h1', 99_000_000), NOW)).toBe(true)
+
+  expect(settle(db, 'h1', NOW)).toBe(10_000)
+  expect(sumUsage(db, 'cus_1')).toEqual({ calls: 1, cost_micros: 0 })
+})
+
+test('what a dead process held is given back at the next start', () => {
+  hold(db, price('h1', 2_000), NOW)
+  hold(db, price('h2', 3_000), NOW)
+
+  expect(releaseAll(db, NOW)).toBe(2)
+  expect(releaseAll(db, NOW)).toBe(0)
+  expect(balance()).toBe(10_000)
+})
+
+test('an adjustment may take money away, but not what is not there', () => {
+  const adjust = (id: string, amount_micros: number) =>
+    insertPayment(db, {
+      id,
+      customer_id: 'cus_1',
+      kind: 'adjustment',
+      amount_micros,
+      note: 'a mistake',
+      created_at: NOW + 1,
+    })
+  adjust('pay_2', -4_000)
+
+  expect(() => adjust('pay_3', -6_001)).toThrow(BalanceTooLow)
+  expect(balance()).toBe(6_000)
+  expect(listPayments(db, 'cus_1', 10).map(({ id }) => id)).toEqual(['pay_2', 'pay_1'])
+})
+
+test('usage is kept by the hour and by the kind of call', () => {
+  for (const at of [NOW, NOW + 1, NOW + 3_600_000])
+    recordUsage(db, {
+      customer_id: 'cus_1',
+      tier: 'vote',
+      at,
+      billed: true,
+      cost_micros: 0,
+      failed: false,
+    })
+
+  expect(listUsage(db, 'cus_1', HOUR, HOUR + 7_200_000)).toMatchObject([
+    { hour_at: HOUR, tier: 'vote', calls: 2 },
+    { hour_at: HOUR + 3_600_000, tier: 'vote', calls: 1 },
+  ])
+  expect(listUsage(db, 'cus_1', HOUR, HOUR + 3_600_000)).toHaveLength(1)
+})
+
+test('books that do not add up are found', () => {
+  expect(listUnbalanced(db)).toEqual([])
+  db.run('UPDATE customers SET balance_micros = balance_micros + 1')
+
+  expect(listUnbalanced(db)).toEqual([{ customer_id: 'cus_1', off_by_micros: 1 }])
+})
+
+type Step =
+  | { kind: 'hold'; amount: number }
+  | { kind: 'settle' | 'release'; pick: number }
+  | { kind: 'pay'; amount: number }
+  | { kind: 'crash' }
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant('hold' as const), amount: fc.integer({ min: 0, max: 5_000 }) }),
+    fc.record({ kind: fc.constantFrom('settle' as const, 'release' as const), pick: fc.nat(50) }),
+    fc.record({
+      kind: fc.constant('pay' as const),
+      amount: fc.integer({ min: -3_000, max: 9_000 }),
+    }),
+    fc.record({ kind: fc.constant('crash' as const) }),
+  ),
+  { maxLength: 60 },
+)
+
+test('whatever happens in whatever order, the balance is payments less costs less holds, and never below zero', () => {
+  fc.assert(
+    fc.property(fc.nat(20_000), steps, (start, story) => {
+      using books = customerWith(start)
+      let expected = start
+      const open = new Map<string, number>()
+      for (const [n, step] of story.entries()) {
+        if (step.kind === 'hold') {
+          const fits = step.amount <= expected
+          expect(hold(books, price(`h${n}`, step.amount), NOW)).toBe(fits)
+          if (fits) open.set(`h${n}`, step.amount)
+          if (fits) expected -= step.amount
+        } else if (step.kind === 'pay') {
+          const fits = expected + step.amount >= 0
+          const pay = () =>
+            insertPayment(books, {
+              id: `p${n}`,
+              customer_id: 'cus_1',
+              kind: 'adjustment',
+              amount_micros: step.amount,
+              note: null,
+              created_at: NOW,
+            })
+          if (fits) pay()
+          else expect(pay).toThrow(BalanceTooLow)
+          if (fits) expected += step.amount
+        } else if (step.kind === 'crash') {
+          releaseAll(books, NOW)
+          for (const amount of open.values()) expected += amount
+          open.clear()
+        } else {
+          const id = `h${step.pick}`
+          const amount = open.get(id)
+          const remaining = (step.kind === 'settle' ? settle : release)(books, id, NOW)
+          if (amount !== undefined && step.kind === 'release') expected += amount
+          expect(remaining).toBe(amount === undefined ? null : expected)
+          open.delete(id)
+        }
+        expect(findCustomer(books, 'cus_1')?.balance_micros).toBe(expected)
+        expect(listUnbalanced(books)).toEqual([])
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
