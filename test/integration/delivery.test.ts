@@ -4,6 +4,8 @@ import { startDelivering } from '../support/delivering.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
 test('a match reaches its receiver at once, signed, with the bytes that were committed', async () => {
   await using it = await startDelivering()
@@ -17,4 +19,228 @@ test('a match reaches its receiver at once, signed, with the bytes that were com
   expect(request?.headers.get('x-service-delivery-id')).toBe('dlv_1')
   expect(request?.headers.get('host')).toBe(`receiver.test:${it.receiver.port}`)
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
+})
+
+test('a failing receiver climbs the ladder rung by rung and the delivery ends dead after six attempts', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(500, 503, 429, { status: 302, headers: { location: '/b' } }, 500, 502)
+  await it.deliver('dlv_1')
+  const attempts = [it.receiver.received.length]
+  for (const delay_s of [5, 30, 120, 300, 780]) {
+    await it.clock.advance(delay_s * SECOND - 1)
+    attempts.push(it.receiver.received.length)
+    await it.clock.advance(1)
+    attempts.push(it.receiver.received.length)
+  }
+
+  expect(attempts).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6])
+  expect(it.row('dlv_1')).toEqual({ status: 'dead', attempts: 6, last_error: 'http_502' })
+  await it.clock.advance(DAY)
+  expect(it.receiver.received).toHaveLength(6)
+})
+
+test('every attempt of a delivery has the same id and bytes, and a timestamp and signature of its own', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(500, 500)
+  await it.deliver('dlv_1')
+  await it.clock.advance(MINUTE)
+
+  const { received } = it.receiver
+  const values = (name: string) => new Set(received.map(({ headers }) => headers.get(name)))
+  expect(received).toHaveLength(3)
+  expect(new Set(received.map(({ text }) => text)).size).toBe(1)
+  expect(values('x-service-delivery-id').size).toBe(1)
+  expect(values('x-service-timestamp').size).toBe(3)
+  expect(values('x-service-signature').size).toBe(3)
+})
+
+test('another 4xx is final after one attempt', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(404)
+  await it.deliver('dlv_1')
+  await it.clock.advance(HOUR)
+
+  expect(it.receiver.received).toHaveLength(1)
+  expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 1, last_error: 'http_404' })
+})
+
+test('Retry-After puts an attempt off, but for 780 seconds at most', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push({ status: 503, headers: { 'retry-after': '60' } })
+  it.receiver.answers.push({ status: 429, headers: { 'retry-after': '86400' } })
+  await it.deliver('dlv_1')
+
+  await it.clock.advance(59 * SECOND)
+  expect(it.receiver.received).toHaveLength(1)
+  await it.clock.advance(SECOND)
+  expect(it.receiver.received).toHaveLength(2)
+  await it.clock.advance(779 * SECOND)
+  expect(it.receiver.received).toHaveLength(2)
+  await it.clock.advance(SECOND)
+  expect(it.row('dlv_1').status).toBe('delivered')
+})
+
+test('a receiver that never answers is a timeout, and is asked again', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push({ hang: true })
+  await it.deliver('dlv_1')
+  await it.clock.advance(11 * SECOND)
+
+  expect(it.row('dlv_1')).toEqual({ status: 'pending', attempts: 1, last_error: 'timeout' })
+  await it.clock.advance(MINUTE)
+  expect(it.row('dlv_1').status).toBe('delivered')
+})
+
+test('a 2xx whose body never ends has been delivered', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push({ drip: true })
+  await it.deliver('dlv_1')
+  await it.clock.advance(11 * SECOND)
+
+  expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
+})
+
+test('a dead receiver with thousands waiting delays no other', async () => {
+  await using it = await startDelivering({ concurrency: 8 })
+  const slow = await it.addReceiver('wh_0')
+  for (let n = 0; n < 2000; n++) {
+    slow.answers.push({ hang: true })
+    it.put(`dlv_slow_${n}`, 'wh_0')
+  }
+  it.nudge()
+  await it.clock.advance(0)
+  await it.deliver('dlv_1', 'wh_1')
+
+  expect(slow.received).toHaveLength(4)
+  expect(it.row('dlv_1').status).toBe('delivered')
+})
+
+test('two targets with much to send take turns', async () => {
+  await using it = await startDelivering({ concurrency: 2 })
+  const other = await it.addReceiver('wh_2')
+  for (let n = 0; n < 10; n++) it.put(`dlv_a${n}`, 'wh_1')
+  for (let n = 0; n < 10; n++) it.put(`dlv_b${n}`, 'wh_2')
+  const release = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: release.promise })
+  other.answers.push({ until: release.promise })
+  it.nudge()
+  await it.clock.advance(0)
+
+  expect([it.receiver.received.length, other.received.length]).toEqual([1, 1])
+  release.resolve()
+  await it.clock.advance(0)
+  expect([it.receiver.received.length, other.received.length]).toEqual([10, 10])
+})
+
+test('a target gets no more than four attempts at once', async () => {
+  await using it = await startDelivering()
+  const release = Promise.withResolvers<void>()
+  for (let n = 0; n < 9; n++) {
+    it.receiver.answers.push({ until: release.promise })
+    it.put(`dlv_${n}`)
+  }
+  it.nudge()
+  await it.clock.advance(0)
+
+  expect(it.receiver.received).toHaveLength(4)
+  release.resolve()
+  await it.clock.advance(0)
+  expect(it.rows().filter(({ status }) => status === 'delivered')).toHaveLength(9)
+})
+
+test('a 410 retires the target: the delivery failed, what waits is given up, nothing more is sent', async () => {
+  await using it = await startDelivering({ per_target_concurrency: 1 })
+  it.receiver.answers.push(410)
+  it.put('dlv_1')
+  await it.clock.advance(1)
+  await it.deliver('dlv_2')
+  await it.clock.advance(HOUR)
+
+  expect(it.receiver.received).toHaveLength(1)
+  expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 1, last_error: 'http_410' })
+  expect(it.row('dlv_2')).toEqual({ status: 'failed', attempts: 0, last_error: 'webhook_paused' })
+  expect(it.webhook()).toMatchObject({ pause_reason: 'gone' })
+})
+
+test('a target is paused after a week in which every delivery failed, and not a minute before', async () => {
+  await using it = await startDelivering()
+  for (let day = 0; day < 7; day++) {
+    it.receiver.answers.push(400)
+    await it.deliver(`dlv_${day}`)
+    await it.clock.advance(day < 6 ? DAY : DAY - MINUTE)
+  }
+  expect(it.webhook()).toEqual({ paused_at: null, pause_reason: null })
+
+  await it.clock.advance(2 * MINUTE)
+  expect(it.webhook()).toMatchObject({ pause_reason: 'failing' })
+})
+
+test('one success in the week takes all of it back', async () => {
+  await using it = await startDelivering()
+  for (let day = 0; day < 8; day++) {
+    it.receiver.answers.push(day === 5 ? 200 : 400)
+    await it.deliver(`dlv_${day}`)
+    await it.clock.advance(DAY)
+  }
+  expect(it.webhook()).toEqual({ paused_at: null, pause_reason: null })
+})
+
+test('two failures and a clock that jumps eight days ahead pause nothing', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(400, 400)
+  await it.deliver('dlv_1')
+  it.clock.jump(8 * DAY)
+  await it.deliver('dlv_2')
+  await it.clock.advance(2 * MINUTE)
+
+  expect(it.webhook()).toEqual({ paused_at: null, pause_reason: null })
+})
+
+test.each([HOUR, -HOUR, DAY])('a clock that jumps by %i ms moves no attempt', async (jump) => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(500)
+  await it.deliver('dlv_1')
+  await it.clock.advance(2 * SECOND)
+  it.clock.jump(jump)
+  // A turn notices, whatever wakes the loop; here a new match does, and it is sent at once.
+  await it.deliver('dlv_2')
+  expect(it.receiver.received).toHaveLength(2)
+
+  await it.clock.advance(2.9 * SECOND)
+  expect(it.receiver.received).toHaveLength(2)
+  await it.clock.advance(0.1 * SECOND)
+  expect(it.row('dlv_1').status).toBe('delivered')
+})
+
+test('the signature carries true time when our own clock is known to be wrong', async () => {
+  await using it = await startDelivering({ clock_offset_ms: 3_600_000 })
+  await it.deliver('dlv_1')
+
+  const stamp = Number(it.receiver.received[0]?.headers.get('x-service-timestamp'))
+  expect(stamp * 1000).toBe(it.clock.now() + HOUR)
+})
+
+test('a target deleted while an attempt is on its way ends the delivery as webhook_deleted', async () => {
+  const { deleteWebhook } = await import('../../src/store/webhooks.ts')
+  await using it = await startDelivering()
+  const release = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: release.promise, status: 500 })
+  await it.deliver('dlv_1')
+  deleteWebhook(it.db, 'cus_1', 'wh_1', it.clock.now())
+  release.resolve()
+  await it.clock.advance(HOUR)
+
+  expect(it.receiver.received).toHaveLength(1)
+  expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 0, last_error: 'webhook_deleted' })
+})
+
+test('a body that no longer has its checksum is never sent', async () => {
+  await using it = await startDelivering()
+  it.put('dlv_1')
+  it.db.run("UPDATE deliveries SET body = CAST(replace(body, 'mon_1', 'mon_2') AS BLOB)")
+  it.nudge()
+  await it.clock.advance(0)
+
+  expect(it.receiver.received).toHaveLength(0)
+  expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 0, last_error: 'body_damaged' })
 })

@@ -46,7 +46,8 @@ export async function startDelivering(options: Options = {}) {
   let out = 0
   const holding = () => receivers.reduce((sum, it) => sum + it.holding(), 0)
   const clock = fakeClock(async () => {
-    for (let quiet = 0; quiet < 3; quiet = out > holding() ? 0 : quiet + 1) await Bun.sleep(1)
+    for (let quiet = 0; quiet < 5; quiet = out > holding() ? 0 : quiet + 1)
+      await (out > holding() ? Bun.sleep(1) : new Promise((resolve) => setImmediate(resolve)))
   })
   const fetched: string[] = []
   const counted: Fetch = (url, init) => {
