@@ -11,9 +11,17 @@ export type Budget = Readonly<{
   halvings: number
   halved_at: number
   /** The platform's own window, once it has told. */
-  window: Readonly<{ remaining: number; allowance: number; reset_at: number }> | null
+  window: Window | null
   blocked_until: number
   in_flight: number
+}>
+
+type Window = Readonly<{
+  remaining: number
+  allowance: number
+  reset_at: number
+  /** Begun by our clock alone: the platform has told nothing of it yet. */
+  guessed: boolean
 }>
 
 /** The platform's rate headers, in numbers. */
@@ -50,11 +58,11 @@ export function settle(budget: Budget, now: number): Budget {
   return { ...budget, halvings, halved_at, tokens, filled_at: now, window: turned(budget, now) }
 }
 
-function turned({ window }: Budget, now: number): Budget['window'] {
+function turned({ window }: Budget, now: number): Window | null {
   if (!window || now < window.reset_at) return window
   const missed = 1 + Math.floor((now - window.reset_at) / WINDOW_MS)
   const reset_at = window.reset_at + missed * WINDOW_MS
-  return { remaining: window.allowance, allowance: window.allowance, reset_at }
+  return { remaining: window.allowance, allowance: window.allowance, reset_at, guessed: true }
 }
 
 const perMs = ({ per_minute, halvings }: Budget): number => per_minute / 2 ** halvings / 60_000
@@ -88,11 +96,12 @@ export function giveBack(budget: Budget, now: number, told: Told | null): Budget
 }
 
 /** Answers overtake each other: within one window what remains only shrinks. */
-function heard(old: Budget['window'], now: number, told: Told): NonNullable<Budget['window']> {
+function heard(old: Window | null, now: number, told: Told): Window {
   const reset_at = now + told.reset_s * 1000
-  const same = old !== null && Math.abs(old.reset_at - reset_at) <= SAME_WINDOW_MS
+  const same = old !== null && !old.guessed && Math.abs(old.reset_at - reset_at) <= SAME_WINDOW_MS
   const remaining = same ? Math.min(old.remaining, told.remaining) : told.remaining
-  return { remaining, allowance: Math.max(told.used + told.remaining, RESERVE + 1), reset_at }
+  const allowance = Math.max(told.used + told.remaining, RESERVE + 1)
+  return { remaining, allowance, reset_at, guessed: false }
 }
 
 /** The platform asked us to stop: nothing leaves until then, and our own bucket slows down for a while. */

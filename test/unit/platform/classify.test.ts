@@ -394,9 +394,9 @@ describe("a person's listing", () => {
   })
 })
 
-describe('an answer that is passed on as it is', () => {
-  const deep = (levels: number) => `${'['.repeat(levels)}"]["${']'.repeat(levels)}`
+const deep = (levels: number) => `${'['.repeat(levels)}"]["${']'.repeat(levels)}`
 
+describe('an answer that is passed on as it is', () => {
   test('may be 512 levels deep', () => {
     expect(outcomeOf(200, JSON_TYPE, deep(512), { native: true }).ok).toBe(true)
   })

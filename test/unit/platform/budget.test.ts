@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'bun:test'
+
+import {
+  type Budget,
+  giveBack,
+  newBudget,
+  settle,
+  take,
+  throttledFor,
+  toldBy,
+  waitFor,
+} from '../../../src/platform/budget.ts'
+
+const MINUTE = 60_000
+const told = (remaining: number, reset_s = 600, used = 10) => ({ remaining, reset_s, used })
+const answered = (budget: Budget, now: number, remaining: number, reset_s = 600) =>
+  giveBack(take(settle(budget, now)), now, told(remaining, reset_s))
+const waitAt = (budget: Budget, now: number) => waitFor(settle(budget, now), now)
+
+/** Takes until the budget says no, and tells how often it said yes. */
+function takeAll(budget: Budget, now: number): { count: number; budget: Budget } {
+  let [count, left] = [0, settle(budget, now)]
+  while (waitFor(left, now) === 0) {
+    left = take(left)
+    count++
+  }
+  return { count, budget: left }
+}
+
+describe('our own bucket, as long as nothing is told', () => {
+  test('lets a minute of requests go at once', () => {
+    expect(takeAll(newBudget(30, 0), 0).count).toBe(30)
+  })
+
+  test('then lets one go every two seconds', () => {
+    const { budget } = takeAll(newBudget(30, 0), 0)
+
+    expect(waitAt(budget, 0)).toBe(2_000)
+    expect(waitAt(budget, 1_500)).toBe(500)
+    expect(waitAt(budget, 2_000)).toBe(0)
+    expect(takeAll(budget, 10_000).count).toBe(5)
+  })
+
+  test('never holds more than a minute of requests', () => {
+    const { budget } = takeAll(newBudget(30, 0), 0)
+
+    expect(takeAll(budget, 24 * 60 * MINUTE).count).toBe(30)
+  })
+
+  test('is halved by a throttling, which also empties it', () => {
+    const budget = throttledFor(newBudget(30, 0), 0, 1)
+
+    expect(waitAt(budget, 0)).toBe(1_000)
+    expect(takeAll(budget, MINUTE).count).toBe(15)
+  })
+
+  test('recovers one halving every ten minutes', () => {
+    const twice = throttledFor(throttledFor(newBudget(32, 0), 0, 1), 0, 1)
+    const drained = (now: number) => takeAll(twice, now).budget
+
+    expect(takeAll(drained(MINUTE), 2 * MINUTE).count).toBe(8)
+    expect(takeAll(drained(11 * MINUTE), 12 * MINUTE).count).toBe(16)
+    expect(takeAll(drained(21 * MINUTE), 22 * MINUTE).count).toBe(32)
+  })
+})
+
+describe('the window that the platform tells', () => {
+  test('takes the place of our bucket', () => {
+    const { budget } = takeAll(newBudget(1, 0), 0)
+
+    expect(takeAll(giveBack(budget, 0, told(300)), 0).count).toBe(298)
+  })
+
+  test.each([
+    [3, 0],
+    [2, 600_000],
+    [0, 600_000],
+  ])('with %i remaining waits %i ms', (remaining, wait_ms) => {
+    expect(waitAt(answered(newBudget(30, 0), 0, remaining), 0)).toBe(wait_ms)
+  })
+
+  test('is whole again when it ends, and ten minutes later', () => {
+    const spent = answered(newBudget(30, 0), 0, 0, 30)
+
+    expect(waitAt(spent, 29_999)).toBe(1)
+    expect(takeAll(spent, 30_000).count).toBe(8)
+    expect(waitAt(takeAll(spent, 30_000).budget, 30_000)).toBe(600_000)
+    expect(waitAt(spent, 100 * MINUTE)).toBe(0)
+  })
+
+  test('counts what is on its way', () => {
+    let budget = answered(newBudget(30, 0), 0, 5)
+    for (let sent = 0; sent < 3; sent++) budget = take(budget)
+
+    expect(waitAt(budget, 0)).toBe(600_000)
+  })
+
+  test('does not grow by an answer that was overtaken', () => {
+    const budget = answered(answered(newBudget(30, 0), 0, 10), 400, 12, 600)
+
+    expect(budget.window?.remaining).toBe(10)
+  })
+
+  test('may be larger in the next one', () => {
+    const budget = answered(answered(newBudget(30, 0), 0, 0, 60), 61_000, 299, 600)
+
+    expect(budget.window?.remaining).toBe(299)
+  })
+
+  test('shrinks by a request that was never answered', () => {
+    const budget = giveBack(take(answered(newBudget(30, 0), 0, 5)), 0, null)
+
+    expect(budget).toMatchObject({ in_flight: 0, window: { remaining: 4 } })
+  })
+
+  test('may be blocked for longer than it lasts', () => {
+    const budget = throttledFor(answered(newBudget(30, 0), 0, 100, 10), 0, 120)
+
+    expect(waitAt(budget, 60_000)).toBe(60_000)
+    expect(waitAt(budget, 120_000)).toBe(0)
+  })
+})
+
+test.each([
+  ['a bearer', { remaining: '598.0', used: '2', reset: '421' }, told(598, 421, 2)],
+  ['a cookie session', { remaining: '299', used: '1', reset: '600' }, told(299, 600, 1)],
+  ['half the headers', { remaining: '299' }, null],
+  ['words', { remaining: 'many', used: 'few', reset: 'soon' }, null],
+  ['a window of years', { remaining: '1', used: '1', reset: '99999999' }, told(1, 600, 1)],
+  ['nothing', {}, null],
+])('the headers of %s', (_whose, fields, expected) => {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(fields)) headers.set(`X-Ratelimit-${name}`, value)
+
+  expect(toldBy(headers)).toEqual(expected)
+})

@@ -1,0 +1,372 @@
+import { expect, test } from 'bun:test'
+
+import { comment, listing, post, stage } from './stage.ts'
+
+const page = { limit: 25, after: null }
+const newest = { ...page, subforums: ['cats'], sort: 'new', t: null }
+const empty = () => Response.json(listing([]))
+const moderators = {
+  kind: 'UserList',
+  data: {
+    children: [{ name: 'mod', id: 't2_9', date: 1_600_000_000.0, mod_permissions: ['all'] }],
+  },
+}
+
+test('a request says who we are, what we want and whose eyes it looks through', async () => {
+  await using it = stage([empty()])
+
+  await it.forum.posts(newest, it.call(1_000, 'acc_1', 'a=1; b=2'))
+
+  const headers = it.requests[0]?.headers
+  expect(headers?.get('user-agent')).toBe('forumd-test/1.0')
+  expect(headers?.get('accept')).toBe('application/json')
+  expect(headers?.get('cookie')).toBe('a=1; b=2')
+})
+
+test("nobody's request carries no cookie", async () => {
+  await using it = stage([empty()])
+
+  await it.forum.posts(newest, it.call())
+
+  expect(it.requests[0]?.headers.has('cookie')).toBe(false)
+})
+
+test('every listing has its path and its parameters', async () => {
+  await using it = stage([empty()])
+  const { forum, call } = it
+  const q = 'a & b'
+
+  await forum.posts({ ...newest, subforums: ['a', 'b/c'], sort: 'top', t: 'week' }, call())
+  await forum.posts({ ...newest, subforums: [], sort: 'best', after: 't3_x' }, call())
+  await forum.comments({ ...page, subforums: ['a', 'b'] }, call())
+  await forum.search({ ...page, q, subforum: null, sort: 'new', t: 'all', nsfw: true }, call())
+  await forum.search({ ...page, q, subforum: 'cats', sort: 'new', t: 'all', nsfw: false }, call())
+  await forum.searchMedia({ ...page, q, sort: 'hot', t: 'day', nsfw: true }, call())
+  await forum.searchCommunities({ ...page, q, nsfw: false }, call())
+  await forum.searchUsers({ ...page, q, nsfw: true }, call())
+  await forum.userComments({ ...page, name: 'me/..', sort: 'top', t: 'all' }, call())
+  await forum.userItems({ ...page, name: 'me', tab: 'saved', sort: 'new', t: null }, call())
+
+  expect(it.paths()).toEqual([
+    '/r/a+b%2Fc/top.json?t=week&limit=25&raw_json=1',
+    '/best.json?limit=25&after=t3_x&raw_json=1',
+    '/r/a+b/comments.json?limit=25&raw_json=1',
+    '/search.json?limit=25&q=a+%26+b&sort=new&t=all&type=link&include_over_18=on&raw_json=1',
+    '/r/cats/search.json?limit=25&q=a+%26+b&sort=new&t=all&type=link&restrict_sr=1&raw_json=1',
+    '/search.json?limit=25&q=a+%26+b&sort=hot&t=day&type=link&include_over_18=on&raw_json=1',
+    '/subreddits/search.json?limit=25&q=a+%26+b&raw_json=1',
+    '/users/search.json?limit=25&q=a+%26+b&include_over_18=on&raw_json=1',
+    '/user/me%2F../comments.json?limit=25&sort=top&t=all&raw_json=1',
+    '/user/me/saved.json?limit=25&sort=new&raw_json=1',
+  ])
+})
+
+test('everything with an id has its path and its parameters', async () => {
+  await using it = stage([empty()])
+  const { forum, call } = it
+  const tree = { post_id: 'ab12', sort: 'top', depth: 3, limit: null }
+
+  await forum.tree(tree, call())
+  await forum.tree({ ...tree, comment_id: 'cd34', depth: null, limit: 500 }, call())
+  await forum.more({ post_id: 'ab12', ids: ['x', 'y'], sort: 'new' }, call())
+  await forum.postsById(['AB', 'c'], call())
+  await forum.nodesById(['x'], call())
+  await forum.liveness(['x', 'y'], call())
+  await forum.user('some body', call())
+  await forum.community('cats', call())
+  await forum.moderators('cats', call())
+
+  expect(it.paths()).toEqual([
+    '/comments/ab12.json?sort=top&depth=3&raw_json=1',
+    '/comments/ab12.json?sort=top&limit=500&comment=cd34&context=0&raw_json=1',
+    '/api/morechildren.json?api_type=json&link_id=t3_ab12&children=x%2Cy&sort=new&limit_children=false&raw_json=1',
+    '/api/info.json?id=t3_ab%2Ct3_c&raw_json=1',
+    '/api/info.json?id=t1_x&raw_json=1',
+    '/api/info.json?id=t1_x%2Ct1_y&raw_json=1',
+    '/user/some%20body/about.json?raw_json=1',
+    '/r/cats/about.json?raw_json=1',
+    '/r/cats/about/moderators.json?raw_json=1',
+  ])
+})
+
+test('no ids are no question', async () => {
+  await using it = stage([empty()])
+
+  expect(await it.forum.postsById([], it.call())).toEqual({ ok: true, value: [] })
+  expect(await it.forum.nodesById([], it.call())).toEqual({ ok: true, value: [] })
+  expect(await it.forum.liveness([], it.call())).toEqual({ ok: true, value: new Map() })
+  expect(await it.forum.more({ post_id: 'a', ids: [], sort: 'new' }, it.call())).toEqual({
+    ok: true,
+    value: [],
+  })
+  expect(it.requests).toEqual([])
+})
+
+test.each([
+  ['a cookie session', 'f'.repeat(50), true],
+  ['nobody', '', false],
+  ['a bearer', null, null],
+])('a listing tells whether it was for %s', async (_who, modhash, logged_in) => {
+  await using it = stage([Response.json(listing([post()], { modhash, after: 't3_zz' }))])
+
+  const outcome = await it.forum.posts(newest, it.call())
+
+  expect(outcome).toMatchObject({ ok: true, value: { logged_in, after: 't3_zz' } })
+})
+
+test.each([
+  ['{}', '{}'],
+  ['the string "{}"', '"{}"'],
+])('%s where a listing would be is an empty one, for nobody', async (_what, body) => {
+  await using it = stage([new Response(body, { headers: { 'content-type': 'application/json' } })])
+
+  expect(await it.forum.searchCommunities({ ...page, q: 'x', nsfw: true }, it.call())).toEqual({
+    ok: true,
+    value: { rows: [], after: null, logged_in: false },
+  })
+  expect(await it.forum.nodesById(['x'], it.call())).toEqual({ ok: true, value: [] })
+})
+
+test('an empty page that goes on goes on', async () => {
+  await using it = stage([Response.json(listing([], { dist: 25, after: 't3_on' }))])
+
+  expect(await it.forum.posts(newest, it.call())).toMatchObject({
+    ok: true,
+    value: { rows: [], after: 't3_on' },
+  })
+})
+
+test.each([
+  ['a list', [], 'kind'],
+  ['another kind', { kind: 't3', data: {} }, 'kind'],
+  ['no children', { kind: 'Listing', data: {} }, 'data.children'],
+  ['a cursor that is a number', listing([], { after: 7 }), 'data.after'],
+  ['a row of another kind', listing([post(), comment()]), 'data.children[1].kind'],
+  [
+    'a row that inherits its kind',
+    listing([{ kind: 'toString', data: {} }]),
+    'data.children[0].kind',
+  ],
+  [
+    'a row without data',
+    { kind: 'Listing', data: { children: [{ kind: 't3' }] } },
+    'data.children[0].data',
+  ],
+  ['a row without an id', listing([post({ id: 7 })]), 'data.children[0].data.id'],
+  [
+    'a row without a time',
+    listing([post({ created_utc: null })]),
+    'data.children[0].data.created_utc',
+  ],
+  [
+    'a row from beyond all calendars',
+    listing([post({ created_utc: 1e300 })]),
+    'data.children[0].data.created_utc',
+  ],
+])('%s where posts were asked for is unreadable, and says where', async (_what, body, path) => {
+  await using it = stage([Response.json(body)])
+
+  expect(await it.forum.posts(newest, it.call())).toEqual({
+    ok: false,
+    fault: { kind: 'unreadable', path },
+  })
+})
+
+test('suspended people in search results have no id and are left out', async () => {
+  const rows = [
+    { kind: 't2', data: { name: 'gone', is_suspended: true } },
+    { kind: 't2', data: { name: 'here', id: '1' } },
+  ]
+  await using it = stage([Response.json(listing(rows))])
+
+  const found = await it.forum.searchUsers({ ...page, q: 'e', nsfw: true }, it.call())
+
+  expect(found.ok && found.value.rows.map(({ name }) => name)).toEqual(['here'])
+})
+
+test("a search without adult content shows none, whatever the account's own preference is", async () => {
+  const rows = [post({ id: 'a', over_18: true }), post({ id: 'b' })]
+  await using it = stage([Response.json(listing(rows))])
+  const search = { ...page, q: 'x', subforum: null, sort: 'new', t: 'all' }
+
+  const without = await it.forum.search({ ...search, nsfw: false }, it.call())
+  const including = await it.forum.search({ ...search, nsfw: true }, it.call())
+
+  expect(without.ok && without.value.rows.map(({ id }) => id)).toEqual(['b'])
+  expect(including.ok && including.value.rows.map(({ id }) => id)).toEqual(['a', 'b'])
+})
+
+test("a person's listing keeps the platform's order and says of each row what it is", async () => {
+  await using it = stage([Response.json(listing([comment(), post(), comment({ id: 'z' })]))])
+  const query = { ...page, name: 'me', tab: 'overview', sort: 'new', t: null } as const
+
+  const outcome = await it.forum.userItems(query, it.call())
+
+  expect(outcome.ok && outcome.value.rows.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
+    'comment cd34',
+    'post ab12',
+    'comment z',
+  ])
+})
+
+test('a refused listing of a person says suspended, a refused list of saves does not', async () => {
+  await using it = stage([Response.json({ message: 'Forbidden', error: 403 }, { status: 403 })])
+  const query = { ...page, name: 'me', sort: 'new', t: null }
+
+  expect(await it.forum.userComments(query, it.call())).toEqual({
+    ok: false,
+    fault: { kind: 'forbidden', reason: 'user_suspended' },
+  })
+  expect(await it.forum.userItems({ ...query, tab: 'saved' }, it.call())).toEqual({
+    ok: false,
+    fault: { kind: 'forbidden', reason: null },
+  })
+})
+
+test("a suspended person's own page is an answer", async () => {
+  const data = {
+    name: 'gone',
+    is_suspended: true,
+    is_blocked: false,
+    total_karma: 0,
+    link_karma: 0,
+  }
+  await using it = stage([Response.json({ kind: 't2', data })])
+
+  expect(await it.forum.user('gone', it.call())).toMatchObject({
+    ok: true,
+    value: { name: 'gone', id: null, is_suspended: true, link_karma: null, created: null },
+  })
+})
+
+test('a tree has the post in our shape and the nodes as they came', async () => {
+  const more = { kind: 'more', data: { count: 0, id: '_', name: 't1__', children: [] } }
+  const node = comment({ z: 1, a: { b: null }, replies: listing([comment({ id: 'inner' }), more]) })
+  await using it = stage([Response.json([listing([post()]), listing([node, more])])])
+
+  const tree = await it.forum.tree(
+    { post_id: 'ab12', sort: 'top', depth: null, limit: null },
+    it.call(),
+  )
+
+  expect(tree).toMatchObject({ ok: true, value: { post: { id: 'ab12', subforum: 'cats' } } })
+  expect(tree.ok && JSON.stringify(tree.value.comments)).toBe(JSON.stringify([node, more]))
+})
+
+test('a tree without comments is a tree', async () => {
+  await using it = stage([Response.json([listing([post()]), listing([])])])
+  const query = { post_id: 'ab12', sort: 'top', depth: null, limit: null }
+
+  expect(await it.forum.tree(query, it.call())).toMatchObject({ ok: true, value: { comments: [] } })
+})
+
+test.each([
+  ['one listing', listing([post()]), ''],
+  ['no post', [listing([]), listing([])], '[0].data.children[0]'],
+  [
+    'half a post',
+    [listing([post({ title: null })]), listing([])],
+    '[0].data.children[0].data.title',
+  ],
+  ['no second listing', [listing([post()])], '[1].data.children'],
+  ['a node of another kind', [listing([post()]), listing([post()])], '[1].data.children[0].kind'],
+])('%s where a tree was asked for is unreadable', async (_what, body, path) => {
+  await using it = stage([Response.json(body)])
+  const query = { post_id: 'ab12', sort: 'top', depth: null, limit: null }
+
+  expect(await it.forum.tree(query, it.call())).toEqual({
+    ok: false,
+    fault: { kind: 'unreadable', path },
+  })
+})
+
+test('the nodes behind a more come flat, and none at all are none', async () => {
+  const things = [comment(), { kind: 'more', data: { id: 'x', children: ['x'] } }]
+  await using it = stage([
+    Response.json({ json: { errors: [], data: { things } } }),
+    Response.json({ json: { errors: [] } }),
+    Response.json({
+      json: {
+        errors: [],
+        data: { things: [{ kind: 't1', data: { id: 't1_x', content: '<p>' } }] },
+      },
+    }),
+  ])
+  const query = { post_id: 'ab12', ids: ['cd34'], sort: 'top' }
+  const more = () => it.forum.more(query, it.call())
+
+  expect(JSON.stringify(await more())).toBe(JSON.stringify({ ok: true, value: things }))
+  expect(await more()).toEqual({ ok: true, value: [] })
+  expect(await more()).toMatchObject({
+    ok: false,
+    fault: { path: 'json.data.things[0].data.body' },
+  })
+})
+
+test('of an answer by id only what was asked for is taken', async () => {
+  await using it = stage([
+    Response.json(listing([post({ id: 'b' }), post({ id: 'x' }), post({ id: 'a' })])),
+  ])
+
+  const posts = await it.forum.postsById(['a', 'B', 'c'], it.call())
+
+  expect(posts.ok && posts.value.map(({ id }) => id)).toEqual(['b', 'a'])
+})
+
+test('comments by id are live, deleted, removed, or not in the map', async () => {
+  const masked = { author: '[deleted]', author_fullname: undefined }
+  await using it = stage([
+    Response.json(
+      listing([
+        comment({ id: 'a' }),
+        comment({ id: 'b', ...masked, body: '[deleted]' }),
+        comment({ id: 'c', ...masked, body: '[removed]' }),
+      ]),
+    ),
+  ])
+
+  expect(await it.forum.liveness(['a', 'b', 'c', 'd'], it.call())).toEqual({
+    ok: true,
+    value: new Map([
+      ['a', 'live'],
+      ['b', 'deleted'],
+      ['c', 'removed'],
+    ]),
+  })
+})
+
+test('moderators are a list of people without a cursor', async () => {
+  await using it = stage([Response.json(moderators)])
+
+  expect(await it.forum.moderators('cats', it.call())).toEqual({
+    ok: true,
+    value: [
+      {
+        id: 't2_9',
+        name: 'mod',
+        mod_permissions: ['all'],
+        flair_text: null,
+        added: '2020-09-13T12:26:40.000Z',
+      },
+    ],
+  })
+})
+
+test('one request is made at a time for the nodes behind a more', async () => {
+  let [open, most] = [0, 0]
+  await using it = stage([
+    async () => {
+      most = Math.max(most, ++open)
+      await new Promise((resolve) => setImmediate(resolve))
+      open--
+      return Response.json({ json: { errors: [] } })
+    },
+  ])
+  const ask = (id: string) =>
+    it.forum.more({ post_id: 'a', ids: ['x'], sort: 'new' }, it.call(30_000, id))
+
+  await Promise.all([ask('acc_1'), ask('acc_1'), ask('acc_1'), ask('acc_1')])
+
+  expect(it.requests.length).toBe(4)
+  expect(most).toBe(1)
+})
