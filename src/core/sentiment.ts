@@ -98,8 +98,8 @@ function negationBefore(tokens: string[], at: number): string | null {
   return null
 }
 
-/** A word's weight, its plural, -ed, -ing or -ly taken off when the word itself is not listed. */
-export function weightOf(word: string): number {
+// A word with its plural, -ed, -ing or -ly taken off when the word itself is not listed.
+function weightOf(word: string): number {
   const listed = WEIGHTS.get(word) ?? SIGNS.get(word)
   if (listed !== undefined) return listed
   if (word.length < 4) return 0
