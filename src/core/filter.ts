@@ -25,6 +25,8 @@ import { normalise, SEARCH_FIELDS, type SearchField } from './filter-text.ts'
 import type { Item } from './items.ts'
 import { createWords, type Words } from './wire.ts'
 
+export { filterSchema } from './filter-schema.ts'
+
 // Names that stand for many communities: no row ever says it is in one of them.
 const RESERVED = new Set(['all', 'popular', 'friends', 'mod'])
 

@@ -61,7 +61,7 @@ const LIKING = list(`
   sensible sharp shine simple simpler simplicity simplify sincere skilled skillful sleek slick smart
   smarter smile smiling smooth smoother snappy solid solved soothing sparkling speedy stable stability
   steady straightforward streamlined strength strong stronger stylish succeed success successful suitable
-  sunny super supportive surpass sustainable sweet swift
+  sunny supportive surpass sustainable sweet swift
   talented tasty tempting tender thankful thank thanks thoughtful thoughtfully thrive tidy timely timeless
    touching tranquil transparent treat trendy trust trusted trustworthy truthful
   unique uplifting upbeat usable useful user-friendly

@@ -79,7 +79,8 @@ function noteAt(tokens: string[], at: number): { weight: number; length: number;
   )
   if (saying !== undefined)
     return { weight: saying.weight, length: saying.words.length, term: saying.words.join(' ') }
-  const weight = weightOf(word)
+  // "Exceptionally bad" is no praise: a word of degree only weighs what follows it.
+  const weight = DEGREES.has(word) ? 0 : weightOf(word)
   if (weight === 0) return { weight, length: 1, term: word }
   const stressed = weight * (DEGREES.get(tokens[at - 1] ?? '') ?? 1)
   const negation = negationBefore(tokens, at)

@@ -62,6 +62,7 @@ describe('sentiment', () => {
     ["It isn't very helpful", 'negative'],
     ['The new version crashes', 'negative'],
     ['Great design but the app is slow and buggy', 'mixed'],
+    ['It is exceptionally bad', 'negative'],
     ['The train leaves at five.', 'neutral'],
     ['', 'neutral'],
   ])('%p is %s', (body, label) => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
 import { ApiError } from '../../src/core/errors.ts'
-import { filterSchema } from '../../src/core/filter-schema.ts'
 import {
   compileFilter,
   decodeFilterSpec,
   encodeFilterSpec,
+  filterSchema,
   parseFilterSpec,
   placesOf,
   renderFilterSpec,
