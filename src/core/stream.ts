@@ -183,7 +183,8 @@ export function estimateMissed(
   return Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
 }
 
-export type StreamKind = 'posts' | 'comments' | 'search'
+export const STREAM_KINDS = ['posts', 'comments', 'search'] as const
+export type StreamKind = (typeof STREAM_KINDS)[number]
 
 /** One key for all monitors that watch the same feed. */
 export const streamKey = ({ kind, place }: { kind: StreamKind; place: string }): string =>

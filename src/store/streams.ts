@@ -7,8 +7,9 @@ export type Stream = {
   key: string
   kind: StreamKind
   place: string
-  /** How often it is looked at; null while it sleeps because no active monitor watches it. */
+  /** How often it is looked at. */
   interval_s: number
+  /** No active monitor watches it. */
   asleep: boolean
   head: Head | null
   next_seq: number
@@ -41,6 +42,14 @@ export function findStream(db: Db, id: number): Stream | null {
   const row = db
     .query<Row, [{ id: number }]>(`SELECT ${COLUMNS} FROM streams WHERE id = $id`)
     .get({ id })
+  return row && fromRow(row)
+}
+
+/** A stream by its key; null when there is none. */
+export function findStreamByKey(db: Db, key: string): Stream | null {
+  const row = db
+    .query<Row, [{ key: string }]>(`SELECT ${COLUMNS} FROM streams WHERE key = $key`)
+    .get({ key })
   return row && fromRow(row)
 }
 
@@ -97,24 +106,28 @@ export function listStreamKeys(db: Db, monitor_id: string): string[] {
     .map(({ key }) => key)
 }
 
+type Asked = {
+  id: number
+  interval_s: number
+  next_check_at: number | null
+  fastest_s: number | null
+}
+
 /**
- * Sets every stream's interval to the fastest cadence asked of it. One that nobody asks for any more falls
- * asleep; one that somebody asks for again begins a new life, with nothing to catch up on.
+ * Sets the interval of these streams, or of all, to the fastest cadence asked of each. One that nobody asks for
+ * any more falls asleep; one that somebody asks for again begins a new life, with nothing to catch up on.
  */
-export function settleStreams(db: Db, now: number): void {
+export function settleStreams(db: Db, now: number, keys: readonly string[] | null = null): void {
   const rows = db
-    .query<
-      { id: number; interval_s: number; next_check_at: number | null; fastest_s: number | null },
-      []
-    >(
+    .query<Asked, [{ keys: string | null }]>(
       `SELECT s.id, s.interval_s, s.next_check_at,
               (SELECT min(m.cadence_s) FROM monitor_streams ms
                  JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
                  JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
                 WHERE ms.stream_id = s.id) AS fastest_s
-         FROM streams s`,
+         FROM streams s ${keys === null ? 'WHERE $keys IS NULL' : 'WHERE key IN (SELECT value FROM json_each($keys))'}`,
     )
-    .all()
+    .all({ keys: keys === null ? null : JSON.stringify(keys) })
   for (const { id, interval_s, next_check_at, fastest_s } of rows) {
     if (fastest_s === null) {
       if (next_check_at !== null)

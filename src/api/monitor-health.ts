@@ -1,0 +1,104 @@
+import {
+  type Coverage,
+  judgeCoverage,
+  judgeLiveness,
+  type PollEvent,
+  type PollLog,
+  type StreamFacts,
+  WINDOW_MS,
+  windowSince,
+} from '../core/coverage.ts'
+import { countersOf, judgeCadence } from '../core/health.ts'
+import type { Log } from '../outside.ts'
+import { countSeen, listGaps } from '../store/checks.ts'
+import type { Customer } from '../store/customers.ts'
+import type { Db } from '../store/db.ts'
+import { listEvents } from '../store/events.ts'
+import { ceilingCapped, countDeliveries, lastDeliveryAt } from '../store/matches.ts'
+import { listWatched, type Monitor } from '../store/monitors.ts'
+import type { Infra } from './infra.ts'
+import { type MonitorDeps, wantMonitor } from './monitor-edits.ts'
+import { iso, isoOrNull } from './monitor-shapes.ts'
+
+/** What a monitor did in the last 24 hours, and what its streams can prove. */
+export function monitorHealth(
+  { clock, log }: Infra,
+  { db, watch, plan_of }: MonitorDeps,
+  customer: Customer,
+  id: string,
+) {
+  const monitor = wantMonitor(db, customer.id, id)
+  const { active, cadence_s, requested_cadence_s } = monitor
+  const now = clock.now()
+  const offset_ms = watch.clock_offset_ms()
+  const day = { monitor_id: id, since_at: now - WINDOW_MS }
+  // A baseline may lie before the monitor, which has watched since it was made and no longer.
+  const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
+  const streams = readable(log, () => factsOf(db, monitor, offset_ms))
+  const polls = readable(log, () => pollLog(db, { monitor_id: id, since_at, offset_ms }))
+  const liveness = judgeLiveness(streams, { active, now })
+  return {
+    id,
+    active,
+    daily_delivery_ceiling: plan_of(customer.plan).daily_deliveries,
+    ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
+    last_match_at: isoOrNull(lastDeliveryAt(db, id)),
+    coverage_24h: toCoverage(judgeCoverage(polls, liveness, { active, since_at })),
+    stream_liveness: liveness,
+    cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
+    clock_skew_s: Math.round(offset_ms / 1000),
+  }
+}
+
+/** What cannot be read is unknown: a figure that could not be looked up must not read as none. */
+function readable<T>(log: Log, read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    log('error', 'health.unreadable', { error: error instanceof Error ? error.name : 'unknown' })
+    return null
+  }
+}
+
+const factsOf = (db: Db, { id, created_at }: Monitor, offset_ms: number): StreamFacts[] =>
+  listWatched(db, id).map((it) => ({
+    id: it.key,
+    interval_s: it.interval_s,
+    registered: it.next_check_at !== null,
+    created_at: it.created_at,
+    attached_at: Math.max(it.active_since - offset_ms, created_at),
+    last_check_at: it.last_check_at,
+  }))
+
+function pollLog(
+  db: Db,
+  query: { monitor_id: string; since_at: number; offset_ms: number },
+): PollLog {
+  const { monitor_id, since_at, offset_ms } = query
+  return {
+    gaps: listGaps(db, query),
+    events: listEvents(db, { monitor_id, since_at }),
+    seen: countSeen(db, { monitor_id, since_at: since_at + offset_ms }),
+  }
+}
+
+const toEvent = ({ kind, at, until_at, stream }: Omit<PollEvent, 'kind'> & { kind: string }) => ({
+  kind,
+  at: iso(at),
+  until: isoOrNull(until_at),
+  stream,
+})
+
+const toCoverage = ({ since_at, gaps, ...rest }: Coverage) => ({
+  ...rest,
+  since: iso(since_at),
+  gaps: gaps.map(({ recorded_at, from_at, until_at, healed_at, ...gap }) => ({
+    ...gap,
+    at: iso(recorded_at),
+    from: isoOrNull(from_at),
+    until: isoOrNull(until_at),
+    healed_at: isoOrNull(healed_at),
+  })),
+  observed_events: rest.observed_events.map(toEvent),
+  unobserved_events: rest.unobserved_events.map(toEvent),
+})
