@@ -37,7 +37,7 @@ const ABREAST = 3
 /** Comments of one tree, as many as the platform gives at once. */
 const TREE_LIMIT = 500
 /** What stands where a comment was; nobody wrote these words. */
-const MASKS = ['[deleted]', '[removed]', '[ Removed by Reddit ]']
+const MASK = /^\[ ?(?:deleted|removed)[^\]]*\]$/i
 
 /**
  * Searches posts, reads one tree for each, and keeps the comments in which the words occur. A tree that
@@ -84,8 +84,7 @@ export async function deepSearch(
   return ok({ comments: found.slice(0, max_comments), after: turn.after, meta })
 }
 
-const isRead = ({ data: { body } }: Node): boolean =>
-  typeof body === 'string' && !MASKS.includes(body)
+const isRead = ({ data: { body } }: Node): boolean => typeof body === 'string' && !MASK.test(body)
 
 function toDeepComment(comment: Comment, post: Post): DeepComment {
   const { id, body, upvotes, author, permalink, url, created, subforum } = comment

@@ -17,14 +17,7 @@ export function withReplies(node: Node, children: Node[]): Node {
   return { ...node, data: { ...node.data, replies: grown } }
 }
 
-const EMPTY_LISTING = {
-  after: null,
-  dist: null,
-  modhash: '',
-  geo_filter: '',
-  children: [],
-  before: null,
-}
+const EMPTY_LISTING = { after: null, dist: null, children: [], before: null }
 
 /** Every node of some trees, from the top down. Never recurses: a stranger decides how deep a tree is. */
 export function* everyNode(trees: readonly Node[]): Generator<Node> {

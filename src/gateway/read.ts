@@ -25,6 +25,8 @@ export type SearchQuery = Paged & {
 export type NamesQuery = Paged & { q: string; nsfw: boolean }
 export type UserPageQuery = Paged & { name: string; sort: string; t: string | null }
 
+export type TreeRead = TreeQuery & { full: boolean }
+
 export type PostsBody = { posts: Post[] } & Turn
 export type SearchBody = PostsBody & { meta?: { scanned: number; kept: number } }
 export type CommentsBody = { comments: Comment[] } & Turn
@@ -44,7 +46,7 @@ export type Reads = {
   searchUsers: Asked<NamesQuery, UsersBody>
   deepSearch: Asked<DeepQuery, DeepBody>
   /** A post and its comments; with `full`, `more` nodes are followed as far as tree_fetches reaches. */
-  tree: Asked<TreeQuery & { full: boolean }, TreeBody>
+  tree: Asked<TreeRead, TreeBody>
   comment: Asked<{ id: string; replies: boolean }, CommentBody>
   subforum: Asked<{ name: string }, Community>
   subforumComments: Asked<Paged & { subforum: string }, CommentsBody>
@@ -189,7 +191,7 @@ export function createReads(deps: Deps): Reads {
   }
 }
 
-const ABSENT = fail({ kind: 'not_found', reason: 'absent' })
+const ABSENT = fail({ kind: 'not_found', reason: null })
 /** As much of a branch as one request brings. */
 const WHOLE = { sort: 'confidence', depth: null, limit: null }
 

@@ -4,9 +4,10 @@ import * as z from 'zod'
 import type { Reads, TreeRead } from '../../gateway/read.ts'
 import { closed, flag, maybeWhole, oneOf, query, required } from '../fields.ts'
 import type { Infra } from '../infra.ts'
+import { answers } from '../openapi.ts'
 import { createAnswer, createRows, type Rows } from './answer.ts'
 import { idOf, TREE_SORTS } from './params.ts'
-import { answering, createShapes } from './shapes.ts'
+import { createShapes } from './shapes.ts'
 
 const PERMALINK_MAX = 2048
 const IDS_MAX = 100
@@ -63,7 +64,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
     tags: ['Comments'],
     description:
       'Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds.',
-    ...answering(shapes.tree),
+    ...answers(shapes.tree),
   }
   return new Elysia({ name: 'reads.comments', prefix: words.api })
     .use(keyed)
@@ -116,7 +117,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
           description: 'replies=true fills data.replies from the tree.',
           tags: ['Comments'],
           operationId: 'comment',
-          ...answering(shapes.comment),
+          ...answers(shapes.comment),
         },
       },
     )
@@ -131,7 +132,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
           description: 'An entry for each id, in the order asked, repeats included.',
           tags: ['Comments'],
           operationId: 'verifyComments',
-          ...answering(shapes.verified),
+          ...answers(shapes.verified),
         },
       },
     )

@@ -4,9 +4,10 @@ import * as z from 'zod'
 import type { Reads } from '../../gateway/read.ts'
 import { query } from '../fields.ts'
 import type { Infra } from '../infra.ts'
+import { answers } from '../openapi.ts'
 import { createAnswer, createRows } from './answer.ts'
 import { paged, subforumName } from './params.ts'
-import { answering, createShapes } from './shapes.ts'
+import { createShapes } from './shapes.ts'
 
 const params = z.object({ name: subforumName('name') })
 
@@ -27,7 +28,7 @@ export function communities({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `What a ${words.community} says of itself`,
           tags: ['Communities'],
           operationId: 'subAbout',
-          ...answering(shapes.community),
+          ...answers(shapes.community),
         },
       },
     )
@@ -46,7 +47,7 @@ export function communities({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `The newest comments of a ${words.community}`,
           tags: ['Communities'],
           operationId: 'subComments',
-          ...answering(shapes.comments),
+          ...answers(shapes.comments),
         },
       },
     )

@@ -5,9 +5,10 @@ import { worded } from '../../core/wire.ts'
 import type { Reads } from '../../gateway/read.ts'
 import { oneOf, query } from '../fields.ts'
 import type { Infra } from '../infra.ts'
+import { answers } from '../openapi.ts'
 import { createAnswer, createRows } from './answer.ts'
 import { idOf, paged, plain, subforumName, timeOf, TIMES } from './params.ts'
-import { answering, createShapes } from './shapes.ts'
+import { createShapes } from './shapes.ts'
 
 const SORTS = ['new', 'hot', 'top', 'rising', 'controversial', 'best'] as const
 
@@ -39,7 +40,7 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `Posts of a ${words.community}`,
           tags: ['Reads'],
           operationId: 'posts',
-          ...answering(shapes.posts),
+          ...answers(shapes.posts),
         },
       },
     )
@@ -56,7 +57,7 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `The best posts of a ${words.community}`,
           tags: ['Reads'],
           operationId: 'subTop',
-          ...answering(shapes.posts),
+          ...answers(shapes.posts),
         },
       },
     )
@@ -70,7 +71,7 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'One post',
           tags: ['Reads'],
           operationId: 'post',
-          ...answering(shapes.post),
+          ...answers(shapes.post),
         },
       },
     )

@@ -16,9 +16,10 @@ import {
   whole,
 } from '../fields.ts'
 import type { Infra } from '../infra.ts'
+import { answers } from '../openapi.ts'
 import { createAnswer, createRows } from './answer.ts'
 import { after, paged, plain, SEARCH_SORTS, subforumName, TALK_SORTS, TIMES } from './params.ts'
-import { answering, createShapes } from './shapes.ts'
+import { createShapes } from './shapes.ts'
 
 const COUNT = { min: -1_000_000_000, max: 1_000_000_000 }
 const DEEP_POSTS_MAX = 10
@@ -68,10 +69,10 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
       ...pageFilter,
     }),
   )
-  return new Elysia({ name: 'reads.search', prefix: `${words.api}/search` })
+  return new Elysia({ name: 'reads.search', prefix: words.api })
     .use(keyed)
     .get(
-      '/',
+      '/search',
       async ({ holder, query: asked, set }) => {
         const { q: text, subforum = null, sort, t: time, ...rest } = plain(words, asked)
         const { nsfw: adult, limit, after: from, ...filter } = rest
@@ -86,12 +87,12 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
             'The filters and sort_type work on the page that was read; with any of them the answer carries meta.',
           tags: ['Search'],
           operationId: 'search',
-          ...answering(shapes.search),
+          ...answers(shapes.search),
         },
       },
     )
     .get(
-      '/communities',
+      '/search/communities',
       async ({ holder, query: wanted, set }) =>
         answer(holder, set.headers, () => reads.searchCommunities(wanted)),
       {
@@ -100,12 +101,12 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Search communities',
           tags: ['Search'],
           operationId: 'searchCommunities',
-          ...answering(shapes.communities),
+          ...answers(shapes.communities),
         },
       },
     )
     .get(
-      '/comments',
+      '/search/comments',
       async ({ holder, query: asked, set }) => {
         const wanted = { ...asked, subforum: null, filter: {} }
         return rows.posts(await answer(holder, set.headers, () => reads.search(wanted)))
@@ -116,12 +117,12 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Search posts by what is said under them',
           tags: ['Search'],
           operationId: 'searchComments',
-          ...answering(shapes.posts),
+          ...answers(shapes.posts),
         },
       },
     )
     .get(
-      '/comments/deep',
+      '/search/comments/deep',
       async ({ holder, query: wanted, set }) => {
         const work = () => reads.deepSearch(wanted)
         const body = await answer(holder, set.headers, work, 'deep_search')
@@ -154,12 +155,12 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
             'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. Best effort: deleted comments and those deep in a tree may be missed.',
           tags: ['Search'],
           operationId: 'searchCommentsDeep',
-          ...answering(shapes.deep),
+          ...answers(shapes.deep),
         },
       },
     )
     .get(
-      '/media',
+      '/search/media',
       async ({ holder, query: wanted, set }) =>
         rows.posts(await answer(holder, set.headers, () => reads.searchMedia(wanted))),
       {
@@ -176,12 +177,12 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
           description: 'limit counts the posts looked through, scanned says how many there were.',
           tags: ['Search'],
           operationId: 'searchMedia',
-          ...answering(shapes.media),
+          ...answers(shapes.media),
         },
       },
     )
     .get(
-      '/users',
+      '/search/users',
       async ({ holder, query: wanted, set }) =>
         answer(holder, set.headers, () => reads.searchUsers(wanted)),
       {
@@ -190,7 +191,7 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Search users by a part of their name',
           tags: ['Search'],
           operationId: 'searchUsers',
-          ...answering(shapes.users),
+          ...answers(shapes.users),
         },
       },
     )

@@ -1,4 +1,3 @@
-import type { DocumentDecoration } from 'elysia'
 import * as z from 'zod'
 
 import type { Comment, Community, Media, Post, User } from '../../core/items.ts'
@@ -6,7 +5,6 @@ import { MEDIA_KINDS } from '../../core/items.ts'
 import { LISTING_STATUSES } from '../../core/listing.ts'
 import { worded, type Words } from '../../core/wire.ts'
 import type { DeepComment } from '../../gateway/deep-search.ts'
-import { answers } from '../openapi.ts'
 
 // What the reads answer with, for the document alone: an answer is never refused because of its shape.
 
@@ -147,13 +145,6 @@ const turn = {
   listing_status: z.enum(LISTING_STATUSES).optional().meta({
     description: 'There when after is null. Only complete means everything was returned.',
   }),
-}
-
-/** Documents a route's good answer, for its `detail`. */
-export function answering(schema: z.ZodType): Pick<DocumentDecoration, 'responses'> {
-  const { responses } = answers(schema)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Elysia types documents as of OpenAPI 3.0; ours is 3.1.
-  return { responses: responses as NonNullable<DocumentDecoration['responses']> }
 }
 
 /** The bodies of the reads, as zod schemas in the words of the wire. */

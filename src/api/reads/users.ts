@@ -4,9 +4,10 @@ import * as z from 'zod'
 import type { Reads } from '../../gateway/read.ts'
 import { maybeOneOf, oneOf, query } from '../fields.ts'
 import type { Infra } from '../infra.ts'
+import { answers } from '../openapi.ts'
 import { createAnswer, createRows } from './answer.ts'
 import { paged, timeOf, TIMES, userName } from './params.ts'
-import { answering, createShapes } from './shapes.ts'
+import { createShapes } from './shapes.ts'
 
 const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
 const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
@@ -30,7 +31,7 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'A public profile',
           tags: ['Users'],
           operationId: 'user',
-          ...answering(shapes.user),
+          ...answers(shapes.user),
         },
       },
     )
@@ -51,7 +52,7 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Comments of a user',
           tags: ['Users'],
           operationId: 'userComments',
-          ...answering(shapes.comments),
+          ...answers(shapes.comments),
         },
       },
     )
@@ -72,7 +73,7 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Posts of a user',
           tags: ['Users'],
           operationId: 'userSubmitted',
-          ...answering(shapes.posts),
+          ...answers(shapes.posts),
         },
       },
     )

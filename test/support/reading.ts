@@ -1,0 +1,130 @@
+import { createApp } from '../../src/api/app.ts'
+import { createMetrics } from '../../src/api/metrics.ts'
+import { createReadsHealth } from '../../src/api/reads-health.ts'
+import { reads as readRoutes } from '../../src/api/reads/reads.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { createReads } from '../../src/gateway/read.ts'
+import { createOutside } from '../../src/outside.ts'
+import { createForum } from '../../src/platform/forum.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { insertCustomer } from '../../src/store/customers.ts'
+import { openDb } from '../../src/store/db.ts'
+import { insertKey } from '../../src/store/keys.ts'
+
+const TOKEN = 'fk_test'
+const NO_LIMITS = {
+  key_burst: 0,
+  key_rate: 0,
+  key_max_wait_s: 10,
+  management_per_minute: 0,
+  webhook_test_per_minute: 0,
+  account_per_minute: 0,
+  feedback_per_minute: 0,
+  dashboard_per_minute: 0,
+  unknown_routes_per_minute: 0,
+}
+
+export type Answered = { status: number; headers: Headers; body: any }
+
+/**
+ * The reads from socket to socket: HTTP in, the gateway, the platform client, and the sandbox as the
+ * platform. The clock is the real one, and no request is tried twice, so nothing is waited for.
+ */
+export async function startReading({
+  wire = { platform: 'forum', community: 'subforum' },
+  read_cache_ms = 0,
+  tree_fetches = 8,
+} = {}) {
+  const { clock, random, fetch: out } = createOutside(() => {})
+  const sandbox = await startSandbox({
+    port: 0,
+    seed: 1,
+    speed: 0,
+    world: 'empty',
+    now: clock.now,
+    allowance: 100_000,
+  })
+  const db = openDb(':memory:', { create: true })
+  insertCustomer(db, {
+    id: 'cus_1',
+    name: 'ada',
+    plan: 'entry',
+    created_at: 1,
+    starting_credit_micros: 500_000,
+    payment_id: 'pay_1',
+  })
+  insertKey(db, {
+    id: 'key_1',
+    customer_id: 'cus_1',
+    token: TOKEN,
+    name: null,
+    scopes: ['read'],
+    created_at: 1,
+    expires_at: null,
+  })
+  const reads = createReads({
+    platform: createForum({
+      fetch: out,
+      clock,
+      random,
+      log: () => {},
+      base_url: sandbox.url,
+      user_agent: 'forumd/test',
+      timeout_ms: 5_000,
+      retries: 0,
+      requests_per_minute: 100_000,
+    }),
+    clock,
+    read_deadline_ms: 20_000,
+    tree_fetches,
+    read_cache_ms,
+    base_url: sandbox.url,
+    link_hosts: ['www.forum.test'],
+    short_link_hosts: ['fo.test'],
+  })
+  const words = createWords(wire)
+  const app = createApp({
+    db,
+    clock,
+    random,
+    log: () => {},
+    words,
+    limits: NO_LIMITS,
+    billing: {
+      enabled: true,
+      prices: { read: 2_000, deep_search: 20_000, vote: 5_000, write: 12_000, dm: 25_000 },
+    },
+    health_cache_s: 0,
+    metrics: createMetrics({}),
+    metrics_token: '',
+    trusted_proxies: [],
+    public_url: () => 'http://127.0.0.1',
+    reads_health: createReadsHealth(clock),
+    trouble: () => null,
+    monitors: () => ({ used: 0, total: 10 }),
+    routes: (infra) => readRoutes(infra, reads),
+  }).listen({ hostname: '127.0.0.1', port: 0 })
+  const url = `http://127.0.0.1:${app.server?.port}`
+
+  async function call(path: string, init: RequestInit = {}): Promise<Answered> {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+    const response = await fetch(url + path, { ...init, headers })
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+
+  return {
+    sandbox,
+    get: (path: string) => call(`${words.api}${path}`),
+    post: (path: string, body: unknown) =>
+      call(`${words.api}${path}`, { method: 'POST', body: JSON.stringify(body) }),
+    account: () => call('/account/me'),
+    document: () => call('/openapi.json'),
+    /** Paths that the platform was asked for. */
+    asked: () => sandbox.requests.map(({ path }) => path),
+    async [Symbol.asyncDispose]() {
+      await app.stop(true)
+      await sandbox.stop()
+      db.close()
+    },
+  }
+}
