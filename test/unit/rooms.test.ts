@@ -1,0 +1,96 @@
+import { expect, test } from 'bun:test'
+import { posix } from 'node:path'
+
+// What each room may import, besides itself. This table is the architecture.
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: [],
+  store: ['core'],
+  net: ['core', 'outside'],
+  platform: ['core', 'net', 'outside'],
+  pool: ['core', 'store', 'platform', 'outside'],
+  gateway: ['core', 'store', 'platform', 'pool', 'outside'],
+  monitor: ['core', 'store', 'gateway', 'outside'],
+  delivery: ['core', 'store', 'net', 'outside'],
+  api: ['core', 'store', 'gateway', 'outside'],
+  sandbox: ['core'],
+  config: ['core'],
+  cli: ['core', 'store', 'outside', 'config'],
+  outside: [],
+  log: ['outside'],
+  loop: ['outside'],
+}
+
+/** Files of the top floor that make everything and decide nothing. */
+const ROOTS = ['daemon', 'main', 'demo']
+
+/** The one library that core takes: schemas are rules too. */
+const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod']
+
+const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"]+)\1/g
+
+/** Every import of a source text, static, dynamic, for effect and of types alike. */
+const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(([, , to = '']) => to)
+
+/** The room of a path within src: its folder, or its name when it lies on the top floor. */
+const roomOf = (path: string): string => path.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+
+/** What is wrong with one file's imports, as sentences. */
+function trespasses(file: string, text: string): string[] {
+  const room = roomOf(file)
+  if (ROOTS.includes(room)) return []
+  const allowed = MAY_IMPORT[room]
+  if (!allowed) return [`${file} lies in a room that the table does not know`]
+  return importsOf(text).flatMap((to) => {
+    if (!to.startsWith('.'))
+      return room === 'core' && !CORE_MAY_IMPORT.includes(to) ? [`${file} imports ${to}`] : []
+    const target = posix.normalize(posix.join(posix.dirname(file), to))
+    // What lies outside src is no room: the package's own version, a script that is embedded whole.
+    if (target === '../package.json' || target.startsWith('../node_modules/')) return []
+    const other = roomOf(target)
+    return other === room || allowed.includes(other) ? [] : [`${file} imports ${other}`]
+  })
+}
+
+const src = `${import.meta.dir}/../../src/`
+
+test('every import stays within what its room may see', async () => {
+  const found: string[] = []
+  let files = 0
+  for await (const file of new Bun.Glob('**/*.ts').scan(src)) {
+    files += 1
+    found.push(...trespasses(file, await Bun.file(src + file).text()))
+  }
+
+  expect(found).toEqual([])
+  expect(files).toBeGreaterThan(50)
+})
+
+test.each([
+  ['core/a.ts', "import { db } from '../store/db.ts'", 'core/a.ts imports store'],
+  ['core/a.ts', "import { readFileSync } from 'node:fs'", 'core/a.ts imports node:fs'],
+  ['core/a.ts', "import type { Clock } from '../outside.ts'", 'core/a.ts imports outside'],
+  [
+    'api/reads/a.ts',
+    "const x = await import('../../platform/forum.ts')",
+    'api/reads/a.ts imports platform',
+  ],
+  ['api/a.ts', 'import "../net/guard.ts"', 'api/a.ts imports net'],
+  ['store/a.ts', "export * from '../api/app.ts'", 'store/a.ts imports api'],
+  [
+    'delivery/a.ts',
+    "import {\n  a,\n  b,\n} from '../platform/forum.ts'",
+    'delivery/a.ts imports platform',
+  ],
+  ['sandbox/a.ts', "import { x } from '../outside.ts'", 'sandbox/a.ts imports outside'],
+  ['attic/a.ts', '', 'attic/a.ts lies in a room that the table does not know'],
+])('%s may not say %p', (file, text, sentence) => {
+  expect(trespasses(file, text)).toEqual([sentence])
+})
+
+test.each([
+  ['api/reads/a.ts', "import { x } from '../fields.ts'\nimport { y } from '../../core/wire.ts'"],
+  ['core/a.ts', "import { createHmac } from 'node:crypto'\nimport * as z from 'zod'"],
+  ['daemon.ts', "import { x } from './platform/forum.ts'"],
+])('%s may import what the table gives it', (file, text) => {
+  expect(trespasses(file, text)).toEqual([])
+})
