@@ -8,10 +8,17 @@ import { posts } from './posts.ts'
 import { search } from './search.ts'
 import { users } from './users.ts'
 
+/** `[limits].deep_search_concurrency`, unless it says otherwise. */
+const DEEP_SEARCHES = 2
+
 /** The routes of the public reads. */
-export const reads = (infra: Infra, gateway: Reads): AnyElysia[] => [
+export const reads = (
+  infra: Infra,
+  gateway: Reads,
+  { deep_search_concurrency = DEEP_SEARCHES } = {},
+): AnyElysia[] => [
   posts(infra, gateway),
-  search(infra, gateway),
+  search(infra, gateway, deep_search_concurrency),
   comments(infra, gateway),
   users(infra, gateway),
   communities(infra, gateway),

@@ -18,6 +18,7 @@ import {
 import type { Infra } from '../infra.ts'
 import { answers } from '../openapi.ts'
 import { createAnswer, createRows } from './answer.ts'
+import { createDeepGate } from './gate.ts'
 import { after, paged, plain, SEARCH_SORTS, subforumName, TALK_SORTS, TIMES } from './params.ts'
 import { createShapes } from './shapes.ts'
 
@@ -54,7 +55,8 @@ const talked = q.refine((text) => parseSearch(text) !== null, {
 })
 
 /** Searches: posts, what they show, what is said under them, communities and people. */
-export function search({ words, keyed, meter }: Infra, reads: Reads) {
+export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep_places: number) {
+  const gate = createDeepGate(clock, deep_places)
   const answer = createAnswer(meter)
   const rows = createRows(words)
   const shapes = createShapes(words)
@@ -125,7 +127,9 @@ export function search({ words, keyed, meter }: Infra, reads: Reads) {
       '/search/comments/deep',
       async ({ holder, query: wanted, set }) => {
         const work = () => reads.deepSearch(wanted)
-        const body = await answer(holder, set.headers, work, 'deep_search')
+        const body = await gate(holder.customer.id, () =>
+          answer(holder, set.headers, work, 'deep_search'),
+        )
         return {
           ...body,
           comments: body.comments.map((it) => rows.row({ ...it, post: rows.post(it.post) })),
