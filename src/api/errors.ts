@@ -86,6 +86,8 @@ function refusal({ valueError, type }: ValidationError): ApiError {
     '',
   )
   if (field === '') return invalid(type, issue.message)
+  // A schema that has no sentence of its own for a field that is not there.
+  if (issue.message.endsWith('received undefined')) return invalid(field, `${field} is required`)
   const last = issue.path.findLast((part) => typeof part === 'string') ?? field
   const named = issue.message.includes(last) || issue.keys !== undefined
   return invalid(field, named ? issue.message : `${field}: ${issue.message}`)

@@ -1,0 +1,220 @@
+import { expect, test } from 'bun:test'
+
+import type { Fault } from '../../src/core/outcome.ts'
+import { findCustomer, setUnlimited } from '../../src/store/customers.ts'
+import { listUnbalanced } from '../../src/store/ledger.ts'
+import { sumUsage } from '../../src/store/usage.ts'
+import { faulty, json, PRICES, startHouse } from '../support/http.ts'
+
+test('a read costs its price, and says what remains', async () => {
+  await using house = startHouse()
+  const first = await house.call('/api/forum/search?q=cats')
+  const second = await house.call('/api/forum/search?q=cats')
+
+  expect([first.status, first.headers.get('x-credits-remaining')]).toEqual([200, '0.498'])
+  expect(second.headers.get('x-credits-remaining')).toBe('0.496')
+  expect((await house.call('/account/me')).body).toMatchObject({
+    credits_remaining: 0.496,
+    credits_used: 0.004,
+    total_requests: 2,
+  })
+})
+
+type Row = [fault: Fault, status: number, code: string, billed: boolean, more?: object]
+const READ_FAULTS: Row[] = [
+  [{ kind: 'throttled', retry_after_s: 6.2 }, 429, 'HTTP_429', false, { retry_after: 7 }],
+  [{ kind: 'blocked' }, 503, 'upstream_unavailable', false, { retry_after: 5 }],
+  [{ kind: 'login_required' }, 403, 'PERMISSION_DENIED', true],
+  [{ kind: 'forbidden', reason: 'private' }, 403, 'PERMISSION_DENIED', true, { reason: 'private' }],
+  [{ kind: 'forbidden', reason: null }, 403, 'PERMISSION_DENIED', true, { reason: null }],
+  [{ kind: 'not_found', reason: 'banned' }, 404, 'NOT_FOUND', true, { reason: 'banned' }],
+  [{ kind: 'timeout' }, 408, 'upstream_timeout', false, { retry_after: 2 }],
+  [
+    { kind: 'unavailable', status: 502, retry_after_s: 9 },
+    503,
+    'upstream_unavailable',
+    false,
+    { retry_after: 9 },
+  ],
+  [{ kind: 'unreadable', path: 'data.children' }, 503, 'upstream_unavailable', false],
+  [{ kind: 'rejected', status: 414 }, 500, 'internal_error', false],
+  [{ kind: 'proxy' }, 502, 'PROXY_ERROR', true],
+]
+
+test.each(READ_FAULTS)('a read that ends in %j is answered %i %s, billed: %j', async (...row) => {
+  const [fault, status, code, billed, more = {}] = row
+  await using house = startHouse()
+  house.script.push(faulty(fault))
+  const answer = await house.call('/api/forum/search?q=cats')
+
+  expect(answer.status).toBe(status)
+  expect(answer.body).toMatchObject({ error: code, code, ...more })
+  expect(answer.headers.get('x-credits-remaining')).toBe(billed ? '0.498' : null)
+  expect(answer.headers.get('retry-after') ?? undefined).toBe(
+    answer.body['retry_after']?.toString(),
+  )
+  expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(billed ? 498_000 : 500_000)
+})
+
+test.each([
+  { kind: 'timeout' },
+  { kind: 'blocked' },
+  { kind: 'unavailable', status: null, retry_after_s: null },
+] as const)(
+  'verify answers 502, not billed, where a read would answer otherwise: %j',
+  async (fault) => {
+    await using house = startHouse({
+      routes: ({ keyed, meter }) => [
+        keyed.get('/api/forum/verify', ({ holder, set }) =>
+          meter('read', holder, set.headers, faulty(fault), { flavour: 'verify' }),
+        ),
+      ],
+    })
+    const { status, body } = await house.call('/api/forum/verify')
+
+    expect([status, body['code']]).toEqual([502, 'UPSTREAM_ERROR'])
+    expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(500_000)
+  },
+)
+
+test('a call that the balance does not cover is refused before the platform is asked', async () => {
+  await using house = startHouse({ credits_micros: PRICES.read - 1 })
+  let asked = false
+  house.script.push(() => {
+    asked = true
+    return Promise.resolve({ ok: true, value: {} })
+  })
+  const { status, body } = await house.call('/api/forum/search?q=cats')
+
+  expect(status).toBe(402)
+  expect(body).toMatchObject({ error: 'Insufficient credits', code: 'insufficient_credits' })
+  expect(asked).toBe(false)
+})
+
+test('a wrong field is free and told before the empty balance is', async () => {
+  await using house = startHouse({ credits_micros: 0 })
+  expect((await house.call('/api/forum/search')).body).toMatchObject({ error: 'q is required' })
+})
+
+test('a bug is a 500 without a word of it, logged, and gives the money back', async () => {
+  await using house = startHouse()
+  house.script.push(() => Promise.reject(new Error('secret-of-the-house')))
+  const answer = await house.call('/api/forum/search?q=cats')
+
+  expect([answer.status, answer.body]).toEqual([
+    500,
+    { error: 'internal_error', code: 'internal_error' },
+  ])
+  expect(house.log).toMatchObject([
+    ['error', 'http.failed', { route: '/api/forum/search', method: 'GET', error: 'Error' }],
+  ])
+  expect(JSON.stringify(house.log)).not.toContain('secret-of-the-house')
+  expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(500_000)
+})
+
+test('calls at the same time never spend more than there is', async () => {
+  await using house = startHouse({
+    credits_micros: PRICES.read * 5,
+    limits: {
+      key_burst: 0,
+      key_rate: 0,
+      key_max_wait_s: 0,
+      management_per_minute: 0,
+      webhook_test_per_minute: 0,
+      account_per_minute: 0,
+      feedback_per_minute: 0,
+      dashboard_per_minute: 0,
+      unknown_routes_per_minute: 0,
+    },
+  })
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => house.call('/api/forum/search?q=cats')),
+  )
+
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
+  expect(answers.filter(({ status }) => status === 402)).toHaveLength(35)
+  expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(0)
+  expect(listUnbalanced(house.db)).toEqual([])
+})
+
+test('with billing off nothing is held and nothing refused, and calls are counted', async () => {
+  await using house = startHouse({
+    credits_micros: 0,
+    billing: { enabled: false, prices: PRICES },
+  })
+  const answer = await house.call('/api/forum/search?q=cats')
+
+  expect([answer.status, answer.headers.get('x-credits-remaining')]).toEqual([200, null])
+  expect(sumUsage(house.db, 'cus_1')).toEqual({ calls: 1, cost_micros: 0 })
+})
+
+test('an unlimited customer reads with an empty balance', async () => {
+  await using house = startHouse({ credits_micros: 0 })
+  setUnlimited(house.db, 'cus_1', true)
+
+  expect((await house.call('/api/forum/search?q=cats')).status).toBe(200)
+})
+
+test('while nothing can be written, a metered call is 503 and the platform is not asked', async () => {
+  await using house = startHouse()
+  let asked = false
+  house.script.push(() => {
+    asked = true
+    return Promise.resolve({ ok: true, value: {} })
+  })
+  house.db.run('PRAGMA query_only = ON')
+  const answer = await house.call('/api/forum/search?q=cats', {
+    headers: { authorization: `Bearer ${house.token}` },
+  })
+  house.db.run('PRAGMA query_only = OFF')
+
+  expect(answer.status).toBe(503)
+  expect(answer.body).toMatchObject({ code: 'storage_unavailable', retry_after: 5 })
+  expect(asked).toBe(false)
+})
+
+test('payments and usage are shown as they were booked', async () => {
+  await using house = startHouse()
+  await house.call('/api/forum/search?q=cats')
+  house.script.push(faulty({ kind: 'timeout' }))
+  await house.call('/api/forum/search?q=cats')
+  const payments = await house.call('/account/payments')
+  const usage = await house.call('/account/usage?bucket=hour&from=2025-12-31&to=2026-01-02')
+
+  expect(payments.body).toEqual({
+    payments: [
+      {
+        id: 'pay_1',
+        kind: 'signup_credit',
+        amount_usd: 0.5,
+        note: null,
+        created_at: '2026-01-01T00:00:00.000Z',
+      },
+    ],
+  })
+  const counts = { calls: 2, billed_calls: 1, cost_usd: 0.002, errors: 1 }
+  expect(usage.body).toEqual({
+    usage: [{ start: '2026-01-01T00:00:00.000Z', ...counts, by_tier: { read: counts } }],
+    total: counts,
+  })
+})
+
+test.each([
+  ['from=yesterday', 'from', /ISO 8601/],
+  ['bucket=week', 'bucket', /hour, day/],
+  ['from=2026-02-01&to=2026-01-01', 'from', /before to/],
+  ['from=2020-01-01', 'from', /at most 366 days/],
+])('usage?%s is refused by name', async (wrong, field, sentence) => {
+  await using house = startHouse()
+  const { status, body } = await house.call(`/account/usage?${wrong}`)
+
+  expect([status, body['field']]).toEqual([400, field])
+  expect(body['error']).toMatch(sentence)
+})
+
+test('verify by POST is billed as a read', async () => {
+  await using house = startHouse()
+  const answer = await house.call('/api/forum/comments/verify', json({ ids: ['a'] }))
+
+  expect([answer.status, answer.headers.get('x-credits-remaining')]).toEqual([200, '0.498'])
+})

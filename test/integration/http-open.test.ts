@@ -1,0 +1,135 @@
+import { expect, test } from 'bun:test'
+
+import { startHouse } from '../support/http.ts'
+
+const NO_KEY = { headers: { authorization: '' } }
+
+test('health is answered without a key, and kept for ten seconds', async () => {
+  let trouble: string | null = null
+  await using house = startHouse({ trouble: () => trouble })
+  expect((await house.call('/health', NO_KEY)).body).toEqual({ ok: true, reads: 'unknown' })
+
+  trouble = 'starting'
+  for (let n = 0; n < 5; n += 1) house.reads_health.record(null)
+  expect((await house.call('/health', NO_KEY)).body).toEqual({ ok: true, reads: 'unknown' })
+  await house.clock.advance(10_000)
+  const later = await house.call('/health', NO_KEY)
+  expect([later.status, later.body]).toEqual([200, { ok: false, reads: 'ok' }])
+})
+
+test('readiness is 503 while the daemon does not serve', async () => {
+  let trouble: string | null = 'storage'
+  await using house = startHouse({ trouble: () => trouble })
+  const before = await house.call('/health/ready', NO_KEY)
+  trouble = null
+
+  expect([before.status, before.body]).toEqual([503, { ready: false, reason: 'storage' }])
+  expect((await house.call('/health/ready', NO_KEY)).body).toEqual({ ready: true })
+})
+
+test('metrics are for this machine, unless somebody in between speaks for another', async () => {
+  await using house = startHouse()
+  await house.call('/api/forum/search?q=cats')
+  const answer = await house.call('/metrics', NO_KEY)
+
+  expect(answer.headers.get('content-type')).toStartWith('text/plain; version=0.0.4')
+  expect(answer.text).toContain(
+    'forumd_http_requests_total{method="GET",route="/api/forum/search",status="200"} 1\n',
+  )
+  expect(answer.text).toContain('# TYPE forumd_http_request_seconds histogram')
+  const forwarded = { headers: { authorization: '', 'x-forwarded-for': '203.0.113.9' } }
+  expect((await house.call('/metrics', forwarded)).status).toBe(404)
+})
+
+test('metrics with a token are for who has it', async () => {
+  await using house = startHouse({ metrics_token: 'a-token' })
+  const status = async (authorization: string) =>
+    (await house.call('/metrics', { headers: { authorization } })).status
+
+  expect([await status(''), await status('Bearer other'), await status('Bearer a-token')]).toEqual([
+    401, 403, 200,
+  ])
+})
+
+test('the document tells what the routes are', async () => {
+  await using house = startHouse()
+  const { body } = await house.call('/openapi.json', NO_KEY)
+
+  expect(body).toMatchObject({
+    openapi: '3.1.0',
+    info: { version: '1.0.0' },
+    servers: [{ url: 'https://api.forum.example' }],
+    security: [{ bearer: [] }],
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    paths: {
+      '/health': { get: { security: [] } },
+      '/api/forum/user/{name}': {
+        get: { parameters: [{ name: 'name', in: 'path', required: true }] },
+      },
+      '/api/forum/search': {
+        get: {
+          operationId: 'search',
+          tags: ['Reads'],
+          parameters: [
+            { name: 'q', in: 'query', required: true, schema: { type: 'string' } },
+            { name: 'sort', schema: { enum: ['relevance', 'new'], default: 'relevance' } },
+            {
+              name: 'limit',
+              required: false,
+              schema: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+            },
+          ],
+          responses: {
+            200: {
+              headers: {
+                'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' },
+              },
+              content: { 'application/json': { example: { posts: [] } } },
+            },
+            400: {},
+            401: {},
+            402: {},
+            403: {},
+            404: {},
+            408: {},
+            429: {},
+            500: {},
+            503: {},
+          },
+        },
+      },
+      '/api/forum/comments/verify': {
+        post: {
+          requestBody: {
+            content: {
+              'application/json': { schema: { required: ['ids'], additionalProperties: false } },
+            },
+          },
+        },
+      },
+    },
+  })
+  expect(Object.keys(body['paths'] ?? {})).not.toContain('/docs')
+})
+
+test('no two operations share a name', async () => {
+  await using house = startHouse()
+  const { text } = await house.call('/openapi.json', NO_KEY)
+  const names = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, name]) => name)
+
+  expect(new Set(names).size).toBe(names.length)
+  expect(names.length).toBeGreaterThan(8)
+})
+
+test('the reference for people needs nothing from another host', async () => {
+  await using house = startHouse()
+  const page = await house.call('/docs', NO_KEY)
+  const script = await house.call('/docs/reference.js', NO_KEY)
+
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  expect(page.text).not.toMatch(/https?:/)
+  for (const [, src = ''] of page.text.matchAll(/src="([^"]+)"/g))
+    expect((await house.call(src, NO_KEY)).status).toBe(200)
+  expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+  expect(script.text).toContain('createApiReference')
+})
