@@ -1,0 +1,216 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { envelope } from '../../../src/core/envelope.ts'
+import { discordBody } from '../../../src/delivery/discord.ts'
+import { cut, readMessage } from '../../../src/delivery/shown.ts'
+import { slackBody } from '../../../src/delivery/slack.ts'
+
+const SHOWING = { community: 'subforum', media_hosts: ['media.example'] }
+
+const post = (fields: object = {}) => ({
+  kind: 'post',
+  title: 'Which kettle?',
+  author: 'ann',
+  subforum: 'coffee',
+  url: 'https://forum.example/c/1',
+  text: 'It should pour well.',
+  link_url: null,
+  media_kind: null,
+  created: '2026-01-01T00:00:00.000Z',
+  ...fields,
+})
+const picture = post({
+  title: 'My kettle',
+  text: '',
+  link_url: 'https://media.example/k.JPG?w=1',
+  media_kind: 'image',
+})
+
+const message = (items: object[], test_delivery = false) =>
+  readMessage(
+    envelope({
+      delivery_id: 'dlv_1',
+      monitor_id: 'mon_1',
+      items,
+      grouped: items.length > 1,
+      ...(test_delivery && { test: true }),
+    }),
+    SHOWING,
+  )
+const slack = (...items: object[]): any => slackBody(message(items))
+const discord = (...items: object[]): any => discordBody(message(items))
+
+test('Slack gets title, place, author and text in one section', () => {
+  expect(slack(post())).toEqual({
+    text: 'Which kettle?',
+    blocks: [
+      {
+        type: 'section',
+        text: {
+          type: 'mrkdwn',
+          text: '*<https://forum.example/c/1|Which kettle?>*\nin coffee by ann\nIt should pour well.',
+        },
+      },
+    ],
+    unfurl_links: false,
+    unfurl_media: false,
+  })
+})
+
+test('Discord gets an embed, and may call nobody', () => {
+  expect(discord(post())).toEqual({
+    embeds: [
+      {
+        title: 'Which kettle?',
+        url: 'https://forum.example/c/1',
+        author: { name: 'ann in coffee' },
+        description: 'It should pour well.',
+        timestamp: '2026-01-01T00:00:00.000Z',
+      },
+    ],
+    allowed_mentions: { parse: [] },
+  })
+})
+
+test("a picture on the platform's own media hosts is shown under its title", () => {
+  expect(slack(picture).blocks[1]).toEqual({
+    type: 'image',
+    image_url: 'https://media.example/k.JPG?w=1',
+    alt_text: 'My kettle',
+  })
+  expect(discord(picture).embeds[0].image).toEqual({ url: 'https://media.example/k.JPG?w=1' })
+})
+
+test.each([
+  ['a picture elsewhere', { link_url: 'https://elsewhere.example/k.jpg', media_kind: 'image' }],
+  ['a host that only looks alike', { link_url: 'https://media.example.evil.net/k.jpg' }],
+  ['a gallery', { link_url: 'https://media.example/k.jpg', media_kind: 'gallery' }],
+  ['a video', { link_url: 'https://media.example/k.jpg', media_kind: 'video' }],
+  ['a page', { link_url: 'https://media.example/k' }],
+  ['plain http', { link_url: 'http://media.example/k.jpg' }],
+  ['no address', { link_url: 'k.jpg' }],
+])('%s is title and link only', (_, fields) => {
+  const item = post({ text: '', ...fields })
+  expect(slack(item).blocks).toHaveLength(1)
+  expect(discord(item).embeds[0].image).toBeUndefined()
+})
+
+test('a comment is named after its post', () => {
+  const comment = { ...post(), kind: 'comment', body: 'Mine leaks.', link_title: 'Which kettle?' }
+  expect(slack(comment).blocks[0].text.text).toBe(
+    '*<https://forum.example/c/1|Comment on Which kettle?>*\nin coffee by ann\nMine leaks.',
+  )
+  expect(discord(comment).embeds[0]).toMatchObject({
+    title: 'Comment on Which kettle?',
+    description: 'Mine leaks.',
+  })
+})
+
+test('nobody is called and no link is forged by what a stranger wrote', () => {
+  const evil = post({
+    title: '<!channel> a & b|c\n<https://evil.example|safe>',
+    text: '<@U1> <#C1>',
+    url: 'https://forum.example/?a=1&b=<>|x',
+  })
+  const { text, blocks } = slack(evil)
+  const shown: string = blocks[0].text.text
+  expect(text).toBe('&lt;!channel&gt; a &amp; b|c &lt;https://evil.example|safe&gt;')
+  expect(shown.match(/</g)).toHaveLength(1)
+  expect(shown).toContain('&lt;@U1&gt; &lt;#C1&gt;')
+  expect(discord(post({ title: '[x](https://evil.example) @everyone' })).embeds[0].title).toBe(
+    '\\[x\\]\\(https://evil.example\\) @everyone',
+  )
+})
+
+test('an address that no browser opens is left out', () => {
+  const item = post({ url: 'javascript:alert(1)' })
+  expect(slack(item).blocks[0].text.text).toStartWith('*Which kettle?*')
+  expect(discord(item).embeds[0].url).toBeUndefined()
+})
+
+test('a community is found under the word that is configured for it', () => {
+  const body = envelope({
+    delivery_id: 'd',
+    monitor_id: 'm',
+    items: [{ ...post(), subforum: undefined, board: 'tea' }],
+    grouped: false,
+  })
+  const shown = readMessage(body, { ...SHOWING, community: 'board' })
+  expect(shown.items[0]?.subforum).toBe('tea')
+})
+
+test('a test says that it is one', () => {
+  const shown: any = slackBody(message([post()], true))
+  expect(shown.text).toBe('Test delivery: Which kettle?')
+  expect(shown.blocks[0].text.text).toBe('_Test delivery_')
+  expect(discordBody(message([post()], true))).toMatchObject({ content: 'Test delivery' })
+})
+
+test('whatever was written, and however many items, the limits of both services hold', () => {
+  const long = fc.string({ unit: 'binary', maxLength: 6000, size: 'max' })
+  const item = fc.record({
+    kind: fc.constantFrom('post', 'comment'),
+    title: long,
+    body: long,
+    text: long,
+    author: long,
+    subforum: long,
+    link_title: fc.option(long),
+    url: fc.constantFrom('https://forum.example/', `https://forum.example/${'&'.repeat(3000)}`),
+    link_url: fc.constantFrom(null, `https://media.example/${'a'.repeat(2900)}.png`),
+    media_kind: fc.constant(null),
+    created: fc.constantFrom(null, 'never'),
+  })
+  fc.assert(
+    fc.property(fc.array(item, { minLength: 1, maxLength: 25 }), (items) => {
+      const { blocks, text } = slack(...items)
+      expect(blocks.length).toBeLessThanOrEqual(50)
+      expect(text.length).toBeLessThanOrEqual(4000)
+      for (const block of blocks) {
+        const { type } = block
+        if (type === 'section') expect(block.text.text.length).toBeLessThanOrEqual(3000)
+        if (type === 'section') expect(block.text.text.length).toBeGreaterThan(0)
+        if (type === 'image') expect(block.image_url.length).toBeLessThanOrEqual(3000)
+        if (type === 'image') expect(block.alt_text.length).toBeLessThanOrEqual(2000)
+      }
+
+      const { embeds, content = '' } = discord(...items)
+      expect(content.length).toBeLessThanOrEqual(2000)
+      expect(embeds.length).toBeLessThanOrEqual(10)
+      let all = 0
+      for (const { title, description = '', author = { name: '' } } of embeds) {
+        expect(title.length).toBeGreaterThan(0)
+        expect(title.length).toBeLessThanOrEqual(256)
+        expect(author.name.length).toBeLessThanOrEqual(256)
+        all += title.length + description.length + author.name.length
+      }
+      expect(all).toBeLessThanOrEqual(6000)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('25 pictures fit into Slack, and what does not fit is counted', () => {
+  const { blocks } = slack(...Array.from({ length: 25 }, () => picture))
+  expect(blocks).toHaveLength(49)
+  expect(blocks.at(-1).text.text).toBe('_and 1 more_')
+})
+
+test('items beyond ten are lines of text in Discord', () => {
+  const { embeds, content } = discord(...Array.from({ length: 12 }, () => post()))
+  expect(embeds).toHaveLength(10)
+  expect(content).toBe(
+    'Which kettle? <https://forum.example/c/1>\nWhich kettle? <https://forum.example/c/1>',
+  )
+})
+
+test('a cut falls between characters and escapes, and shows itself', () => {
+  const escape = (character: string) => (character === '&' ? '&amp;' : character)
+  expect(cut('abc', 3)).toBe('abc')
+  expect(cut('abcd', 3)).toBe('ab…')
+  expect(cut('ab😀d', 4)).toBe('ab…')
+  expect(cut('a&bc', 7, escape)).toBe('a&amp;…')
+  expect(cut('a&bc', 6, escape)).toBe('a…')
+})

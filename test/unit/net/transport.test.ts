@@ -1,0 +1,244 @@
+import { expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+
+import { createAllowed } from '../../../src/core/address.ts'
+import { createGuard } from '../../../src/net/guard.ts'
+import { createTransport } from '../../../src/net/transport.ts'
+import type { Resolve } from '../../../src/outside.ts'
+import { certificate } from '../../support/certificate.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { startReceiver } from '../../support/receiver.ts'
+
+const BODY = new TextEncoder().encode('{"a":1}')
+const TIMEOUT_MS = 10_000
+const settle = () => Bun.sleep(1)
+
+async function transporting({
+  resolve = async () => ['127.0.0.1'],
+  ca,
+}: { resolve?: Resolve; ca?: string } = {}) {
+  const clock = fakeClock(settle)
+  const allowed = createAllowed({ allow_targets: ['127.0.0.0/8', '::1'], allow_http: true })
+  const guard = createGuard({ resolve, clock, allowed, timeout_ms: TIMEOUT_MS })
+  const fetched: string[] = []
+  const transport = createTransport({
+    fetch: (url, init) => {
+      fetched.push(url)
+      return fetch(url, init)
+    },
+    clock,
+    guard,
+    timeout_ms: TIMEOUT_MS,
+    ca: ca ?? (await certificate()).cert,
+  })
+  return {
+    clock,
+    fetched,
+    post: (url: string) =>
+      transport({ url, headers: { 'content-type': 'application/json' }, body: BODY }),
+  }
+}
+
+/** A server that answers what it gets with these bytes, over and over when told to. */
+function speaking(bytes: string, { over_and_over = false } = {}) {
+  let closed = 0
+  let rest = ''
+  const flush = (socket: { write(data: string): number }) => {
+    rest = rest.slice(socket.write(rest))
+  }
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket) {
+        rest = bytes
+        flush(socket)
+      },
+      drain(socket) {
+        if (over_and_over) rest += bytes
+        flush(socket)
+      },
+      close() {
+        closed += 1
+      },
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}/`,
+    closed: () => closed,
+    [Symbol.dispose]: () => server.stop(true),
+  }
+}
+
+test('the connection goes to the address that was checked, under the name that was asked for', async () => {
+  await using receiver = await startReceiver()
+  const { post, fetched } = await transporting()
+  const answer = await post(receiver.url)
+
+  expect(answer).toMatchObject({ kind: 'answered', status: 200 })
+  expect(fetched).toEqual([`https://127.0.0.1:${receiver.port}/hook`])
+  const { headers, body } = receiver.received[0] ?? {}
+  expect(headers?.get('host')).toBe(`receiver.test:${receiver.port}`)
+  expect(headers?.get('accept-encoding')).toBe('identity')
+  expect(body).toEqual(BODY)
+})
+
+test('a name that changes its mind between two looks is looked at once', async () => {
+  await using receiver = await startReceiver()
+  const answers = [['127.0.0.1'], ['169.254.169.254']]
+  let looks = 0
+  const { post, fetched } = await transporting({ resolve: async () => answers[looks++] ?? [] })
+  await post(receiver.url)
+  expect(looks).toBe(1)
+
+  expect(await post(receiver.url)).toEqual({ kind: 'failed', error: 'target_not_public' })
+  expect(fetched).toHaveLength(1)
+})
+
+test('a certificate for another name is refused before a byte of the request is sent', async () => {
+  const tls = await certificate(['other.example.net'])
+  await using receiver = await startReceiver({ tls })
+  const { post } = await transporting({ ca: tls.cert })
+  expect(await post(receiver.url)).toEqual({ kind: 'failed', error: 'tls_failed' })
+  expect(receiver.received).toHaveLength(0)
+})
+
+test('a certificate that nobody vouches for is refused', async () => {
+  await using receiver = await startReceiver({
+    tls: await certificate(['receiver.test', 'x.test']),
+  })
+  const { post } = await transporting()
+  expect(await post(receiver.url)).toEqual({ kind: 'failed', error: 'tls_failed' })
+  expect(receiver.received).toHaveLength(0)
+})
+
+test('an address stands for itself in the certificate', async () => {
+  await using receiver = await startReceiver()
+  const { post } = await transporting()
+  expect(await post(`https://127.0.0.1:${receiver.port}/`)).toMatchObject({ status: 200 })
+
+  const tls = await certificate(['receiver.test', 'no-address.test'])
+  await using nameless = await startReceiver({ tls })
+  const other = await transporting({ ca: tls.cert })
+  expect(await other.post(`https://127.0.0.1:${nameless.port}/`)).toEqual({
+    kind: 'failed',
+    error: 'tls_failed',
+  })
+})
+
+test('a redirect is an answer, and nobody follows it', async () => {
+  await using receiver = await startReceiver()
+  receiver.answers.push({ status: 307, headers: { location: `${receiver.url}/elsewhere` } })
+  const { post } = await transporting()
+  expect(await post(receiver.url)).toMatchObject({ kind: 'answered', status: 307 })
+  expect(receiver.received).toHaveLength(1)
+})
+
+test('nothing listens: the next checked address is tried, and none is asked for again', async () => {
+  await using receiver = await startReceiver()
+  let looks = 0
+  const { post, fetched } = await transporting({
+    resolve: async () => {
+      looks += 1
+      return ['::1', '127.0.0.1']
+    },
+  })
+  expect(await post(receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
+  expect(fetched.map((url) => new URL(url).hostname)).toEqual(['[::1]', '127.0.0.1'])
+  expect(looks).toBe(1)
+})
+
+test('nothing listens anywhere: connect_failed', async () => {
+  const { post } = await transporting()
+  expect(await post('https://receiver.test:1/')).toEqual({
+    kind: 'failed',
+    error: 'connect_failed',
+  })
+})
+
+test.each([
+  ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+  ['a greeting of another protocol', '220 smtp.example.com ESMTP\r\n\r\n'],
+  ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(3_000_000)}\r\n\r\n`],
+])('%s is no answer to a POST', async (_, bytes) => {
+  using server = speaking(bytes)
+  const { post } = await transporting()
+  expect(await post(server.url)).toEqual({ kind: 'failed', error: 'bad_answer' })
+})
+
+test('a hundred-continue without end runs into the deadline, and the socket is closed', async () => {
+  using server = speaking('HTTP/1.1 100 Continue\r\n\r\n'.repeat(500), { over_and_over: true })
+  const { post, clock } = await transporting()
+  const answer = post(server.url)
+  await clock.advance(TIMEOUT_MS)
+  expect(await answer).toEqual({ kind: 'failed', error: 'timeout' })
+  for (let tries = 0; server.closed() === 0 && tries < 500; tries++) await Bun.sleep(1)
+  expect(server.closed()).toBe(1)
+})
+
+test('a receiver that accepts and says nothing runs into the deadline', async () => {
+  using server = speaking('')
+  const { post, clock } = await transporting()
+  const answer = post(server.url)
+  await clock.advance(TIMEOUT_MS)
+  expect(await answer).toEqual({ kind: 'failed', error: 'timeout' })
+})
+
+test('a body that breaks off takes nothing back from the status', async () => {
+  using server = speaking('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc')
+  const { post, clock } = await transporting()
+  const answer = post(server.url)
+  await clock.advance(TIMEOUT_MS)
+  expect(await answer).toMatchObject({ kind: 'answered', status: 200, body: Buffer.from('abc') })
+})
+
+test('of a body without end 64 KiB are read', async () => {
+  await using receiver = await startReceiver()
+  let sent = 0
+  const endless = new ReadableStream({
+    type: 'direct',
+    pull: async (controller: ReadableStreamDirectController) => {
+      for (; sent < 1024; sent++) {
+        controller.write(new Uint8Array(64 * 1024))
+        await controller.flush()
+        await Bun.sleep(0)
+      }
+      controller.close()
+    },
+  })
+  receiver.answers.push({ body: endless })
+  const { post } = await transporting()
+  const answer = await post(receiver.url)
+  expect(answer).toMatchObject({ kind: 'answered', status: 200 })
+  if (answer.kind === 'answered') expect(answer.body).toHaveLength(64 * 1024)
+  expect(sent).toBeLessThan(512)
+})
+
+test('a gzip bomb stays packed', async () => {
+  await using receiver = await startReceiver()
+  const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
+  receiver.answers.push({ status: 500, headers: { 'content-encoding': 'gzip' }, body: bomb })
+  const { post } = await transporting()
+  const answer = await post(receiver.url)
+  expect(answer).toMatchObject({ kind: 'answered', status: 500 })
+  if (answer.kind === 'answered') expect(answer.body).toEqual(bomb.subarray(0, 64 * 1024))
+})
+
+test('a proxy in the environment is not asked', async () => {
+  await using receiver = await startReceiver()
+  let asked = 0
+  using proxy = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { open: () => void (asked += 1), data() {} },
+  })
+  const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY']
+  const { post } = await transporting()
+  for (const name of names) process.env[name] = `http://127.0.0.1:${proxy.port}`
+  try {
+    expect(await post(receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
+  } finally {
+    for (const name of names) delete process.env[name]
+  }
+  expect(asked).toBe(0)
+})
