@@ -71,7 +71,7 @@ function commentData(comment: Comment, viewer: Viewer): Record<string, unknown> 
   const { post } = comment
   const { subforum } = post
   const own = viewOf(viewer, comment)
-  const removed = own?.author && comment.removed !== 'author' ? null : comment.removed
+  const removed = removedFor(comment, own)
   const body = removed ? MASK[removed] : comment.text
   const young = viewer.now_s - comment.created_s < SCORE_HIDDEN_S
   const score = young ? 1 : comment.ups - comment.downs
@@ -136,4 +136,10 @@ function commentData(comment: Comment, viewer: Viewer): Record<string, unknown> 
     mod_note: null,
     distinguished: comment.distinguished,
   }
+}
+
+/** Its author goes on seeing what others have lost sight of. */
+function removedFor({ author, removed }: Comment, own: OwnView | null): Remover | null {
+  if (own?.author && removed !== 'author') return null
+  return removed ?? (author.standing === 'shadowed' ? 'moderator' : null)
 }

@@ -1,11 +1,10 @@
 import { type Answer, json } from './answer.ts'
 import type { Ask } from './ask.ts'
 import { DEEPEST, listing } from './listing.ts'
-import type { Post, Subforum, Thing } from './model.ts'
+import type { Subforum, Thing } from './model.ts'
 import { findPlaces, publicPlaces } from './places.ts'
 import { POST_SORTS, type PostSort, rank } from './ranking.ts'
 import { inOrder, merge, newestFirst, type Source } from './timeline.ts'
-import { visible } from './viewer.ts'
 
 /** A path's word as a sort. */
 export const asSort = (word: string | undefined): PostSort | undefined =>
@@ -60,7 +59,7 @@ function posts(ask: Ask, from: readonly Subforum[], sort: PostSort, single: bool
   const pinned = single && sort === 'hot' ? stickies(ask, from) : []
   const ranked = ask.memory(`${sort} ${t} ${minute(ask)} ${keyOf(from)}`, () => {
     const things = from.flatMap((subforum) => subforum.posts)
-    const kept = pinned.length > 0 ? things.filter((it) => !it.stickied) : things
+    const kept = things.filter((it) => !pinned.includes(it))
     return inOrder(rank(kept, sort, t, ask.viewer.now_s).slice(0, DEEPEST + 1))
   })
   return json(listing(ask, ranked, { pinned }))
@@ -79,9 +78,14 @@ function newest({ memory }: Ask, from: readonly Subforum[]): Source<Thing> {
   )
 }
 
-function stickies({ viewer }: Ask, from: readonly Subforum[]): Post[] {
-  const user = viewer.session?.user ?? null
-  return from
-    .flatMap((subforum) => subforum.posts.filter((it) => it.stickied && visible(it, user)))
-    .slice(-2)
+/** At most two, looked up once while nothing changes. */
+function stickies({ memory }: Ask, from: readonly Subforum[]): Thing[] {
+  const pinned = memory(`pinned ${keyOf(from)}`, () =>
+    inOrder(
+      from.flatMap((subforum) => subforum.posts.filter((it) => it.stickied && it.removed === null)),
+    ),
+  )
+  return [pinned.at(pinned.length - 2), pinned.at(pinned.length - 1)].filter(
+    (it) => it !== undefined,
+  )
 }

@@ -1,26 +1,32 @@
 import { createChance } from './chance.ts'
+import { createClockwork } from './clockwork.ts'
+import { control, type Controls, isControl } from './control-routes.ts'
 import {
   type Added,
   type CommentInput,
-  controlComment,
-  controlEdit,
-  controlPost,
-  controlRemove,
-  controlSubforum,
-  controlUser,
   type EditInput,
   type PostInput,
   read,
   type RemoveInput,
   type SubforumInput,
   type UserInput,
+} from './control-schemas.ts'
+import {
+  controlComment,
+  controlEdit,
+  controlPost,
+  controlRemove,
+  controlSubforum,
+  controlUser,
 } from './control.ts'
 import { createHolds } from './holds.ts'
-import { createJournal, type Entry } from './journal.ts'
+import { createJournal } from './journal.ts'
 import { createMemory } from './memory.ts'
-import type { World } from './model.ts'
+import { overview } from './overview.ts'
 import { createRate } from './rate.ts'
-import { type Platform, serve, SESSION_COOKIE } from './serve.ts'
+import { seed } from './seed.ts'
+import { type Platform, serve } from './serve.ts'
+import { SESSION_COOKIE } from './sessions.ts'
 import { createSky, type WeatherInput, weatherSchema } from './weather.ts'
 import { createWorld } from './world.ts'
 
@@ -46,12 +52,12 @@ export type SandboxOptions = {
 }
 
 /** The platform to practise on. Every method is also a route under `/__sandbox/`. */
-export type Sandbox = {
+export type Sandbox = Omit<Controls, 'overview'> & {
   /** `http://host:port`, without a slash at the end. */
   url: string
   port: number
   session_cookie: string
-  world: World
+  overview(): ReturnType<typeof overview>
   post(input: PostInput): Added
   comment(input: CommentInput): Added
   remove(input: RemoveInput): void
@@ -60,11 +66,6 @@ export type Sandbox = {
   user(input: UserInput): void
   /** Answers the rule's number. */
   weather(input: WeatherInput): number
-  clearWeather(): void
-  /** What was asked, oldest first. */
-  readonly requests: readonly Entry[]
-  /** Moves the sandbox's clock. */
-  advance(seconds: number): void
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -74,11 +75,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   let ahead_ms = 0
   const now = () => options.now() + ahead_ms
   const world = createWorld(createChance(options.seed), now)
+  if (options.world === 'seeded') seed(world, world.chance)
+  // Each has a chance of its own: what is asked does not change what will be written.
+  const clockwork = createClockwork(world, createChance(options.seed + 1), options.speed)
   const sky = createSky()
   const journal = createJournal()
   const holds = createHolds(now, options.sleep)
   const platform: Platform = {
     world,
+    noise: createChance(options.seed + 2),
     memory: createMemory(world),
     sky,
     rate: createRate(),
@@ -90,25 +95,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     private_in_multi: options.private_in_multi ?? 'refuse',
     hold: holds.hold,
   }
-  const server = Bun.serve({
-    hostname: options.host ?? '127.0.0.1',
-    port: options.port,
-    idleTimeout: 0,
-    development: false,
-    fetch: (request, listener) =>
-      serve(platform, request, listener.requestIP(request)?.address ?? 'unknown'),
-  })
-  const port = server.port ?? options.port
-
-  const stop = async () => {
-    holds.release()
-    await server.stop(true)
-  }
-  return {
-    url: `http://${options.host ?? '127.0.0.1'}:${port}`,
-    port,
-    session_cookie: SESSION_COOKIE,
+  const controls: Controls & Pick<Sandbox, 'overview'> = {
     world,
+    overview: () => overview(world, options.seed, SESSION_COOKIE),
     post: (input) => controlPost(world, input),
     comment: (input) => controlComment(world, input),
     remove: (input) => controlRemove(world, input),
@@ -124,9 +113,53 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     requests: journal.entries,
     advance(seconds) {
       ahead_ms += seconds * 1000
+      clockwork.catchUp()
       holds.wake()
     },
+  }
+  const server = Bun.serve({
+    hostname: options.host ?? '127.0.0.1',
+    port: options.port,
+    idleTimeout: 0,
+    development: false,
+    fetch(request, listener) {
+      clockwork.catchUp()
+      if (isControl(new URL(request.url).pathname)) return control(controls, request)
+      return serve(platform, request, listener.requestIP(request)?.address ?? 'unknown')
+    },
+  })
+  const port = server.port ?? options.port
+
+  const stopping = new AbortController()
+  const ticking = tick(options.sleep, clockwork, now, stopping.signal)
+  const stop = async () => {
+    stopping.abort()
+    holds.release()
+    await server.stop(true)
+    await ticking
+  }
+  return {
+    ...controls,
+    url: `http://${options.host ?? '127.0.0.1'}:${port}`,
+    port,
+    session_cookie: SESSION_COOKIE,
     stop,
     [Symbol.asyncDispose]: stop,
+  }
+}
+
+const SHORTEST_NAP_MS = 50
+
+/** Lets the clockwork run while nobody asks anything. */
+async function tick(
+  sleep: SandboxOptions['sleep'],
+  clockwork: ReturnType<typeof createClockwork>,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (sleep === undefined || clockwork.due_at() === Infinity) return
+  while (!signal.aborted) {
+    await sleep(Math.max(SHORTEST_NAP_MS, clockwork.due_at() - now()), signal)
+    clockwork.catchUp()
   }
 }

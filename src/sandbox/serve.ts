@@ -1,5 +1,6 @@
-import { type Answer, page, unregistered } from './answer.ts'
+import { page, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
+import type { Chance } from './chance.ts'
 import { replacement, twist } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Memory } from './memory.ts'
@@ -8,14 +9,14 @@ import { postPage } from './post-page.ts'
 import type { Rate } from './rate.ts'
 import { route } from './routes.ts'
 import { broken, escaped, toResponse } from './send.ts'
+import { SESSION_COOKIE } from './sessions.ts'
 import type { Sky, Weather } from './weather.ts'
 import { nowSeconds } from './world.ts'
 
-/** What the platform itself calls its session cookie. */
-export const SESSION_COOKIE = 'reddit_session'
-
 export type Platform = {
   world: World
+  /** What differs from answer to answer and means nothing. */
+  noise: Chance
   memory: Memory
   sky: Sky
   rate: Rate
@@ -149,14 +150,15 @@ function answer(
     twist: twist(weather, world.now()),
     private_in_multi: platform.private_in_multi,
   }
-  if (!asked.as_json && asked.segments[0] !== 'api') return toResponse(forPeople(ask), html(ask))
+  if (!asked.as_json && asked.segments[0] !== 'api')
+    return toResponse(page(postPage(ask)), html(ask, platform.noise))
 
   const counted = platform.rate(
     session ? `session ${session.cookie}` : `address ${asked.address}`,
     { session: session !== null, allowance: allowance[session ? 'session' : 'anonymous'] },
     now_s,
   )
-  const lines = [...Object.entries(counted.headers), tracker(world, now_s), CACHE, SERVER]
+  const lines = [...Object.entries(counted.headers), tracker(platform.noise, now_s), CACHE, SERVER]
   if (counted.refused) return toResponse(counted.refused, lines)
   const told =
     asked.method === 'GET' || asked.method === 'HEAD' || isCall(asked)
@@ -177,19 +179,15 @@ const CACHE = [
 const SERVER = ['server', 'snooserv'] as const
 
 /** Rotates with nearly every answer. */
-function tracker({ chance }: World, now_s: number): readonly [string, string] {
-  const value = `${Math.floor(chance.fraction() * 2 ** 32).toString(36)}.0.${now_s}.Z0FBQUFB`
+function tracker(noise: Chance, now_s: number): readonly [string, string] {
+  const value = `${Math.floor(noise.fraction() * 2 ** 32).toString(36)}.0.${now_s}.Z0FBQUFB`
   return ['set-cookie', `session_tracker=${value}; Path=/; Max-Age=7199; SameSite=None`]
 }
 
 /** Pages for people re-issue the bearer cookie; `.json` never does. */
-function html({ viewer, world }: Ask): (readonly [string, string])[] {
-  const lines: (readonly [string, string])[] = [tracker(world, viewer.now_s), SERVER]
+function html({ viewer }: Ask, noise: Chance): (readonly [string, string])[] {
+  const lines: (readonly [string, string])[] = [tracker(noise, viewer.now_s), SERVER]
   if (viewer.session)
     lines.push(['set-cookie', `token_v2=${viewer.session.token_v2}; Path=/; HttpOnly`])
   return lines
-}
-
-function forPeople(ask: Ask): Answer {
-  return page(postPage(ask))
 }

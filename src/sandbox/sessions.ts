@@ -2,6 +2,17 @@ import type { Chance } from './chance.ts'
 import type { Session, User, World } from './model.ts'
 import { nowSeconds } from './world.ts'
 
+/** What the platform itself calls its session cookie. */
+export const SESSION_COOKIE = 'reddit_session'
+
+/** The platform's cookies, and which part of a session each of them carries. */
+export const SESSION_FIELDS = [
+  [SESSION_COOKIE, 'cookie'],
+  ['loid', 'loid'],
+  ['csrf_token', 'csrf_token'],
+  ['token_v2', 'token_v2'],
+] as const
+
 /** Opens a session for a user, with every cookie a browser would hold. */
 export function addSession(world: World, user: User): Session {
   const { chance } = world

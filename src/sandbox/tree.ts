@@ -56,13 +56,13 @@ function countShown(ask: Ask, comment: Comment): number {
   return count
 }
 
-/** A comment its author deleted stays, masked, only while somebody has answered it. */
+/** What its author deleted, or a shadowed account wrote, stays, masked, only where somebody has answered. */
 function shown(ask: Ask, comments: readonly Comment[]): Comment[] {
   const user = ask.viewer.session?.user ?? null
   return comments.filter((it) => {
     if (!existed(ask.twist, it)) return false
     if (it.removed === 'author') return it.replies.length > 0
-    return it.removed !== null || visible(it, user)
+    return it.removed !== null || visible(it, user) || it.replies.length > 0
   })
 }
 
