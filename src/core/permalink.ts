@@ -20,7 +20,7 @@ const SHORT_PATH = /^\/([^/]+)\/?$/
  */
 export function parsePermalink(text: string, hosts: LinkHosts): Place | null {
   if (text.length > LONGEST) return null
-  if (/^\/(?!\/)/.test(text)) return onPath(text.split(/[?#]/, 1)[0] ?? '')
+  if (text.startsWith('/')) return onPath(text.split(/[?#]/, 1)[0] ?? '')
   const url = /^https?:\/\/[^/?#]/i.test(text) ? parseUrl(text) : null
   if (url === null) return null
   if (hosts.link.includes(url.host)) return onPath(url.pathname)

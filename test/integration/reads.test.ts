@@ -159,6 +159,25 @@ describe('a small world', () => {
     expect(body.meta).toEqual({ truncated: true, more_count: 1 })
   })
 
+  test('a full tree is not what somebody wants who names a depth', async () => {
+    const { body } = await house.get(`/comments?permalink=${post.permalink}&depth=1`)
+
+    expect(body.meta).toEqual({ truncated: true, more_count: 1 })
+  })
+
+  test('a timeframe goes to the platform with the sorts that have one, and with no other', async () => {
+    const before = house.sandbox.requests.length
+
+    await house.get('/posts?subforum=coffee&sort=new&t=week')
+    await house.get('/posts?subforum=coffee&sort=controversial&t=week')
+    await house.get('/posts?subforum=coffee&sort=top')
+
+    const times = house.sandbox.requests
+      .slice(before)
+      .map(({ query }) => new URLSearchParams(query).get('t'))
+    expect(times).toEqual([null, 'week', 'day'])
+  })
+
   test('a comment’s permalink leads to its branch', async () => {
     const { body } = await house.get(`/comments?permalink=${comment.permalink}`)
 
