@@ -9,7 +9,7 @@ import {
   subforumSchema,
   userSchema,
 } from './control-schemas.ts'
-import type { Subforum, Thing, User, World } from './model.ts'
+import type { PostKind, Subforum, Thing, User, World } from './model.ts'
 import { commentPermalink } from './native-comment.ts'
 import { permalink } from './native-post.ts'
 import { addComment, addPost, addSubforum, addUser, nowSeconds, remove, touch } from './world.ts'
@@ -32,6 +32,14 @@ function thingOf(world: World, name: string): Thing {
   return thing
 }
 
+/** What the platform would make of an address. */
+function shapeOf(url: string | undefined): PostKind {
+  if (url === undefined) return 'self'
+  if (/\.(jpe?g|png|webp)$/i.test(url)) return 'image'
+  if (/\.gif$/i.test(url)) return 'gif'
+  return url.startsWith('https://v.redd.it/') ? 'video' : 'link'
+}
+
 /** Publishes a post now, or when `created_at` says. */
 export function controlPost(world: World, input: unknown): Added {
   const plan = read(postSchema, input)
@@ -42,6 +50,7 @@ export function controlPost(world: World, input: unknown): Added {
     title: plan.title,
     text: plan.text ?? '',
     url: plan.url ?? null,
+    shape: shapeOf(plan.url),
     flair: plan.flair ?? null,
     created_s: seconds(world, plan.created_at),
     over_18: plan.over_18 ?? subforum.over_18,

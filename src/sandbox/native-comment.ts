@@ -2,7 +2,7 @@ import { encode, toHtml } from './json.ts'
 import type { Comment, Remover } from './model.ts'
 import { authorPart } from './native-parts.ts'
 import { permalink, SCORE_HIDDEN_S, subforumType } from './native-post.ts'
-import { type Viewer, viewOf } from './viewer.ts'
+import { type OwnView, type Viewer, viewOf } from './viewer.ts'
 
 const MASK: Record<Remover, string> = {
   author: '[deleted]',
