@@ -1,0 +1,278 @@
+// Goal: no address of the shared policy is dialled that must not be, at registration or at any attempt, and none that
+// is harmless is refused.
+// Method: every case and every webhook sequence of $FORUMD_SSRF against the guard and the transport that the daemon
+// uses. The resolver is scripted; a connection to a public address ends at a real TLS server on the loopback.
+
+import { afterAll, describe, expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+
+import * as z from 'zod'
+
+import { createAllowed } from '../../src/core/address.ts'
+import { judge } from '../../src/core/ladder.ts'
+import { kindOfUrl, WEBHOOK_KINDS } from '../../src/core/webhook-kind.ts'
+import { toAttempt } from '../../src/delivery/answer.ts'
+import { createCheck, createGuard } from '../../src/net/guard.ts'
+import { createTransport } from '../../src/net/transport.ts'
+import { type Certificate, certificate } from '../support/certificate.ts'
+import { fakeClock } from '../support/clock.ts'
+
+const folder = process.env['FORUMD_SSRF']
+if (folder === undefined)
+  console.log('FORUMD_SSRF is not set: the cases of the address guard are skipped')
+
+async function lines<T>(name: string, schema: z.ZodType<T>): Promise<T[]> {
+  if (folder === undefined) return []
+  const text = await Bun.file(`${folder}/${name}`).text()
+  const rows = text.split('\n').filter((line) => line.trim() !== '')
+  return rows.map((line) => schema.parse(JSON.parse(line)))
+}
+
+const cases = await lines(
+  'cases.jsonl',
+  z.object({
+    url: z.string(),
+    resolves_to: z.array(z.string()).nullable(),
+    expect: z.enum(['accept', 'reject']),
+    why: z.string(),
+  }),
+)
+const sequences = await lines(
+  'sequences.jsonl',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    via: z.string().optional(),
+    url: z.string().optional(),
+    kind: z.enum(WEBHOOK_KINDS).optional(),
+    env: z.record(z.string(), z.string()).default({}),
+    register_dns: z.array(z.string()).default([]),
+    dns: z.array(z.array(z.string())),
+    steps: z.array(
+      z.object({
+        status: z.number(),
+        headers: z.record(z.string(), z.string()).default({}),
+        body: z.string().optional(),
+        repeat: z.literal('forever').optional(),
+      }),
+    ),
+    tls: z.string().optional(),
+    never: z.array(z.string()),
+    connects: z.union([z.string(), z.array(z.string())]),
+    outcome: z.string(),
+  }),
+)
+
+const PUBLIC_ONLY = createAllowed({ allow_targets: [], allow_http: false })
+const TIMEOUT_MS = 10_000
+const LADDER = { retry_delays_s: [0, 5, 30, 120, 300, 780], jitter: 0.2 }
+const BODY = new TextEncoder().encode('{}')
+const MIB = 1024 * 1024
+
+type Step = (typeof sequences)[number]['steps'][number]
+
+/** The guard and the transport of a daemon, whose resolver answers in turn and whose wire ends at `port`. */
+function world({ dns, port = 1, ca }: { dns: (string[] | null)[]; port?: number; ca?: string }) {
+  const clock = fakeClock(() => Bun.sleep(1))
+  const dialled: string[] = []
+  let looks = 0
+  const guard = createGuard({
+    resolve: async () => {
+      const answer = dns[Math.min(looks++, dns.length - 1)]
+      if (answer?.[0] === 'TIMEOUT') await new Promise(() => {})
+      if (!answer || answer.length === 0) throw new Error('ENOTFOUND')
+      return answer
+    },
+    clock,
+    allowed: PUBLIC_ONLY,
+    timeout_ms: TIMEOUT_MS,
+  })
+  const transport = createTransport({
+    fetch: (address, init) => {
+      const url = new URL(address)
+      dialled.push(url.hostname.replace(/^\[|\]$/g, ''))
+      url.host = `127.0.0.1:${port}`
+      return fetch(url.href, init)
+    },
+    clock,
+    guard,
+    timeout_ms: TIMEOUT_MS,
+    ...(ca !== undefined && { ca }),
+  })
+  return { clock, dialled, looks: () => looks, check: createCheck(guard), transport }
+}
+
+describe.skipIf(folder === undefined)('every address of the policy', () => {
+  test('there are cases of both kinds', () => {
+    expect(new Set(cases.map((it) => it.expect))).toEqual(new Set(['accept', 'reject']))
+  })
+
+  test.each(cases)(
+    'at registration: $expect $url ($why)',
+    async ({ url, resolves_to, expect: expected }) => {
+      const { check } = world({ dns: [resolves_to] })
+      expect(await check(url)).toEqual(expected === 'accept' ? null : expect.any(String))
+    },
+  )
+
+  test.each(cases)(
+    'at delivery: $expect $url ($why)',
+    async ({ url, resolves_to, expect: expected }) => {
+      const { transport, dialled, looks } = world({ dns: [resolves_to] })
+      const answer = await transport({ url, headers: {}, body: BODY })
+
+      // Nothing listens behind these: what was dialled is the question.
+      expect(answer.kind).toBe('failed')
+      expect(looks()).toBeLessThanOrEqual(1)
+      if (expected === 'reject') expect(dialled).toEqual([])
+      else
+        expect(resolves_to ?? [new URL(url).hostname.replace(/^\[|\]$/g, '')]).toContain(
+          dialled[0] ?? '',
+        )
+    },
+  )
+
+  const rebound = cases.filter((it) => it.expect === 'reject' && it.why.startsWith('[dns]'))
+  test.each(rebound)(
+    'public at registration, then $resolves_to: $url',
+    async ({ url, resolves_to }) => {
+      const name = new URL(url).hostname
+      const { check, transport, dialled } = world({ dns: [['93.184.215.14'], resolves_to] })
+      expect(await check(`https://${name}/`)).toBeNull()
+      expect(await transport({ url: `https://${name}/`, headers: {}, body: BODY })).toEqual({
+        kind: 'failed',
+        error: 'target_not_public',
+      })
+      expect(dialled).toEqual([])
+    },
+  )
+})
+
+/** Speaks the steps of a sequence, one a connection, byte by byte as they are written. */
+function speaker(steps: readonly Step[], { key, cert }: Certificate) {
+  let requests = 0
+  let sent = 0
+  const server = Bun.listen<{ rest: Uint8Array; again: Uint8Array | null }>({
+    hostname: '127.0.0.1',
+    port: 0,
+    tls: { key, cert },
+    socket: {
+      open(socket) {
+        socket.data = { rest: new Uint8Array(), again: null }
+      },
+      data(socket) {
+        const step = steps[requests++] ?? { status: 200, headers: {} }
+        const { first, again } = bytesOf(step)
+        socket.data = { rest: first, again }
+        flush(socket)
+      },
+      drain: (socket) => flush(socket),
+    },
+  })
+  function flush(socket: Bun.Socket<{ rest: Uint8Array; again: Uint8Array | null }>) {
+    for (;;) {
+      const written = socket.write(socket.data.rest)
+      sent += Math.max(0, written)
+      socket.data.rest = socket.data.rest.subarray(Math.max(0, written))
+      if (socket.data.rest.length > 0 || socket.data.again === null) return
+      socket.data.rest = socket.data.again
+    }
+  }
+  return {
+    port: server.port,
+    requests: () => requests,
+    sent: () => sent,
+    stop: () => server.stop(true),
+  }
+}
+
+function bytesOf({ status, headers, body, repeat }: Step): {
+  first: Uint8Array
+  again: Uint8Array | null
+} {
+  const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${status} Whatever\r\n${extra.join('')}`
+  if (repeat) {
+    const interim = Buffer.from(`${head}\r\n`.repeat(100))
+    return { first: interim, again: interim }
+  }
+  if (body?.endsWith('GiB')) {
+    const first = Buffer.from(`${head}content-length: ${1024 * MIB}\r\n\r\n`)
+    return { first, again: new Uint8Array(MIB) }
+  }
+  if (body?.endsWith('gzip')) {
+    // A member a MiB: together they inflate to what the case asks for.
+    const bomb = Buffer.concat(Array.from({ length: 200 }, () => GZIPPED_MIB))
+    const first = Buffer.from(`${head}content-length: ${bomb.length}\r\n\r\n`)
+    return { first: Buffer.concat([first, bomb]), again: null }
+  }
+  const upgrade = status === 101 ? 'upgrade: x\r\nconnection: upgrade\r\n' : 'content-length: 0\r\n'
+  return { first: Buffer.from(`${head}${upgrade}\r\n`), again: null }
+}
+const GZIPPED_MIB = gzipSync(new Uint8Array(MIB))
+
+const stops: (() => void)[] = []
+afterAll(() => stops.forEach((stop) => stop()))
+
+const ours = sequences.filter(({ via, kind }) => via === undefined && kind === undefined)
+const misfits = sequences.filter(({ kind }) => kind !== undefined)
+
+describe.skipIf(folder === undefined)('what happens over time', () => {
+  test('there are sequences', () => expect(ours.length).toBeGreaterThan(0))
+
+  test.each(ours)('$id $name: $outcome', async (it) => {
+    const url = it.url ?? ''
+    const name = new URL(url).hostname
+    const tls = await certificate([it.tls?.startsWith('CN=') ? it.tls.slice(3) : name])
+    const server = speaker(it.steps, tls)
+    stops.push(server.stop)
+    const { check } = world({ dns: [it.register_dns] })
+    expect(await check(url)).toBeNull()
+
+    // Nobody vouches for a self-signed certificate.
+    const trust = it.tls === 'self-signed' ? {} : { ca: tls.cert }
+    const { transport, dialled, looks, clock } = world({ dns: it.dns, port: server.port, ...trust })
+    Object.assign(process.env, it.env)
+    const attempts = Math.max(1, it.name.includes('inside one attempt') ? 1 : it.dns.length)
+    const verdicts: string[] = []
+    const rss = process.memoryUsage.rss()
+    try {
+      for (let n = 0; n < attempts; n++) {
+        const posted = transport({ url, headers: {}, body: BODY })
+        let answer: Awaited<typeof posted> | null = null
+        void posted.then((settled) => (answer = settled))
+        for (let tries = 0; tries < 1000 && answer === null; tries++) {
+          await Bun.sleep(1)
+          // Given time, what is still open can only end at the deadline.
+          if (tries === 300 || it.steps[0]?.repeat || it.dns[0]?.[0] === 'TIMEOUT')
+            await clock.advance(TIMEOUT_MS)
+        }
+        const verdict = judge(toAttempt('webhook', await posted, 0), n, LADDER, 0.5)
+        verdicts.push('error' in verdict ? verdict.error : verdict.status)
+      }
+    } finally {
+      for (const variable of Object.keys(it.env)) delete process.env[variable]
+    }
+
+    expect(looks()).toBe(attempts)
+    expect(dialled.filter((address) => it.never.includes(address))).toEqual([])
+    const connects = [it.connects].flat()
+    expect(new Set(dialled)).toEqual(new Set(connects))
+    const last = verdicts.at(-1) ?? ''
+    if (it.outcome.includes('delivered')) expect(last).toBe('delivered')
+    else expect(last).not.toBe('delivered')
+    if (it.outcome.startsWith('refused')) expect(last).toBe('target_not_public')
+    if (it.outcome.startsWith('not followed')) expect(last).toMatch(/^http_3\d\d$/)
+    if (it.outcome.startsWith('retry')) expect(last).toBe('dns_failed')
+    if (it.outcome.includes('no request bytes sent')) expect(server.requests()).toBe(0)
+    expect(server.requests()).toBeLessThanOrEqual(attempts)
+    if (it.outcome.includes('64 KiB'))
+      expect(process.memoryUsage.rss() - rss).toBeLessThan(64 * MIB)
+    if (it.outcome.includes('64 KiB')) expect(server.sent()).toBeLessThan(64 * MIB)
+    server.stop()
+  })
+
+  test.each(misfits)('$id $name: $outcome', ({ url = '', kind }) => {
+    expect(kindOfUrl(new URL(url))).not.toBe(kind ?? 'webhook')
+  })
+})
