@@ -72,7 +72,7 @@ export function toComment(base: string, row: Row): Comment {
   const id = textAt(row, 'id') ?? ''
   const permalink = commentPath(base, row, id)
   const created_utc = secondsAt(row, 'created_utc') ?? 0
-  const link_url = wordAt(row, 'link_url') ?? wordAt(row, 'link_permalink')
+  const link_url = wordAt(row, 'link_url')
   return {
     id,
     name: `t1_${id}`,

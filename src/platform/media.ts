@@ -54,10 +54,10 @@ function ownKind(row: Row): MediaKind | null {
   if (row['is_self'] === true) return null
   const hint = textAt(row, 'post_hint')
   const path = pathnameOf(targetOf(row))
-  const film = filmOf(row)
-  // A silent loop that was uploaded as a picture is served as a film.
-  if (GIF.test(path) || film?.['is_gif'] === true) return 'gif'
-  if (row['is_video'] === true || hint === 'hosted:video' || hint === 'rich:video') return 'video'
+  if (row['is_video'] === true || hint === 'hosted:video') return 'video'
+  // A loop of elsewhere is shown as a film without sound, and told to be a loop.
+  if (GIF.test(path) || filmOf(row)?.['is_gif'] === true) return 'gif'
+  if (hint === 'rich:video') return 'video'
   return hint === 'image' || IMAGE.test(path) ? 'image' : null
 }
 
@@ -129,7 +129,7 @@ function picturesOf(row: Row): Picture[] {
     ? listAt(order, 'items').map((item) => (isRow(item) ? textAt(item, 'media_id') : null))
     : Object.keys(files)
   return ids.flatMap((id) => {
-    const file = id !== null && Object.hasOwn(files, id) ? rowAt(files, id) : null
+    const file = id !== null ? rowAt(files, id) : null
     const source = file && rowAt(file, 's')
     const url =
       source && (addressAt(source, 'u') ?? addressAt(source, 'gif') ?? addressAt(source, 'mp4'))

@@ -19,32 +19,37 @@ export const COMMUNITY_NEEDS = { display_name: 'string' } as const
 /** What a moderator's row must hold. */
 export const MODERATOR_NEEDS = { id: 'string', name: 'string' } as const
 
-/** A person's row in our own shape. The zeros of a suspended person are a mask, not figures. */
+/**
+ * A person's row in our own shape. Of a suspended one only the name counts: the zeros and blanks beside it are a
+ * mask, not figures.
+ */
 export function toUser(base: string, row: Row): User {
   const name = textAt(row, 'name') ?? ''
-  const profile = rowAt(row, 'subreddit')
-  const created_utc = secondsAt(row, 'created_utc')
   const is_suspended = row['is_suspended'] === true
-  const masked = is_suspended && textAt(row, 'id') === null
-  const karma = (field: string) => (masked ? null : wholeAt(row, field))
+  const told = is_suspended ? {} : row
+  const profile = rowAt(told, 'subreddit') ?? {}
+  const created_utc = secondsAt(told, 'created_utc')
   return {
     id: wordAt(row, 'id'),
     name,
     url: `${base}/user/${encodeURIComponent(name)}/`,
     created: created_utc === null ? null : iso(created_utc),
     created_utc,
-    link_karma: karma('link_karma'),
-    comment_karma: karma('comment_karma'),
-    total_karma: karma('total_karma'),
-    verified: flagAt(row, 'verified'),
-    is_employee: flagAt(row, 'is_employee'),
-    is_mod: flagAt(row, 'is_mod'),
+    link_karma: wholeAt(told, 'link_karma'),
+    comment_karma: wholeAt(told, 'comment_karma'),
+    total_karma: wholeAt(told, 'total_karma'),
+    verified: flagAt(told, 'verified'),
+    is_employee: flagAt(told, 'is_employee'),
+    is_mod: flagAt(told, 'is_mod'),
     is_suspended,
-    over_18: (profile && flagAt(profile, 'over_18')) ?? flagAt(row, 'over_18'),
-    display_name: profile && textAt(profile, 'title'),
-    description: profile && textAt(profile, 'public_description'),
-    avatar_url: addressAt(row, 'icon_img') ?? (profile && addressAt(profile, 'icon_img')),
-    banner_url: profile && addressAt(profile, 'banner_img'),
+    over_18: flagAt(profile, 'over_18') ?? flagAt(told, 'over_18'),
+    display_name: textAt(profile, 'title'),
+    description: textAt(profile, 'public_description'),
+    avatar_url:
+      addressAt(told, 'icon_img') ??
+      addressAt(told, 'snoovatar_img') ??
+      addressAt(profile, 'icon_img'),
+    banner_url: addressAt(profile, 'banner_img'),
   }
 }
 
@@ -68,7 +73,7 @@ export function toCommunity(base: string, row: Row): Community {
     quarantined: flagAt(row, 'quarantine'),
     url: path?.startsWith('/') ? base + path : path,
     icon_url: addressAt(row, 'community_icon') ?? addressAt(row, 'icon_img'),
-    banner_url: addressAt(row, 'banner_background_image') ?? addressAt(row, 'banner_img'),
+    banner_url: addressAt(row, 'banner_img'),
     language: wordAt(row, 'lang'),
   }
 }

@@ -190,10 +190,10 @@ describe('a comment', () => {
     })
   })
 
-  test('points to its post where the link itself is not told', () => {
-    const link_permalink = `${BASE}/r/cats/comments/ab12/a_title/`
-
-    expect(commentOf({ link_permalink }).link_url).toBe(link_permalink)
+  test('under a post that points within the platform gets its whole address', () => {
+    expect(commentOf({ link_url: '/r/dogs/comments/x/' }).link_url).toBe(
+      `${BASE}/r/dogs/comments/x/`,
+    )
   })
 
   test('from before permalinks is given one that the platform serves', () => {

@@ -12,7 +12,11 @@ const KINDS: [what: string, row: Record<string, unknown>, kind: MediaKind | null
   ['a hosted film', { is_video: true, media: { reddit_video: film } }, 'video'],
   ['a film by its hint', { post_hint: 'hosted:video' }, 'video'],
   ['a film of elsewhere', { post_hint: 'rich:video', url: 'https://films.example/v' }, 'video'],
-  ['a hosted loop', { is_video: true, media: { reddit_video: { ...film, is_gif: true } } }, 'gif'],
+  [
+    'a hosted loop',
+    { is_video: true, media: { reddit_video: { ...film, is_gif: true } } },
+    'video',
+  ],
   ['a loop by its name', { post_hint: 'image', url: 'https://pictures.example/a.GIF?x=1' }, 'gif'],
   ['a gifv', { post_hint: 'link', url: 'https://pictures.example/a.gifv' }, 'gif'],
   [

@@ -70,6 +70,12 @@ test('a suspended person is a name, and the zeros beside it are no karma', () =>
   })
 })
 
+test('a person without a picture of their own has the one they drew', () => {
+  const row = { id: '1', name: 'drawn', icon_img: '', snoovatar_img: 'https://pictures.example/s' }
+
+  expect(toUser(BASE, row).avatar_url).toBe('https://pictures.example/s')
+})
+
 test('a person from before profiles has none', () => {
   expect(toUser(BASE, { id: '1', name: 'old', subreddit: null, over_18: true })).toMatchObject({
     over_18: true,
