@@ -2,7 +2,7 @@
 export type Cursor = { native: string; depth: number | null }
 
 export const LISTING_STATUSES = ['complete', 'truncated', 'unknown'] as const
-export type ListingStatus = (typeof LISTING_STATUSES)[number]
+type ListingStatus = (typeof LISTING_STATUSES)[number]
 
 /**
  * What kind of listing a page belongs to, because each ends in its own way: a chronological one reaches

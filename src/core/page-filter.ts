@@ -1,7 +1,7 @@
 import type { Post } from './items.ts'
 
 export const SORT_TYPES = ['score', 'num_comments', 'created'] as const
-export type SortType = (typeof SORT_TYPES)[number]
+type SortType = (typeof SORT_TYPES)[number]
 
 /** What a caller wants to keep of a page of posts, and in which order. What is left out asks for nothing. */
 export type PageFilter = {

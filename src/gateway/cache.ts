@@ -3,7 +3,7 @@ import { ok } from '../core/outcome.ts'
 import type { Clock } from '../outside.ts'
 
 /** Where an answer came from: kept from a moment ago, of a read that was under way, or of one of its own. */
-export type CacheState = 'hit' | 'shared' | 'miss'
+type CacheState = 'hit' | 'shared' | 'miss'
 
 /** What a read answers with. Bodies may be shared between callers: nobody changes one. */
 export type Read<T> = { body: T; cache: CacheState }

@@ -2,7 +2,7 @@ import type { Node } from '../core/items.ts'
 import { repliesOf, textIn, withReplies } from './nodes.ts'
 
 /** What to ask the platform for next: the nodes behind some ids, or the thread that goes on under a comment. */
-export type Wanted = { kind: 'ids'; ids: string[] } | { kind: 'thread'; comment_id: string }
+type Wanted = { kind: 'ids'; ids: string[] } | { kind: 'thread'; comment_id: string }
 
 /** A comment tree that can grow. */
 export type Grove = {

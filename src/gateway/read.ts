@@ -13,8 +13,8 @@ import { everyNode, withReplies } from './nodes.ts'
 import { branch, readFullTree, readTree, type TreeBody, type TreeQuery } from './tree.ts'
 import { type VerifyBody, verifyComments } from './verify.ts'
 
-export type PostsQuery = Paged & { subforum: string; sort: string; t: string | null }
-export type SearchQuery = Paged & {
+type PostsQuery = Paged & { subforum: string; sort: string; t: string | null }
+type SearchQuery = Paged & {
   q: string
   subforum: string | null
   sort: string
@@ -22,17 +22,17 @@ export type SearchQuery = Paged & {
   nsfw: boolean
   filter: PageFilter
 }
-export type NamesQuery = Paged & { q: string; nsfw: boolean }
-export type UserPageQuery = Paged & { name: string; sort: string; t: string | null }
+type NamesQuery = Paged & { q: string; nsfw: boolean }
+type UserPageQuery = Paged & { name: string; sort: string; t: string | null }
 
 export type TreeRead = TreeQuery & { full: boolean }
 
-export type PostsBody = { posts: Post[] } & Turn
-export type SearchBody = PostsBody & { meta?: { scanned: number; kept: number } }
-export type CommentsBody = { comments: Comment[] } & Turn
-export type CommunitiesBody = { communities: Community[] } & Turn
-export type UsersBody = { users: User[] } & Turn
-export type CommentBody = { comment: Node }
+type PostsBody = { posts: Post[] } & Turn
+type SearchBody = PostsBody & { meta?: { scanned: number; kept: number } }
+type CommentsBody = { comments: Comment[] } & Turn
+type CommunitiesBody = { communities: Community[] } & Turn
+type UsersBody = { users: User[] } & Turn
+type CommentBody = { comment: Node }
 
 type Asked<Query, Body> = (query: Query) => Promise<Outcome<Read<Body>>>
 

@@ -4,7 +4,7 @@ import { ok, type Outcome } from '../core/outcome.ts'
 import type { Call, Platform } from '../platform/platform.ts'
 
 /** `id` as it was asked; `name` is null where that is no comment's id at all. */
-export type Verified = { id: string; name: string | null; status: Liveness }
+type Verified = { id: string; name: string | null; status: Liveness }
 export type VerifyBody = { comments: Verified[] }
 
 /** Which of these comments are still there: an entry for each id asked, in its order, repeats included. */
