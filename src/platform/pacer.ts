@@ -13,7 +13,7 @@ import {
 import type { Call } from './platform.ts'
 
 /** Leave for one request. `done` must be called exactly once, whatever became of it. */
-export type Leave = { done(told: Told | null, fault: Fault | null): void }
+type Leave = { done(told: Told | null, fault: Fault | null): void }
 
 export type Pacer = { admit(call: Call): Promise<Outcome<Leave>> }
 
