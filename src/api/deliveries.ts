@@ -11,7 +11,7 @@ import {
 } from '../store/deliveries.ts'
 import { limit, maybeInstant, maybeOneOf, optionalText, query } from './fields.ts'
 import type { Infra } from './infra.ts'
-import { answering } from './reads/shapes.ts'
+import { answers } from './openapi.ts'
 
 const PAGE_MAX = 200
 const PAGE = 50
@@ -84,7 +84,7 @@ const group = (prefix: string, { keyed }: Infra, db: Db) =>
       detail: {
         summary: 'What became of each match, newest first',
         tags: ['Monitoring'],
-        ...answering(z.object({ deliveries: z.array(deliveryShape) })),
+        ...answers(z.object({ deliveries: z.array(deliveryShape) })),
       },
     },
   )

@@ -16,7 +16,7 @@ import {
 } from '../store/webhooks.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
-import { answering } from './reads/shapes.ts'
+import { answers } from './openapi.ts'
 
 export type WebhookDeps = {
   db: Db
@@ -105,7 +105,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
       detail: {
         summary: 'Register a target; its secret is shown this once',
         tags: ['Monitoring'],
-        ...answering(createdShape),
+        ...answers(createdShape),
       },
     })
     .get(
@@ -115,7 +115,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
         detail: {
           summary: 'Your targets, without their secrets',
           tags: ['Monitoring'],
-          ...answering(z.object({ webhooks: z.array(webhookShape) })),
+          ...answers(z.object({ webhooks: z.array(webhookShape) })),
         },
       },
     )
@@ -131,7 +131,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
         detail: {
           summary: 'Send a test delivery, signed like a real one',
           tags: ['Monitoring'],
-          ...answering(reportShape),
+          ...answers(reportShape),
         },
       },
     )
@@ -148,7 +148,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
         detail: {
           summary: 'Remove a target; what waits for it is given up',
           tags: ['Monitoring'],
-          ...answering(z.object({ deleted: z.boolean(), id: z.string() })),
+          ...answers(z.object({ deleted: z.boolean(), id: z.string() })),
         },
       },
     )

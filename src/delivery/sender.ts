@@ -24,6 +24,7 @@ const WRITE_AGAIN_MS = 1000
 const PAUSE_CHECK_MS = 30_000
 const IDLE_MS = 60_000
 const JUMP_MIN_MS = 2000
+const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
 /** After a fault of ours, so that it cannot spin. */
 const PUT_BACK_MS = 5000
 
@@ -59,6 +60,7 @@ export function createSender(deps: SenderDeps): Sender {
   const unwritten: { id: string; write: () => void }[] = []
   let served_last = ''
   let check_pauses_at = 0
+  let broken: Error | null = null
   let wall = clock.now()
   let mono = clock.mono()
 
@@ -85,6 +87,7 @@ export function createSender(deps: SenderDeps): Sender {
       write()
     } catch (error) {
       log('error', 'delivery.write_failed', { delivery_id: id, code: codeOf(error) })
+      if (error instanceof Error && BROKEN.test(codeOf(error))) broken = error
       return false
     }
     flights.delete(id)
@@ -150,6 +153,8 @@ export function createSender(deps: SenderDeps): Sender {
 
   return {
     async turn() {
+      // The disk is not full but failing: whoever runs the loop has to hear of it.
+      if (broken !== null) throw broken
       const at = now()
       writeAgain()
       pause(at)

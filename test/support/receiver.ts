@@ -7,7 +7,7 @@ export type ReceiverAnswer =
   | {
       status?: number
       headers?: Record<string, string>
-      body?: BodyInit
+      body?: string | Uint8Array<ArrayBuffer> | ReadableStream
       /** Answers only when this resolves. */
       until?: Promise<void>
       /** Never answers. */
@@ -25,7 +25,7 @@ export type Receiver = {
   received: Received[]
   /** Answers to come, in order; then 200. */
   answers: ReceiverAnswer[]
-  /** Requests that are being kept waiting right now. */
+  /** Requests that are being kept waiting for an answer right now. */
   holding(): number
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -67,7 +67,6 @@ export async function startReceiver({
       if (next.until) await held(next.until, request.signal)
       const init = { status: next.status ?? 200, headers: next.headers ?? {} }
       if (!next.drip) return new Response(next.body ?? '', init)
-      void held(new Promise(() => {}), request.signal)
       return new Response(dripping(), init)
     },
   })

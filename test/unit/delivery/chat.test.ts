@@ -206,11 +206,12 @@ test('items beyond ten are lines of text in Discord', () => {
   )
 })
 
+const ampersands = (character: string) => (character === '&' ? '&amp;' : character)
+
 test('a cut falls between characters and escapes, and shows itself', () => {
-  const escape = (character: string) => (character === '&' ? '&amp;' : character)
   expect(cut('abc', 3)).toBe('abc')
   expect(cut('abcd', 3)).toBe('ab…')
   expect(cut('ab😀d', 4)).toBe('ab…')
-  expect(cut('a&bc', 7, escape)).toBe('a&amp;…')
-  expect(cut('a&bc', 6, escape)).toBe('a…')
+  expect(cut('a&bc', 7, ampersands)).toBe('a&amp;…')
+  expect(cut('a&bc', 6, ampersands)).toBe('a…')
 })

@@ -199,7 +199,7 @@ test('of a body without end 64 KiB are read', async () => {
     type: 'direct',
     pull: async (controller: ReadableStreamDirectController) => {
       for (; sent < 1024; sent++) {
-        controller.write(new Uint8Array(64 * 1024))
+        void controller.write(new Uint8Array(64 * 1024))
         await controller.flush()
         await Bun.sleep(0)
       }
