@@ -24,8 +24,11 @@ export function render(error: ApiError, words: Words) {
     ...(retry_after_s === undefined ? {} : { retry_after: retry_after_s }),
     ...extra,
   }
-  const headers: Record<string, string> =
-    retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) }
+  const headers: Record<string, string> = {
+    ...(retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) }),
+    // What is left of a body that is too large is not worth reading to the end.
+    ...(code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {}),
+  }
   return { status, body, headers }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
 
 import {
   connect,
@@ -80,4 +81,28 @@ test('a transaction whose work throws changes nothing', () => {
   expect(() => transact(db, work)).toThrow('on purpose')
   expect(db.query('SELECT * FROM t').all()).toEqual([])
   db.close()
+})
+
+const GOOD = 'CREATE TABLE one (id INTEGER)'
+const ENDLESS = `CREATE TABLE two (id INTEGER);
+  WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) INSERT INTO two SELECT id FROM n`
+
+test('a process killed in the middle of a migration leaves the step before it, and the next start goes on', async () => {
+  using folder = tempFolder()
+  const path = folder.file('a.sqlite')
+  const script = `
+    import { connect, migrate } from '${import.meta.dir}/../../../src/store/db.ts'
+    migrate(connect(process.argv[1], { create: true }), ${JSON.stringify([GOOD, ENDLESS])})
+  `
+  const child = Bun.spawn([process.execPath, '-e', script, path])
+  // The endless step spills into the log long before it is done: that is the middle.
+  const wal = `${path}-wal`
+  while (!existsSync(wal) || statSync(wal).size < 4_000_000) await Bun.sleep(1)
+  child.kill('SIGKILL')
+  await child.exited
+  using db = connect(path)
+
+  expect(schemaVersion(db)).toBe(1)
+  migrate(db, [GOOD, 'CREATE TABLE two (id INTEGER)'])
+  expect(db.query('SELECT count(*) AS rows FROM two').get()).toEqual({ rows: 0 })
 })

@@ -1,0 +1,67 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { isTooMuch, whereBroken } from '../../../src/api/json.ts'
+
+const parses = (text: string) => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test.each([
+  ['', 0],
+  ['  ', 2],
+  ['{', 1],
+  ['{"a"}', 4],
+  ['{"a":}', 5],
+  ['{"a":1,}', 7],
+  ['{a:1}', 1],
+  ['[1,]', 3],
+  ['[1 2]', 3],
+  ['01', 0],
+  ['1.', 0],
+  ['tru', 0],
+  ['nullx', 0],
+  ['"a\nb"', 2],
+  ['"\\x"', 1],
+  ['"never ends', 11],
+  ['1]', 1],
+  ['[1}', 2],
+])('%j breaks at %i', (text, at) => {
+  expect(parses(text)).toBe(false)
+  expect(whereBroken(text)).toBe(at)
+})
+
+test('what comes before the break is well formed: cut there, a text has nothing wrong but its end', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), fc.string({ maxLength: 3 }), (text, where, noise) => {
+      const at = where % (text.length + 1)
+      const broken = text.slice(0, at) + noise + text.slice(at)
+      if (parses(broken)) return
+      const found = whereBroken(broken)
+      expect(found).toBeGreaterThanOrEqual(0)
+      expect(found).toBeLessThanOrEqual(broken.length)
+      expect(whereBroken(broken.slice(0, found))).toBe(found)
+    }),
+  )
+})
+
+test('a value of thirty-two levels is taken, one of thirty-three is too deep', () => {
+  const nested = (levels: number): unknown => (levels === 1 ? [] : [nested(levels - 1)])
+  expect(isTooMuch(nested(32))).toBe(false)
+  expect(isTooMuch(nested(33))).toBe(true)
+})
+
+test('a value that is far too deep is refused without a stack overflow', () => {
+  expect(isTooMuch(JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)))).toBe(true)
+})
+
+test('twenty thousand values are taken, one more is too many', () => {
+  expect(isTooMuch(Array<number>(19_999).fill(0))).toBe(false)
+  expect(isTooMuch(Array<number>(20_000).fill(0))).toBe(true)
+})

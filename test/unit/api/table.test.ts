@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+
+import { createTable, pathOf } from '../../../src/api/table.ts'
+
+const table = createTable<true>()
+for (const path of [
+  '/health',
+  '/health/ready',
+  '/api/forum/post/:id',
+  '/api/forum/post/:id/comments',
+  '/api/forum/comments/verify',
+  '/api/forum/comments/:postId',
+  '/feed/*',
+])
+  table.add('GET', path, true)
+table.add('POST', '/health', true)
+
+test.each([
+  ['/health', '/health'],
+  ['/health/', '/health'],
+  ['/health/ready', '/health/ready'],
+  ['/api/forum/post/abc', '/api/forum/post/:id'],
+  ['/api/forum/post/a%2Fb', '/api/forum/post/:id'],
+  ['/api/forum/post/abc/comments', '/api/forum/post/:id/comments'],
+  ['/api/forum/comments/verify', '/api/forum/comments/verify'],
+  ['/api/forum/comments/verified', '/api/forum/comments/:postId'],
+  ['/feed/a/b', '/feed/*'],
+])('%s belongs to %s', (path, pattern) => {
+  expect(table.find(path)?.path).toBe(pattern)
+})
+
+test.each([
+  '/',
+  '',
+  '/healthy',
+  '/Health',
+  '/api/forum/post',
+  '/api/forum/post//comments',
+  '//health',
+  '/health/ready/x',
+])('%p belongs to no route', (path) => {
+  expect(table.find(path)).toBeNull()
+})
+
+test('an entry knows every method of its path', () => {
+  expect([...(table.find('/health')?.methods.keys() ?? [])]).toEqual(['GET', 'POST'])
+})
+
+test.each([
+  ['http://host:80/a/b?c=/d', '/a/b'],
+  ['http://host/', '/'],
+  ['http://host/a', '/a'],
+])('the path of %s is %s', (url, path) => {
+  expect(pathOf(url)).toBe(path)
+})
