@@ -44,7 +44,9 @@ export function createWords({
 }
 
 /** The same row with our inner names `subforum`, `subforums` replaced by the configured words, order kept. */
-export function worded<T extends object>(words: Words, row: T): T {
+export function worded<T extends object>(words: Words, row: T): T
+// The type checker knows the row by its inner names; what the names become is configuration.
+export function worded(words: Words, row: object): object {
   if (words.community === 'subforum') return row
   const names: Record<string, string> = {
     subforum: words.community,
@@ -52,9 +54,7 @@ export function worded<T extends object>(words: Words, row: T): T {
     exclude_subforums: words.exclude_communities,
     subforum_not_found: `${words.community}_not_found`,
   }
-  const renamed = Object.fromEntries(
+  return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [names[name] ?? name, value]),
   )
-  // The one place where the names of a row are not known to the type checker.
-  return renamed as T
 }

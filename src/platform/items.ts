@@ -52,6 +52,7 @@ export function toPost(base: string, row: Row): Post {
     upvote_ratio: numberAt(row, 'upvote_ratio'),
     over_18: row['over_18'] === true,
     spoiler: row['spoiler'] === true,
+    contest_mode: row['contest_mode'] === true,
     locked: row['locked'] === true,
     stickied: row['stickied'] === true,
     is_self: row['is_self'] === true,

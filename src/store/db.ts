@@ -71,7 +71,7 @@ export function schemaVersion(db: Db): number {
 }
 
 /** Whether the disk or the file failed, or stayed locked: nothing that a caller could mend. */
-export function isStorageError(error: unknown): boolean {
+export function isStorageError(error: unknown): error is SQLiteError {
   return (
     error instanceof SQLiteError &&
     /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code ?? '')

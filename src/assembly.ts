@@ -1,0 +1,193 @@
+import { readFileSync } from 'node:fs'
+
+import { createApp, type Infra } from './api/app.ts'
+import { deliveries } from './api/deliveries.ts'
+import { createMetrics } from './api/metrics.ts'
+import { monitors } from './api/monitors.ts'
+import { createReadsHealth } from './api/reads-health.ts'
+import { reads } from './api/reads/reads.ts'
+import { webhooks } from './api/webhooks.ts'
+import type { Config } from './config.ts'
+import { createAllowed } from './core/address.ts'
+import type { Plan } from './core/gate.ts'
+import { createWords } from './core/wire.ts'
+import { createSend } from './delivery/send.ts'
+import { createSender } from './delivery/sender.ts'
+import { createTester } from './delivery/tester.ts'
+import { createReads } from './gateway/read.ts'
+import { createWatch } from './gateway/watch.ts'
+import { createMonitoring } from './monitor/due.ts'
+import { createFilters } from './monitor/filters.ts'
+import { createSchedule } from './monitor/schedule.ts'
+import { createUpkeep } from './monitor/upkeep.ts'
+import { createGuard } from './net/guard.ts'
+import { createTransport } from './net/transport.ts'
+import type { Outside } from './outside.ts'
+import { createForum } from './platform/forum.ts'
+import type { Instance } from './store/instance.ts'
+import { countSlots } from './store/monitors.ts'
+
+/** What each number of `/metrics` means. */
+const METRICS_HELP = {
+  http_requests_total: 'Calls answered, by route and status.',
+  http_request_seconds: 'From the arrival of a call to its answer.',
+  upstream_requests_total: 'Requests to the platform, by kind and how they ended.',
+  upstream_request_seconds: 'Requests to the platform, from asking to the last byte.',
+}
+
+/** A plan that the configuration no longer has gets nothing new, and keeps what it has at an honest pace. */
+const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deliveries: 10_000 }
+
+/** A caller waits while a place is looked up for its monitor. */
+const LOOKUP_DEADLINE_MS = 10_000
+
+/** What surrounds the parts of one daemon. */
+type Around = {
+  config: Config
+  outside: Outside
+  instance: Pick<Instance, 'db' | 'boot' | 'instance_id' | 'ring'>
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
+  /** Wakes a loop. */
+  wake: (loop: 'sender' | 'monitor') => void
+  /** Where the daemon listens; empty until it does. */
+  url: () => string
+}
+
+/** Makes every part of the daemon, each from what it needs. Nothing runs yet, and nothing listens. */
+export function assemble({ config, outside, instance, signal, wake, url }: Around) {
+  const { clock, random, log } = outside
+  const { db, boot, instance_id, ring } = instance
+  const words = createWords(config.wire)
+  const metrics = createMetrics(METRICS_HELP)
+  const reads_health = createReadsHealth(clock)
+
+  const platform = createForum({
+    fetch: outside.fetch,
+    clock,
+    random,
+    log,
+    base_url: config.platform.base_url,
+    user_agent: config.platform.user_agent,
+    timeout_ms: config.platform.timeout_s * 1000,
+    retries: config.platform.retries,
+    requests_per_minute: config.pool.session_requests_per_minute,
+    ca: authority(config.platform.ca_file),
+    on_request: ({ path_kind, fault, duration_ms }) => {
+      reads_health.record(fault?.kind ?? null)
+      metrics.count('upstream_requests_total', { kind: path_kind, outcome: fault?.kind ?? 'ok' })
+      metrics.observe('upstream_request_seconds', duration_ms / 1000)
+    },
+  })
+  const deadline_ms = config.platform.read_deadline_s * 1000
+  const gateway = createReads({
+    platform,
+    clock,
+    read_deadline_ms: deadline_ms,
+    tree_fetches: config.limits.tree_fetches,
+    read_cache_ms: config.limits.read_cache_s * 1000,
+    base_url: config.platform.base_url,
+    link_hosts: config.platform.link_hosts,
+    short_link_hosts: config.platform.short_link_hosts,
+  })
+
+  const timeout_ms = config.delivery.timeout_s * 1000
+  const guard = createGuard({
+    resolve: outside.resolve,
+    clock,
+    allowed: createAllowed(config.guard),
+    timeout_ms,
+  })
+  const ca = authority(config.delivery.ca_file)
+  const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
+  const send = createSend({
+    transport: createTransport({
+      fetch: outside.fetch,
+      clock,
+      guard,
+      timeout_ms,
+      ...(ca !== undefined && { ca }),
+    }),
+    clock,
+    clock_offset_ms: platform.clock_offset_ms,
+    openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
+    showing: { community: words.community, media_hosts: config.platform.media_hosts },
+    user_agent: config.platform.user_agent,
+  })
+  const nudgeSender = () => wake('sender')
+  const sender = createSender({
+    db,
+    boot,
+    send,
+    clock,
+    random,
+    log,
+    ladder: config.delivery,
+    concurrency: config.delivery.concurrency,
+    per_target_concurrency: config.delivery.per_target_concurrency,
+    pause_after_ms: config.delivery.pause_after_h * 3_600_000,
+    nudge: nudgeSender,
+  })
+
+  const plan_of = (name: string): Plan => config.plans[name] ?? NO_PLAN
+  const monitoring = createMonitoring({
+    db,
+    boot,
+    instance_id,
+    words,
+    watch: createWatch({ platform, clock, deadline_ms }),
+    clock,
+    log,
+    signal,
+    schedule: createSchedule(config.monitor.schedule, config.monitor.time_zone),
+    filters: createFilters(db, log),
+    plan_of,
+    freshness_ms: config.monitor.freshness_s * 1000,
+    wake: () => wake('monitor'),
+    on_pending: nudgeSender,
+  })
+
+  const routes = (infra: Infra) => [
+    ...reads(infra, gateway, { deep_search_concurrency: config.limits.deep_search_concurrency }),
+    monitors(infra, {
+      db,
+      watch: createWatch({ platform, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
+      plan_of,
+      nudge: monitoring.nudge,
+    }),
+    webhooks(infra, {
+      db,
+      sealSecret: (id, secret) => ring.seal(secretPlace(id), secret),
+      checkTarget: async (target) => {
+        const guarded = await guard(target)
+        return guarded.ok ? null : guarded.refusal
+      },
+      testTarget: createTester({ db, send, clock, random, words }),
+      nudge: nudgeSender,
+    }),
+    deliveries(infra, db),
+  ]
+  const app = createApp({
+    db,
+    clock,
+    random,
+    log,
+    words,
+    limits: config.limits,
+    billing: { enabled: config.billing.enabled, prices: config.billing.price_micros },
+    health_cache_s: config.limits.health_cache_s,
+    metrics,
+    metrics_token: config.metrics.token,
+    trusted_proxies: config.server.trusted_proxies,
+    public_url: () => config.server.public_url || url(),
+    reads_health,
+    trouble: () => (signal.aborted ? 'stopping' : null),
+    monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
+    routes,
+  })
+  return { app, sender, monitoring, upkeep: createUpkeep({ db, clock }) }
+}
+
+/** The operator's own authorities, in PEM; undefined when none are named. Throws what the file system says. */
+const authority = (path: string): string | undefined =>
+  path === '' ? undefined : readFileSync(path, 'utf8')

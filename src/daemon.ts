@@ -1,0 +1,89 @@
+import { assemble } from './assembly.ts'
+import type { Config } from './config.ts'
+import { createRing } from './core/seal.ts'
+import { type Loop, startLoop } from './loop.ts'
+import { createOutside, type Outside } from './outside.ts'
+import { connect, isStorageError, migrate } from './store/db.ts'
+import { openInstance } from './store/instance.ts'
+import { releaseAll } from './store/ledger.ts'
+
+export type Daemon = AsyncDisposable & {
+  /** Where it listens. */
+  readonly url: string
+  /** Settles with the reason when the daemon cannot go on and wants to be started again. */
+  readonly failed: Promise<string>
+}
+
+/** The composition root: opens the instance, makes every part, lets the loops run and listens. */
+export async function startDaemon(config: Config, outside: Outside): Promise<Daemon> {
+  const { clock, random, log } = outside
+  await using stack = new AsyncDisposableStack()
+
+  const instance = stack.adopt(
+    openInstance({ ...config.storage, clock, random }, { mode: 'serve' }),
+    (it) => it.close(),
+  )
+  const released = releaseAll(instance.db, clock.now())
+  if (released > 0) log('warn', 'ledger.released', { count: released })
+
+  const failure = Promise.withResolvers<string>()
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const loops = new Map<string, Loop>()
+  let url = ''
+  const { app, sender, monitoring, upkeep } = assemble({
+    config,
+    outside,
+    instance,
+    signal,
+    wake: (loop) => loops.get(loop)?.nudge(),
+    url: () => url,
+  })
+
+  // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
+  stack.defer(async () => {
+    stopping.abort()
+    await Promise.all([...loops.values()].map((loop) => loop.stopped))
+    await Promise.all([monitoring.idle(), sender.idle()])
+  })
+
+  const { host, port } = config.server
+  app.listen({ hostname: host, port })
+  stack.defer(() => app.server?.stop(false))
+  url = `http://${host.includes(':') ? `[${host}]` : host}:${app.server?.port}`
+
+  const onFailedTurn = (error: unknown) => {
+    if (isStorageFailure(error)) failure.resolve('storage')
+  }
+  for (const [name, turn] of Object.entries({
+    sender: sender.turn,
+    monitor: monitoring.checkDue,
+    upkeep,
+  }))
+    loops.set(name, startLoop(outside, name, signal, turn, onFailedTurn))
+
+  const owned = stack.move()
+  return { url, failed: failure.promise, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+// A write that failed on the disk may or may not be there. Only the next start, which reads it back, can tell.
+const isStorageFailure = (error: unknown): boolean =>
+  isStorageError(error) && !/^SQLITE_(FULL|BUSY|LOCKED)/.test(error.code ?? '')
+
+/** The OpenAPI document of a daemon with this configuration, without starting one. */
+export async function openApiDocument(config: Config): Promise<unknown> {
+  const outside = createOutside(() => {})
+  using db = connect(':memory:', { create: true })
+  migrate(db)
+  const { random } = outside
+  const { app } = assemble({
+    config,
+    outside,
+    instance: { db, boot: '', instance_id: '', ring: createRing(random.bytes(32), random.bytes) },
+    signal: AbortSignal.abort(),
+    wake: () => {},
+    url: () => `http://${config.server.host}:${config.server.port}`,
+  })
+  const answer = await app.handle(new Request('http://localhost/openapi.json'))
+  return answer.json()
+}
