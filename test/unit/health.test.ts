@@ -1,0 +1,430 @@
+import { describe, expect, test } from 'bun:test'
+
+import {
+  type Gap,
+  judgeCoverage,
+  judgeLiveness,
+  type Liveness,
+  type PollEvent,
+  type PollLog,
+  SHOWN_MAX,
+  type StreamFacts,
+  windowSince,
+} from '../../src/core/coverage.ts'
+import { countersOf, type DeliveryCounts, judgeCadence } from '../../src/core/health.ts'
+
+const NOW = Date.parse('2026-06-01T12:00:00Z')
+const S = 1000
+const H = 3_600_000
+
+const stream = (fields: Partial<StreamFacts> = {}): StreamFacts => ({
+  id: 'posts:cats',
+  interval_s: 60,
+  registered: true,
+  created_at: NOW - 10 * H,
+  attached_at: NOW - 10 * H,
+  last_check_at: NOW - 30 * S,
+  ...fields,
+})
+const gap = (fields: Partial<Gap> = {}): Gap => ({
+  stream: 'posts:cats',
+  reason: 'poll_overflow',
+  recorded_at: NOW - H,
+  from_at: NOW - 2 * H,
+  until_at: NOW - H,
+  missed_estimate: 40,
+  healed_at: null,
+  ...fields,
+})
+const event = (kind: PollEvent['kind'], fields: Partial<PollEvent> = {}): PollEvent => ({
+  kind,
+  at: NOW - H,
+  until_at: NOW - H,
+  stream: null,
+  ...fields,
+})
+
+const LIVE = [stream()]
+const STALLED = [stream({ last_check_at: NOW - 181 * S })]
+const AWAITING = [
+  stream({ last_check_at: null, created_at: NOW - 5 * S, attached_at: NOW - 5 * S }),
+]
+const CLEAN: PollLog = { gaps: [], events: [], seen: 12 }
+const since_at = NOW - 24 * H
+
+/** Coverage of a monitor with these streams and this log. */
+function coverage(streams: StreamFacts[] | null, log: PollLog | null, active = true) {
+  const liveness = judgeLiveness(streams, { active, now: NOW })
+  return judgeCoverage(log, liveness, { active, since_at })
+}
+
+type Case = [
+  title: string,
+  streams: StreamFacts[] | null,
+  log: PollLog | null,
+  active: boolean,
+  expected: [status: string, reason: string | null, missed: number | null],
+]
+const jump = (ms: number) => event('clock_jump', { until_at: NOW - H + ms })
+
+test.each<Case>([
+  ['live and never cut', LIVE, CLEAN, true, ['complete', null, 0]],
+  ['paused', LIVE, CLEAN, false, ['unknown', 'monitor_paused', null]],
+  [
+    'paused, with gaps',
+    LIVE,
+    { ...CLEAN, gaps: [gap()] },
+    false,
+    ['unknown', 'monitor_paused', null],
+  ],
+  ['a log that cannot be read', LIVE, null, true, ['unknown', 'poll_log_unreadable', null]],
+  ['streams that cannot be read', null, CLEAN, true, ['unknown', 'poll_log_unreadable', null]],
+  ['one cut check', LIVE, { ...CLEAN, gaps: [gap()] }, true, ['degraded', null, 40]],
+  [
+    'two cut checks',
+    LIVE,
+    { ...CLEAN, gaps: [gap(), gap({ missed_estimate: 2 })] },
+    true,
+    ['degraded', null, 42],
+  ],
+  [
+    'a cut check, healed',
+    LIVE,
+    { ...CLEAN, gaps: [gap({ healed_at: NOW })] },
+    true,
+    ['degraded', null, 0],
+  ],
+  [
+    'a gap of unknown size',
+    LIVE,
+    { ...CLEAN, gaps: [gap(), gap({ missed_estimate: null })] },
+    true,
+    ['degraded', null, null],
+  ],
+  [
+    'a healed gap of unknown size',
+    LIVE,
+    { ...CLEAN, gaps: [gap({ missed_estimate: null, healed_at: NOW })] },
+    true,
+    ['degraded', null, 0],
+  ],
+  [
+    'a gap on a stream that has stalled since',
+    STALLED,
+    { ...CLEAN, gaps: [gap()] },
+    true,
+    ['degraded', null, null],
+  ],
+  [
+    'a gap beside a failed poll log',
+    LIVE,
+    { ...CLEAN, gaps: [gap()], events: [event('poll_log_failed')] },
+    true,
+    ['degraded', null, null],
+  ],
+  ['stalled', STALLED, CLEAN, true, ['partial', 'streams_not_polling', null]],
+  [
+    'one of two stalled',
+    [...LIVE, ...STALLED],
+    CLEAN,
+    true,
+    ['partial', 'streams_not_polling', null],
+  ],
+  [
+    'nobody will ever look',
+    [stream({ registered: false })],
+    CLEAN,
+    true,
+    ['partial', 'streams_not_polling', null],
+  ],
+  ['no stream at all', [], CLEAN, true, ['partial', 'streams_not_polling', null]],
+  ['made a moment ago', AWAITING, CLEAN, true, ['partial', 'stream_liveness_unknown', null]],
+  [
+    'made a moment ago, first check failed',
+    AWAITING,
+    { ...CLEAN, gaps: [gap({ reason: 'error' })] },
+    true,
+    ['degraded', null, null],
+  ],
+  [
+    'a check that could not be written down',
+    LIVE,
+    { ...CLEAN, events: [event('poll_log_failed')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'a backup was restored',
+    LIVE,
+    { ...CLEAN, events: [event('restore_detected')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the log was pruned',
+    LIVE,
+    { ...CLEAN, events: [event('log_pruned')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the feed was replaced',
+    LIVE,
+    { ...CLEAN, events: [event('feed_replaced')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the clock jumped two minutes on',
+    LIVE,
+    { ...CLEAN, events: [jump(120 * S)] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the clock jumped two minutes back',
+    LIVE,
+    { ...CLEAN, events: [jump(-120 * S)] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the clock jumped by exactly a minute',
+    LIVE,
+    { ...CLEAN, events: [jump(60 * S)] },
+    true,
+    ['complete', null, 0],
+  ],
+  [
+    'the process was down and missed nothing',
+    LIVE,
+    { ...CLEAN, events: [event('process_down')] },
+    true,
+    ['complete', null, 0],
+  ],
+  [
+    'stalled and an unseen event: what is not looked at comes first',
+    STALLED,
+    { ...CLEAN, events: [event('poll_log_failed')] },
+    true,
+    ['partial', 'streams_not_polling', null],
+  ],
+])('coverage: %s', (_, streams, log, active, [status, reason, missed]) => {
+  const found = coverage(streams, log, active)
+
+  expect([found.status, found.reason, found.posts_missed_estimate]).toEqual([
+    status,
+    reason,
+    missed,
+  ])
+  if (status === 'unknown')
+    expect([found.posts_in_window_at_least, found.gap_events_24h]).toEqual([null, null])
+  else expect(found.posts_in_window_at_least).toBe(12)
+})
+
+describe('coverage in detail', () => {
+  test('the newest gaps are shown, all are counted', () => {
+    const gaps = Array.from({ length: SHOWN_MAX + 3 }, () => gap({ missed_estimate: 1 }))
+    const found = coverage(LIVE, { ...CLEAN, gaps })
+
+    expect(found).toMatchObject({
+      gaps_returned: SHOWN_MAX,
+      gaps_truncated: true,
+      gap_events_24h: SHOWN_MAX + 3,
+      posts_missed_estimate: SHOWN_MAX + 3,
+    })
+    expect(found.gaps).toHaveLength(SHOWN_MAX)
+  })
+
+  test('a cut and a pause of the process are told, and hide nothing by themselves', () => {
+    const events = [event('process_down', { at: NOW - 3 * H, until_at: NOW - 2 * H })]
+    const found = coverage(LIVE, { ...CLEAN, gaps: [gap()], events })
+
+    expect(found.observed_events.map(({ kind }) => kind)).toEqual(['poll_overflow', 'process_down'])
+    expect(found.unobserved_events).toEqual([])
+  })
+
+  test('the window begins with the monitor when that is younger than a day', () => {
+    expect(windowSince(NOW, NOW - H)).toBe(NOW - H)
+    expect(windowSince(NOW, NOW - 48 * H)).toBe(NOW - 24 * H)
+  })
+})
+
+test.each<[string, StreamFacts[], Liveness['status'], string | null, string[]]>([
+  ['checked half an interval ago', LIVE, 'live', null, []],
+  [
+    'checked exactly three intervals ago',
+    [stream({ last_check_at: NOW - 180 * S })],
+    'live',
+    null,
+    [],
+  ],
+  ['checked longer ago than that', STALLED, 'degraded', null, ['stalled']],
+  [
+    'an hourly stream, two hours ago',
+    [stream({ interval_s: 3600, last_check_at: NOW - 2 * H })],
+    'live',
+    null,
+    [],
+  ],
+  [
+    'never checked in ten hours',
+    [stream({ last_check_at: null })],
+    'degraded',
+    null,
+    ['never_polled'],
+  ],
+  [
+    'never checked in three minutes',
+    [stream({ last_check_at: null, attached_at: NOW - 180 * S })],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'never checked in three minutes and a second',
+    [stream({ last_check_at: null, attached_at: NOW - 181 * S })],
+    'degraded',
+    null,
+    ['never_polled'],
+  ],
+  [
+    'an hourly stream, awaiting for two hours',
+    [stream({ interval_s: 3600, last_check_at: null, attached_at: NOW - 2 * H })],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'a place added a moment ago beside a live one',
+    [...LIVE, ...AWAITING],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'a failing one outweighs an awaiting one',
+    [...STALLED, ...AWAITING],
+    'degraded',
+    null,
+    ['stalled'],
+  ],
+  [
+    'asleep although somebody watches',
+    [stream({ registered: false })],
+    'degraded',
+    null,
+    ['unregistered'],
+  ],
+  ['a clock that was put back', [stream({ last_check_at: NOW + H })], 'live', null, []],
+])('liveness: %s', (_, streams, status, reason, failures) => {
+  const found = judgeLiveness(streams, { active: true, now: NOW })
+
+  expect(found).toMatchObject({ status, reason })
+  expect(found.streams.map((it) => it.reason)).toEqual(
+    failures as (typeof found.streams)[number]['reason'][],
+  )
+})
+
+const NONE: DeliveryCounts = {
+  delivered: 0,
+  dead: 0,
+  failed: 0,
+  ceiling: 0,
+  stale: 0,
+  low_relevance: 0,
+  unknown: 0,
+}
+
+test.each<[string, Partial<DeliveryCounts>, boolean, object, object]>([
+  [
+    'nothing',
+    {},
+    false,
+    { suppressed_24h: 0, ceiling_reached: false },
+    { resolved: true, sampled: 0 },
+  ],
+  [
+    'stale ones never reach the ceiling',
+    { stale: 3 },
+    false,
+    { suppressed_24h: 3, ceiling_reached: false },
+    { resolved: true, stale: 3 },
+  ],
+  [
+    'one at the ceiling',
+    { ceiling: 1 },
+    false,
+    { suppressed_24h: 1, ceiling_reached: true },
+    { resolved: true, unresolved_reason: null },
+  ],
+  [
+    'more than are stored',
+    { ceiling: 500 },
+    true,
+    { suppressed_24h: 500, ceiling_reached: true },
+    { resolved: false, sample_truncated: true, unresolved_reason: 'ceiling_records_capped' },
+  ],
+  [
+    'a reason nobody knows',
+    { unknown: 1, stale: 1 },
+    false,
+    { suppressed_24h: 2, ceiling_reached: true },
+    { resolved: false, unresolved_reason: 'reason_unknown' },
+  ],
+  [
+    'low relevance is counted apart',
+    { low_relevance: 5 },
+    false,
+    { suppressed_24h: 0, ceiling_reached: false },
+    { resolved: true, low_relevance: 5, sampled: 5 },
+  ],
+  [
+    'dead is failed, refused is rejected',
+    { dead: 2, failed: 3, delivered: 4 },
+    false,
+    { delivered_24h: 4, failed_24h: 2, rejected_24h: 3 },
+    {},
+  ],
+])('counters: %s', (_, counts, capped, counters, breakdown) => {
+  const found = countersOf({ ...NONE, ...counts }, capped)
+
+  expect(found).toMatchObject(counters)
+  expect(found.suppressed_breakdown).toMatchObject(breakdown)
+})
+
+describe('cadence', () => {
+  const promise = { active: true, cadence_s: 60, requested_cadence_s: 10, now: NOW }
+
+  test('is measured at the stream that was looked at longest ago', () => {
+    const streams = [stream(), stream({ id: 'posts:dogs', last_check_at: NOW - 90 * S })]
+
+    expect(judgeCadence(streams, promise)).toEqual({
+      promised_cadence_s: 60,
+      requested_cadence_s: 10,
+      meets_entitlement: true,
+      last_checked_s_ago: 90,
+      freshness_ratio: 1.5,
+      within_margin: true,
+      slowest_stream: 'posts:dogs',
+      unknown_reason: null,
+    })
+  })
+
+  test('a slower stream than promised does not meet the entitlement', () => {
+    expect(judgeCadence([stream({ interval_s: 61 })], promise).meets_entitlement).toBe(false)
+  })
+
+  test.each([
+    ['paused', LIVE, { ...promise, active: false }, 'monitor_paused'],
+    ['not looked at yet', AWAITING, promise, 'streams_awaiting_first_poll'],
+    ['unreadable', null, promise, 'poll_log_unreadable'],
+  ] as const)('is unknown when %s', (_, streams, asked, reason) => {
+    expect(judgeCadence(streams, asked)).toMatchObject({
+      last_checked_s_ago: null,
+      freshness_ratio: null,
+      meets_entitlement: null,
+      unknown_reason: reason,
+    })
+  })
+})

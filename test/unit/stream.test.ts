@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'bun:test'
+
+import {
+  ANCHORS_MAX,
+  estimateMissed,
+  gapOf,
+  headAfter,
+  type Look,
+  nextDueAt,
+  PAGES_MAX,
+  rateOf,
+  type Row,
+  sight,
+  smooth,
+  startLook,
+  streamKey,
+} from '../../src/core/stream.ts'
+
+/** Rows `from` down to `to`, newest first; the number is the id and the second of creation. */
+const rows = (from: number, to: number): Row[] =>
+  Array.from({ length: from - to + 1 }, (_, i) => row(from - i))
+const row = (n: number, sticky = false): Row => ({ id: `t3_${n}`, created_at: n * 1000, sticky })
+const page = (found: Row[], after: string | null = found.at(-1)?.id ?? null) => ({
+  rows: found,
+  after,
+})
+/** A check whose last one ended with these rows on top. */
+const after = (seen: Row[], more: Partial<Look> = {}): Look => ({
+  ...startLook({
+    head: {
+      anchors: seen.slice(0, ANCHORS_MAX).map(({ id }) => id),
+      head_created_at: seen[0]?.created_at ?? null,
+    },
+    floor_at: null,
+    believing: false,
+  }),
+  ...more,
+})
+const first = (floor_at: number | null = null) =>
+  startLook({ head: null, floor_at, believing: false })
+
+describe('reaching the head', () => {
+  test('the first check ever reaches by definition', () => {
+    expect(sight(first(), page(rows(100, 1))).kind).toBe('reached')
+  })
+
+  test('one row that the last check ended with is enough', () => {
+    expect(sight(after(rows(100, 1)), page(rows(103, 100))).kind).toBe('reached')
+  })
+
+  test('a pinned row proves nothing', () => {
+    const pinned = row(50, true)
+    const look = after([pinned, ...rows(100, 1)])
+
+    expect(sight(look, page([pinned, ...rows(300, 202)])).kind).toBe('onward')
+  })
+
+  test('forty-nine deleted anchors still leave one', () => {
+    expect(sight(after(rows(100, 51)), page([...rows(103, 101), row(51)])).kind).toBe('reached')
+  })
+
+  test('an instant older than the head proves nothing', () => {
+    // Everything the head knew is gone; what is older has never been an anchor.
+    expect(sight(after(rows(100, 51)), page(rows(50, 1))).kind).toBe('onward')
+  })
+
+  test('a monitor that begins earlier makes the check read further', () => {
+    const look = after(rows(200, 151), { floor_at: 60_000 })
+
+    const one = sight(look, page(rows(205, 106)))
+    expect(one).toMatchObject({ kind: 'onward', look: { met: true, after: 't3_106' } })
+    expect(sight(one.look, page(rows(105, 6))).kind).toBe('reached')
+  })
+
+  test('a short listing that ends is all there is for a monitor that begins before it', () => {
+    expect(sight(first(0), page(rows(3, 1), null)).kind).toBe('reached')
+  })
+
+  test('after an empty listing whatever is there now is new, if its end was seen', () => {
+    expect(sight(after([]), page(rows(2, 1), null)).kind).toBe('reached')
+    expect(sight(after([]), page(rows(100, 1))).kind).toBe('onward')
+  })
+
+  test('an empty page with a cursor is not the end', () => {
+    expect(sight(after(rows(10, 1)), { rows: [], after: 't3_x' })).toMatchObject({
+      kind: 'onward',
+      look: { after: 't3_x' },
+    })
+  })
+})
+
+describe('a check that has to be cut', () => {
+  test('after twelve pages without an anchor it overflows', () => {
+    let look = after(rows(5, 1))
+    const kinds: string[] = []
+    for (let i = 0; i < PAGES_MAX; i++) {
+      const top = 10_000 - i * 100
+      const sighting = sight(look, page(rows(top, top - 99)))
+      kinds.push(sighting.kind === 'cut' ? sighting.reason : sighting.kind)
+      look = sighting.look
+    }
+
+    expect(kinds).toEqual([
+      ...Array.from({ length: PAGES_MAX - 1 }, () => 'onward'),
+      'poll_overflow',
+    ])
+    expect(gapOf(look)).toEqual({ from_at: 5_000, until_at: (10_000 - 1199) * 1000 })
+  })
+
+  test('a listing that ends without an anchor is exhausted', () => {
+    expect(sight(after(rows(5, 1)), page(rows(100, 50), null))).toMatchObject({
+      kind: 'cut',
+      reason: 'listing_exhausted',
+    })
+  })
+
+  test('a cursor whose row is gone is replaced by the row before it, then given up', () => {
+    const one = sight(after(rows(5, 1)), page(rows(300, 201)))
+    const again = page(rows(301, 202))
+
+    const two = sight(one.look, again)
+    expect(two).toMatchObject({ kind: 'again', look: { after: 't3_202' } })
+    const three = sight(two.look, again)
+    expect(three).toMatchObject({ kind: 'again', look: { after: 't3_203' } })
+    expect(sight(three.look, again)).toMatchObject({ kind: 'cut', reason: 'page_restart' })
+  })
+
+  test('a restart is over when the row before the cursor works', () => {
+    const one = sight(after(rows(5, 1)), page(rows(300, 201)))
+    const two = sight(one.look, page(rows(301, 202)))
+
+    expect(sight(two.look, page(rows(201, 102)))).toMatchObject({
+      kind: 'onward',
+      look: { tries: 0 },
+    })
+  })
+
+  test('a page that brings nothing new is a restart too', () => {
+    const one = sight(after(rows(5, 1)), page(rows(300, 201)))
+
+    expect(sight(one.look, page(rows(210, 201))).kind).toBe('again')
+  })
+
+  test('nothing where there was something is asked for again before it is believed', () => {
+    const one = sight(after(rows(5, 1)), page([]))
+    expect(one.kind).toBe('again')
+    expect(sight(one.look, page([])).kind).toBe('empty')
+  })
+
+  test('nothing where there never was something is nothing', () => {
+    expect(sight(after([]), page([])).kind).toBe('reached')
+    expect(sight(first(), page([])).kind).toBe('reached')
+  })
+})
+
+describe('an old copy from a cache', () => {
+  const old = page(rows(94, 1))
+
+  test('is asked for again with other limits, and is then no check at all', () => {
+    const one = sight(after(rows(100, 51)), old)
+    expect(one).toMatchObject({ kind: 'again', look: { limit: 90, pages: 0 } })
+    const two = sight(one.look, old)
+    expect(two).toMatchObject({ kind: 'again', look: { limit: 80 } })
+    expect(sight(two.look, old).kind).toBe('stale')
+  })
+
+  test('is believed when nothing else has come for long', () => {
+    expect(sight(after(rows(100, 51), { believing: true }), old).kind).toBe('reached')
+  })
+
+  test('is no such thing when only the newest row was deleted', () => {
+    expect(sight(after(rows(100, 51)), page(rows(99, 1))).kind).toBe('reached')
+  })
+})
+
+describe('where the next check begins', () => {
+  test('fifty ids, none of them pinned', () => {
+    const { look } = sight(after(rows(5, 1)), page([row(2000, true), ...rows(103, 4)]))
+    const head = headAfter(look, true)
+
+    expect(head.anchors).toHaveLength(ANCHORS_MAX)
+    expect(head.anchors[0]).toBe('t3_103')
+    expect(head.head_created_at).toBe(103_000)
+  })
+
+  test('a short page leaves older anchors good', () => {
+    const { look } = sight(after(rows(60, 11)), page([row(61), row(60)]))
+
+    expect(headAfter(look, true).anchors.slice(0, 4)).toEqual(['t3_61', 't3_60', 't3_59', 't3_58'])
+  })
+
+  test('after a cut only rows that were read count', () => {
+    const { look } = sight(after(rows(5, 1)), page(rows(100, 99), null))
+
+    expect(headAfter(look, false).anchors).toEqual(['t3_100', 't3_99'])
+  })
+
+  test('the head never moves back', () => {
+    const { look } = sight(after(rows(100, 51)), page(rows(98, 1)))
+
+    expect(headAfter(look, true).head_created_at).toBe(100_000)
+  })
+
+  test('a check that read nothing leaves it alone', () => {
+    const look = after(rows(5, 1))
+
+    expect(headAfter(look, false)).toEqual(look.head!)
+  })
+})
+
+describe('how much was missed', () => {
+  test('the estimate leans high: 1.15 of the highest rate, two deviations and two', () => {
+    // 100 s at 1 a second: mu 115.
+    const gap = { from_at: 0, until_at: 100_000 }
+    expect(estimateMissed(gap, [0.2, 1, null])).toBe(Math.ceil(115 + 2 * Math.sqrt(115) + 2))
+  })
+
+  test('it is unknown when no rate or no end is known', () => {
+    expect(estimateMissed({ from_at: 0, until_at: 100_000 }, [null, null])).toBeNull()
+    expect(estimateMissed({ from_at: null, until_at: 100_000 }, [1])).toBeNull()
+  })
+
+  test('the rate of one look is rows over time, and unknown for a single row', () => {
+    expect(rateOf(rows(100, 1))).toBe(1)
+    expect(rateOf(rows(1, 1))).toBeNull()
+    expect(rateOf([row(5), row(5)])).toBeNull()
+  })
+
+  test('the rate over many looks follows slowly', () => {
+    expect(smooth(null, 2)).toBe(2)
+    expect(smooth(1, 2)).toBeCloseTo(1.2)
+  })
+})
+
+describe('whose turn it is', () => {
+  test('places are one stream whatever their case; searches are as written', () => {
+    expect(streamKey({ kind: 'posts', place: 'Cats' })).toBe('posts:cats')
+    expect(streamKey({ kind: 'search', place: '"A" OR b' })).toBe('search:"A" OR b')
+  })
+
+  test('a stream is due once in every interval, in a phase of its own', () => {
+    const start = Date.parse('2026-01-01T00:00:00Z')
+    const due = nextDueAt('posts:cats', 60_000, start)
+    expect(due).toBeGreaterThan(start)
+    expect(due).toBeLessThanOrEqual(start + 60_000)
+    expect(nextDueAt('posts:cats', 60_000, due)).toBe(due + 60_000)
+    expect(nextDueAt('posts:cats', 60_000, due - 1)).toBe(due)
+
+    const phases = new Set(
+      Array.from({ length: 50 }, (_, i) => nextDueAt(`posts:sub${i}`, 60_000, start) - start),
+    )
+    expect(phases.size).toBeGreaterThan(40)
+  })
+})
