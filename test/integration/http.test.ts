@@ -169,6 +169,12 @@ test('a body above one MiB is refused, whether its length was told or not', asyn
   expect((await house.call(VERIFY, chunked(MIB / 2))).status).toBe(200)
 })
 
+test('the size of a body is looked at before its type', async () => {
+  await using house = startHouse()
+  const headers = { 'content-type': 'text/plain' }
+  expect((await house.call(VERIFY, json('a'.repeat(MIB + 1), headers))).status).toBe(413)
+})
+
 const picture = (bytes: number) => json({ image_base64: 'a'.repeat(bytes) })
 
 test('a picture may be larger', async () => {
