@@ -166,12 +166,10 @@ function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
     db.close()
     throw damaged(paths, found ?? 'it cannot be checked')
   } catch (error) {
-    if (isStorageError(error) && !isBusy(error)) throw damaged(paths, 'it cannot be read')
+    if (isStorageError(error) && error.code !== 'SQLITE_BUSY') throw damaged(paths, 'it cannot be read')
     throw error
   }
 }
-
-const isBusy = (error: unknown) => error instanceof Error && /locked|busy/.test(error.message)
 
 /** A schema is changed only while no daemon runs. */
 function bringUpToDate(db: Db, mode: 'serve' | 'beside', lock_path: string) {
