@@ -1,0 +1,167 @@
+import { createApp } from '../../src/api/app.ts'
+import { deliveries } from '../../src/api/deliveries.ts'
+import { createMetrics } from '../../src/api/metrics.ts'
+import { createReadsHealth } from '../../src/api/reads-health.ts'
+import { webhooks } from '../../src/api/webhooks.ts'
+import { createAllowed } from '../../src/core/address.ts'
+import { apiKey } from '../../src/core/ids.ts'
+import { createRing } from '../../src/core/seal.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { createSend } from '../../src/delivery/send.ts'
+import { createTester } from '../../src/delivery/tester.ts'
+import { createCheck, createGuard } from '../../src/net/guard.ts'
+import { createTransport } from '../../src/net/transport.ts'
+import type { Fetch } from '../../src/outside.ts'
+import { insertCustomer } from '../../src/store/customers.ts'
+import { openDb } from '../../src/store/db.ts'
+import { insertKey, type Scope } from '../../src/store/keys.ts'
+import { fakeClock } from './clock.ts'
+import { PRICES } from './http.ts'
+import { startReceiver } from './receiver.ts'
+
+const LIMITS = {
+  key_burst: 20,
+  key_rate: 10,
+  key_max_wait_s: 10,
+  management_per_minute: 60,
+  webhook_test_per_minute: 10,
+  account_per_minute: 30,
+  feedback_per_minute: 10,
+  dashboard_per_minute: 30,
+  unknown_routes_per_minute: 60,
+}
+
+/** No test may leave the machine. */
+const nearby: Fetch = (url, init) => {
+  if (new URL(url).hostname !== '127.0.0.1') throw new Error(`a test dialled ${url}`)
+  return fetch(url, init)
+}
+
+/** The part of the daemon that keeps targets, over HTTP, with two customers and a real receiver. */
+export async function startTargets({
+  hosts = {},
+  community = 'subforum',
+}: {
+  /** What further names resolve to, at each moment; a name that is not here does not resolve. */
+  hosts?: Record<string, string[]>
+  community?: string
+} = {}) {
+  await using stack = new AsyncDisposableStack()
+  const receiver = stack.use(await startReceiver())
+  const clock = fakeClock(() => Bun.sleep(1))
+  const db = stack.adopt(openDb(':memory:', { create: true }), (it) => it.close())
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    fraction: () => 0.5,
+    bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
+  }
+  const ring = createRing(random.bytes(32), random.bytes)
+  const words = createWords({ platform: 'forum', community })
+  const guard = createGuard({
+    resolve: async (host) =>
+      hosts[host] ??
+      (host === 'receiver.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))),
+    clock,
+    allowed: createAllowed({ allow_targets: ['127.0.0.0/8'], allow_http: false }),
+    timeout_ms: 10_000,
+  })
+  const send = createSend({
+    transport: createTransport({
+      fetch: nearby,
+      clock,
+      guard,
+      timeout_ms: 10_000,
+      ca: receiver.ca,
+    }),
+    clock,
+    clock_offset_ms: () => 0,
+    openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
+    showing: { community, media_hosts: [] },
+    user_agent: 'forumd/test',
+  })
+  let nudges = 0
+
+  const app = createApp({
+    db,
+    clock,
+    random,
+    log: () => {},
+    words,
+    limits: LIMITS,
+    billing: { enabled: true, prices: PRICES },
+    health_cache_s: 10,
+    metrics: createMetrics({}),
+    metrics_token: '',
+    trusted_proxies: [],
+    public_url: () => 'https://api.forum.example',
+    reads_health: createReadsHealth(clock),
+    trouble: () => null,
+    monitors: () => ({ used: 0, total: 10 }),
+    routes: (infra) => [
+      webhooks(infra, {
+        db,
+        sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
+        checkTarget: createCheck(guard),
+        testTarget: createTester({ db, send, clock, random, words }),
+        nudge: () => void (nudges += 1),
+      }),
+      deliveries(infra, db),
+    ],
+  })
+  app.listen({ port: 0, hostname: '127.0.0.1' })
+  stack.defer(async () => void (await app.stop(true)))
+
+  const tokens: Record<string, string> = {}
+  for (const id of ['cus_1', 'cus_2']) {
+    insertCustomer(db, {
+      id,
+      name: id,
+      plan: 'entry',
+      created_at: clock.now(),
+      starting_credit_micros: 0,
+      payment_id: `pay_${id}`,
+    })
+    const token = apiKey('customer', random.bytes(32))
+    insertKey(db, {
+      id: `key_${id}`,
+      customer_id: id,
+      token,
+      name: null,
+      scopes: ['monitor'] satisfies Scope[],
+      created_at: clock.now(),
+      expires_at: null,
+    })
+    tokens[id] = token
+  }
+
+  const owned = stack.move()
+  async function call(path: string, body?: object, customer = 'cus_1') {
+    const response = await fetch(`http://127.0.0.1:${app.server?.port}${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: {
+        authorization: `Bearer ${tokens[customer]}`,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, text, body: JSON.parse(text) }
+  }
+  return {
+    db,
+    clock,
+    receiver,
+    call,
+    nudges: () => nudges,
+    /** Registers a target and gives its answer. */
+    create: async (body: object = { url: receiver.url }, customer = 'cus_1') =>
+      (await call('/forum/monitor/webhook/create', body, customer)).body,
+    addMonitor(id: string, customer = 'cus_1', webhook_ids: string[] | null = null) {
+      db.query(
+        `INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, webhook_ids, active_since, created_at, updated_at)
+         VALUES (?, ?, '{}', 60, ?, 0, 0, 0)`,
+      ).run(id, customer, webhook_ids && JSON.stringify(webhook_ids))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

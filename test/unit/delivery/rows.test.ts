@@ -1,0 +1,129 @@
+import { expect, test } from 'bun:test'
+
+import { type Db, openDb } from '../../../src/store/db.ts'
+import { insertDelivery, listDeliveries } from '../../../src/store/deliveries.ts'
+import { claimDue, nextDueAt } from '../../../src/store/outbox.ts'
+import {
+  deleteWebhook,
+  insertWebhook,
+  listTargets,
+  pauseFailing,
+  recordFailure,
+  retireWebhook,
+} from '../../../src/store/webhooks.ts'
+
+const HOUR_MS = 3_600_000
+const WEEK_MS = 168 * HOUR_MS
+const DAY_MS = 24 * HOUR_MS
+
+function opened(webhooks: string[]): Db {
+  const db = openDb(':memory:', { create: true })
+  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
+  for (const [at, id] of webhooks.entries())
+    insertWebhook(db, {
+      id,
+      customer_id: 'cus_1',
+      kind: 'webhook',
+      url: 'https://hooks.example.com/',
+      secret: new Uint8Array(1),
+      created_at: at,
+    })
+  return db
+}
+
+const put = (db: Db, id: string, webhook_id: string, now: number, body = '{}') =>
+  insertDelivery(db, {
+    id,
+    customer_id: 'cus_1',
+    monitor_id: 'mon_1',
+    webhook_id,
+    status: 'pending',
+    body: new TextEncoder().encode(body),
+    now,
+  })
+
+const rows = (db: Db) =>
+  listDeliveries(db, {
+    customer_id: 'cus_1',
+    monitor_id: null,
+    status: null,
+    before: null,
+    limit: 100,
+  })
+
+const ids = (db: Db, webhook_ids: string[] | null) =>
+  listTargets(db, 'cus_1', webhook_ids).map(({ id, paused }) => (paused ? `${id} paused` : id))
+
+test('null means every target that is in service; a list means its own, paused ones marked', () => {
+  using db = opened(['wh_a', 'wh_b', 'wh_c', 'wh_d'])
+  retireWebhook(db, 'wh_b', 10)
+  deleteWebhook(db, 'cus_1', 'wh_c', 10)
+
+  expect(ids(db, null)).toEqual(['wh_a', 'wh_d'])
+  expect(ids(db, ['wh_d', 'wh_b', 'wh_c', 'wh_none', 'wh_d'])).toEqual(['wh_d', 'wh_b paused'])
+  expect(ids(db, [])).toEqual([])
+  expect(listTargets(db, 'cus_2', ['wh_a'])).toEqual([])
+})
+
+test('a delivery that is already there is not written again, whatever its body', () => {
+  using db = opened(['wh_a'])
+  expect(put(db, 'dlv_1', 'wh_a', 5, '{"first":1}')).toBe(true)
+  expect(put(db, 'dlv_1', 'wh_a', 9, '{"second":1}')).toBe(false)
+  expect(rows(db).map(({ body }) => new TextDecoder().decode(body))).toEqual(['{"first":1}'])
+})
+
+test('created_at grows within a customer even when the clock does not, or steps back', () => {
+  using db = opened(['wh_a'])
+  for (const [n, now] of [1000, 1000, 400, 1001, 5000].entries()) put(db, `dlv_${n}`, 'wh_a', now)
+  expect(rows(db).map(({ created_at }) => created_at)).toEqual([5000, 1003, 1002, 1001, 1000])
+})
+
+const room = (slots: number, of = 4) => ({ slots, of: () => of })
+const claim = (db: Db, slots: number, served_last = '', of = 4) =>
+  claimDue(db, { boot: 'boot_1', now: 100, free: room(slots, of), served_last }).map(({ id }) => id)
+
+test('what is due is taken once, a target after the other, the oldest of each first', () => {
+  using db = opened(['wh_a', 'wh_b', 'wh_c'])
+  for (const n of [3, 2, 1]) put(db, `a${n}`, 'wh_a', n)
+  for (const n of [6, 5]) put(db, `b${n}`, 'wh_b', n)
+  put(db, 'c_later', 'wh_c', 101)
+
+  expect(claim(db, 3)).toEqual(['a1', 'b5', 'a2'])
+  expect(claim(db, 10, 'wh_a')).toEqual(['b6', 'a3'])
+  expect(claim(db, 10)).toEqual([])
+})
+
+test('the turn goes on behind the target that was served last', () => {
+  using db = opened(['wh_a', 'wh_b', 'wh_c'])
+  for (const it of ['a', 'b', 'c']) put(db, `dlv_${it}`, `wh_${it}`, 1)
+  expect(claim(db, 2, 'wh_b')).toEqual(['dlv_c', 'dlv_a'])
+})
+
+test('a target without room is neither served nor waited for', () => {
+  using db = opened(['wh_a', 'wh_b'])
+  put(db, 'dlv_a', 'wh_a', 1)
+  put(db, 'dlv_b', 'wh_b', 70)
+  const free = { slots: 5, of: (id: string) => (id === 'wh_a' ? 0 : 1) }
+  expect(nextDueAt(db, free)).toBe(70)
+  expect(nextDueAt(db, room(5))).toBe(1)
+  expect(claim(db, 5, '', 0)).toEqual([])
+  expect(nextDueAt(db, room(5, 0))).toBeNull()
+})
+
+test('a week of failures on three days pauses, two days or six days do not', () => {
+  using db = opened(['wh_two_days', 'wh_three_days'])
+  for (const day of [0, 1]) recordFailure(db, 'wh_two_days', day * DAY_MS)
+  for (const day of [0, 1, 1, 2]) recordFailure(db, 'wh_three_days', day * DAY_MS)
+
+  expect(pauseFailing(db, WEEK_MS, WEEK_MS - 1)).toEqual([])
+  expect(pauseFailing(db, WEEK_MS, WEEK_MS)).toEqual(['wh_three_days'])
+  expect(pauseFailing(db, WEEK_MS, 2 * WEEK_MS)).toEqual([])
+})
+
+test('a clock that steps between two days counts two days, however often', () => {
+  using db = opened(['wh_a'])
+  for (const day of [3, 11, 3, 11, 3]) recordFailure(db, 'wh_a', day * DAY_MS)
+  expect(pauseFailing(db, WEEK_MS, 12 * DAY_MS)).toEqual([])
+})
