@@ -1,14 +1,16 @@
 import { Elysia } from 'elysia'
+import * as z from 'zod'
 
 import { invalid } from '../core/errors.ts'
 import { bucketed } from '../core/usage.ts'
 import type { Clock } from '../outside.ts'
 import { findCustomer } from '../store/customers.ts'
 import type { Db } from '../store/db.ts'
-import { listPayments } from '../store/payments.ts'
+import { listPayments, PAYMENT_KINDS } from '../store/payments.ts'
 import { listUsage, sumUsage } from '../store/usage.ts'
 import type { Keyed } from './auth.ts'
 import { maybeInstant, oneOf, query } from './fields.ts'
+import { answers } from './openapi.ts'
 
 type Deps = {
   db: Db
@@ -27,6 +29,42 @@ const usageQuery = query({
   from: maybeInstant('from'),
   to: maybeInstant('to'),
   bucket: oneOf('bucket', ['hour', 'day'], 'day'),
+})
+
+const instant = z.iso.datetime()
+const dollars = z.number().meta({ description: 'USD, with up to six decimals.' })
+const me_shape = z.object({
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  credits_remaining: dollars,
+  credits_used: dollars,
+  total_requests: z.int(),
+  created_at: instant,
+  monitors: z.object({ used: z.int(), total: z.int() }),
+})
+const payments_shape = z.object({
+  payments: z.array(
+    z.object({
+      id: z.string(),
+      kind: z.enum(PAYMENT_KINDS),
+      amount_usd: dollars,
+      note: z.string().nullable(),
+      created_at: instant,
+    }),
+  ),
+})
+const counts_shape = z.object({
+  calls: z.int(),
+  billed_calls: z.int(),
+  cost_usd: dollars,
+  errors: z.int(),
+})
+const usage_shape = z.object({
+  usage: z.array(
+    counts_shape.extend({ start: instant, by_tier: z.record(z.string(), counts_shape) }),
+  ),
+  total: counts_shape,
 })
 
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -58,6 +96,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           summary: 'Your account: plan, credits, calls',
           tags: ['Account'],
           operationId: 'accountMe',
+          ...answers(me_shape),
         },
       },
     )
@@ -79,6 +118,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           summary: 'Your payments, newest first',
           tags: ['Account'],
           operationId: 'accountPayments',
+          ...answers(payments_shape),
         },
       },
     )
@@ -98,6 +138,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           summary: 'Your calls and their cost, by hour or day',
           tags: ['Account'],
           operationId: 'accountUsage',
+          ...answers(usage_shape),
         },
       },
     )

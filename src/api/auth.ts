@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { ApiError } from '../core/errors.ts'
 import type { Clock } from '../outside.ts'
 import type { Customer } from '../store/customers.ts'
-import type { Db } from '../store/db.ts'
+import { type Db, isStorageError } from '../store/db.ts'
 import { findKey, type Key, type KeyHolder, type Scope, touchKey } from '../store/keys.ts'
 
 /** Whose call it is, and by which key. */
@@ -56,8 +56,17 @@ export function createAuthenticate(db: Db, clock: Clock): Authenticate {
     const found = findKey(db, token, now)
     if (found === null) throw new ApiError('invalid_token')
     // Not at every call: a write a minute tells as much as a write a request.
-    if (now - (found.key.last_used_at ?? 0) > TOUCH_EVERY_MS) touchKey(db, found.key.id, now)
+    if (now - (found.key.last_used_at ?? 0) > TOUCH_EVERY_MS) touch(db, found.key.id, now)
     return found
+  }
+}
+
+/** A full disk must not close a door that only wanted to be noted down. */
+function touch(db: Db, id: string, now: number) {
+  try {
+    touchKey(db, id, now)
+  } catch (error) {
+    if (!isStorageError(error)) throw error
   }
 }
 

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import type { ReadsState } from '../core/reads-health.ts'
 import type { Clock } from '../outside.ts'
+import { answers } from './openapi.ts'
 import type { ReadsHealth } from './reads-health.ts'
 
 type Deps = {
@@ -15,12 +16,14 @@ type Deps = {
 
 type Health = { ok: boolean; reads: ReadsState }
 
-export const health_answer = z.object({
+const health_shape = z.object({
   ok: z.boolean().meta({ description: 'Whether the daemon serves.' }),
   reads: z
     .enum(['ok', 'degraded', 'unknown'])
     .meta({ description: 'How the platform has answered over the last 60 seconds.' }),
 })
+
+const ready_shape = z.object({ ready: z.boolean() })
 
 /** `/health`, always 200 and cached, and `/health/ready`, 503 while the daemon does not serve. */
 export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
@@ -40,6 +43,7 @@ export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
         description: 'Needs no key. Always 200; cached for a few seconds.',
         tags: ['Health'],
         operationId: 'health',
+        ...answers(health_shape, { ok: true, reads: 'ok' }),
       },
     })
     .get(
@@ -56,6 +60,7 @@ export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
           description: 'Needs no key. 503 while it does not.',
           tags: ['Health'],
           operationId: 'ready',
+          ...answers(ready_shape, { ready: true }),
         },
       },
     )

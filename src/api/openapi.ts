@@ -1,8 +1,8 @@
 import type { DocumentDecoration } from 'elysia'
 import * as z from 'zod'
 
-import { type Code, CODES } from '../core/errors.ts'
 import type { Words } from '../core/wire.ts'
+import { ERROR_SCHEMA, HEADERS, refusals } from './openapi-errors.ts'
 import { type Policy, policyOf } from './policy.ts'
 
 const VERSION = '1.0.0'
@@ -45,10 +45,13 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
     io,
     target: 'draft-2020-12',
     unrepresentable: 'any',
-    // A field that is read from text loses its default on the way in; its meta still knows it.
     override: ({ zodSchema, jsonSchema: shown }) => {
+      // A field that is read from text loses its default on the way in; its meta still knows it.
       const fallback = z.globalRegistry.get(zodSchema)?.['default']
       if (io === 'input' && fallback !== undefined) Object.assign(shown, { default: fallback })
+      // That a whole number is one that JavaScript can hold tells a reader nothing.
+      if (shown.minimum === Number.MIN_SAFE_INTEGER) delete shown.minimum
+      if (shown.maximum === Number.MAX_SAFE_INTEGER) delete shown.maximum
     },
   })
   return rest
@@ -137,7 +140,7 @@ function toOperation({ method, path, detail, schemas, policy }: Operation): Json
         }
       : {}),
     responses: {
-      ...refusals(policy, body instanceof z.ZodType || parameters.length > 0),
+      ...refusals(method, policy, body instanceof z.ZodType || parameters.length > 0),
       200: withHeaders(responses['200'] ?? PLAIN_ANSWER, policy),
       ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
     },
@@ -186,75 +189,7 @@ function withHeaders(answer: unknown, { open, limit }: Policy): Json {
   return { ...z.looseObject({}).parse(answer), headers }
 }
 
-const ASKED: Code[] = [
-  'insufficient_credits',
-  'NOT_FOUND',
-  'upstream_timeout',
-  'HTTP_429',
-  'UPSTREAM_ERROR',
-  'upstream_unavailable',
-]
-
-/** The errors that a route of this policy can answer with, by status. */
-function refusals(policy: Policy, takes_fields: boolean): Json {
-  const codes: Code[] = [
-    ...(takes_fields ? (['INVALID_REQUEST'] as const) : []),
-    ...(policy.open ? [] : (['missing_token', 'invalid_token', 'rate_limited'] as const)),
-    ...(policy.limit === 'reads' ? ([...ASKED, 'PERMISSION_DENIED'] as const) : []),
-    'internal_error',
-  ]
-  const statuses = Map.groupBy(codes, (code) => CODES[code].status)
-  return Object.fromEntries(
-    [...statuses].map(([status, same]) => [
-      String(status),
-      {
-        description: same.map((code) => CODES[code].error ?? code).join(', '),
-        ...(status === 429 || status === 503 || status === 408
-          ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }
-          : {}),
-        content: {
-          'application/json': {
-            schema: { $ref: '#/components/schemas/Error' },
-            example: {
-              error: CODES[same[0] ?? 'internal_error'].error ?? 'q is required',
-              code: same[0],
-            },
-          },
-        },
-      },
-    ]),
-  )
-}
-
 const PLAIN_ANSWER = {
   description: 'Done.',
   content: { 'application/json': { schema: { type: 'object' } } },
-}
-
-const HEADERS = {
-  'X-Credits-Remaining': {
-    description: 'What remains of the balance, in USD; on billed answers.',
-    schema: { type: 'string', examples: ['0.498'] },
-  },
-  'Retry-After': {
-    description: 'Seconds after which the call is worth repeating.',
-    schema: { type: 'integer' },
-  },
-  'X-Request-Id': {
-    description: 'Names this call; one that the caller sends is kept.',
-    schema: { type: 'string' },
-  },
-}
-
-const ERROR_SCHEMA = {
-  type: 'object',
-  required: ['error', 'code'],
-  properties: {
-    error: { type: 'string', description: 'A code, or a sentence that names the field.' },
-    code: { type: 'string' },
-    message: { type: 'string' },
-    field: { type: 'string', description: 'The field that is wrong.' },
-    retry_after: { type: 'integer', description: 'Seconds.' },
-    reason: { type: ['string', 'null'] },
-  },
 }

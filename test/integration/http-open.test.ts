@@ -94,6 +94,7 @@ test('the document tells what the routes are', async () => {
             408: {},
             429: {},
             500: {},
+            502: {},
             503: {},
           },
         },
