@@ -122,10 +122,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     port: options.port,
     idleTimeout: 0,
     development: false,
-    fetch(request, listener) {
+    async fetch(request, listener) {
       clockwork.catchUp()
       if (isControl(new URL(request.url).pathname)) return control(controls, request)
-      return serve(platform, request, listener.requestIP(request)?.address ?? 'unknown')
+      const from = listener.requestIP(request)?.address ?? 'unknown'
+      const answer = await serve(platform, request, from)
+      // The platform's clock is the sandbox's, not this machine's.
+      if (!answer.headers.has('date')) answer.headers.set('date', new Date(now()).toUTCString())
+      return answer
     },
   })
   const port = server.port ?? options.port
