@@ -10,7 +10,7 @@ const STORAGE_RETRY_S = 5
 const FRAMES = 6
 
 /** The body of an error, and what goes with it in the head. */
-export function render(error: ApiError, words: Words) {
+function render(error: ApiError, words: Words) {
   const { code, details } = error
   const { status, error: sentence } = CODES[code]
   const wire_code = code.replace(/^subforum_/, `${words.community}_`)

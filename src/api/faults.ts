@@ -5,7 +5,7 @@ import type { Fault, RefusalReason } from '../core/outcome.ts'
  * What kind of call the fault befell: `read` is a GET of public things; `verify` and `own` (the four listings of the
  * caller's own account) answer 502 where a read answers 408 or 503.
  */
-export type Flavour = 'read' | 'verify' | 'own'
+type Flavour = 'read' | 'verify' | 'own'
 
 export type Asked = {
   flavour: Flavour

@@ -17,13 +17,13 @@ export type Limits = {
 }
 
 /** Lets a call go, after a wait if need be, or throws 429 rate_limited with the seconds until it may. */
-export type Pacer = (id: string, signal?: AbortSignal) => Promise<void>
+type Pacer = (id: string, signal?: AbortSignal) => Promise<void>
 
 const BUCKETS_MAX = 100_000
 const SWEEP = 100
 
 /** One pace, kept for each id apart. */
-export function createPacer(clock: Clock, pace: Pace, what: string): Pacer {
+function createPacer(clock: Clock, pace: Pace, what: string): Pacer {
   if (pace.burst <= 0 || pace.per_s <= 0) return () => Promise.resolve()
   const buckets = new Map<string, Bucket>()
 
@@ -56,7 +56,7 @@ export function createPacer(clock: Clock, pace: Pace, what: string): Pacer {
 export type Pacers = Record<LimitName | 'unknown_routes', Pacer>
 
 /** All the paces of the house. */
-export function createPacers(clock: Clock, limits: Limits): Pacers {
+function createPacers(clock: Clock, limits: Limits): Pacers {
   const minute = (count: number, what: string) =>
     createPacer(clock, perMinute(count), `${what}, at most ${count} a minute`)
   return {

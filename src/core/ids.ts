@@ -4,7 +4,7 @@ const KEY_BYTES = 32
 const KEY_DIGITS = 43
 
 /** What an API key begins with: a customer's, or an operator's. */
-export const KEY_KINDS = { customer: 'fk_', operator: 'fo_' } as const
+const KEY_KINDS = { customer: 'fk_', operator: 'fo_' } as const
 export type KeyKind = keyof typeof KEY_KINDS
 
 /** Bytes as a base62 number of `length` digits, padded with zeros. */
