@@ -56,7 +56,7 @@ function createPacer(clock: Clock, pace: Pace, what: string): Pacer {
 export type Pacers = Record<LimitName | 'unknown_routes', Pacer>
 
 /** All the paces of the house. */
-function createPacers(clock: Clock, limits: Limits): Pacers {
+export function createPacers(clock: Clock, limits: Limits): Pacers {
   const minute = (count: number, what: string) =>
     createPacer(clock, perMinute(count), `${what}, at most ${count} a minute`)
   return {

@@ -46,8 +46,7 @@ const toKey = ({ scopes, ...row }: KeyRow): Key => ({
 })
 
 /** SHA-256 of a key: all that is kept of it. */
-const hashKey = (token: string): Uint8Array =>
-  new Bun.CryptoHasher('sha256').update(token).digest()
+const hashKey = (token: string): Uint8Array => new Bun.CryptoHasher('sha256').update(token).digest()
 
 /** Stores a key's hash and display prefix, never the key. Throws when the key is known already. */
 export function insertKey(
