@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { type Config, parseConfig } from '../../src/config.ts'
+import { apiKey } from '../../src/core/ids.ts'
+import { startDaemon } from '../../src/daemon.ts'
+import type { Outside } from '../../src/outside.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { insertCustomer } from '../../src/store/customers.ts'
+import { openInstance } from '../../src/store/instance.ts'
+import { insertKey } from '../../src/store/keys.ts'
+import { fakeClock } from './clock.ts'
+import { startReceiver } from './receiver.ts'
+
+type Choice = {
+  change?: (config: Config) => void
+  /** Stands in for the sandbox: an address that answers as the platform would. */
+  platform_url?: string
+  world?: 'seeded' | 'empty'
+}
+
+/** The whole daemon against the sandbox and a receiver over TLS, on a clock we hold. */
+export async function startHouse({ change, platform_url, world = 'empty' }: Choice = {}) {
+  await using stack = new AsyncDisposableStack()
+  // Time may move when no request is out and the event loop has gone quiet.
+  let out = 0
+  const clock = fakeClock(async () => {
+    for (let quiet = 0; quiet < 3; quiet = out > 0 ? 0 : quiet + 1) await Bun.sleep(1)
+  })
+  const sandbox = stack.use(
+    await startSandbox({ port: 0, seed: 1, speed: 0, world, now: clock.now, allowance: 1_000_000 }),
+  )
+  const receiver = stack.use(await startReceiver())
+  const dir = await mkdtemp(join(tmpdir(), 'forumd-house-'))
+  stack.defer(() => rm(dir, { recursive: true }))
+
+  const config = parseConfig(
+    `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "session" }`,
+  )
+  config.server.port = 0
+  config.storage.dir = dir
+  config.guard.allow_targets = ['receiver.test']
+  config.pool.session_requests_per_minute = 60_000
+  change?.(config)
+
+  const events: { level: string; event: string; fields: Record<string, unknown> }[] = []
+  let count = 0
+  const outside: Outside = {
+    clock,
+    random: {
+      uuid: () => `0199a000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
+      fraction: () => 0.5,
+      bytes: (size) => new Uint8Array(size).fill(++count % 256),
+    },
+    resolve: (host) =>
+      host.endsWith('.test')
+        ? Promise.resolve(['127.0.0.1'])
+        : Promise.reject(new Error('no such name')),
+    fetch: (url, init) => {
+      out++
+      const tls = url.startsWith('https:') ? { tls: { ...init.tls, ca: receiver.ca } } : {}
+      return fetch(url, { ...init, ...tls }).finally(() => out--)
+    },
+    log: (level, event, fields = {}) => events.push({ level, event, fields }),
+  }
+
+  const key = mintKey(config, outside)
+  let daemon = await startDaemon(config, outside)
+  stack.defer(() => daemon[Symbol.asyncDispose]())
+
+  async function call(path: string, init: RequestInit = {}) {
+    out++
+    try {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const response = await fetch(daemon.url + path, { headers, ...init })
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: JSON.parse(await response.text()),
+      }
+    } finally {
+      out--
+    }
+  }
+
+  const owned = stack.move()
+  return {
+    sandbox,
+    receiver,
+    clock,
+    config,
+    events,
+    key,
+    dir,
+    call,
+    url: () => daemon.url,
+    send: (path: string, body: object) =>
+      call(path, { method: 'POST', body: JSON.stringify(body) }),
+    async restart() {
+      await daemon[Symbol.asyncDispose]()
+      daemon = await startDaemon(config, outside)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A key of a customer with 100 dollars, written as the command line would. */
+function mintKey(config: Config, { clock, random }: Outside): string {
+  const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const token = apiKey('customer', new Uint8Array(32).fill(7))
+  const created_at = clock.now()
+  insertCustomer(instance.db, {
+    id: `cus_${random.uuid()}`,
+    name: 'ann',
+    plan: config.billing.default_plan,
+    created_at,
+    starting_credit_micros: 100_000_000,
+    payment_id: `pay_${random.uuid()}`,
+  })
+  const customer = instance.db.query<{ id: string }, []>('SELECT id FROM customers').get()
+  insertKey(instance.db, {
+    id: `key_${random.uuid()}`,
+    customer_id: customer?.id ?? '',
+    token,
+    name: null,
+    scopes: ['read', 'write', 'monitor'],
+    created_at,
+    expires_at: null,
+  })
+  instance.close()
+  return token
+}
