@@ -212,11 +212,8 @@ test.each<Case>([
 ])('coverage: %s', (_, streams, log, active, [status, reason, missed]) => {
   const found = coverage(streams, log, active)
 
-  expect([found.status, found.reason, found.posts_missed_estimate]).toEqual([
-    status,
-    reason,
-    missed,
-  ])
+  const said: (string | number | null)[] = [found.status, found.reason, found.posts_missed_estimate]
+  expect(said).toEqual([status, reason, missed])
   if (status === 'unknown')
     expect([found.posts_in_window_at_least, found.gap_events_24h]).toEqual([null, null])
   else expect(found.posts_in_window_at_least).toBe(12)

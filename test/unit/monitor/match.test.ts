@@ -155,7 +155,7 @@ test('the ceiling lets through exactly its number, then stores five hundred rows
   expect(by('pending')).toHaveLength(3)
   expect(by('suppressed')).toHaveLength(500)
   expect(new Set(by('suppressed').map((it) => it.reason))).toEqual(new Set(['delivery_ceiling']))
-  expect(stage.one('SELECT deliveries, ceiling_suppressed FROM monitor_days') as unknown).toEqual({
+  expect(stage.one('SELECT deliveries, ceiling_suppressed FROM monitor_days')).toEqual({
     deliveries: 3,
     ceiling_suppressed: 597,
   })

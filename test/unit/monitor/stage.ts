@@ -31,13 +31,13 @@ export function createFeed() {
   const instead: (Outcome<Page<Item>> | ((rows: Item[]) => Outcome<Page<Item>>))[] = []
   const asked: { place: string; limit: number; after: string | null }[] = []
   const verdicts = new Map<string, PlaceVerdict>()
-  let before_answer: () => void | Promise<void> = () => {}
+  let before_answer: (() => void | Promise<void>) | null = null
   const rowsOf = (place: string) => places.get(place) ?? []
 
   const watch: Watch = {
     async page({ place }, { limit, after }) {
       asked.push({ place, limit, after })
-      await before_answer()
+      await before_answer?.()
       const next = instead.shift()
       if (next !== undefined) return typeof next === 'function' ? next(rowsOf(place)) : next
       const rows = rowsOf(place)
@@ -81,6 +81,19 @@ export function createFeed() {
     /** Runs while a request is out. */
     meanwhile(work: () => void | Promise<void>) {
       before_answer = work
+    },
+    /** Keeps every request waiting from now on. */
+    hold() {
+      const waiting: (() => void)[] = []
+      before_answer = () => new Promise<void>((resolve) => void waiting.push(resolve))
+      return {
+        /** Lets the oldest through. */
+        one: () => waiting.shift()?.(),
+        all() {
+          before_answer = null
+          for (const answer of waiting) answer()
+        },
+      }
     },
   }
 }
@@ -243,7 +256,7 @@ export function startStage({ plan = PLAN, community = 'subforum', schedule = '* 
         .all()
         .filter((it) => monitor_id === undefined || it.monitor_id === monitor_id),
     /** Titles of what was delivered, in order. */
-    titles(monitor_id?: string) {
+    titles(monitor_id?: string): string[] {
       return this.deliveries(monitor_id)
         .filter(({ status }) => status === 'pending')
         .map((row) => this.payload(row).items[0].title)
@@ -268,7 +281,8 @@ export function startStage({ plan = PLAN, community = 'subforum', schedule = '* 
           []
         >('SELECT reason, from_at, until_at, missed_estimate, healed_at FROM gaps ORDER BY id')
         .all(),
-    one: <T>(sql: string) => run.db.query<T, []>(sql).get(),
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what it selects.
+    one: <T = unknown>(sql: string) => run.db.query<T, []>(sql).get(),
     /** Dies without a word and starts again on the same file. */
     reboot() {
       run.stopping.abort()

@@ -1,0 +1,175 @@
+import { expect, test } from 'bun:test'
+
+import { createUpkeep } from '../../../src/monitor/upkeep.ts'
+import { transact } from '../../../src/store/db.ts'
+import { removeMonitorOf } from '../../../src/store/watching.ts'
+import { CUSTOMER, post, START, startStage } from './stage.ts'
+
+const S = 1000
+const MIN = 60 * S
+const DAY = 86_400 * S
+
+test('however many monitors watch a place, it is asked for once', async () => {
+  await using stage = startStage()
+  for (let i = 0; i < 50; i++) stage.monitor(`mon_${i}`, { subforum: [i % 2 ? 'Cats' : 'cats'] })
+  await stage.look()
+
+  expect(stage.feed.asked).toHaveLength(1)
+})
+
+test('a place is looked at as often as the fastest of its monitors was promised', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_slow', { subforum: ['cats'] }, { cadence_s: 600 })
+  stage.monitor('mon_fast', { subforum: ['cats'] }, { cadence_s: 60 })
+  await stage.look()
+  for (let i = 0; i < 10; i++) await stage.check()
+  const fast = stage.feed.asked.length
+  expect(fast).toBeGreaterThanOrEqual(10)
+
+  removeMonitorOf(stage.db, CUSTOMER, 'mon_fast', stage.clock.now())
+  for (let i = 0; i < 20; i++) await stage.check()
+  expect(stage.feed.asked.length - fast).toBeLessThanOrEqual(3)
+})
+
+test('a stream that gets a faster monitor does not wait for its old interval', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_slow', { subforum: ['cats'] }, { cadence_s: 3600 })
+  await stage.look()
+  stage.monitor('mon_fast', { subforum: ['cats'] }, { cadence_s: 60 })
+  await stage.check()
+
+  expect(stage.feed.asked).toHaveLength(2)
+})
+
+test('at most four streams are looked at together, and a free slot is used at once', async () => {
+  await using stage = startStage()
+  const held = stage.feed.hold()
+  stage.monitor('mon_1', { subforum: ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'] })
+  stage.monitoring.nudge()
+
+  expect(await stage.monitoring.checkDue()).toBe(Infinity)
+  expect(stage.feed.asked).toHaveLength(4)
+  const wakes = stage.wakes()
+  held.one()
+  while (stage.wakes() === wakes) await new Promise((resolve) => setImmediate(resolve))
+  await stage.monitoring.checkDue()
+  expect(stage.feed.asked).toHaveLength(5)
+  held.all()
+})
+
+test('a stream whose check takes longer than its interval is not looked at twice at once', async () => {
+  await using stage = startStage()
+  const held = stage.feed.hold()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  stage.monitoring.nudge()
+  await stage.monitoring.checkDue()
+  stage.pass(5 * MIN)
+  stage.monitoring.nudge()
+  await stage.monitoring.checkDue()
+  expect(stage.feed.asked).toHaveLength(1)
+
+  held.all()
+})
+
+test('streams are looked for when the schedule says, but at once after a change', async () => {
+  await using stage = startStage({ schedule: '0 */5 * * * *' })
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  expect(stage.feed.asked).toHaveLength(1)
+
+  stage.pass(2 * MIN)
+  expect(await stage.monitoring.checkDue()).toBe(START + 5 * MIN)
+  expect(stage.feed.asked).toHaveLength(1)
+  stage.pass(3 * MIN)
+  await stage.monitoring.checkDue()
+  await stage.monitoring.idle()
+  expect(stage.feed.asked).toHaveLength(2)
+})
+
+test('when nothing is due the loop sleeps until the next stream is', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  const due_at = stage.one<{ at: number }>('SELECT next_check_at AS at FROM streams')!.at
+
+  const next_at = await stage.monitoring.checkDue()
+  expect(next_at).toBeGreaterThanOrEqual(due_at)
+  expect(next_at - due_at).toBeLessThan(S)
+})
+
+test('a clock put back by a day is followed: the next check is not a day away', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  stage.jump(-DAY)
+  await stage.monitoring.checkDue()
+  await stage.check()
+
+  expect(stage.feed.asked).toHaveLength(2)
+  expect(stage.one('SELECT kind, until_at - at AS by FROM events')).toEqual({
+    kind: 'clock_jump',
+    by: -DAY,
+  })
+})
+
+test('a clock that was put back while nobody was running delays nothing either', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  stage.jump(-DAY)
+  stage.reboot()
+  await stage.check()
+
+  expect(stage.feed.asked).toHaveLength(2)
+})
+
+test('a daemon that stops writes nothing of the check it was in', async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  const held = stage.feed.hold()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  stage.monitoring.nudge()
+  await stage.monitoring.checkDue()
+  const dying = stage.monitoring
+  stage.reboot()
+  held.all()
+  await dying.idle()
+
+  expect(stage.cuts()).toEqual([])
+  expect(stage.events.filter(({ event }) => event.startsWith('check'))).toEqual([])
+})
+
+test('upkeep keeps two weeks, and of every stream its newest two thousand items', async () => {
+  await using stage = startStage()
+  const upkeep = createUpkeep(stage)
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  const insert = stage.db.query(
+    'INSERT INTO stream_items (stream_id, item_id, seq, created_at, first_seen_at) VALUES (1, ?, ?, ?, 0)',
+  )
+  transact(stage.db, () => {
+    for (let i = 1; i <= 2500; i++) insert.run(`t3_x${i}`, i, START)
+  })
+  stage.db.run('UPDATE streams SET next_seq = 2501')
+  const seen = () => stage.one<{ n: number }>('SELECT count(*) AS n FROM stream_items')?.n
+
+  await upkeep()
+  expect([seen(), stage.cuts().length]).toEqual([2500, 1])
+  stage.pass(15 * DAY)
+  await upkeep()
+  expect([seen(), stage.cuts().length]).toEqual([2000, 0])
+})
+
+test("upkeep puts a removed customer's streams to sleep", async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  stage.db.run('UPDATE customers SET removed_at = 1')
+  await createUpkeep(stage)()
+  stage.feed.put('cats', post(1, 'new', START + S))
+  await stage.check()
+
+  expect(stage.feed.asked).toHaveLength(1)
+  expect(stage.deliveries()).toEqual([])
+})
