@@ -10,7 +10,7 @@ const LIVELY = 30
 const COMMENTS_PER_POST = 3
 const VOTES_PER_POST = 5
 /** One catching up adds no more than this; what is left of the time passes in silence. */
-const MOST_EVENTS = 5_000
+const MOST_EVENTS = 20_000
 /** A world of this size grows no further. */
 const MOST_THINGS = 300_000
 const RECENT = 40

@@ -10,7 +10,8 @@ export function encode(value: unknown): string {
     .replace(UNSAFE, (character) => ESCAPED[character] ?? character)
 }
 
-const MARKS = /\\u00(?:3C|3E|26)/g
+// A backslash of the text itself is two here; it is stepped over, or the mark it seems to begin would be taken for one.
+const MARKS = /\\\\|\\u00(?:3C|3E|26)/g
 const ENTITIES: Record<string, string> = {
   '\\u003C': '&lt;',
   '\\u003E': '&gt;',

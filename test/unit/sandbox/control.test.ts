@@ -1,0 +1,120 @@
+import { expect, test } from 'bun:test'
+
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { cookieOf, open, page, titles, visit } from './visit.ts'
+
+async function control(sandbox: Sandbox, method: string, path: string, body?: unknown) {
+  const response = await fetch(`${sandbox.url}/__sandbox${path}`, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const json: any = await response.json()
+  return { status: response.status, json }
+}
+
+test('over HTTP one adds, takes away and sees what was asked', async () => {
+  await using sandbox = await open()
+
+  const post = await control(sandbox, 'POST', '/post', { subforum: 'cats', title: 'by wire' })
+  const comment = await control(sandbox, 'POST', '/comment', {
+    parent: post.json.name,
+    text: 'by wire too',
+  })
+  expect(titles(await page(sandbox, '/r/cats/new.json'))).toEqual(['by wire'])
+  expect((await visit(sandbox, `${comment.json.permalink}.json`)).status).toBe(200)
+
+  await control(sandbox, 'POST', '/remove', { name: post.json.name, by: 'moderator' })
+  expect(titles(await page(sandbox, '/r/cats/new.json'))).toEqual([])
+
+  const { json } = await control(sandbox, 'GET', '/requests')
+  expect(json.requests.map((it: { path: string }) => it.path)).toEqual([
+    '/r/cats/new.json',
+    `${comment.json.permalink}.json`,
+    '/r/cats/new.json',
+  ])
+  const since = await control(sandbox, 'GET', `/requests?since=${json.requests[1].seq}`)
+  expect(since.json.requests).toHaveLength(1)
+})
+
+test('the log tells who asked, with which cookies and what befell them, and no secret', async () => {
+  await using sandbox = await open({ world: 'seeded' })
+  const cookie = cookieOf(sandbox, 'ada_reads')
+  sandbox.weather({ path: '/r/coffee', fault: '5xx', times: 1 })
+  await visit(sandbox, '/r/coffee/new.json?limit=1', { cookie })
+
+  const [entry] = sandbox.requests
+
+  expect(entry).toMatchObject({
+    method: 'GET',
+    path: '/r/coffee/new.json',
+    query: '?limit=1',
+    user: 'ada_reads',
+    cookies: ['reddit_session', 'loid', 'csrf_token', 'token_v2'],
+    status: 503,
+    fault: '5xx',
+  })
+  expect(JSON.stringify(entry)).not.toContain(cookie.slice(20, 60))
+})
+
+test('weather and the clock are set over HTTP', async () => {
+  await using sandbox = await open()
+  sandbox.post({ subforum: 'cats', title: 'a cat' })
+  const before = await control(sandbox, 'GET', '/')
+
+  await control(sandbox, 'POST', '/weather', { path: '/r/cats', fault: '5xx' })
+  expect((await visit(sandbox, '/r/cats/new.json')).status).toBe(503)
+  await control(sandbox, 'DELETE', '/weather')
+  expect((await visit(sandbox, '/r/cats/new.json')).status).toBe(200)
+  const moved = await control(sandbox, 'POST', '/clock', { advance_s: 90 })
+
+  expect(Date.parse(moved.json.now) - Date.parse(before.json.now)).toBe(90_000)
+})
+
+test('the overview names the places, the accounts and how much there is', async () => {
+  await using sandbox = await open({ world: 'seeded' })
+
+  const { json } = await control(sandbox, 'GET', '/')
+
+  expect(json).toMatchObject({ seed: 7, session_cookie: 'reddit_session' })
+  expect(json.subforums).toContain('coffee')
+  expect(json.counts.posts).toBeGreaterThan(1_800)
+  const bruno = json.accounts.find((it: { username: string }) => it.username === 'bruno_keeps')
+  expect(bruno).toMatchObject({
+    password: expect.any(String),
+    totp_secret: expect.stringMatching(/^[A-Z2-7]{16,}$/),
+    cookies: { reddit_session: expect.any(String), loid: expect.any(String) },
+    flags: { suspended: false },
+  })
+})
+
+test.each([
+  ['/post', { title: 'no place' }, 'subforum'],
+  ['/post', { subforum: 'cats', title: '' }, 'title'],
+  ['/post', { subforum: 'c', title: 'short' }, 'subforum: expected 2 to 21'],
+  ['/post', { subforum: 'cats', title: 'odd', url: 'ftp://example.com' }, 'url'],
+  ['/post', { subforum: 'cats', title: 'odd', colour: 'red' }, 'colour'],
+  ['/comment', { parent: 't3_nosuch', text: 'hello' }, 'parent: nothing is called t3_nosuch'],
+  ['/comment', { parent: 'nosuch', text: 'hello' }, 'parent: expected a fullname'],
+  ['/remove', { name: 't3_nosuch', by: 'author' }, 'name: nothing is called t3_nosuch'],
+  ['/remove', { name: 't3_nosuch', by: 'somebody' }, 'by'],
+  ['/weather', { path: 'r/cats', fault: '5xx' }, 'path'],
+  ['/weather', { path: '/r/cats', fault: 'hail' }, 'fault'],
+  ['/clock', { advance_s: -1 }, 'advance_s'],
+])('%s %j is refused, and says why: %s', async (path, body, sentence) => {
+  await using sandbox = await open()
+
+  const { status, json } = await control(sandbox, 'POST', path, body)
+
+  expect(status).toBe(400)
+  expect(json.error).toContain(sentence)
+})
+
+test('what is not JSON, and what is no call, is said to be so', async () => {
+  await using sandbox = await open()
+
+  const text = await fetch(`${sandbox.url}/__sandbox/post`, { method: 'POST', body: 'hello' })
+
+  expect(text.status).toBe(400)
+  expect(await text.json()).toEqual({ error: 'body: expected JSON' })
+  expect((await control(sandbox, 'GET', '/storm')).status).toBe(404)
+})
