@@ -1,0 +1,107 @@
+import { createApp } from '../../src/api/app.ts'
+import { deliveries } from '../../src/api/deliveries.ts'
+import { createMetrics } from '../../src/api/metrics.ts'
+import { monitors } from '../../src/api/monitors.ts'
+import { createReadsHealth } from '../../src/api/reads-health.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { insertCustomer } from '../../src/store/customers.ts'
+import { insertKey } from '../../src/store/keys.ts'
+import { CUSTOMER, PLAN, startStage } from '../unit/monitor/stage.ts'
+import { PRICES } from './http.ts'
+
+const NO_LIMITS = {
+  key_burst: 0,
+  key_rate: 0,
+  key_max_wait_s: 10,
+  management_per_minute: 0,
+  webhook_test_per_minute: 0,
+  account_per_minute: 0,
+  feedback_per_minute: 0,
+  dashboard_per_minute: 0,
+  unknown_routes_per_minute: 0,
+}
+
+export type Answer = { status: number; text: string; body: any }
+
+/** Monitoring with its interface: two customers, a scripted platform, and a clock that is held. */
+export function startMonitors({ plan = PLAN, community = 'subforum' } = {}) {
+  const stage = startStage({ plan, community })
+  const { db, clock } = stage
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    fraction: () => 0.5,
+    bytes: (count: number) => new Uint8Array(count),
+  }
+  insertCustomer(db, {
+    id: 'cus_2',
+    name: 'bob',
+    plan: 'entry',
+    created_at: clock.now(),
+    starting_credit_micros: 0,
+    payment_id: 'pay_2',
+  })
+  for (const customer_id of [CUSTOMER, 'cus_2'])
+    insertKey(db, {
+      id: `key_${customer_id}`,
+      customer_id,
+      token: `fk_${customer_id}`,
+      name: null,
+      scopes: ['monitor'],
+      created_at: clock.now(),
+      expires_at: null,
+    })
+  let nudges = 0
+  const app = createApp({
+    db,
+    clock,
+    random,
+    log: () => {},
+    words: createWords({ platform: 'forum', community }),
+    limits: NO_LIMITS,
+    billing: { enabled: true, prices: PRICES },
+    health_cache_s: 10,
+    metrics: createMetrics({}),
+    metrics_token: '',
+    trusted_proxies: [],
+    public_url: () => 'https://api.forum.example',
+    reads_health: createReadsHealth(clock),
+    trouble: () => null,
+    monitors: () => ({ used: 0, total: 10 }),
+    routes: (infra) => [
+      monitors(infra, {
+        db,
+        watch: stage.feed.watch,
+        plan_of: () => plan,
+        nudge: () => void (nudges += 1),
+      }),
+      deliveries(infra, db),
+    ],
+  })
+  app.listen({ port: 0, hostname: '127.0.0.1' })
+
+  async function call(path: string, body?: object, customer = CUSTOMER): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${app.server?.port}${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer fk_${customer}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, text, body: JSON.parse(text) }
+  }
+  return {
+    stage,
+    call,
+    nudges: () => nudges,
+    document: () => call('/openapi.json'),
+    add: (body: object, customer?: string) => call('/forum/monitor/add', body, customer),
+    update: (body: object, customer?: string) => call('/forum/monitor/update', body, customer),
+    remove: (body: object, customer?: string) => call('/forum/monitor/remove', body, customer),
+    list: async (customer?: string) =>
+      (await call('/forum/monitor/list', undefined, customer)).body,
+    health: async (id: string) => (await call(`/forum/monitor/health?id=${id}`)).body,
+    async [Symbol.asyncDispose]() {
+      await app.stop(true)
+      await stage[Symbol.asyncDispose]()
+    },
+  }
+}
