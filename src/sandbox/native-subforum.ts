@@ -58,6 +58,7 @@ export function renderSubforum(subforum: Subforum, { session }: Viewer): string 
     submission_type: 'any',
     user_is_subscriber: mine(user?.subscribed.has(subforum) ?? false),
     disable_contributor_requests: false,
+    is_crosspostable_subreddit: true,
     allow_videogifs: true,
     user_flair_type: 'text',
     allow_polls: true,

@@ -16,7 +16,9 @@ export function curiosities(world: World, chance: Chance, people: readonly User[
     if (moderator !== undefined && access !== 'banned') pin(world, posts, moderator)
   }
   const home = world.subforums.get('selfhosting')
-  const origin = home?.posts.at(-30)
+  const origin = home?.posts
+    .slice(-40)
+    .find((it) => it.removed === null && it.url === null && it.author.standing === 'good')
   const lab = world.subforums.get('homelab')
   if (home === undefined || origin === undefined || lab === undefined) return
   crosspost(world, chance, { from: origin, to: lab.posts.at(-3)?.author ?? origin.author })
@@ -32,7 +34,7 @@ function mark(chance: Chance, post: Post): void {
 
 /** The newest are left alone, so that a first page is whole. */
 function takeAway(world: World, chance: Chance, posts: readonly Post[]): void {
-  for (const post of posts.slice(0, -30)) meetFate(world, post, chance.fraction() * 65)
+  for (const post of posts.slice(0, -30)) meetFate(world, post, chance.fraction() * 160)
 }
 
 /** Of a draw's first units some go by their author's hand, some by a moderator's, few by the platform's. */

@@ -53,6 +53,12 @@ function moderatorsOf(chance: Chance, people: readonly User[]): User[] {
   return first === undefined ? [] : [first, chance.pick(others)]
 }
 
+/** The shadowed write less than others, or every page would have holes. */
+function somebody(chance: Chance, people: readonly User[]): User {
+  const user = chance.pick(people)
+  return user.standing === 'shadowed' ? chance.pick(people) : user
+}
+
 /** Few posts are loved, most are seen by some. */
 function votes(chance: Chance, popularity: number): { ups: number; downs: number } {
   const ups = 1 + Math.floor(chance.wait(popularity) * chance.wait(1))
@@ -78,7 +84,7 @@ function write(
       const author =
         subforum.access === 'restricted'
           ? (subforum.moderators[0] ?? chance.pick(people))
-          : chance.pick(people)
+          : somebody(chance, people)
       return publish(world, chance, {
         subforum,
         author,
@@ -110,7 +116,7 @@ function discuss(
   for (const { post, created_s } of plans.toSorted((a, b) => a.created_s - b.created_s))
     addComment(world, {
       parent: answered(chance, post),
-      author: chance.odds(0.15) ? post.author : chance.pick(people),
+      author: chance.odds(0.15) ? post.author : somebody(chance, people),
       text: writeReply(chance, post.subforum.topic),
       created_s,
       ...votes(chance, 12),

@@ -1,0 +1,204 @@
+// Goal: the sandbox does not lie about the platform. Whatever field it sends, the platform has sent, with that type; and
+// whatever the platform has sent in every object of a kind since 2020, the sandbox sends too.
+// Method: every object of the recordings, down to the leaves of its media, against every object of a seeded world.
+
+import { describe, expect, test } from 'bun:test'
+
+import * as z from 'zod'
+
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+
+const folder = process.env['FORUMD_RECORDINGS']
+if (folder === undefined)
+  console.log('FORUMD_RECORDINGS is not set: the shapes of the sandbox are not compared')
+
+/** The kinds an answer of the sandbox is made of. */
+const KINDS = ['Listing', 'UserList', 'more', 't1', 't2', 't3', 't5']
+/** From here on the recorded objects are those of today's platform. */
+const RECENT = 2020
+/** Fields whose keys are ids. */
+const KEYED_BY_ID = new Set(['media_metadata'])
+
+type Fields = Map<string, Set<string>>
+type Shapes = {
+  /** By kind and path: the types seen. */
+  types: Map<string, Fields>
+  /** By kind: in how many recent objects each field stands. */
+  counts: Map<string, Map<string, number>>
+  recent: Map<string, number>
+}
+
+const typeOf = (value: unknown) =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+type Thing = { kind: string; data: Record<string, unknown> }
+const asThing = (value: unknown): Thing | null =>
+  isObject(value) && typeof value['kind'] === 'string' && isObject(value['data'])
+    ? { kind: value['kind'], data: value['data'] }
+    : null
+
+/** Every thing in an answer, however deep. */
+function* things(value: unknown): Generator<Thing> {
+  const thing = asThing(value)
+  if (thing !== null) yield thing
+  if (Array.isArray(value) || isObject(value))
+    for (const inner of Object.values(value)) yield* things(inner)
+}
+
+/** Every field of a thing with its type, down to where another thing begins. */
+function* fields(value: unknown, path = ''): Generator<[string, string]> {
+  if (path !== '') yield [path, typeOf(value)]
+  if (asThing(value) !== null) return
+  if (Array.isArray(value)) for (const each of value) yield* fields(each, `${path}[]`)
+  else if (isObject(value))
+    for (const [name, inner] of Object.entries(value)) {
+      const key = KEYED_BY_ID.has(path) ? '*' : name
+      yield* fields(inner, path === '' ? key : `${path}.${key}`)
+    }
+}
+
+function collect(shapes: Shapes, body: unknown, year: number | null): void {
+  for (const { kind, data } of things(body)) {
+    const types = shapes.types.get(kind) ?? new Map<string, Set<string>>()
+    shapes.types.set(kind, types)
+    for (const [path, type] of fields(data))
+      types.set(path, (types.get(path) ?? new Set()).add(type))
+    // Notices of answers are comments too, of another shape: they do not say where they stand.
+    if (year === null || year < RECENT || (kind === 't1' && !('link_id' in data))) continue
+    shapes.recent.set(kind, (shapes.recent.get(kind) ?? 0) + 1)
+    const counts = shapes.counts.get(kind) ?? new Map<string, number>()
+    shapes.counts.set(kind, counts)
+    for (const name of Object.keys(data)) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+}
+
+const indexLine = z.object({ file: z.string(), year: z.number().nullish() })
+
+async function recorded(from: string): Promise<Shapes> {
+  const shapes: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
+  const index = await Bun.file(`${from}/index.jsonl`).text()
+  for (const line of index.split('\n').filter((text) => text !== '')) {
+    const { file, year } = indexLine.parse(JSON.parse(line))
+    if (!file.endsWith('.json')) continue
+    const text = await Bun.file(`${from}/${file}`).text()
+    if (text.trim() !== '') collect(shapes, JSON.parse(text), year ?? null)
+  }
+  return shapes
+}
+
+const PLACES = ['selfhosting', 'homelab', 'coffee', 'slowreading', 'worldwire', 'lifedrawing']
+
+/** Everything worth looking at in a seeded world, asked by nobody and by somebody. */
+async function told(): Promise<unknown[]> {
+  await using sandbox = await startSandbox({
+    port: 0,
+    seed: 11,
+    speed: 0,
+    world: 'seeded',
+    now: () => Date.UTC(2026, 10, 20, 12),
+    allowance: 100_000,
+    session_allowance: 100_000,
+  })
+  const account = sandbox.overview().accounts[0]
+  const cookie = Object.entries(account?.cookies ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join('; ')
+  const deep = [...sandbox.world.things.values()]
+    .filter((it) => it.kind === 't3')
+    .toSorted((one, other) => other.comment_count - one.comment_count)
+  const gone = [...sandbox.world.things.values()].filter((it) => it.removed !== null).slice(0, 90)
+  const paths = [
+    ...PLACES.flatMap((name) => [
+      `/r/${name}/new.json?limit=100`,
+      `/r/${name}/hot.json?limit=100`,
+      `/r/${name}/comments.json?limit=100`,
+      `/r/${name}/about.json`,
+      `/r/${name}/about/moderators.json`,
+    ]),
+    ...deep.slice(0, 12).map(({ id }) => `/comments/${id}.json?limit=60`),
+    `/api/info.json?id=${gone.map(({ name }) => name).join(',')}`,
+    '/search.json?q=recommend&limit=100',
+    '/subreddits/search.json?q=coffee',
+    '/users/search.json?q=a&limit=100',
+    ...['ada_reads', 'bruno_keeps', 'cedar_owl', 'BestDealsDaily'].map(
+      (name) => `/user/${name}/about.json`,
+    ),
+    '/user/cedar_owl/overview.json?limit=100',
+    '/user/ada_reads/saved.json?limit=100',
+    '/api/me.json',
+  ]
+  const answers: unknown[] = []
+  for (const path of paths)
+    for (const headers of [{}, { cookie }])
+      answers.push(await (await fetch(sandbox.url + path, { headers })).json())
+  return answers
+}
+
+const EMPTY: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
+const platform = folder === undefined ? EMPTY : await recorded(folder)
+const answers = folder === undefined ? [] : await told()
+const sandbox: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
+for (const answer of answers) collect(sandbox, answer, RECENT)
+
+describe.skipIf(folder === undefined)('the sandbox against what was recorded', () => {
+  test('there is something to compare of every kind', () => {
+    for (const kind of KINDS) {
+      expect(platform.types.get(kind)?.size ?? 0).toBeGreaterThan(0)
+      expect(sandbox.types.get(kind)?.size ?? 0).toBeGreaterThan(0)
+    }
+  })
+
+  test.each(KINDS)('no %s has a field, or a type of one, that the platform never sent', (kind) => {
+    const known = platform.types.get(kind)
+    const strange = [...(sandbox.types.get(kind) ?? [])].flatMap(([path, types]) =>
+      [...types].flatMap((type) => (known?.get(path)?.has(type) ? [] : [`${path}: ${type}`])),
+    )
+
+    expect(strange).toEqual([])
+  })
+
+  test.each(['Listing', 'more', 't1', 't3', 't5'])(
+    'a %s has every field that none has lacked since 2020',
+    (kind) => {
+      const seen = platform.recent.get(kind) ?? 0
+      const always = [...(platform.counts.get(kind) ?? [])].filter(([, count]) => count === seen)
+      const made = sandbox.recent.get(kind) ?? 0
+      const lacking = always.filter(([name]) => sandbox.counts.get(kind)?.get(name) !== made)
+
+      expect(seen).toBeGreaterThan(50)
+      expect(always.length).toBeGreaterThan(3)
+      expect(lacking.map(([name]) => name)).toEqual([])
+    },
+  )
+
+  // What the daemon reads of each (platform-protocol.md 10), where it can only be there always.
+  test.each([
+    [
+      't3',
+      'id name title author subreddit subreddit_id permalink url domain is_self selftext score',
+    ],
+    ['t3', 'upvote_ratio num_comments created_utc edited likes over_18 spoiler locked stickied'],
+    ['t3', 'link_flair_text removed_by_category is_video media thumbnail'],
+    ['t1', 'id name body body_html author link_id parent_id subreddit permalink score created_utc'],
+    ['t1', 'edited likes stickied distinguished is_submitter collapsed_reason_code replies'],
+    ['more', 'count name id parent_id depth children'],
+    ['t5', 'id name display_name title public_description subscribers created_utc over18'],
+    ['t5', 'subreddit_type quarantine lang url icon_img banner_img active_user_count'],
+  ])('every %s has %s', (kind, names) => {
+    const made = sandbox.recent.get(kind)
+    for (const name of names.split(' '))
+      expect([name, sandbox.counts.get(kind)?.get(name)]).toEqual([name, made])
+  })
+
+  test('what is absent on the platform is absent, not null', () => {
+    const everywhere = ['preview', 'post_hint', 'crosspost_parent', 'is_gallery', 'author_fullname']
+    for (const name of [...everywhere, 'url_overridden_by_dest']) {
+      expect(sandbox.counts.get('t3')?.get(name) ?? 0).toBeGreaterThan(0)
+      expect(sandbox.counts.get('t3')?.get(name)).toBeLessThan(sandbox.recent.get('t3') ?? 0)
+      expect(sandbox.types.get('t3')?.get(name)).not.toContain('null')
+    }
+  })
+})
