@@ -41,6 +41,9 @@ const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deli
 /** A caller waits while a place is looked up for its monitor. */
 const LOOKUP_DEADLINE_MS = 10_000
 
+/** What a target's sealed secret is bound to. */
+const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
+
 /** What surrounds the parts of one daemon. */
 type Around = {
   config: Config
@@ -99,7 +102,6 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     timeout_ms,
   })
   const ca = authority(config.delivery.ca_file)
-  const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
   const send = createSend({
     transport: createTransport({
       fetch: outside.fetch,

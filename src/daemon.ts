@@ -85,5 +85,5 @@ export async function openApiDocument(config: Config): Promise<unknown> {
     url: () => `http://${config.server.host}:${config.server.port}`,
   })
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
-  return answer.json()
+  return await answer.json()
 }

@@ -38,11 +38,9 @@ const around: Surroundings = {
     startDaemon: async (config, outside) =>
       (await import('./daemon.ts')).startDaemon(config, outside),
     openApiDocument: async (config) => (await import('./daemon.ts')).openApiDocument(config),
-    startSandbox: async ({ port, seed, speed, outside: { clock } }) =>
+    startSandbox: async ({ outside: { clock }, ...options }) =>
       (await import('./sandbox/sandbox.ts')).startSandbox({
-        port,
-        seed,
-        speed,
+        ...options,
         world: 'seeded',
         now: clock.now,
         sleep: clock.sleep,

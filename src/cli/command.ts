@@ -31,6 +31,8 @@ export type Parts = {
     port: number
     seed: number
     speed: number
+    /** Calls that nobody's eyes have in ten minutes; without it as the platform allows. */
+    allowance?: number
     outside: Pick<Outside, 'clock'>
   }) => Promise<RunningSandbox>
 }

@@ -48,14 +48,15 @@ export const playDemo = command({
   examples: ['forumd demo', 'forumd demo --port 8080 --seconds 60'],
   notes:
     'Nothing is kept: the data folder is a temporary one. With --seconds the exit code is 0 only when a read, a match and a verified delivery all happened.',
-  async run({ values, stdout }) {
+  async run({ values, stdout, stopped, parts }) {
     const { seconds } = values
     const { demo } = await import('./demo.ts')
     return demo({
       port: parseWhole('port', values.port ?? '0', ANY_PORT, LAST_PORT),
       seconds: seconds === undefined ? null : parseWhole('seconds', seconds, 1, 86_400),
-      color: stdout.color,
-      write: (line) => stdout.write(`${line}\n`),
+      stdout,
+      stopped,
+      parts,
     })
   },
 })

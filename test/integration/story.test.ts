@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 
 import { startHouse } from '../support/house.ts'
 
@@ -39,10 +39,10 @@ test('of four new posts the two that match arrive once each, and none of the six
 
   const { received } = house.receiver
   const bodies = received.map(({ text }) => JSON.parse(text))
-  expect(bodies.map((body) => body.items[0].title).toSorted()).toEqual([
-    'Two CATS? no: one cat',
-    'a new cat',
-  ])
+  expect(new Set(bodies.map((body) => body.items[0].title))).toEqual(
+    new Set(['a new cat', 'Two CATS? no: one cat']),
+  )
+  expect(bodies.length).toBe(2)
   for (const { headers, text } of received) {
     const event = await Stripe.webhooks.constructEventAsync(
       text,
