@@ -19,7 +19,7 @@ const OPTIONS = {
   scopes: { type: 'string', value: 'LIST', help: 'of read,write,monitor; without it all three' },
   expires: { type: 'string', value: 'ISO', help: 'when the key closes by itself' },
   name: { type: 'string', value: 'TEXT', help: 'what it is for; shown in key list' },
-  operator: { type: 'boolean', help: 'an operator’s key (fo_…), nobody’s as a customer' },
+  operator: { type: 'boolean', help: 'a key for /operator (fo_...), of no customer' },
   json: { type: 'boolean', help: 'answer as JSON' },
 } as const satisfies Record<string, Option>
 
@@ -83,7 +83,7 @@ function holderOf(opened: Opened, { operator, customer, plan, credits }: Issue['
   if (operator) {
     if (customer !== undefined || plan !== undefined || credits !== undefined)
       throw new UsageError(
-        'an operator’s key is no customer’s: leave out --customer, --plan and --credits',
+        'an operator key belongs to no customer: leave out --customer, --plan and --credits',
       )
     return null
   }

@@ -52,7 +52,7 @@ function read(it: Command, args: readonly string[], options: Readonly<Record<str
     }
     const near = nearest(name, Object.keys(options))
     throw new UsageError(
-      `forumd ${it.name} has no option ${dashes}${name}${near ? `; did you mean --${near}?` : `: ${usageOf(it)}`}`,
+      `${it.name} has no option ${dashes}${name}${near ? `; did you mean --${near}?` : `: ${usageOf(it)}`}`,
     )
   }
 }

@@ -58,7 +58,7 @@ async function find(
   )
   if (verbs.length > 0) {
     const given = second === '' || second.startsWith('-') ? '' : `, not "${second}"`
-    throw new UsageError(`forumd ${first} needs one of ${verbs.join(', ')} after it${given}`)
+    throw new UsageError(`${first} needs one of ${verbs.join(', ')} after it${given}`)
   }
   const groups = [...new Set(names.map((name) => name.split(' ')[0] ?? name))]
   const near = nearest(first, groups)

@@ -1,0 +1,319 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const MAIN = join(import.meta.dir, '../../src/main.ts')
+// Each run of the program is a process of its own, and the machine may be busy.
+setDefaultTimeout(60_000)
+
+const CONFIG = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
+
+let root = ''
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'forumd-cli-'))
+})
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+/** A folder of its own, with a configuration in it. */
+function folder(config: string | null = CONFIG): string {
+  const dir = mkdtempSync(join(root, 'x'))
+  if (config !== null) writeFileSync(join(dir, 'forumd.toml'), config)
+  return dir
+}
+
+type Ended = { code: number; out: string; err: string }
+
+/** Runs the program as a person would, in `dir`. */
+function forumd(dir: string, args: string[], stdin = ''): Ended {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
+    cwd: dir,
+    stdin: Buffer.from(stdin),
+    env: { PATH: process.env['PATH'] ?? '' },
+  })
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
+}
+
+describe('without a command that it knows, forumd', () => {
+  test('shows what there is and ends with 2', () => {
+    const { code, out, err } = forumd(folder(), [])
+
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('key create')
+  })
+
+  test.each([
+    [['kye', 'create'], 'there is no command "kye"; did you mean key?'],
+    [['key', 'crate'], 'key needs one of create, import, list, revoke after it, not "crate"'],
+    [['key', 'list', '--jsn'], 'key list has no option --jsn; did you mean --json?'],
+    [['key', 'list', '--json=1'], '--json takes no value'],
+    [['key', 'create', '--customer'], '--customer needs a value after it'],
+    [['credit', 'add', 'me'], 'USD is needed: forumd credit add NAME USD'],
+    [['customer', 'list', 'all'], '"all" is one too many'],
+    [['check-config', '--config', 'nope.toml'], 'nope.toml cannot be read (it is not there)'],
+  ])('says for %j what is wrong, in one line, with 2', (args, sentence) => {
+    const { code, out, err } = forumd(folder(), args)
+
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain(sentence)
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+test('version is told on one line', () => {
+  expect(forumd(folder(null), ['version'])).toEqual({
+    code: 0,
+    out: expect.stringMatching(/^forumd \d+\.\d+\.\d+ \(bun \S+, \S+ \S+\)\n$/),
+    err: '',
+  })
+})
+
+describe('check-config', () => {
+  test('says that a good file is valid', () => {
+    const { code, out } = forumd(folder(), ['check-config'])
+
+    expect({ code, out }).toEqual({ code: 0, out: 'forumd.toml is valid\n' })
+  })
+
+  test('finds the example in this repository valid', () => {
+    const example = join(import.meta.dir, '../../config.example.toml')
+
+    expect(forumd(folder(null), ['check-config', '--config', example]).code).toBe(0)
+  })
+
+  test('tells five mistakes in five lines with their places, and ends with 2', () => {
+    const dir = folder(
+      '[server]\nprot = 1\nhost = 5\n\n[platform]\nbase_url = "x"\nsession_cookie = "s"\n[gaurd]\n[log]\nlevel = "env:NOT_SET"\n',
+    )
+
+    const { code, out, err } = forumd(dir, ['check-config'])
+
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    const places = err
+      .trim()
+      .split('\n')
+      .map((line) => line.split(': ', 2).join(': '))
+    expect(places).toEqual([
+      'forumd.toml:2:1: server.prot',
+      'forumd.toml:3:1: server.host',
+      'forumd.toml:6:1: platform.base_url',
+      'forumd.toml:8:2: gaurd',
+      'forumd.toml:10:1: log.level',
+    ])
+  })
+
+  test('takes what seems unmeant with a warning', () => {
+    const { code, err } = forumd(folder(`${CONFIG}[delivery]\nretry_delays_s = [1]\n`), [
+      'check-config',
+    ])
+
+    expect(code).toBe(0)
+    expect(err).toStartWith('forumd.toml: warning: delivery.retry_delays_s has 1 rungs')
+  })
+
+  test('says where it looked when there is no file', () => {
+    const { code, err } = forumd(folder(null), ['check-config'])
+
+    expect(code).toBe(2)
+    expect(err).toContain('./forumd.toml')
+  })
+})
+
+describe('key create', () => {
+  test('makes a new customer with the starting credit and what was added, and shows the key once', () => {
+    const dir = folder()
+
+    const { code, out } = forumd(dir, [
+      'key',
+      'create',
+      '--customer',
+      'me',
+      '--credits',
+      '2.000001',
+      '--json',
+    ])
+
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toEqual({
+      key: expect.stringMatching(/^fk_[0-9A-Za-z]{43}$/),
+      key_id: expect.stringMatching(/^key_/),
+      customer: 'me',
+      plan: 'entry',
+      credits_remaining: 2.500001,
+    })
+    const { key } = JSON.parse(out)
+    expect(forumd(dir, ['key', 'list', '--json']).out).not.toContain(key)
+    for (const name of readdirSync(join(dir, 'data')))
+      expect(Bun.spawnSync(['grep', '-c', key, join(dir, 'data', name)]).exitCode).toBe(1)
+  })
+
+  test('gives a known customer a further key, and nothing else', () => {
+    const dir = folder()
+    forumd(dir, ['key', 'create', '--customer', 'me'])
+
+    const { out, err } = forumd(dir, ['key', 'create', '--customer', 'me', '--name', 'second'])
+
+    // The key alone is on standard output: KEY=$(forumd key create …) holds it.
+    expect(out).toMatch(/^fk_[0-9A-Za-z]{43}\n$/)
+    expect(err).toContain('me, plan entry, 0.50 USD')
+    const { keys } = JSON.parse(forumd(dir, ['key', 'list', '--customer', 'me', '--json']).out)
+    expect(keys).toMatchObject([
+      { customer: 'me', name: null, scopes: ['read', 'write', 'monitor'], revoked_at: null },
+      { customer: 'me', name: 'second', expires_at: null },
+    ])
+  })
+
+  test("makes an operator key that is no customer's", () => {
+    const { out } = forumd(folder(), ['key', 'create', '--operator', '--json'])
+
+    expect(JSON.parse(out)).toMatchObject({
+      key: expect.stringMatching(/^fo_/),
+      customer: null,
+      plan: null,
+      credits_remaining: null,
+    })
+  })
+
+  test.each([
+    [['--customer', 'x', '--plan', 'gold'], 'there is no plan "gold": the configuration has entry'],
+    [['--customer', 'x', '--credits', '1e3'], '"1e3" is no amount'],
+    [['--customer', 'x', '--scopes', 'all'], '"all" is no scope'],
+    [['--customer', 'x', '--expires', '2020-01-01'], '2020-01-01 is over already'],
+    [['--customer', ''], 'allowed are 1 to 64 printable characters'],
+    [['--operator', '--customer', 'x'], 'an operator key belongs to no customer'],
+    [[], '--customer NAME is needed'],
+  ])('refuses %j and makes nobody', (args, sentence) => {
+    const dir = folder()
+
+    const { code, err } = forumd(dir, ['key', 'create', ...args])
+
+    expect(code).toBe(2)
+    expect(err).toContain(sentence)
+    expect(JSON.parse(forumd(dir, ['customer', 'list', '--json']).out)).toEqual({ customers: [] })
+  })
+})
+
+describe('key import', () => {
+  test('takes a key from standard input, and no key twice', () => {
+    const dir = folder()
+    const args = ['key', 'import', '--customer', 'me']
+
+    const first = forumd(dir, args, 'sk-of-another-service-0123456789\n')
+    const second = forumd(dir, args, 'sk-of-another-service-0123456789\n')
+
+    expect({ code: first.code, out: first.out }).toEqual({ code: 0, out: '' })
+    expect(second.code).toBe(1)
+    expect(second.err).toContain('this key is known here already')
+    expect(JSON.parse(forumd(dir, ['key', 'list', '--json']).out).keys).toHaveLength(1)
+  })
+
+  test('refuses what is no key without repeating it', () => {
+    const { code, err } = forumd(folder(), ['key', 'import', '--customer', 'me'], 'short\n')
+
+    expect(code).toBe(2)
+    expect(err).toContain('16 to 256')
+    expect(err).not.toContain('short')
+  })
+})
+
+test('a key that was revoked is closed, once', () => {
+  const dir = folder()
+  const { key_id } = JSON.parse(forumd(dir, ['key', 'create', '--customer', 'me', '--json']).out)
+
+  expect(forumd(dir, ['key', 'revoke', key_id]).code).toBe(0)
+  expect(forumd(dir, ['key', 'revoke', key_id]).code).toBe(1)
+  expect(JSON.parse(forumd(dir, ['key', 'list', '--json']).out).keys[0].revoked_at).toEndWith('Z')
+})
+
+test('a customer is made, topped up, moved, shown and removed', () => {
+  const dir = folder(`${CONFIG}[plans.entry]\n[plans.pro]\nslots = 50\n`)
+  const show = () => JSON.parse(forumd(dir, ['customer', 'show', 'acme', '--json']).out)
+
+  expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(0)
+  expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(1)
+  expect(forumd(dir, ['credit', 'add', 'acme', '12.25', '--note', 'first']).out).toBe(
+    'acme has 12.75 USD\n',
+  )
+  expect(forumd(dir, ['customer', 'set-plan', 'acme', 'gold']).code).toBe(2)
+  expect(forumd(dir, ['customer', 'set-plan', 'acme', 'pro']).code).toBe(0)
+  expect(show()).toMatchObject({
+    name: 'acme',
+    plan: 'pro',
+    credits_remaining: 12.75,
+    credits_used: 0,
+    total_requests: 0,
+    unlimited: false,
+    keys: 0,
+  })
+  expect(forumd(dir, ['customer', 'remove', 'acme']).code).toBe(0)
+  expect(forumd(dir, ['customer', 'show', 'acme'])).toMatchObject({
+    code: 1,
+    err: 'forumd: there is no customer "acme": see forumd customer list\n',
+  })
+})
+
+test('credits without end are shown so', () => {
+  const dir = folder()
+
+  const { err } = forumd(dir, ['key', 'create', '--customer', 'me', '--credits', 'unlimited'])
+
+  expect(err).toContain('me, plan entry, unlimited')
+  expect(forumd(dir, ['customer', 'list']).out).toContain('unlimited')
+})
+
+test('the folder and what is in it are their owner’s alone', () => {
+  const dir = folder()
+  forumd(dir, ['customer', 'list'])
+
+  const modes = ['', 'secrets.key', 'forumd.sqlite'].map(
+    (name) => statSync(join(dir, 'data', name)).mode & 0o077,
+  )
+  expect(modes).toEqual([0, 0, 0])
+})
+
+describe('an instance that cannot be used is 78, with what to do:', () => {
+  test('a database that is gone', () => {
+    const dir = folder()
+    forumd(dir, ['customer', 'list'])
+    rmSync(join(dir, 'data', 'forumd.sqlite'))
+
+    const { code, err } = forumd(dir, ['customer', 'list'])
+
+    expect(code).toBe(78)
+    expect(err).toContain('put the newest backup back')
+  })
+
+  test('a database that is none', () => {
+    const dir = folder()
+    mkdirSync(join(dir, 'data'))
+    writeFileSync(join(dir, 'data', 'forumd.sqlite'), 'not a database')
+
+    const { code, err } = forumd(dir, ['customer', 'list'])
+
+    expect(code).toBe(78)
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+test('sandbox prints the configuration that reads it, and ends on SIGTERM', async () => {
+  const sandbox = Bun.spawn([process.execPath, MAIN, 'sandbox', '--speed', '0'], {
+    cwd: root,
+    stdout: 'pipe',
+  })
+  let out = ''
+  for await (const chunk of sandbox.stdout.pipeThrough(new TextDecoderStream())) {
+    out += chunk
+    if (out.includes('session_cookie')) break
+  }
+
+  const config = out.slice(out.indexOf('[platform]'))
+  const dir = folder(config)
+  expect(forumd(dir, ['check-config']).code).toBe(0)
+  const { base_url } = /base_url = "(?<base_url>[^"]+)"/.exec(config)?.groups ?? {}
+  const answer = await fetch(`${base_url}/__sandbox/`)
+  expect(answer.status).toBe(200)
+  await answer.text()
+
+  sandbox.kill('SIGTERM')
+  expect(await sandbox.exited).toBe(0)
+})

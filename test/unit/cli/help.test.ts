@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test'
+
+import { COMMANDS } from '../../../src/cli/commands.ts'
+import { run } from '../../../src/cli/run.ts'
+import { surroundings } from './surroundings.ts'
+
+async function forumd(...args: string[]) {
+  const { around, said } = surroundings()
+  return { code: await run(args, around), ...said }
+}
+
+test('the overview names every command', async () => {
+  const { code, out } = await forumd('help')
+
+  expect(code).toBe(0)
+  for (const name of COMMANDS.keys()) expect(out).toContain(`\n  ${name} `)
+})
+
+test('the overview of a group names its commands and no others', async () => {
+  const { out } = await forumd('help', 'key')
+
+  expect(out).toContain('key create')
+  expect(out).not.toContain('customer create')
+})
+
+test.each([...COMMANDS.keys()])(
+  'help of %s shows how it is called, its options and an example',
+  async (name) => {
+    const { code, out } = await forumd('help', ...name.split(' '))
+
+    expect(code).toBe(0)
+    expect(out).toStartWith((out[0] ?? '').toUpperCase())
+    expect(out).toContain(`\nUsage: forumd ${name}`)
+    expect(out).toContain('\n  --config FILE ')
+    const examples = out.slice(out.indexOf('\nExamples:\n')).split('\n').slice(2, -1)
+    expect(examples.length).toBeGreaterThan(0)
+    for (const example of examples) expect(example).toContain(`forumd ${name}`)
+  },
+)
+
+test.each([[['key', 'create', '--help']], [['key', 'create', '--customer', 'x', '-h']]])(
+  '%j shows help and does nothing',
+  async (args) => {
+    const { code, out } = await forumd(...args)
+
+    expect(code).toBe(0)
+    expect(out).toContain('Usage: forumd key create')
+  },
+)
+
+test('each command is known by the name it gives itself', async () => {
+  for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)
+})

@@ -1,0 +1,93 @@
+import { expect, test } from 'bun:test'
+
+import { createLog } from '../../../src/log.ts'
+
+const clock = { now: () => Date.parse('2026-01-02T03:04:05Z') }
+
+function logged(settings: Partial<Parameters<typeof createLog>[0]> = {}) {
+  const lines: string[] = []
+  const log = createLog({
+    level: 'info',
+    json: true,
+    color: false,
+    clock,
+    write: (line) => void lines.push(line),
+    ...settings,
+  })
+  return { log, lines }
+}
+
+test('an event is one line of JSON with the time of the clock', () => {
+  const { log, lines } = logged()
+
+  log('warn', 'check.failed', { subforum: 'cats', kind: 'throttled', retry_after_s: 7 })
+
+  expect(lines).toEqual([
+    '{"time":"2026-01-02T03:04:05.000Z","level":"warn","event":"check.failed","subforum":"cats","kind":"throttled","retry_after_s":7}',
+  ])
+})
+
+test('what is below the level is not written', () => {
+  const { log, lines } = logged({ level: 'warn' })
+
+  log('debug', 'a')
+  log('info', 'b')
+  log('warn', 'c')
+  log('error', 'd')
+
+  expect(lines.map((line) => JSON.parse(line).event)).toEqual(['c', 'd'])
+})
+
+test('a field that has no name here, or is no plain value, is left out and counted', () => {
+  const { log, lines } = logged()
+
+  log('info', 'x', { id: 'a', cookie: 'secret', error: new Error('with a stack'), url: undefined })
+
+  expect(JSON.parse(lines[0] ?? '')).toEqual({
+    time: '2026-01-02T03:04:05.000Z',
+    level: 'info',
+    event: 'x',
+    id: 'a',
+    left_out: 2,
+  })
+})
+
+test.each([
+  ['key fk_0123456789abcdefghij failed', 'key fk_… failed'],
+  ['whsec_abcdefghijklmnop/+=', 'whsec_…'],
+  ['https://user:pass@host/x', 'https://…@host/x'],
+  ['Authorization: Bearer abc.def', 'Authorization: Bearer …'],
+])('%j loses its secret', (text, masked) => {
+  const { log, lines } = logged()
+
+  log('info', 'x', { error: text })
+
+  expect(JSON.parse(lines[0] ?? '').error).toBe(masked)
+})
+
+test('a text of any length takes a bounded place', () => {
+  const { log, lines } = logged()
+
+  log('info', 'x', { error: 'e'.repeat(100_000) })
+
+  expect(lines[0]?.length).toBeLessThan(700)
+})
+
+test('a person reads the hour, the level and the fields, and nothing moves the cursor', () => {
+  const { log, lines } = logged({ json: false })
+
+  log('info', 'serve.listening', { url: 'http://127.0.0.1:1', error: 'a\u001b[2Jb' })
+
+  expect(lines).toEqual([
+    String.raw`03:04:05 info  serve.listening url=http://127.0.0.1:1 error="a\u001b[2Jb"`,
+  ])
+})
+
+test('colours are only for those who asked', () => {
+  const { log, lines } = logged({ json: false, color: true })
+
+  log('error', 'x', { id: 'a' })
+
+  expect(lines[0]).toContain('\u001b[31m')
+  expect(Bun.stripANSI(lines[0] ?? '')).toBe('03:04:05 error x id=a')
+})

@@ -1,0 +1,42 @@
+import type { Parts, Surroundings } from '../../../src/cli/command.ts'
+import { createLog } from '../../../src/log.ts'
+import { createOutside } from '../../../src/outside.ts'
+
+/** What a run of the program printed. */
+export type Said = { out: string; err: string }
+
+const notHere = () => Promise.reject(new Error('not part of this test'))
+
+/** A run's surroundings: nothing of the process but a log on a clock that stands still. */
+export function surroundings({
+  stopped = new Promise<string>(() => {}),
+  startDaemon = notHere,
+}: { stopped?: Promise<string>; startDaemon?: Parts['startDaemon'] } = {}) {
+  const said: Said = { out: '', err: '' }
+  const around: Surroundings = {
+    env: {},
+    stdout: { write: (text) => void (said.out += text), isTerminal: false, color: false },
+    warn: (line) => void (said.err += `${line}\n`),
+    readStdin: () => Promise.resolve(''),
+    stdinIsTerminal: false,
+    stopped: () => stopped,
+    parts: {
+      createOutside: ({ level }, stdout) =>
+        Promise.resolve(
+          createOutside(
+            createLog({
+              level,
+              json: true,
+              color: false,
+              clock: { now: () => 0 },
+              write: (line) => stdout.write(`${line}\n`),
+            }),
+          ),
+        ),
+      startDaemon,
+      openApiDocument: notHere,
+      startSandbox: notHere,
+    },
+  }
+  return { around, said }
+}
