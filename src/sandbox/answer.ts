@@ -5,8 +5,8 @@ export type Answer = {
   body: string | Uint8Array
 }
 
-export const JSON_TYPE = 'application/json; charset=UTF-8'
-export const HTML_TYPE = 'text/html; charset=UTF-8'
+const JSON_TYPE = 'application/json; charset=UTF-8'
+const HTML_TYPE = 'text/html; charset=UTF-8'
 
 /** A body that is JSON already, in the platform's spelling. */
 export const json = (body: string, status = 200): Answer => ({

@@ -51,6 +51,8 @@ export const editSchema = z.strictObject({
   locked: z.boolean().optional(),
   stickied: z.boolean().optional(),
 })
+/** The query of the log: the `seq` after which. */
+export const sinceSchema = z.object({ since: z.coerce.number().min(0).default(0) })
 export const clockSchema = z.strictObject({ advance_s: z.number().min(0).max(3_153_600_000) })
 export const subforumSchema = z.strictObject({
   name: subforumName,

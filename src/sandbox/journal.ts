@@ -20,8 +20,6 @@ export type Journal = {
   /** Oldest first. */
   readonly entries: readonly Entry[]
   write(entry: Omit<Entry, 'seq'>): void
-  /** Those after the one with this number. */
-  since(seq: number): Entry[]
 }
 
 const KEPT = 20_000
@@ -36,6 +34,5 @@ export function createJournal(): Journal {
       if (entries.length >= KEPT * 2) entries.splice(0, KEPT)
       entries.push({ seq: next++, ...entry })
     },
-    since: (seq) => entries.filter((entry) => entry.seq > seq),
   }
 }

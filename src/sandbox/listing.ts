@@ -105,7 +105,7 @@ function repeat(things: readonly Thing[], times: number): readonly Thing[] {
 }
 
 /** A row as it stands in listings. */
-export function renderRow({ viewer }: Ask, thing: Thing): string {
+function renderRow({ viewer }: Ask, thing: Thing): string {
   return thing.kind === 't3'
     ? renderPost(thing, viewer)
     : renderComment(thing, viewer, { kind: 'listing' })

@@ -10,7 +10,7 @@ export const ACCESS = [
   'gated',
   'banned',
 ] as const
-export type Access = (typeof ACCESS)[number]
+type Access = (typeof ACCESS)[number]
 
 export type Subforum = {
   kind: 't5'
@@ -39,7 +39,7 @@ export type Subforum = {
 }
 
 export const STANDINGS = ['good', 'suspended', 'shadowed', 'deleted'] as const
-export type Standing = (typeof STANDINGS)[number]
+type Standing = (typeof STANDINGS)[number]
 
 export type User = {
   kind: 't2'
@@ -70,8 +70,7 @@ export type User = {
   hidden: Post[]
 }
 
-export const POST_KINDS = ['self', 'link', 'image', 'gallery', 'video', 'gif', 'crosspost'] as const
-export type PostKind = (typeof POST_KINDS)[number]
+export type PostKind = 'self' | 'link' | 'image' | 'gallery' | 'video' | 'gif' | 'crosspost'
 
 export type Remover = 'author' | 'moderator' | 'platform'
 
@@ -134,7 +133,7 @@ export type Comment = {
 export type Thing = Post | Comment
 
 /** A thing as everybody sees it under one address, kept until it changes or the instant given. */
-export type Rendered = { text: string; until_s: number; origin: string }
+type Rendered = { text: string; until_s: number; origin: string }
 
 export type Session = {
   /** The value of the session cookie. */

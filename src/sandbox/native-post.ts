@@ -45,7 +45,7 @@ function domain(post: Post): string {
 }
 
 /** `post` as an object; also what a crosspost carries of its origin. */
-export function postData(post: Post, viewer: Viewer): Record<string, unknown> {
+function postData(post: Post, viewer: Viewer): Record<string, unknown> {
   const { subforum, author } = post
   const own = viewOf(viewer, post)
   // The author goes on seeing what a moderator has taken away.

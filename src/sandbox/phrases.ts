@@ -1,14 +1,6 @@
 /** Why somebody posts. */
-export const INTENTS = [
-  'question',
-  'complaint',
-  'recommendation',
-  'praise',
-  'promotion',
-  'show',
-  'news',
-] as const
-export type Intent = (typeof INTENTS)[number]
+export type Intent =
+  'question' | 'complaint' | 'recommendation' | 'praise' | 'promotion' | 'show' | 'news'
 
 /**
  * Sentences with slots: `{thing}`, `{another}` (a different thing), `{product}`, `{other}` (a different one),

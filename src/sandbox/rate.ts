@@ -2,15 +2,15 @@ import { type Answer, json, page } from './answer.ts'
 import { tooManyPage } from './pages.ts'
 
 /** The platform counts calls in windows of ten minutes. */
-export const WINDOW_S = 600
+const WINDOW_S = 600
 
 type Bucket = { used: number; ends_s: number }
 
-export type RateHeaders = Record<
+type RateHeaders = Record<
   'x-ratelimit-used' | 'x-ratelimit-remaining' | 'x-ratelimit-reset',
   string
 >
-export type Counted = { headers: RateHeaders; refused: Answer | null }
+type Counted = { headers: RateHeaders; refused: Answer | null }
 
 /** Counts one call against a session's or an address's bucket. */
 export type Rate = (

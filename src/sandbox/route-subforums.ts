@@ -1,7 +1,7 @@
 import { type Answer, json, refusal, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
 import { encode, toHtml } from './json.ts'
-import { directory, envelope } from './listing.ts'
+import { directory } from './listing.ts'
 import type { Subforum } from './model.ts'
 import { renderSubforum } from './native-subforum.ts'
 import { elsewhere, publicPlaces, refused, SUBFORUM_NAME } from './places.ts'
@@ -98,6 +98,3 @@ export function matching({ query }: Ask, from: readonly Subforum[]): Subforum[] 
     .filter((it) => rankOf(it) > 0 && (adult || !it.over_18))
     .toSorted((one, other) => rankOf(other) - rankOf(one) || other.subscribers - one.subscribers)
 }
-
-/** An empty listing, as several places answer. */
-export const nothing = (ask: Ask): Answer => json(envelope(ask, [], { after: null, before: null }))

@@ -416,7 +416,6 @@ const TOPICS = {
   news,
   drawing,
 }
-export type TopicName = keyof typeof TOPICS
 
 /** The words of a topic; a place the sandbox did not found talks about self-hosting. */
 export const topicOf = (name: string): Topic =>

@@ -18,7 +18,7 @@ export const TREE_SORTS = [
 export type TreeSort = (typeof TREE_SORTS)[number]
 
 /** The measure a sort puts highest first. */
-export function measure(sort: TreeSort): (comment: Comment) => number {
+function measure(sort: TreeSort): (comment: Comment) => number {
   switch (sort) {
     case 'confidence':
       return confidence

@@ -23,7 +23,6 @@ export const FAULTS = [
   'vanish_anchor',
   'stale',
 ] as const
-export type FaultName = (typeof FAULTS)[number]
 
 const count = z.int().min(1).max(1_000_000)
 

@@ -77,6 +77,7 @@ test('the overview names the places, the accounts and how much there is', async 
 
   expect(json).toMatchObject({ seed: 7, session_cookie: 'reddit_session' })
   expect(json.subforums).toContain('coffee')
+  expect(json.calls).toContain('POST /__sandbox/remove {name, by: author|moderator|platform}')
   expect(json.counts.posts).toBeGreaterThan(1_800)
   const bruno = json.accounts.find((it: { username: string }) => it.username === 'bruno_keeps')
   expect(bruno).toMatchObject({
@@ -117,4 +118,5 @@ test('what is not JSON, and what is no call, is said to be so', async () => {
   expect(text.status).toBe(400)
   expect(await text.json()).toEqual({ error: 'body: expected JSON' })
   expect((await control(sandbox, 'GET', '/storm')).status).toBe(404)
+  expect((await control(sandbox, 'GET', '/requests?since=noon')).json.error).toStartWith('since')
 })

@@ -209,6 +209,19 @@ test('the front page is what one subscribes to, and everything for nobody', asyn
   expect(placesOf(anyone).size).toBeGreaterThan(placesOf(own).size)
 })
 
+test('what is new is there at once, in listings that are remembered too', async () => {
+  await using sandbox = await open()
+  sandbox.post({ subforum: 'cats', title: 'old' })
+  sandbox.subforum({ name: 'dogs' })
+  const paths = ['/r/cats/hot.json', '/r/cats+dogs/new.json', '/search.json?q=old+OR+young']
+  const look = () =>
+    Promise.all(paths.map(async (path) => titles(await page(sandbox, path)).toSorted()))
+
+  expect(await look()).toEqual([['old'], ['old'], ['old']])
+  sandbox.post({ subforum: 'cats', title: 'young' })
+  expect(await look()).toEqual(paths.map(() => ['old', 'young']))
+})
+
 test('a path nobody has heard of is answered with nothing', async () => {
   await using sandbox = await open()
 

@@ -48,6 +48,17 @@ test('a young comment hides its score for an hour', async () => {
   expect(await look()).toMatchObject({ score: 40, score_hidden: false })
 })
 
+test('a young post says that its score is hidden, for an hour', async () => {
+  await using sandbox = await open()
+  const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
+  const hides = async () =>
+    (await page(sandbox, `/api/info.json?id=${post.name}`)).data.children[0]?.data['hide_score']
+
+  expect(await hides()).toBe(true)
+  sandbox.advance(3_601)
+  expect(await hides()).toBe(false)
+})
+
 test('every answer rotates the tracker; only pages for people bring the bearer cookie', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const cookie = cookieOf(sandbox, 'ada_reads')
