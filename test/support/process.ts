@@ -1,0 +1,75 @@
+const root = new URL('../..', import.meta.url).pathname
+/** The program as it ships, or its source when `FORUMD_BINARY` names no executable. */
+const PROGRAM = process.env['FORUMD_BINARY']
+  ? [process.env['FORUMD_BINARY']]
+  : [process.execPath, `${root}src/main.ts`]
+
+const START_MAX_MS = 15_000
+
+export type DaemonProcess = {
+  /** Where it listens. */
+  url: string
+  pid: number
+  /** Sends the signal and waits for the end; answers the exit code, null when the signal ended it. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
+  /** Every line it has logged so far. */
+  lines: string[]
+}
+
+/** Runs `forumd serve` as an operator's machine would, and waits until it listens. */
+export async function startProcess(config_path: string): Promise<DaemonProcess> {
+  const child = Bun.spawn([...PROGRAM, 'serve', '--config', config_path], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const lines: string[] = []
+  const listening = Promise.withResolvers<string>()
+  const drained = drain(child.stdout, (line) => {
+    lines.push(line)
+    const { event, url } = JSON.parse(line)
+    if (event === 'serve.listening') listening.resolve(url)
+  })
+  const gone = child.exited.then((code) => {
+    throw new Error(`forumd ended with ${code} before it listened:\n${lines.join('\n')}`)
+  })
+  const late = Bun.sleep(START_MAX_MS).then(() => {
+    throw new Error('forumd did not listen in time')
+  })
+  late.catch(() => {})
+  gone.catch(() => {})
+  const url = await Promise.race([listening.promise, gone, late])
+  return {
+    url,
+    pid: child.pid,
+    lines,
+    async end(signal) {
+      child.kill(signal)
+      await child.exited
+      await drained
+      return child.exitCode
+    },
+  }
+}
+
+/** One run of `forumd` to its end. */
+export async function runForumd(args: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...PROGRAM, ...args], { stdout: 'pipe', stderr: 'pipe' })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (code !== 0) throw new Error(`forumd ${args.join(' ')} ended with ${code}: ${err}`)
+  return out
+}
+
+async function drain(stream: ReadableStream<Uint8Array>, take: (line: string) => void) {
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    // A process that was killed may leave half a line behind.
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line.startsWith('{')) take(line)
+  }
+}
