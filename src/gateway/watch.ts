@@ -10,10 +10,11 @@ export type PlaceVerdict =
 
 /** The monitors' way to the platform. */
 export type Watch = {
-  /** One page of a stream, newest first. */
+  /** One page of a stream, newest first. Gives up when `signal` aborts. */
   page(
     stream: { kind: StreamKind; place: string },
     paging: { limit: number; after: string | null },
+    signal: AbortSignal,
   ): Promise<Outcome<Page<Item>>>
   /** Whether a subforum is there and can be read. */
   subforum(name: string): Promise<PlaceVerdict>
@@ -51,21 +52,22 @@ export function createWatch({
   const call = (): Call => ({ eyes: ANONYMOUS, deadline_at: clock.now() + deadline_ms })
 
   return {
-    async page({ kind, place }, paging) {
+    async page({ kind, place }, paging, signal) {
       const subforums = place.split(JOIN)
+      const asking = { ...call(), signal }
       switch (kind) {
         case 'posts':
           return pageOf(
-            await platform.posts({ ...paging, subforums, sort: 'new', t: null }, call()),
+            await platform.posts({ ...paging, subforums, sort: 'new', t: null }, asking),
             post,
           )
         case 'comments':
-          return pageOf(await platform.comments({ ...paging, subforums }, call()), comment)
+          return pageOf(await platform.comments({ ...paging, subforums }, asking), comment)
         case 'search':
           return pageOf(
             await platform.search(
               { ...paging, q: place, subforum: null, sort: 'new', t: 'all', nsfw: true },
-              call(),
+              asking,
             ),
             post,
           )

@@ -66,7 +66,7 @@ export async function lookAt(
   }
 
   for (let request = 0; request < PAGES_MAX * TRIES_MAX; request++) {
-    const page = await watch.page(stream, { limit: look.limit, after: look.after })
+    const page = await watch.page(stream, { limit: look.limit, after: look.after }, signal)
     if (signal.aborted) return end({ kind: 'void', why: 'stopping' })
     if (!page.ok) {
       const pause_ms = PAUSES_MS[faults++]

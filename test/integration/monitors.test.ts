@@ -439,6 +439,40 @@ describe('health', () => {
     })
   })
 
+  test('a gap from before a place was added is none of its own, one from after it is', async () => {
+    await using house = startMonitors()
+    const { stage } = house
+    await house.add({ filter_spec: { subforum: ['dogs'] } })
+    const { id } = (await house.add({ filter_spec: { subforum: ['cats'] } })).body
+    await stage.look()
+    stage.pass(60 * S)
+    stage.feed.faults({ kind: 'forbidden', reason: null }, 2)
+    await stage.look()
+    await stage.check()
+    stage.pass(S)
+    await house.update({ id, filter_spec: { subforum: ['dogs'] } })
+    expect((await house.health(id)).coverage_24h.gaps).toEqual([])
+
+    stage.feed.faults({ kind: 'forbidden', reason: null }, 1)
+    await stage.check()
+    expect((await house.health(id)).coverage_24h.gaps).toMatchObject([{ stream: 'posts:dogs' }])
+  })
+
+  test('a platform that only fails is looked at, but not seen: the stream has stalled', async () => {
+    await using house = startMonitors()
+    const { id } = (await house.add({ filter_spec: spec })).body
+    await house.stage.look()
+    for (let i = 0; i < 4; i++) {
+      house.stage.feed.faults({ kind: 'forbidden', reason: null }, 1)
+      await house.stage.check()
+    }
+
+    expect(await house.health(id)).toMatchObject({
+      stream_liveness: { status: 'degraded', streams: [{ reason: 'stalled' }] },
+      coverage_24h: { status: 'degraded', gap_events_24h: 4, posts_missed_estimate: null },
+    })
+  })
+
   test('a clock that jumped leaves what it hid unknown', async () => {
     await using house = startMonitors()
     const { stage } = house

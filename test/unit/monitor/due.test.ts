@@ -125,15 +125,13 @@ test('a clock that was put back while nobody was running delays nothing either',
 
 test('a daemon that stops writes nothing of the check it was in', async () => {
   await using stage = startStage()
-  stage.webhook('wh_1')
   const held = stage.feed.hold()
   stage.monitor('mon_1', { subforum: ['cats'] })
   stage.monitoring.nudge()
   await stage.monitoring.checkDue()
-  const dying = stage.monitoring
-  stage.reboot()
+  stage.stop()
   held.all()
-  await dying.idle()
+  await stage.monitoring.idle()
 
   expect(stage.cuts()).toEqual([])
   expect(stage.events.filter(({ event }) => event.startsWith('check'))).toEqual([])

@@ -189,3 +189,15 @@ test('a removed or paused monitor gets nothing from a check that was under way',
   expect(stage.titles('mon_1')).toEqual([])
   expect(stage.titles('mon_other')).toEqual(['new'])
 })
+
+test('a stream that falls asleep while it is looked at keeps nothing of the look', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  stage.feed.put('cats', post(1, 'new', stage.clock.now()))
+  stage.feed.meanwhile(() => stage.edit('mon_1', { active: false }))
+  await stage.check()
+
+  expect(stage.cuts()).toEqual([null])
+  expect(stage.one('SELECT count(*) AS n FROM stream_items')).toEqual({ n: 0 })
+})

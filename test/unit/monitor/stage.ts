@@ -283,6 +283,8 @@ export function startStage({ plan = PLAN, community = 'subforum', schedule = '* 
         .all(),
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what it selects.
     one: <T = unknown>(sql: string) => run.db.query<T, []>(sql).get(),
+    /** Asks to stop, as the daemon does before it closes the database. */
+    stop: () => run.stopping.abort(),
     /** Dies without a word and starts again on the same file. */
     reboot() {
       run.stopping.abort()

@@ -18,26 +18,27 @@ function asking(answers: Partial<Record<keyof Platform, unknown>>) {
   return { asked, watch: createWatch({ platform, clock, deadline_ms: 1_000 }) }
 }
 const paging = { limit: 100, after: null }
+const { signal } = new AbortController()
 
 test('posts are asked for newest first, within the deadline, and come as items', async () => {
   const { asked, watch } = asking({
     posts: ok({ rows: [postOf({})], after: 't3_p1', logged_in: null }),
   })
-  const page = await watch.page({ kind: 'posts', place: 'cats' }, paging)
+  const page = await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
 
   expect(page).toMatchObject({ ok: true, value: { rows: [{ kind: 'post' }], after: 't3_p1' } })
   expect(asked).toMatchObject([
     {
       name: 'posts',
       query: { subforums: ['cats'], sort: 'new', limit: 100 },
-      call: { deadline_at: 6_000, eyes: { id: 'anonymous', cookie: null } },
+      call: { deadline_at: 6_000, signal, eyes: { id: 'anonymous', cookie: null } },
     },
   ])
 })
 
 test('a search looks everywhere, at everything, newest first', async () => {
   const { asked, watch } = asking({ search: ok({ rows: [], after: null, logged_in: null }) })
-  await watch.page({ kind: 'search', place: '"a cat"' }, paging)
+  await watch.page({ kind: 'search', place: '"a cat"' }, paging, signal)
 
   expect(asked[0]?.query).toMatchObject({
     q: '"a cat"',
@@ -52,11 +53,11 @@ test('comments come as items too, and a fault stays a fault', async () => {
   const { watch } = asking({
     comments: ok({ rows: [commentOf({})], after: null, logged_in: null }),
   })
-  const page = await watch.page({ kind: 'comments', place: 'cats' }, paging)
+  const page = await watch.page({ kind: 'comments', place: 'cats' }, paging, signal)
   expect(page).toMatchObject({ ok: true, value: { rows: [{ kind: 'comment' }] } })
 
   const { watch: down } = asking({ comments: fail({ kind: 'timeout' }) })
-  expect(await down.page({ kind: 'comments', place: 'cats' }, paging)).toEqual(
+  expect(await down.page({ kind: 'comments', place: 'cats' }, paging, signal)).toEqual(
     fail({ kind: 'timeout' }),
   )
 })
