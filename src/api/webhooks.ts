@@ -12,6 +12,7 @@ import {
   findWebhook,
   insertWebhook,
   listWebhooks,
+  PAUSE_REASONS,
   type Webhook,
 } from '../store/webhooks.ts'
 import { closed } from './fields.ts'
@@ -75,7 +76,7 @@ const webhookShape = z.object({
   created_at: z.string(),
   active: z.boolean(),
   paused_at: z.string().nullable(),
-  pause_reason: z.enum(['failing', 'gone']).nullable(),
+  pause_reason: z.enum(PAUSE_REASONS).nullable(),
 })
 const createdShape = webhookShape.extend({
   secret: z.string(),

@@ -55,7 +55,7 @@ export const REFUSALS = {
 } as const
 export type Refusal = keyof typeof REFUSALS
 
-export type Networks = { has(address: string): boolean }
+type Networks = { has(address: string): boolean }
 
 /** A set of addresses given as CIDRs or single addresses. Throws for what is neither. */
 export function createNetworks(cidrs: readonly string[]): Networks {

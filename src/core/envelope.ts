@@ -1,8 +1,6 @@
-export const SUPPRESSED_REASONS = ['delivery_ceiling', 'stale_item', 'low_relevance'] as const
-
 /** Why an alert was not sent, with the figures behind it, such as `oldest_age_s` and `threshold_s`. */
 export type Suppressed = {
-  reason: (typeof SUPPRESSED_REASONS)[number]
+  reason: 'delivery_ceiling' | 'stale_item' | 'low_relevance'
   [figure: string]: string | number
 }
 

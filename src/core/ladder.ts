@@ -3,16 +3,9 @@ export type Attempt =
   | { kind: 'answered'; status: number; accepted: boolean; retry_after_s: number | null }
   | { kind: 'failed'; error: AttemptError }
 
-export const ATTEMPT_ERRORS = [
-  'timeout',
-  'dns_failed',
-  'connect_failed',
-  'tls_failed',
-  'target_not_public',
-  'bad_answer',
-] as const
 /** Why an attempt got no answer that counts. */
-export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
+export type AttemptError =
+  'timeout' | 'dns_failed' | 'connect_failed' | 'tls_failed' | 'target_not_public' | 'bad_answer'
 
 /** `last_error` of a delivery: stable codes, never text from outside. */
 export type DeliveryError =
@@ -74,7 +67,7 @@ function errorOf(attempt: Attempt): DeliveryError {
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /** A wait of `ms`, moved by chance within ±`share`. */
-export const jittered = (ms: number, share: number, fraction: number): number =>
+const jittered = (ms: number, share: number, fraction: number): number =>
   Math.round(ms * (1 - share + 2 * share * fraction))
 
 /** The seconds a Retry-After header asks for, given as seconds or as a date; null when it says nothing readable. */

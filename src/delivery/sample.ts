@@ -2,7 +2,7 @@ import { envelope } from '../core/envelope.ts'
 import { worded, type Words } from '../core/wire.ts'
 
 /** The monitor that test deliveries name. */
-export const TEST_MONITOR_ID = 'mon_test'
+const TEST_MONITOR_ID = 'mon_test'
 
 /** The body of a test delivery: one invented post, complete with enrichment, marked `test`. */
 export function sampleBody(delivery_id: string, words: Words, now: number): Uint8Array {

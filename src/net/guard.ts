@@ -7,7 +7,7 @@ import {
 } from '../core/address.ts'
 import type { Clock, Resolve } from '../outside.ts'
 
-export type Guarded =
+type Guarded =
   /** The only addresses this target may be dialled at, in the resolver's order. */
   { ok: true; target: Target; addresses: [string, ...string[]] } | { ok: false; refusal: Refusal }
 

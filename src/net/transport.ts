@@ -10,7 +10,7 @@ export type Answer =
   | { kind: 'answered'; status: number; headers: Headers; body: Uint8Array }
   | { kind: 'failed'; error: AttemptError }
 
-export type Post = { url: string; headers: Record<string, string>; body: Uint8Array }
+type Post = { url: string; headers: Record<string, string>; body: Uint8Array }
 
 /** One POST to an address that a stranger named. Every outcome is a value. */
 export type Transport = (post: Post) => Promise<Answer>

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Db } from './db.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 /** How a delivery begins: to be sent, withheld for a reason, or refused from the start. */
 export type NewDelivery = {

@@ -3,7 +3,7 @@ import { type Db, transact } from './db.ts'
 
 export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
-export type PauseReason = (typeof PAUSE_REASONS)[number]
+type PauseReason = (typeof PAUSE_REASONS)[number]
 
 const FAILING_DAYS_MIN = 3
 
