@@ -2,7 +2,8 @@ import type { Clock } from '../outside.ts'
 import { pruneChecks } from '../store/checks.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
-import { pruneSeen, settleStreams } from '../store/streams.ts'
+import { pruneSeen } from '../store/seen.ts'
+import { settleStreams } from '../store/streams.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000

@@ -92,25 +92,6 @@ export function listGaps(
     .all(query)
 }
 
-/**
- * How many distinct items a monitor's streams have shown that were created since `since_at` (platform clock).
- * Only searches can show the same item twice.
- */
-export function countSeen(db: Db, query: { monitor_id: string; since_at: number }): number {
-  const row = db
-    .query<{ placed: number; found: number }, [typeof query]>(
-      `SELECT count(*) FILTER (WHERE s.kind <> 'search') AS placed,
-              count(DISTINCT CASE s.kind WHEN 'search' THEN i.item_id END) AS found
-         FROM monitor_streams ms
-         JOIN streams s ON s.id = ms.stream_id
-         JOIN stream_items i ON i.stream_id = ms.stream_id
-          AND i.created_at > $since_at AND i.created_at >= ms.active_since
-        WHERE ms.monitor_id = $monitor_id`,
-    )
-    .get(query)
-  return (row?.placed ?? 0) + (row?.found ?? 0)
-}
-
 /** Forgets checks and gaps older than `before_at`. */
 export function pruneChecks(db: Db, before_at: number): void {
   db.query('DELETE FROM gaps WHERE recorded_at < $before_at').run({ before_at })
