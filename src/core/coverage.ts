@@ -23,8 +23,7 @@ export type StreamFacts = {
   last_check_at: number | null
 }
 
-export const STREAM_FAILURES = ['never_polled', 'stalled', 'unregistered'] as const
-export type StreamFailure = (typeof STREAM_FAILURES)[number]
+type StreamFailure = 'never_polled' | 'stalled' | 'unregistered'
 
 export type Liveness = {
   status: 'live' | 'degraded' | 'unknown'
@@ -73,15 +72,14 @@ export type Gap = {
   healed_at: number | null
 }
 
-export const UNOBSERVED_KINDS = [
-  'poll_log_failed',
-  'clock_jump',
-  'feed_replaced',
-  'log_pruned',
-  'restore_detected',
-] as const
 /** `process_down` is told, and hides nothing by itself: where its next check met the head, nothing was missed. */
-export type EventKind = (typeof UNOBSERVED_KINDS)[number] | 'process_down'
+export type EventKind =
+  | 'poll_log_failed'
+  | 'clock_jump'
+  | 'feed_replaced'
+  | 'log_pruned'
+  | 'restore_detected'
+  | 'process_down'
 
 export type PollEvent = {
   kind: EventKind

@@ -13,7 +13,7 @@ export type DeliveryCounts = {
   unknown: number
 }
 
-export type Breakdown = {
+type Breakdown = {
   ceiling: number
   stale: number
   low_relevance: number
@@ -25,7 +25,7 @@ export type Breakdown = {
 }
 
 /** What was withheld, by reason. `capped`: a day of the window had more ceiling suppressions than are stored. */
-export function breakDown(counts: DeliveryCounts, capped: boolean): Breakdown {
+function breakDown(counts: DeliveryCounts, capped: boolean): Breakdown {
   const { ceiling, stale, low_relevance, unknown } = counts
   return {
     ceiling,

@@ -5,20 +5,18 @@
  */
 
 /** Why a check was cut short (contract 7). */
-export const CUT_REASONS = [
-  'poll_overflow',
-  'listing_exhausted',
-  'page_restart',
-  'empty_listing',
-  'error',
-  'storage_full',
-] as const
-export type CutReason = (typeof CUT_REASONS)[number]
+export type CutReason =
+  | 'poll_overflow'
+  | 'listing_exhausted'
+  | 'page_restart'
+  | 'empty_listing'
+  | 'error'
+  | 'storage_full'
 
 export const ANCHORS_MAX = 50
 export const PAGES_MAX = 12
 export const TRIES_MAX = 3
-export const PAGE_LIMIT = 100
+const PAGE_LIMIT = 100
 // The newest of the anchors: when all of them are gone and older ones are not, the page is an old one.
 const NEWEST = 5
 // Another limit is another cache entry: 100, 90, 80 rows.

@@ -123,7 +123,7 @@ async function explainEmpty(watch: Watch, { kind, place }: Stream): Promise<Endi
 const named = (why: string | null) => (why === null ? {} : { fault: `refused:${why}` })
 
 /** A fault in a word, such as `throttled` or `forbidden:private`: for the row and the log. */
-export function faultText(fault: Extract<Outcome<never>, { ok: false }>['fault']): string {
+function faultText(fault: Extract<Outcome<never>, { ok: false }>['fault']): string {
   if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
   if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
   return fault.kind

@@ -6,7 +6,7 @@ import type { Db } from '../store/db.ts'
 import { findFilterSpec } from '../store/monitors.ts'
 
 /** A monitor's filter, ready to be asked. Null spec: its stored text cannot be read, and nothing matches. */
-export type Filter = { spec: FilterSpec; matches: (item: Item) => boolean }
+type Filter = { spec: FilterSpec; matches: (item: Item) => boolean }
 
 export type Filters = (monitor: { id: string; updated_at: number }) => Filter | null
 
