@@ -65,6 +65,6 @@ function stopped(): Promise<string> {
 }
 
 const code = await run(process.argv.slice(2), around)
-// A pipe takes its time: what was written goes out before the process does.
-await new Promise((resolve) => process.stdout.write('', resolve))
+// A pipe takes its time. Only its end waits for all that was written before; a write of nothing does not.
+await new Promise<void>((resolve) => process.stdout.end(resolve))
 process.exit(code)

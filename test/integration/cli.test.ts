@@ -68,6 +68,16 @@ test('version is told on one line', () => {
   })
 })
 
+test('what is longer than a pipe holds comes out whole, though nobody reads it at once', async () => {
+  const dir = folder(null)
+  const command = `"${process.execPath}" "${MAIN}" openapi | (sleep 0.2; cat)`
+
+  const { stdout } = Bun.spawnSync(['sh', '-c', command], { cwd: dir })
+
+  expect(stdout.length).toBeGreaterThan(65_536)
+  expect(JSON.parse(stdout.toString())).toMatchObject({ openapi: '3.1.0' })
+})
+
 describe('check-config', () => {
   test('says that a good file is valid', () => {
     const { code, out } = forumd(folder(), ['check-config'])
