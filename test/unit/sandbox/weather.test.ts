@@ -71,7 +71,7 @@ test('a cut connection answers nothing', async () => {
   await using sandbox = await cats()
   sandbox.weather({ path: '/r/cats', fault: 'reset' })
 
-  expect(fetch(sandbox.url + CATS)).rejects.toThrow()
+  await expect(fetch(sandbox.url + CATS)).rejects.toThrow()
 })
 
 test('a truncated answer begins well and breaks off', async () => {
@@ -81,7 +81,7 @@ test('a truncated answer begins well and breaks off', async () => {
   const response = await fetch(sandbox.url + CATS)
 
   expect(response.status).toBe(200)
-  expect(response.text()).rejects.toThrow()
+  await expect(response.text()).rejects.toThrow()
 })
 
 test('a slow answer waits for the sandbox clock, and no longer', async () => {
