@@ -67,11 +67,18 @@ test('an answer is given as it was said, byte for byte', async () => {
   expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes)
 })
 
+/** What a promise fails with; null when it does not. */
+const failure = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => null,
+    (error: unknown) => error,
+  )
+
 test('a cut connection answers nothing', async () => {
   await using sandbox = await cats()
   sandbox.weather({ path: '/r/cats', fault: 'reset' })
 
-  await expect(fetch(sandbox.url + CATS)).rejects.toThrow()
+  expect(await failure(fetch(sandbox.url + CATS))).toBeInstanceOf(Error)
 })
 
 test('a truncated answer begins well and breaks off', async () => {
@@ -81,7 +88,7 @@ test('a truncated answer begins well and breaks off', async () => {
   const response = await fetch(sandbox.url + CATS)
 
   expect(response.status).toBe(200)
-  await expect(response.text()).rejects.toThrow()
+  expect(await failure(response.text())).toBeInstanceOf(Error)
 })
 
 test('a slow answer waits for the sandbox clock, and no longer', async () => {
