@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /** Where a call comes from, as far as the daemon can believe it. */
-export type Peer = {
+type Peer = {
   /** The caller's address; `unknown` when the socket is gone already. */
   address: string
   /** On this machine, and nobody in between said that he speaks for another. */

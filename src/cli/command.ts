@@ -9,7 +9,7 @@ export type Running = AsyncDisposable & {
 }
 
 /** A simulated platform that runs until it is disposed of. */
-export type RunningSandbox = AsyncDisposable & {
+type RunningSandbox = AsyncDisposable & {
   readonly url: string
   readonly session_cookie: string
 }

@@ -100,7 +100,7 @@ function fromFile(name: string, around: Surroundings, isName: boolean): string |
 }
 
 /** The system's short word for a failure, such as ENOENT, or its sentence. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message
 }

@@ -109,10 +109,10 @@ const isAddress = (value: string, schemes: readonly string[]): boolean => {
   return !url.username && !url.password && !value.includes('?') && !value.includes('#')
 }
 
-export const isHost = (value: string): boolean => isIP(value) > 0 || HOST.test(value)
+const isHost = (value: string): boolean => isIP(value) > 0 || HOST.test(value)
 
 /** An address or a range such as `10.0.0.0/8`. */
-export function isRange(value: string): boolean {
+function isRange(value: string): boolean {
   const [ip = '', bits, ...rest] = value.split('/')
   const family = isIP(ip)
   if (family === 0 || ip.includes('%') || rest.length > 0) return false

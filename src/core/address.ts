@@ -58,7 +58,7 @@ export type Refusal = keyof typeof REFUSALS
 type Networks = { has(address: string): boolean }
 
 /** A set of addresses given as CIDRs or single addresses. Throws for what is neither. */
-export function createNetworks(cidrs: readonly string[]): Networks {
+function createNetworks(cidrs: readonly string[]): Networks {
   const list = new BlockList()
   for (const cidr of cidrs) {
     const [base = '', prefix] = cidr.split('/')

@@ -30,7 +30,7 @@ export type Call = {
   signal?: AbortSignal
 }
 
-export type Paging = { limit: number; after: string | null }
+type Paging = { limit: number; after: string | null }
 
 /** A listing's rows, and whether the platform took us for somebody (null: it does not tell). */
 export type Listing<T> = Page<T> & { logged_in: boolean | null }
@@ -115,7 +115,7 @@ export type Platform = {
   clock_offset_ms(): number
 }
 
-export const USER_TABS = [
+const USER_TABS = [
   'overview',
   'submitted',
   'comments',

@@ -166,7 +166,8 @@ function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
     db.close()
     throw damaged(paths, found ?? 'it cannot be checked')
   } catch (error) {
-    if (isStorageError(error) && error.code !== 'SQLITE_BUSY') throw damaged(paths, 'it cannot be read')
+    if (isStorageError(error) && error.code !== 'SQLITE_BUSY')
+      throw damaged(paths, 'it cannot be read')
     throw error
   }
 }

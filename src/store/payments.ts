@@ -1,7 +1,7 @@
 import { type Db, transact } from './db.ts'
 
 export const PAYMENT_KINDS = ['signup_credit', 'top_up', 'adjustment'] as const
-export type PaymentKind = (typeof PAYMENT_KINDS)[number]
+type PaymentKind = (typeof PAYMENT_KINDS)[number]
 
 export type Payment = {
   id: string

@@ -78,9 +78,9 @@ test(
     await Bun.sleep(1100)
 
     const truth: string[] = []
-    let posting = true
+    const enough = new AbortController()
     const poster = (async () => {
-      for (let n = 0; posting; n++) {
+      for (let n = 0; !enough.signal.aborted; n++) {
         const matching = chance.fraction() < 0.5
         const title = matching ? `a needle, number ${n}` : `hay, number ${n}`
         const { name } = sandbox.post({ subforum: 'hay', title })
@@ -110,7 +110,7 @@ test(
       await Promise.all(readers)
       daemon = await startProcess(config)
     }
-    posting = false
+    enough.abort()
     await poster
     await settled(join(dir, 'data/forumd.sqlite'), truth.length * 2)
     expect(await daemon.end('SIGTERM')).toBe(0)

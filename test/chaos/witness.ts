@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { certificate } from '../support/certificate.ts'
 
 /** One request as a receiver saw it. */
-export type Seen = {
+type Seen = {
   delivery_id: string
   items: string[]
   digest: string

@@ -17,9 +17,9 @@ import { insertWebhook } from '../../src/store/webhooks.ts'
 import { fakeClock } from './clock.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
-export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-export const CUSTOMER = 'cus_1'
-export const MONITOR = 'mon_1'
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const CUSTOMER = 'cus_1'
+const MONITOR = 'mon_1'
 
 type Options = {
   resolve?: Resolve

@@ -17,7 +17,7 @@ import { insertKey, type Scope } from '../../src/store/keys.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
 
 /** The next outcome of each read; a function is called, so that it may throw or wait. */
-export type Script = (() => Promise<Outcome<unknown>>)[]
+type Script = (() => Promise<Outcome<unknown>>)[]
 
 export type House = AsyncDisposable & {
   url: string
@@ -32,7 +32,7 @@ export type House = AsyncDisposable & {
   call(path: string, init?: RequestInit): Promise<Answer>
   newKey(options?: { scopes?: Scope[]; operator?: boolean; expires_at?: number }): string
 }
-export type Answer = {
+type Answer = {
   status: number
   headers: Headers
   body: Record<string, unknown>

@@ -92,7 +92,7 @@ export const tree = (comments: Node[], post = aPost('p')): Outcome<Tree> => ok({
 const unasked = () => Promise.reject(new Error('the platform was asked for something else'))
 
 /** A platform of which only these questions are expected. */
-export const scripted = (answers: Partial<Platform>): Platform => ({
+const scripted = (answers: Partial<Platform>): Platform => ({
   posts: unasked,
   comments: unasked,
   search: unasked,

@@ -1,8 +1,8 @@
 import { type Certificate, certificate } from './certificate.ts'
 
-export type Received = { path: string; headers: Headers; body: Uint8Array; text: string }
+type Received = { path: string; headers: Headers; body: Uint8Array; text: string }
 
-export type ReceiverAnswer =
+type ReceiverAnswer =
   | number
   | {
       status?: number

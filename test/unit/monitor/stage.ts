@@ -26,7 +26,7 @@ export function post(n: number, title: string, created_at: number, fields: Parti
 }
 
 /** The platform as data: what each place holds, newest first, and answers that come instead. */
-export function createFeed() {
+function createFeed() {
   const places = new Map<string, Item[]>()
   const instead: (Outcome<Page<Item>> | ((rows: Item[]) => Outcome<Page<Item>>))[] = []
   const asked: { place: string; limit: number; after: string | null }[] = []
