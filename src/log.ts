@@ -17,17 +17,18 @@ export type LogSettings = {
  * wrote, a header or a body, cannot get in by being passed along.
  */
 const FIELDS = new Set(
-  `account address area attempt attempts billed boot bytes call calls code config count customer cut_reason
-  delay_ms delivery delivery_id dir due duration_ms error errors event_id fault field file freed from gap host
-  id idle_ms instance instance_id interval_s item item_id items jump_ms key key_id kind lag_ms last_error
-  limit loop matched matches method missed missed_estimate monitor monitor_id monitors name new_items next_at
-  offset_ms page pages path pending pid place plan platform port purpose queued rate reason refused released
+  `account address area at attempt attempts billed boot bytes call calls code config count customer cut_reason
+  delay_ms delivery delivery_id dir due duration_ms error errors event_id eyes fault field file freed from gap host
+  http_status id idle_ms instance instance_id interval_s item item_id items jump_ms key_id kind last_error
+  limit loop matched matches message method missed missed_estimate monitor monitor_id monitors name new_items next_at
+  offset_ms page pages path path_kind pending pid place plan platform port purpose queued rate reason refused released
   remaining request request_id rest_ms retries retry_after_s round route rows rung rungs schema seconds sent
   signal size state status status_code stopped stream stream_id streams subforum suppressed target targets
-  tier tries turn uptime_s url value version waited_ms warning webhook webhook_id`.split(/\s+/),
+  tier tries turn uptime_s url value version waited_ms warning webhook webhook_id why`.split(/\s+/),
 )
 
 const LONGEST_TEXT = 500
+const LONGEST_LIST = 10
 
 /** Writes events as lines: JSON for the journal, or aligned text for a person. Times are the clock's. */
 export function createLog({ level, json, color, clock, write }: LogSettings): Log {
@@ -59,8 +60,11 @@ function keep(fields: Readonly<Record<string, unknown>>): Record<string, Scalar>
 
 function scalarOf(value: unknown): Scalar | undefined {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
-  return typeof value === 'string' ? masked(value) : undefined
+  if (Array.isArray(value)) return masked(value.slice(0, LONGEST_LIST).filter(isText).join(' < '))
+  return isText(value) ? masked(value) : undefined
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** Keys, webhook secrets and the credentials of an address, wherever a text may have picked them up. */
 function masked(text: string): string {

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -305,25 +313,58 @@ describe('an instance that cannot be used is 78, with what to do:', () => {
   })
 })
 
-test('sandbox prints the configuration that reads it, and ends on SIGTERM', async () => {
-  const sandbox = Bun.spawn([process.execPath, MAIN, 'sandbox', '--speed', '0'], {
-    cwd: root,
-    stdout: 'pipe',
-  })
+/** Starts a command that stays, and waits until it has printed `text`; answers all it printed so far. */
+async function started(dir: string, args: string[], text: string) {
+  const child = Bun.spawn([process.execPath, MAIN, ...args], { cwd: dir, stdout: 'pipe' })
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
   let out = ''
-  for await (const chunk of sandbox.stdout.pipeThrough(new TextDecoderStream())) {
-    out += chunk
-    if (out.includes('session_cookie')) break
+  while (!out.includes(text)) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`it ended before it printed ${text}: ${out}`)
+    out += value
   }
+  return { child, out }
+}
 
-  const config = out.slice(out.indexOf('[platform]'))
-  const dir = folder(config)
+test('sandbox prints the configuration that reads it, and ends on SIGTERM', async () => {
+  const { child, out } = await started(
+    folder(null),
+    ['sandbox', '--speed', '0'],
+    'session_cookie = ',
+  )
+
+  const dir = folder(out.slice(out.indexOf('[platform]')))
   expect(forumd(dir, ['check-config']).code).toBe(0)
-  const { base_url } = /base_url = "(?<base_url>[^"]+)"/.exec(config)?.groups ?? {}
+  const { base_url } = /base_url = "(?<base_url>[^"]+)"/.exec(out)?.groups ?? {}
   const answer = await fetch(`${base_url}/__sandbox/`)
   expect(answer.status).toBe(200)
   await answer.text()
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+})
 
-  sandbox.kill('SIGTERM')
-  expect(await sandbox.exited).toBe(0)
+test('serve holds its folder alone, takes keys made beside it, and ends with 0 on SIGTERM', async () => {
+  const dir = folder(`${CONFIG}[server]\nport = 0\n`)
+  const { child, out } = await started(dir, ['serve'], 'serve.listening')
+  const url = readFileSync(join(dir, 'data', 'forumd.address'), 'utf8').trim()
+
+  expect(
+    out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([
+    { level: 'info', event: 'serve.starting' },
+    { level: 'info', event: 'serve.listening', url },
+  ])
+  expect(forumd(dir, ['serve'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('another forumd is using this data folder'),
+  })
+  const key = forumd(dir, ['key', 'create', '--customer', 'me']).out.trim()
+  const me = await fetch(`${url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
+  expect(await me.json()).toMatchObject({ name: 'me', credits_remaining: 0.5 })
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+  expect(readdirSync(join(dir, 'data'))).not.toContain('forumd.address')
 })

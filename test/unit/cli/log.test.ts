@@ -65,6 +65,14 @@ test.each([
   expect(JSON.parse(lines[0] ?? '').error).toBe(masked)
 })
 
+test('a list of texts is one text, cut after ten', () => {
+  const { log, lines } = logged()
+
+  log('info', 'x', { at: ['here', 'there', ...Array.from({ length: 50 }, () => 'far')] })
+
+  expect(JSON.parse(lines[0] ?? '').at).toBe(`here < there${' < far'.repeat(8)}`)
+})
+
 test('a text of any length takes a bounded place', () => {
   const { log, lines } = logged()
 
@@ -91,3 +99,23 @@ test('colours are only for those who asked', () => {
   expect(lines[0]).toContain('\u001b[31m')
   expect(Bun.stripANSI(lines[0] ?? '')).toBe('03:04:05 error x id=a')
 })
+
+test('every field that is logged anywhere in the house is one that is let through', async () => {
+  const src = `${import.meta.dir}/../../../src/`
+  const { log, lines } = logged()
+  let found = 0
+
+  for await (const file of new Bun.Glob('**/*.ts').scan(src))
+    for (const [, fields = ''] of (await Bun.file(src + file).text()).matchAll(CALL))
+      for (const [, name = ''] of fields.matchAll(NAME)) {
+        found++
+        log('info', `${file} logs ${name}`, { [name]: 1 })
+      }
+
+  expect(lines.filter((line) => line.includes('left_out'))).toEqual([])
+  expect(found).toBeGreaterThan(20)
+})
+
+// A call with a level, an event and an object written out; names of its fields, spread ones left out.
+const CALL = /\blog\([^;{}]*,\s*(?:'[\w.]+'|`[^`]*`),\s*\{([^{}]*)\}/g
+const NAME = /(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g
