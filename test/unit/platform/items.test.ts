@@ -41,6 +41,7 @@ test('a link post, whole', () => {
     upvote_ratio: 0.93,
     over_18: false,
     spoiler: false,
+    contest_mode: false,
     locked: true,
     stickied: false,
     is_self: false,
