@@ -137,6 +137,47 @@ export type Moderator = {
   added: string | null
 }
 
+/** The account that a session belongs to. */
+export type Me = { id: string; name: string; is_suspended: boolean }
+
+export type Rules = {
+  rules: {
+    name: string
+    description: string
+    applies_to: 'post' | 'comment' | 'all'
+    violation_reason: string | null
+    priority: number
+    created: string | null
+  }[]
+  site_rules: string[]
+}
+
+export type WikiPage = {
+  content_md: string
+  content_html: string | null
+  may_revise: boolean
+  revision_id: string | null
+  revision_date: string | null
+  revised_by: string | null
+  reason: string | null
+}
+
+export type Achievement = {
+  id: string | null
+  name: string
+  description: string | null
+  icon_url: string | null
+  url: string | null
+  granted: string | null
+}
+
+export type Visibility = {
+  verdict: 'live' | 'not_visible' | 'undecidable'
+  /** removed, deleted, absent, … ; null when it is live. */
+  reason: string | null
+  confident: boolean
+}
+
 /** A native node of a tree, `{kind: "t1" | "more", data}`, exactly as the platform gave it. */
 export type Node = { kind: string; data: Record<string, unknown> }
 

@@ -1,26 +1,46 @@
 import type {
+  Achievement,
   Comment,
   Community,
   Item,
   Liveness,
+  Me,
   MediaPost,
   Moderator,
   Node,
   Page,
   Post,
+  Rules,
   User,
+  Visibility,
+  WikiPage,
 } from '../core/items.ts'
 import type { Outcome } from '../core/outcome.ts'
+import type { Proxy } from '../core/proxy.ts'
 
 /** Whose eyes a call looks through. One pair's cookies never travel on another's request. */
 export type Eyes = {
-  /** Names the budget and the log line: `anonymous`, or an account's id. */
+  /** Names the budget and the log line: `anonymous`, an account's id, or `caller:` and a hash of the session. */
   id: string
-  /** The Cookie header, or null for nobody. */
+  /** nobody; one of the pool's accounts; the caller's own session. */
+  whose: 'nobody' | 'pool' | 'caller'
+  /** The Cookie header, or null. */
   cookie: string | null
+  /** An access token for the bearer host, or null. With one, requests go to `api_url` and carry no cookie. */
+  bearer: string | null
+  /** The way out; null: direct. It is kept through every retry. */
+  proxy: Proxy | null
+  /** Told the Set-Cookie lines of an answer whose cookies may be taken over. */
+  on_cookies?: (lines: string[]) => void
 }
 
-export const ANONYMOUS: Eyes = { id: 'anonymous', cookie: null }
+export const ANONYMOUS: Eyes = {
+  id: 'anonymous',
+  whose: 'nobody',
+  cookie: null,
+  bearer: null,
+  proxy: null,
+}
 
 /** How a call is made: through whose eyes, and when all its tries must be over. */
 export type Call = {
@@ -106,6 +126,22 @@ export type Platform = {
   nodesById(ids: string[], call: Call): Promise<Outcome<Node[]>>
   /** Whether each comment is still there. Unknown ids are left out. At most 100. */
   liveness(ids: string[], call: Call): Promise<Outcome<Map<string, Liveness>>>
+  /** The front page of whoever is looking; `login_required` when that is nobody. */
+  feed(
+    query: Paging & { sort: string; t: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Post>>>
+  /** Who is looking; null when the platform takes us for nobody: the session is dead. */
+  me(call: Call): Promise<Outcome<Me | null>>
+  rules(name: string, call: Call): Promise<Outcome<Rules>>
+  wiki(query: { subforum: string; page: string }, call: Call): Promise<Outcome<WikiPage>>
+  communities(
+    query: Paging & { which: 'popular' | 'new' | 'default' },
+    call: Call,
+  ): Promise<Outcome<Listing<Community>>>
+  achievements(name: string, call: Call): Promise<Outcome<Achievement[]>>
+  /** Whether a post can be seen by others. */
+  visibility(id: string, call: Call): Promise<Outcome<Visibility>>
   user(name: string, call: Call): Promise<Outcome<User>>
   community(name: string, call: Call): Promise<Outcome<Community>>
   moderators(name: string, call: Call): Promise<Outcome<Moderator[]>>

@@ -1,3 +1,20 @@
+CREATE TABLE accounts (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  kind            TEXT    NOT NULL CHECK (kind IN ('session', 'oauth')),
+  secrets         BLOB    NOT NULL,
+  jar             BLOB,
+  proxy_id        TEXT    REFERENCES proxies (id),
+  state           TEXT    NOT NULL CHECK (state IN ('ready', 'cooling', 'needs_login', 'suspended', 'locked', 'paused')),
+  state_reason    TEXT,
+  state_since     INTEGER NOT NULL,
+  cooling_until   INTEGER,
+  created_at      INTEGER NOT NULL,
+  last_used_at    INTEGER,
+  last_ok_at      INTEGER,
+  CHECK ((state = 'cooling') = (cooling_until IS NOT NULL))
+) STRICT;
+
 CREATE TABLE api_keys (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    REFERENCES customers (id),
@@ -151,6 +168,15 @@ CREATE TABLE payments (
   amount_micros   INTEGER NOT NULL,
   note            TEXT,
   created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE proxies (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  url             BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  last_ok_at      INTEGER,
+  last_error      TEXT
 ) STRICT;
 
 CREATE TABLE stream_items (
