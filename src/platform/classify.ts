@@ -25,6 +25,8 @@ export type Asked = {
 export const THROTTLE_S = 30
 const THROTTLE_S_MAX = 86_400
 const DEEPEST = 512
+/** What says that our own request was wrong. No other refusal is ours to answer for. */
+const OUR_MISTAKE: ReadonlySet<number> = new Set([400, 413, 414, 415])
 
 /**
  * The one classifier of what the platform answers: parsed JSON, or what went wrong in our own terms.
@@ -92,7 +94,8 @@ function refused(
     if (reason === 'banned') return { kind: 'not_found', reason }
     return { kind: 'not_found', reason: row || body.trim() !== '' ? 'absent' : null }
   }
-  return { kind: 'rejected', status }
+  if (OUR_MISTAKE.has(status)) return { kind: 'rejected', status }
+  return { kind: 'unreadable', path: 'status' }
 }
 
 const REASONS: Readonly<Record<string, RefusalReason>> = {

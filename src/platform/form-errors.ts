@@ -1,7 +1,7 @@
 import type { Fault } from '../core/outcome.ts'
 import { listAt, numberAt, type Row } from './read.ts'
 
-// What a form's refusal means to somebody who only reads. Codes that are not here say that we asked wrongly.
+// What a form's refusal means to somebody who only reads. Codes that are not here are about something we never asked.
 const MEANINGS: Readonly<Record<string, Fault>> = {
   USER_REQUIRED: { kind: 'login_required' },
   USER_DOESNT_EXIST: { kind: 'not_found', reason: 'absent' },
@@ -26,7 +26,7 @@ export function formRefusal(envelope: Row): Fault | null {
     return { kind: 'throttled', retry_after_s: Math.max(1, Math.ceil(told ?? PAUSE_S)) }
   }
   const known = typeof code === 'string' && Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : null
-  return known ?? { kind: 'rejected', status: 400 }
+  return known ?? { kind: 'unreadable', path: 'json.errors' }
 }
 
 /** The pause that a sentence asks for, such as "try again in 7 minutes"; null when it names none. */

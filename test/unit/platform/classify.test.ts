@@ -51,6 +51,7 @@ const notFound = (reason: Extract<Fault, { kind: 'not_found' }>['reason']): Faul
   reason,
 })
 const rejected = (status: number): Fault => ({ kind: 'rejected', status })
+const unreadable = (path: string): Fault => ({ kind: 'unreadable', path })
 
 type Case = [row: string, status: number, headers: Record<string, string>, body: string, Fault]
 
@@ -242,7 +243,8 @@ const CASES: Case[] = [
   ['15: 413', 413, HTML_TYPE, page('x'), rejected(413)],
   ['15: 414', 414, PLAIN_TYPE, 'Error: URI Too Long', rejected(414)],
   ['15: 415', 415, JSON_TYPE, '{"reason":"SPECIAL_ERRORS"}', rejected(415)],
-  ['15: another of its family', 422, JSON_TYPE, '{"reason":"x"}', rejected(422)],
+  ['no row: another of its family', 422, JSON_TYPE, '{"reason":"x"}', unreadable('status')],
+  ['no row: 409', 409, JSON_TYPE, '{"message":"Conflict","error":409}', unreadable('status')],
   ['16: legal', 451, JSON_TYPE, '', notFound('legal')],
   ['17: 500', 500, JSON_TYPE, '{"message":"Internal Server Error","error":500}', unavailable(500)],
   ['17: 502', 502, JSON_TYPE, '', unavailable(502)],
@@ -335,9 +337,15 @@ const CASES: Case[] = [
     200,
     JSON_TYPE,
     '{"json":{"errors":[["placeholder","…","items"]]}}',
-    rejected(400),
+    unreadable('json.errors'),
   ],
-  ['19: an error that is no list', 200, JSON_TYPE, '{"json":{"errors":["x"]}}', rejected(400)],
+  [
+    '19: an error that is no list',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":["x"]}}',
+    unreadable('json.errors'),
+  ],
   ['21: nothing at all', 200, JSON_TYPE, '', throttled(THROTTLE_S)],
   [
     '21: nothing but space, and a reset',

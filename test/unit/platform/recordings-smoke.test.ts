@@ -45,7 +45,7 @@ const BY_STATUS: Record<number, Fault['kind'][]> = {
   401: ['login_required'],
   403: ['forbidden', 'blocked', 'not_found'],
   404: ['not_found'],
-  409: ['rejected'],
+  409: ['unreadable'],
   413: ['rejected'],
   414: ['rejected'],
   415: ['rejected'],
