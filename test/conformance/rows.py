@@ -15,12 +15,10 @@ is there must be equal. Compare `created`, `edited`, `added` as instants, addres
 --unescape undoes once the &amp; &lt; &gt; of answers that were asked for without raw text.
 """
 import argparse, collections, datetime, json, sys
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-BASE = "https://www.forum.example"
-IMAGES = (".jpg", ".jpeg", ".png", ".webp")
-class Odd(Exception):
-    """The file is no answer of the kind it is filed under."""
+BASE, IMAGES = "https://www.forum.example", (".jpg", ".jpeg", ".png", ".webp")
+class Odd(Exception): """The file is no answer of the kind it is filed under."""
 def need(ok, why):
     if not ok: raise Odd(why)
 def iso(seconds):
@@ -33,12 +31,13 @@ def unescape(v):
 # Names are given as ours=theirs. An absent value is left out by the first and null by the second.
 def there(d, **names): return {ours: d[theirs] for ours, theirs in names.items() if d.get(theirs) is not None}
 def nullable(d, **names): return {ours: d.get(theirs) for ours, theirs in names.items() if d.get(theirs) != ""}
+def absolute(link): return BASE + link if link and link.startswith("/") else link or None
 def pathed(d): return {"permalink": d["permalink"], "url": BASE + d["permalink"]} if d.get("permalink") else {}
 def dated(d): return {"created": iso(d["created_utc"]), "created_utc": d["created_utc"]} if d.get("created_utc") else {}
 def authored(d):
     edited = d.get("edited")
     info = nullable(d, fullname="author_fullname", flair="author_flair_text", premium="author_premium")
-    row = {**there(d, id="id", name="name", author="author", subforum="subreddit", upvotes="score"), **dated(d), "author_info": info}
+    row = {**there(d, id="id", author="author", subforum="subreddit", upvotes="score"), **dated(d), "author_info": info}
     return row if edited is None else {**row, "edited": edited if isinstance(edited, bool) else iso(edited)}
 def media_kind(d):
     if d.get("is_gallery"): return "gallery"
@@ -50,9 +49,9 @@ def media_kind(d):
 def post(d):
     need("title" in d and "is_self" in d, "a t3 without title")
     flags = {k: k for k in ("over_18", "spoiler", "locked", "stickied", "is_self", "is_video")}
-    row = {**authored(d), **pathed(d), **there(d, title="title", comments="num_comments", text="selftext", **flags)}
+    row = {**authored(d), "name": "t3_" + d["id"], **pathed(d), **there(d, title="title", comments="num_comments", text="selftext", **flags)}
     row.update(nullable(d, upvote_ratio="upvote_ratio", flair="link_flair_text", domain="domain"))
-    row["link_url"] = None if d["is_self"] else d.get("url_overridden_by_dest") or d["url"]
+    row["link_url"] = None if d["is_self"] else absolute(d.get("url_overridden_by_dest") or d["url"])
     row["thumbnail_url"] = d["thumbnail"] if (d.get("thumbnail") or "").startswith("http") else None
     row["is_crosspost"], origins = bool(d.get("crosspost_parent")), d.get("crosspost_parent_list") or []
     if origins: row["crosspost_origin"] = there(origins[0], id="id", subforum="subreddit", permalink="permalink")
@@ -61,11 +60,11 @@ def post(d):
     return row if ".gif" in (d.get("url") or "").lower() else {**row, "media_kind": media_kind(d)}
 def comment(d):
     need("body" in d and "link_id" in d, "t1 without body or link_id: the inbox, or the rendered legacy shape")
-    row = {**authored(d), **pathed(d), "body": d["body"], "post_id": d["link_id"].removeprefix("t3_"), **there(d, is_submitter="is_submitter")}
-    return {**row, **{k: d.get(k) for k in ("link_title", "link_url", "parent_id", "depth", "over_18")}}
+    row = {**authored(d), "name": "t1_" + d["id"], **pathed(d), "body": d["body"], "post_id": d["link_id"].removeprefix("t3_"), **there(d, is_submitter="is_submitter")}
+    return {**row, "link_url": absolute(d.get("link_url")), **{k: d.get(k) for k in ("link_title", "parent_id", "depth", "over_18")}}
 def user(d):
     sub, names = d.get("subreddit") or {}, ("link_karma", "comment_karma", "total_karma", "verified", "is_employee", "is_mod")
-    row = {"id": d.get("id"), "name": d["name"], "url": f"{BASE}/user/{d['name']}/", "is_suspended": bool(d.get("is_suspended"))}
+    row = {"id": d.get("id"), "name": d["name"], "url": f"{BASE}/user/{quote(d['name'], safe='')}/", "is_suspended": bool(d.get("is_suspended"))}
     row.update({"created": None, "created_utc": None, **dict.fromkeys(names)})
     if row["is_suspended"]: return row
     row.update({**dated(d), **{k: d.get(k) for k in names}})
@@ -100,9 +99,9 @@ def liveness(d):
     return masks.get(d["body"], "live") if d.get("author") == "[deleted]" else "live"
 def tree(v):
     need(isinstance(v, list) and len(v) == 2, "not a pair of listings")
-    ones, nodes = listing(v[0])[0], listing(v[1])[0]
-    every = list(walk(nodes))
-    return {"post": rows(ones, t3=post)[0], "nodes": nodes, "comments": replies(every), "truncated": any(n["kind"] == "more" for n in every)}
+    every = list(walk(nodes := listing(v[1])[0]))
+    need(all(n["kind"] in ("t1", "more") for n in every), "rows of another kind")
+    return {"post": rows(listing(v[0])[0], t3=post)[0], "nodes": nodes, "comments": replies(every), "truncated": any(n["kind"] == "more" for n in every)}
 def more(v):
     need(isinstance(v, dict) and "json" in v, "not an answer to morechildren")
     return {"nodes": v["json"]["data"]["things"], "comments": replies(v["json"]["data"]["things"])}
@@ -115,7 +114,9 @@ def users(v):  # Suspended rows have no id, and are skipped.
 def single(v, kind, mapper):
     need(isinstance(v, dict) and v.get("kind") == kind and isinstance(v.get("data"), dict), f"not one wrapped {kind}")
     return mapper(v["data"])
-def page(name, **mappers): return lambda v: {name: rows(listing(v)[0], **mappers), "after": listing(v)[1]}
+def once(found):  # Listings move while they are read, and then repeat themselves.
+    return [r for i, r in enumerate(found) if r["name"] not in {x["name"] for x in found[:i]}]
+def page(name, **mappers): return lambda v: {name: once(rows(listing(v)[0], **mappers)), "after": listing(v)[1]}
 
 ITEMS = {"t3": lambda d: {**post(d), "kind": "post"}, "t1": lambda d: {**comment(d), "kind": "comment"}}
 KINDS = {
@@ -127,16 +128,16 @@ KINDS = {
     "moderators": lambda v: {"moderators": [moderator(d) for d in listing(v, "UserList")[0]]},
 }
 def answer(kind, file, escaped):
-    try: v = json.loads(open(file, "rb").read())
-    except ValueError: return {"skip": "not JSON"}
-    try: return KINDS[kind](unescape(v) if escaped else v)
-    except Odd as odd: return {"skip": str(odd)}
+    try:
+        v = json.loads(open(file, "rb").read())
+        return KINDS[kind](unescape(v) if escaped else v)
+    except (Odd, ValueError) as odd: return {"skip": str(odd)}
+    except (KeyError, TypeError, AttributeError) as lack: return {"skip": f"lacks {lack}"}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, how in (("--base", {"default": BASE}), ("--unescape", {"action": "store_true"})): parser.add_argument(name, **how)
-    parser.add_argument("kind", nargs="?", choices=KINDS)
-    parser.add_argument("file", nargs="*")
+    for name, how in (("kind", {"nargs": "?", "choices": KINDS}), ("file", {"nargs": "*"})): parser.add_argument(name, **how)
     given = parser.parse_args()
     BASE = given.base.rstrip("/")
     asked = [(given.kind, f) for f in given.file] if given.kind else [line.rstrip("\n").split("\t") for line in sys.stdin if line.strip()]

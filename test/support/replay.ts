@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import * as z from 'zod'
+
+/** What a platform once said, as it was recorded. */
+export type Recording = {
+  kind: string
+  /** Its path below the folder of the recordings, by which failures name it. */
+  file: string
+  status: number
+  headers: [name: string, value: string][]
+  body: string
+  /** The platform was not asked for raw text, so that `&`, `<` and `>` stand escaped in every string. */
+  escaped: boolean
+}
+
+const Entry = z.object({
+  kind: z.string(),
+  file: z.string(),
+  status: z.number().nullable(),
+  bytes: z.number(),
+  traits: z.array(z.string()),
+})
+const Meta = z.object({
+  url: z.string().nullable(),
+  response_headers: z.record(z.string(), z.array(z.string())),
+})
+const Quotation = z.object({
+  status: z.number(),
+  method: z.string(),
+  endpoint: z.string(),
+  body: z.string(),
+})
+
+/** What only held on the way it once travelled, or would make a daemon wait for a window long gone. */
+const OF_THEN = /^(?:connection|content-(?:encoding|length)|transfer-encoding|x-ratelimit-.*)$/
+const JSON_TYPE: [string, string] = ['content-type', 'application/json; charset=UTF-8']
+const TYPES: Readonly<Record<string, string>> = { html: 'text/html', txt: 'text/plain' }
+
+/** The folder of the recordings; null, with a line that says so, when none is named. */
+export function recordingsFolder(): string | null {
+  const folder = process.env['FORUMD_RECORDINGS']
+  if (folder === undefined) console.log('FORUMD_RECORDINGS is not set: recordings are skipped')
+  return folder ?? null
+}
+
+/** Every recording of a folder. Throws when it cannot be read or holds none. */
+export function readRecordings(folder: string): Recording[] {
+  const lines = linesOf(join(folder, 'index.jsonl'))
+  if (lines.length === 0) throw new Error(`${folder} holds no recordings`)
+  return lines.map((line) => {
+    const { kind, file, status, bytes, traits } = Entry.parse(JSON.parse(line))
+    const [, stem, suffix = ''] = /^(.+)\.(\w+)$/.exec(file) ?? []
+    const meta = Meta.parse(JSON.parse(readFileSync(join(folder, `${stem}.meta.json`), 'utf8')))
+    const kept = Object.entries(meta.response_headers).flatMap(([name, values]) =>
+      OF_THEN.test(name) ? [] : values.map((value): [string, string] => [name, value]),
+    )
+    const type = TYPES[suffix]
+    const told = status !== null
+    const headers = told
+      ? kept
+      : [type ? (['content-type', type] satisfies [string, string]) : JSON_TYPE]
+    const raw = /[?&]raw_json=1\b/.test(meta.url ?? '') || traits.includes('html-raw')
+    const body = bytes === 0 ? '' : readFileSync(join(folder, file), 'utf8')
+    return { kind, file, status: status ?? 200, headers, body, escaped: !raw }
+  })
+}
+
+/** Refusals that others have quoted, of which no recording exists. */
+export function readQuotations(folder: string): Recording[] {
+  return linesOf(join(folder, 'quoted', 'errors.jsonl')).map((line, index) => {
+    const { status, method, endpoint, body } = Quotation.parse(JSON.parse(line))
+    const file = `quoted/errors.jsonl:${index + 1} ${method} ${endpoint}`
+    return { kind: 'quoted', file, status, headers: [JSON_TYPE], body, escaped: false }
+  })
+}
+
+const linesOf = (path: string): string[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+
+/** The text of a JSON body as the platform gives it to those who ask for raw text; untouched elsewhere. */
+export function unescaped(json: string): string {
+  return json.replace(/"(?:[^"\\]|\\.)*"/gs, (literal) => {
+    if (!/(?:&|\\u0026)(?:lt|gt|amp);/i.test(literal)) return literal
+    const text = z.string().parse(JSON.parse(literal))
+    return JSON.stringify(
+      text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
+    )
+  })
+}
+
+/** An answer to play, and what to put around its text where only a part of the real answer was recorded. */
+export type Played = Pick<Recording, 'status' | 'headers' | 'body' | 'escaped'>
+
+/** A platform that says what it is told to: each answer once, the last one for ever. */
+export function startReplay() {
+  let answers: Played[] = []
+  const requests: string[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch(request) {
+      const { pathname, search, searchParams } = new URL(request.url)
+      requests.push(pathname + search)
+      const next = answers.length > 1 ? answers.shift() : answers[0]
+      if (next === undefined) return new Response(null, { status: 500 })
+      const { status, headers, body, escaped } = next
+      const text = escaped && searchParams.get('raw_json') === '1' ? unescaped(body) : body
+      // A Bun response with text and without a type would be given one.
+      return new Response(text === '' ? null : new TextEncoder().encode(text), { status, headers })
+    },
+  })
+  return {
+    url: server.url.origin,
+    /** What was asked since the last `play`, paths with their queries. */
+    requests,
+    play(...next: Played[]) {
+      requests.length = 0
+      answers = next
+    },
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+/** JSON as the platform would send it today. */
+export const said = (body: unknown, status = 200): Played => ({
+  status,
+  headers: [JSON_TYPE],
+  body: JSON.stringify(body),
+  escaped: false,
+})
