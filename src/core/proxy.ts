@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net'
+
 export const PROXY_SCHEMES = ['http', 'https', 'socks4', 'socks5', 'socks5h'] as const
 export type ProxyScheme = (typeof PROXY_SCHEMES)[number]
 
@@ -8,4 +10,136 @@ export type Proxy = {
   port: number
   username: string | null
   password: string | null
+}
+
+/** What was read of a proxy value, or a sentence that says what is wrong with it and repeats none of it. */
+export type ProxyParsed = { ok: true; proxy: Proxy } | { ok: false; why: string }
+
+const DEFAULT_PORTS: Record<ProxyScheme, number> = {
+  http: 80,
+  https: 443,
+  socks4: 1080,
+  socks5: 1080,
+  socks5h: 1080,
+}
+
+const LONGEST = 2048
+/** SOCKS counts the bytes of a name and of a password in one byte each. */
+const CREDENTIAL_BYTES_MAX = 255
+
+// Blanks, control characters and backslashes are how one parser is made to disagree with another.
+// oxlint-disable-next-line no-control-regex
+const ODD = /[\x00-\x20\x7f\\]/
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\x00-\x1f\x7f]/
+const PARTS =
+  /^(?:([a-z][a-z0-9+.-]*):\/\/)?(?:([^/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@[\]]*)(?::(\d{1,5}))?\/?$/i
+
+const FORM = 'must be scheme://user:password@host:port, or host:port'
+const SCHEME = `must begin with ${PROXY_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`
+
+const wrong = (why: string): ProxyParsed => ({ ok: false, why })
+
+/**
+ * Reads a proxy value of interface.md: an address, or an object of server, username and password. An address
+ * without a scheme is an http one, unless `scheme_required`.
+ */
+export function parseProxy(value: unknown, { scheme_required = false } = {}): ProxyParsed {
+  if (typeof value === 'string') return parseAddress(value, scheme_required)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return wrong('must be an address, or an object with server, username and password')
+  const {
+    server,
+    username = null,
+    password = null,
+    ...rest
+  }: Record<string, unknown> = { ...value }
+  if (Object.keys(rest).length > 0)
+    return wrong('may have server, username and password, nothing else')
+  if (typeof server !== 'string') return wrong('needs a server, as text')
+  if (!isMaybeText(username) || !isMaybeText(password))
+    return wrong('must give username and password as text')
+  const parsed = parseAddress(server, scheme_required)
+  if (!parsed.ok || (username === null && password === null)) return parsed
+  if (parsed.proxy.username !== null)
+    return wrong('must give its credentials once: in server, or as username and password')
+  return withCredentials({ ...parsed.proxy, username: username ?? '', password })
+}
+
+const isMaybeText = (value: unknown): value is string | null =>
+  value === null || typeof value === 'string'
+
+function parseAddress(text: string, scheme_required: boolean): ProxyParsed {
+  if (text === '' || text.length > LONGEST)
+    return wrong(`must be an address of 1 to ${LONGEST} characters`)
+  if (ODD.test(text)) return wrong('must not hold spaces, control characters or backslashes')
+  const [, prefix, userinfo, name = '', digits] = PARTS.exec(text) ?? []
+  if (name === '') return wrong(FORM)
+  if (prefix === undefined && scheme_required) return wrong(SCHEME)
+  const scheme = PROXY_SCHEMES.find((it) => it === (prefix ?? 'http').toLowerCase())
+  if (scheme === undefined) return wrong(SCHEME)
+  // One word alone is more likely a mistake than a host.
+  if (prefix === undefined && digits === undefined) return wrong(FORM)
+
+  const host = hostOf(name)
+  if (host === null) return wrong('must name its host by a domain name or a plain IP address')
+  const port = digits === undefined ? DEFAULT_PORTS[scheme] : Number(digits)
+  if (port < 1 || port > 65_535) return wrong('must have a port from 1 to 65535')
+
+  const credentials = userinfo === undefined ? NOBODY : credentialsOf(userinfo)
+  if (credentials === null) return wrong('must write credentials percent-encoded')
+  return withCredentials({ scheme, host, port, ...credentials })
+}
+
+/** The host as the network knows it; null for what is none, and for addresses in disguise. */
+function hostOf(name: string): string | null {
+  const url = name.includes('%') ? null : URL.parse(`http://${name}`)
+  if (url === null) return null
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  // 0177.1 and 2130706433 are read as IPv4 by some and as names by others.
+  return host === '' || (isIPv4(host) && host !== name) ? null : host
+}
+
+const NOBODY = { username: null, password: null }
+
+function credentialsOf(userinfo: string): Pick<Proxy, 'username' | 'password'> | null {
+  if (userinfo === '') return NOBODY
+  const colon = userinfo.indexOf(':')
+  const [username, password] =
+    colon === -1 ? [userinfo, null] : [userinfo.slice(0, colon), userinfo.slice(colon + 1)]
+  try {
+    return {
+      username: decodeURIComponent(username),
+      password: password === null ? null : decodeURIComponent(password),
+    }
+  } catch {
+    return null
+  }
+}
+
+function withCredentials(proxy: Proxy): ProxyParsed {
+  const { scheme, username, password } = proxy
+  if (!username && !password) return { ok: true, proxy: { ...proxy, ...NOBODY } }
+  const given = [username, password].filter((it) => it !== null)
+  if (given.some((it) => CONTROL.test(it)))
+    return wrong('must not hold control characters in its credentials')
+  if (given.some((it) => Buffer.byteLength(it) > CREDENTIAL_BYTES_MAX))
+    return wrong(`must keep username and password within ${CREDENTIAL_BYTES_MAX} bytes each`)
+  // Basic credentials end their name at the first colon.
+  if (!scheme.startsWith('socks') && username?.includes(':'))
+    return wrong('must not hold a colon in its username')
+  return { ok: true, proxy }
+}
+
+/** `scheme://host:port`, without credentials: what may be logged and shown. */
+export const proxyOrigin = ({ scheme, host, port }: Proxy): string =>
+  `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** The whole address, credentials percent-encoded: {@link parseProxy} reads it back. A secret. */
+export function formatProxy(proxy: Proxy): string {
+  const { username, password } = proxy
+  if (username === null) return proxyOrigin(proxy)
+  const userinfo =
+    encodeURIComponent(username) + (password === null ? '' : `:${encodeURIComponent(password)}`)
+  return proxyOrigin(proxy).replace('://', `://${userinfo}@`)
 }
