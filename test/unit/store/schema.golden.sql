@@ -2,13 +2,21 @@ CREATE TABLE accounts (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
   kind            TEXT    NOT NULL CHECK (kind IN ('session', 'oauth')),
+  username        TEXT,
   secrets         BLOB    NOT NULL,
   jar             BLOB,
+  jar_expires_at  INTEGER,
   proxy_id        TEXT    REFERENCES proxies (id),
+  revision        INTEGER NOT NULL DEFAULT 1,
   state           TEXT    NOT NULL CHECK (state IN ('ready', 'cooling', 'needs_login', 'suspended', 'locked', 'paused')),
   state_reason    TEXT,
   state_since     INTEGER NOT NULL,
   cooling_until   INTEGER,
+  strikes         INTEGER NOT NULL DEFAULT 0,
+  probes          INTEGER NOT NULL DEFAULT 0,
+  probe_at        INTEGER,
+  login_failures  INTEGER NOT NULL DEFAULT 0,
+  next_login_at   INTEGER,
   created_at      INTEGER NOT NULL,
   last_used_at    INTEGER,
   last_ok_at      INTEGER,
@@ -161,6 +169,19 @@ CREATE TABLE monitors (
   removed_at      INTEGER
 ) STRICT;
 
+CREATE TABLE operator_events (
+  id              TEXT    PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  body            BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  status          TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'dead')),
+  attempts        INTEGER NOT NULL DEFAULT 0,
+  next_attempt_at INTEGER,
+  last_error      TEXT,
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
+) STRICT;
+
 CREATE TABLE payments (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -173,7 +194,7 @@ CREATE TABLE payments (
 CREATE TABLE proxies (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
-  url             BLOB    NOT NULL,
+  way             BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,
   last_ok_at      INTEGER,
   last_error      TEXT
@@ -251,6 +272,10 @@ CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
 CREATE INDEX monitor_streams_stream ON monitor_streams (stream_id);
 
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
+
+CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE status = 'pending';
+
+CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
 
 CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
 

@@ -1,0 +1,42 @@
+/** What an account of the pool could do now. Instants are of any one clock, in ms. */
+export type Candidate = {
+  id: string
+  /** Requests that may leave through it at once. */
+  requests: number
+  /** When the next one may leave, if none may now. */
+  free_at: number
+  used_at: number
+}
+
+/**
+ * Which account the next call goes through: the one with the most headroom, the least recently used among equals;
+ * when none has any, the one that is free first, so that a caller waits or is told for how long. Never one of
+ * those to `avoid`. Null when there is nobody.
+ */
+export function choose(
+  candidates: readonly Candidate[],
+  avoid: readonly string[] = [],
+): Candidate | null {
+  let best: Candidate | null = null
+  for (const it of candidates) {
+    if (avoid.includes(it.id)) continue
+    if (best === null || isBetter(it, best)) best = it
+  }
+  return best
+}
+
+function isBetter(one: Candidate, other: Candidate): boolean {
+  const [able, other_able] = [one.requests >= 1, other.requests >= 1]
+  if (able !== other_able) return able
+  if (able && one.requests !== other.requests) return one.requests > other.requests
+  if (!able && one.free_at !== other.free_at) return one.free_at < other.free_at
+  return one.used_at < other.used_at
+}
+
+/** What keeps a sign-in by itself from becoming a hammer: at most three in any hour, and ever fewer. */
+const LOGIN_WAIT_MS = 20 * 60_000
+const LOGIN_DOUBLINGS_MAX = 4
+
+/** When an account may be signed in again, after a try at `now` and so many failures in a row, that one included. */
+export const nextLoginAt = (failures: number, now: number): number =>
+  now + LOGIN_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), LOGIN_DOUBLINGS_MAX)
