@@ -85,8 +85,23 @@ const OfComments = z
   .pipe(CommentListing)
 const Refusal = z.object({ error: z.string(), code: z.string() })
 
-/** When the platform says that our own request was wrong, the mistake is ours, and a 500 tells it so. */
-const OUR_MISTAKE = [400, 413, 414, 415]
+const UNREADABLE = ['upstream_unavailable', 'UPSTREAM_ERROR']
+/** What a refusal by the platform becomes, as its table of refusals has it. A 500 says that our request was wrong. */
+const MEANING: Readonly<Record<number, string[]>> = {
+  301: UNREADABLE,
+  302: ['NOT_FOUND', 'PERMISSION_DENIED', ...UNREADABLE],
+  400: ['internal_error'],
+  401: ['PERMISSION_DENIED'],
+  403: ['PERMISSION_DENIED', ...UNREADABLE],
+  404: ['NOT_FOUND'],
+  413: ['internal_error'],
+  414: ['internal_error'],
+  415: ['internal_error'],
+  429: ['HTTP_429'],
+  451: ['NOT_FOUND'],
+}
+/** Of every other status, and of what came as a success and is none. */
+const ANYTHING_BUT_A_BUG = ['HTTP_429', 'NOT_FOUND', 'PERMISSION_DENIED', ...UNREADABLE]
 
 describe.skipIf(folder === null)('an answer of another kind', () => {
   const recorded = folder === null ? [] : readRecordings(folder)
@@ -105,7 +120,7 @@ describe.skipIf(folder === null)('an answer of another kind', () => {
         const due = dueAt(place, recording, told[index])
         const wrong = due
           ? differences({ status: 200, body: due }, answer)
-          : misfits(recording.status, answer)
+          : misfits(recording, answer)
         odd.push(...wrong.map((line) => `${recording.file} (${recording.status}) ${line}`))
         const code = answer.status === 200 ? 'rows' : Refusal.parse(answer.body).code
         counts.set(code, (counts.get(code) ?? 0) + 1)
@@ -130,13 +145,16 @@ function dueAt(place: Place, recording: Recording, told: Told | undefined): obje
 }
 
 /** What is wrong with an answer that has to be one of the documented errors. */
-function misfits(native: number, answer: { status: number; body: unknown }): string[] {
+function misfits({ status, body }: Recording, answer: { status: number; body: unknown }): string[] {
   const refusal = Refusal.safeParse(answer.body)
   if (!refusal.success) return [`answered ${answer.status} without an error`]
   const { code } = refusal.data
   const documented = Object.entries(CODES).find(([name]) => name === code)?.[1].status
-  if (documented !== answer.status) return [`answered ${answer.status} ${code}`]
-  return answer.status === 500 && !OUR_MISTAKE.includes(native) ? [`answered 500 ${code}`] : []
+  const means = status >= 500 ? UNREADABLE : (MEANING[status] ?? ANYTHING_BUT_A_BUG)
+  const allowed = status === 200 && body.trim() === '' ? MEANING[429] : means
+  return documented === answer.status && allowed?.includes(code)
+    ? []
+    : [`answered ${answer.status} ${code}`]
 }
 
 /** An error that we chose to answer with stands in the log as well; a bug stands there by another name. */
