@@ -61,7 +61,9 @@ export function createStage({ write, color }: Pick<Stdout, 'write' | 'color'>) {
 
     begin() {
       say()
-      say(bold('As it happens'))
+      say(
+        `${bold('As it happens')} ${dim('(a delivery: signature verified, seconds since its post appeared)')}`,
+      )
     },
 
     read({
@@ -88,8 +90,8 @@ export function createStage({ write, color }: Pick<Stdout, 'write' | 'color'>) {
     delivered({ item, monitor, after_ms }: Painted) {
       const { kind, subforum, title, body, enrichment } = item
       const text = kind === 'comment' ? `comment: ${plain(body)}` : plain(title)
-      const seconds = `${Math.max(0, after_ms / 1000).toFixed(1)} s after it appeared`
-      line(green('delivered'), `${plain(subforum)}: ${text}`, `signature ok, ${seconds}`)
+      const seconds = Math.max(0, after_ms / 1000).toFixed(1)
+      line(green('delivered'), `${plain(subforum)}: ${text}`, `verified, ${seconds} s`)
       say(`            ${dim(cut(`${monitor}; matched ${matchedIn(enrichment)}`, WIDTH - 12))}`)
     },
 
