@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { invalid } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { bucketed } from '../core/usage.ts'
 import type { Clock } from '../outside.ts'
 import { findCustomer } from '../store/customers.ts'
@@ -31,40 +32,42 @@ const usageQuery = query({
   bucket: oneOf('bucket', ['hour', 'day'], 'day'),
 })
 
-const instant = z.iso.datetime()
-const dollars = z.number().meta({ description: 'USD, with up to six decimals.' })
-const me_shape = z.object({
-  id: z.string(),
-  name: z.string(),
-  plan: z.string(),
-  credits_remaining: dollars,
-  credits_used: dollars,
-  total_requests: z.int(),
-  created_at: instant,
-  monitors: z.object({ used: z.int(), total: z.int() }),
-})
-const payments_shape = z.object({
-  payments: z.array(
-    z.object({
-      id: z.string(),
-      kind: z.enum(PAYMENT_KINDS),
-      amount_usd: dollars,
-      note: z.string().nullable(),
-      created_at: instant,
-    }),
-  ),
-})
-const counts_shape = z.object({
-  calls: z.int(),
-  billed_calls: z.int(),
-  cost_usd: dollars,
-  errors: z.int(),
-})
-const usage_shape = z.object({
-  usage: z.array(
-    counts_shape.extend({ start: instant, by_tier: z.record(z.string(), counts_shape) }),
-  ),
-  total: counts_shape,
+// For the document alone.
+const shapes = once(() => {
+  const instant = z.iso.datetime()
+  const dollars = z.number().meta({ description: 'USD, with up to six decimals.' })
+  const me = z.object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.string(),
+    credits_remaining: dollars,
+    credits_used: dollars,
+    total_requests: z.int(),
+    created_at: instant,
+    monitors: z.object({ used: z.int(), total: z.int() }),
+  })
+  const payments = z.object({
+    payments: z.array(
+      z.object({
+        id: z.string(),
+        kind: z.enum(PAYMENT_KINDS),
+        amount_usd: dollars,
+        note: z.string().nullable(),
+        created_at: instant,
+      }),
+    ),
+  })
+  const counts = z.object({
+    calls: z.int(),
+    billed_calls: z.int(),
+    cost_usd: dollars,
+    errors: z.int(),
+  })
+  const usage = z.object({
+    usage: z.array(counts.extend({ start: instant, by_tier: z.record(z.string(), counts) })),
+    total: counts,
+  })
+  return { me, payments, usage }
 })
 
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -96,7 +99,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           summary: 'Your account: plan, credits, calls',
           tags: ['Account'],
           operationId: 'accountMe',
-          ...answers(me_shape),
+          ...answers(() => shapes().me),
         },
       },
     )
@@ -118,7 +121,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           summary: 'Your payments, newest first',
           tags: ['Account'],
           operationId: 'accountPayments',
-          ...answers(payments_shape),
+          ...answers(() => shapes().payments),
         },
       },
     )
@@ -138,7 +141,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           summary: 'Your calls and their cost, by hour or day',
           tags: ['Account'],
           operationId: 'accountUsage',
-          ...answers(usage_shape),
+          ...answers(() => shapes().usage),
         },
       },
     )

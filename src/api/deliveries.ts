@@ -29,17 +29,18 @@ const payloadShape = z.looseObject({
   items: z.array(z.looseObject({})),
 })
 
-const deliveryShape = z.object({
-  delivery_id: z.string(),
-  monitor_id: z.string(),
-  webhook_id: z.string().nullable(),
-  status: z.enum(DELIVERY_STATUSES),
-  attempts: z.int(),
-  last_error: z.string().nullable(),
-  created_at: z.string(),
-  delivered_at: z.string().nullable(),
-  payload: payloadShape,
-})
+const deliveryShape = () =>
+  z.object({
+    delivery_id: z.string(),
+    monitor_id: z.string(),
+    webhook_id: z.string().nullable(),
+    status: z.enum(DELIVERY_STATUSES),
+    attempts: z.int(),
+    last_error: z.string().nullable(),
+    created_at: z.string(),
+    delivered_at: z.string().nullable(),
+    payload: payloadShape,
+  })
 
 function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow) {
   const { monitor_id, webhook_id, status, attempts, last_error } = row
@@ -84,7 +85,7 @@ const group = (prefix: string, { keyed }: Infra, db: Db) =>
       detail: {
         summary: 'What became of each match, newest first',
         tags: ['Monitoring'],
-        ...answers(z.object({ deliveries: z.array(deliveryShape) })),
+        ...answers(() => z.object({ deliveries: z.array(deliveryShape()) })),
       },
     },
   )

@@ -1,5 +1,7 @@
 import { Elysia } from 'elysia'
 
+import { once } from '../core/once.ts'
+
 // Nothing is asked of another host: the page, its script and its data come from here, and its policy says so.
 const CSP = [
   "default-src 'none'",
@@ -55,9 +57,11 @@ const page = (headers: Record<string, string | number>, type: string) => {
 }
 
 /** `/docs`, the reference for people, and `/openapi.json`, the same for machines. */
-export const docs = (document: () => unknown) =>
-  new Elysia({ name: 'docs', detail: { hide: true } })
-    .get('/openapi.json', () => document())
+export function docs(document: () => unknown) {
+  // Anybody may ask for it, and it is a lot of work: done once, at the first call.
+  const known = once(document)
+  return new Elysia({ name: 'docs', detail: { hide: true } })
+    .get('/openapi.json', () => known())
     .get('/docs', ({ set }) => {
       page(set.headers, 'text/html')
       return PAGE
@@ -72,3 +76,4 @@ export const docs = (document: () => unknown) =>
       // In a Response of ours: Elysia would call the whole file a range of itself.
       return new Response(Bun.file(await referenceScript()))
     })
+}

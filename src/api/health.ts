@@ -16,14 +16,15 @@ type Deps = {
 
 type Health = { ok: boolean; reads: ReadsState }
 
-const health_shape = z.object({
-  ok: z.boolean().meta({ description: 'Whether the daemon serves.' }),
-  reads: z
-    .enum(['ok', 'degraded', 'unknown'])
-    .meta({ description: 'How the platform has answered over the last 60 seconds.' }),
-})
+const health_shape = () =>
+  z.object({
+    ok: z.boolean().meta({ description: 'Whether the daemon serves.' }),
+    reads: z
+      .enum(['ok', 'degraded', 'unknown'])
+      .meta({ description: 'How the platform has answered over the last 60 seconds.' }),
+  })
 
-const ready_shape = z.object({ ready: z.boolean() })
+const ready_shape = () => z.object({ ready: z.boolean() })
 
 /** `/health`, always 200 and cached, and `/health/ready`, 503 while the daemon does not serve. */
 export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
@@ -60,7 +61,10 @@ export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
           description: 'Needs no key. 503 while it does not.',
           tags: ['Health'],
           operationId: 'ready',
-          ...answers(ready_shape, { ready: true }),
+          responses: {
+            ...answers(ready_shape, { ready: true }).responses,
+            503: { description: 'Not now; reason says why.' },
+          },
         },
       },
     )

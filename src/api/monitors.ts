@@ -10,7 +10,7 @@ import type { Infra } from './infra.ts'
 import { addMonitor, editMonitor, type MonitorDeps } from './monitor-edits.ts'
 import { monitorHealth } from './monitor-health.ts'
 import { absentMonitor, createMonitorShapes, toMonitor, toSlots } from './monitor-shapes.ts'
-import { answers } from './openapi.ts'
+import { answers, refuses } from './openapi.ts'
 
 export type { MonitorDeps } from './monitor-edits.ts'
 
@@ -61,6 +61,13 @@ function idOf({ id, monitor_id }: { id?: string | undefined; monitor_id?: string
 }
 
 const tags = ['Monitoring']
+const refusedSpecs = refuses(
+  'subforum_not_found',
+  'subforum_reserved',
+  'webhook_not_found',
+  'webhook_paused',
+  'sitewide_slots_exhausted',
+)
 
 /** Monitors: add, list, update, remove and health, under both places where monitoring answers. */
 export const monitors = (infra: Infra, deps: MonitorDeps) =>
@@ -92,7 +99,7 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
     .use(infra.keyed)
     .post('/add', ({ customer, body }) => addMonitor(infra, deps, customer, body), {
       body: addBody,
-      detail: { summary: 'Watch for new content', tags, ...answers(shapes.changed) },
+      detail: { summary: 'Watch for new content', tags, ...answers(() => shapes().changed) },
     })
     .get(
       '/list',
@@ -100,14 +107,16 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
         monitors: listMonitors(db, customer.id).map((it) => toMonitor(db, words, it)),
         slots: toSlots(db, customer, deps.plan_of(customer.plan)),
       }),
-      { detail: { summary: 'Your monitors, and your slots', tags, ...answers(shapes.list) } },
+      {
+        detail: { summary: 'Your monitors, and your slots', tags, ...answers(() => shapes().list) },
+      },
     )
     .post('/update', ({ customer, body }) => editMonitor(infra, deps, customer, idOf(body), body), {
       body: editBody,
       detail: {
         summary: 'Change, pause or resume a monitor; history is never replayed',
         tags,
-        ...answers(shapes.changed),
+        ...answers(() => shapes().changed),
       },
     })
     .post(
@@ -123,7 +132,7 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
         detail: {
           summary: 'Remove a monitor; its deliveries stay readable',
           tags,
-          ...answers(shapes.removed),
+          ...answers(() => shapes().removed),
         },
       },
     )
@@ -132,7 +141,7 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
       detail: {
         summary: 'What a monitor did, and what it can prove to have seen',
         tags,
-        ...answers(shapes.health),
+        ...answers(() => shapes().health),
       },
     })
 }

@@ -1,6 +1,7 @@
 import type { DocumentDecoration } from 'elysia'
 import * as z from 'zod'
 
+import type { Code } from '../core/errors.ts'
 import type { Words } from '../core/wire.ts'
 import { ERROR_SCHEMA, HEADERS, refusals } from './openapi-errors.ts'
 import { type Policy, policyOf } from './policy.ts'
@@ -13,11 +14,16 @@ export type RouteLike = { method: string; path: string; hooks?: unknown }
 
 type Json = Record<string, unknown>
 
+// What is only made for the document comes as what makes it.
+const answer_shape = z
+  .custom<() => unknown>((it) => typeof it === 'function')
+  .transform((make) => make())
 const detail_shape = z.looseObject({
   hide: z.boolean().optional(),
   operationId: z.string().optional(),
   tags: z.array(z.string()).optional(),
-  responses: z.record(z.string(), z.unknown()).optional(),
+  responses: z.record(z.string(), z.union([answer_shape, z.looseObject({})])).optional(),
+  refusals: z.array(z.custom<Code>()).optional(),
 })
 const hooks_shape = z.looseObject({ detail: detail_shape.optional() })
 const object_shape = z.looseObject({
@@ -30,15 +36,25 @@ type Responses = NonNullable<DocumentDecoration['responses']>
 // zod writes JSON Schema, Elysia types it as OpenAPI's older cousin; what is the same at run time is said to be so here.
 const responses_shape = z.custom<Responses>()
 
-/** What goes into a route's `detail` to document its 200: a zod schema of the body, and one true example. */
-export function answers(schema: z.ZodType, example?: unknown): { responses: Responses } {
-  const content = {
-    schema: jsonSchema(schema, 'output'),
-    ...(example === undefined ? {} : { example }),
-  }
-  const responses = { 200: { description: 'Done.', content: { 'application/json': content } } }
-  return { responses: responses_shape.parse(responses) }
+/**
+ * What goes into a route's `detail` to document its 200: a zod schema of the body, and one true example. The schema is
+ * asked for when the document is made, for a start should not wait for all of them.
+ */
+export function answers(schema: () => z.ZodType, example?: unknown): { responses: Responses } {
+  const done = () => ({
+    description: 'Done.',
+    content: {
+      'application/json': {
+        schema: jsonSchema(schema(), 'output'),
+        ...(example === undefined ? {} : { example }),
+      },
+    },
+  })
+  return { responses: responses_shape.parse({ 200: done }) }
 }
+
+/** What goes into a route's `detail` to document the errors that only it can answer with. */
+export const refuses = (...refusals: Code[]): { refusals: Code[] } => ({ refusals })
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
@@ -81,6 +97,7 @@ export function openApiDocument({
       detail,
       schemas,
       policy: policyOf(words, method, path),
+      words,
     })
     paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
   }
@@ -117,21 +134,24 @@ type Operation = {
   detail: z.infer<typeof detail_shape>
   schemas: Json
   policy: Policy
+  words: Words
 }
 
-function toOperation({ method, path, detail, schemas, policy }: Operation): Json {
-  const { hide: _, responses = {}, operationId, ...told } = detail
+function toOperation({ method, path, detail, schemas, policy, words }: Operation): Json {
+  const { hide: _, responses = {}, refusals: own = [], operationId, ...told } = detail
   const parameters = [
     ...pathParameters(path, schemas['params']),
     ...queryParameters(schemas['query']),
   ]
   const { body } = schemas
+  const takes_body = body instanceof z.ZodType
+  const takes_fields = takes_body || parameters.length > 0
   return {
     ...told,
     operationId: operationId ?? operationIdOf(method, path),
     ...(policy.open ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body instanceof z.ZodType
+    ...(takes_body
       ? {
           requestBody: {
             required: true,
@@ -140,7 +160,7 @@ function toOperation({ method, path, detail, schemas, policy }: Operation): Json
         }
       : {}),
     responses: {
-      ...refusals(method, policy, body instanceof z.ZodType || parameters.length > 0),
+      ...refusals({ method, policy, takes_fields, takes_body, own, words }),
       200: withHeaders(responses['200'] ?? PLAIN_ANSWER, policy),
       ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
     },

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { type Refusal, REFUSALS } from '../core/address.ts'
 import type { TestReport } from '../core/delivery-test.ts'
 import { ApiError, invalid } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { toSecret } from '../core/signature.ts'
 import { KIND_FORMS, kindOfUrl, WEBHOOK_KINDS, type WebhookKind } from '../core/webhook-kind.ts'
 import type { Db } from '../store/db.ts'
@@ -17,7 +18,7 @@ import {
 } from '../store/webhooks.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
-import { answers } from './openapi.ts'
+import { answers, refuses } from './openapi.ts'
 
 export type WebhookDeps = {
   db: Db
@@ -69,27 +70,36 @@ const toWebhook = ({ id, kind, url, created_at, active, paused_at, pause_reason 
   pause_reason,
 })
 
-const webhookShape = z.object({
-  id: z.string(),
-  kind: z.enum(WEBHOOK_KINDS),
-  url: z.string(),
-  created_at: z.string(),
-  active: z.boolean(),
-  paused_at: z.string().nullable(),
-  pause_reason: z.enum(PAUSE_REASONS).nullable(),
-})
-const createdShape = webhookShape.extend({
-  secret: z.string(),
-  kind_inferred_from: z.string().nullable(),
-})
-const reportShape = z.object({
-  ok: z.boolean(),
-  status_code: z.int().nullable(),
-  delivery_id: z.string(),
-  duration_ms: z.int(),
-  reason: z.string().nullable(),
-  hint: z.string().nullable(),
-  detail: z.string(),
+// For the document alone.
+const shapes = once(() => {
+  const webhook = z.object({
+    id: z.string(),
+    kind: z.enum(WEBHOOK_KINDS),
+    url: z.string(),
+    created_at: z.string(),
+    active: z.boolean(),
+    paused_at: z.string().nullable(),
+    pause_reason: z.enum(PAUSE_REASONS).nullable(),
+  })
+  const created = webhook.extend({
+    secret: z.string(),
+    kind_inferred_from: z.string().nullable(),
+  })
+  const report = z.object({
+    ok: z.boolean(),
+    status_code: z.int().nullable(),
+    delivery_id: z.string(),
+    duration_ms: z.int(),
+    reason: z.string().nullable(),
+    hint: z.string().nullable(),
+    detail: z.string(),
+  })
+  return {
+    created,
+    report,
+    list: z.object({ webhooks: z.array(webhook) }),
+    deleted: z.object({ deleted: z.boolean(), id: z.string() }),
+  }
 })
 
 /** Targets: create, list, test, delete, under both places where monitoring answers. */
@@ -106,7 +116,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
       detail: {
         summary: 'Register a target; its secret is shown this once',
         tags: ['Monitoring'],
-        ...answers(createdShape),
+        ...answers(() => shapes().created),
       },
     })
     .get(
@@ -116,7 +126,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
         detail: {
           summary: 'Your targets, without their secrets',
           tags: ['Monitoring'],
-          ...answers(z.object({ webhooks: z.array(webhookShape) })),
+          ...answers(() => shapes().list),
         },
       },
     )
@@ -132,7 +142,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
         detail: {
           summary: 'Send a test delivery, signed like a real one',
           tags: ['Monitoring'],
-          ...answers(reportShape),
+          ...answers(() => shapes().report),
         },
       },
     )
@@ -149,7 +159,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
         detail: {
           summary: 'Remove a target; what waits for it is given up',
           tags: ['Monitoring'],
-          ...answers(z.object({ deleted: z.boolean(), id: z.string() })),
+          ...answers(() => shapes().deleted),
         },
       },
     )

@@ -8,7 +8,7 @@ import { startReading } from '../support/reading.ts'
 
 type House = Awaited<ReturnType<typeof startReading>>
 
-const shapes = createShapes(createWords({ platform: 'forum', community: 'subforum' }))
+const shapes = createShapes(createWords({ platform: 'forum', community: 'subforum' }))()
 
 /** What is wrong with a body by the shape that documents it; nothing. */
 const misfits = (shape: z.ZodType, body: unknown) => shape.safeParse(body).error?.issues ?? []

@@ -64,7 +64,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
     tags: ['Comments'],
     description:
       'Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds.',
-    ...answers(shapes.tree),
+    ...answers(() => shapes().tree),
   }
   return new Elysia({ name: 'reads.comments', prefix: words.api })
     .use(keyed)
@@ -117,7 +117,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
           description: 'replies=true fills data.replies from the tree.',
           tags: ['Comments'],
           operationId: 'comment',
-          ...answers(shapes.comment),
+          ...answers(() => shapes().comment),
         },
       },
     )
@@ -132,7 +132,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
           description: 'An entry for each id, in the order asked, repeats included.',
           tags: ['Comments'],
           operationId: 'verifyComments',
-          ...answers(shapes.verified),
+          ...answers(() => shapes().verified),
         },
       },
     )

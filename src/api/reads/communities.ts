@@ -28,7 +28,7 @@ export function communities({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `What a ${words.community} says of itself`,
           tags: ['Communities'],
           operationId: 'subAbout',
-          ...answers(shapes.community),
+          ...answers(() => shapes().community),
         },
       },
     )
@@ -47,7 +47,7 @@ export function communities({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `The newest comments of a ${words.community}`,
           tags: ['Communities'],
           operationId: 'subComments',
-          ...answers(shapes.comments),
+          ...answers(() => shapes().comments),
         },
       },
     )

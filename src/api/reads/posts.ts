@@ -40,7 +40,7 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `Posts of a ${words.community}`,
           tags: ['Reads'],
           operationId: 'posts',
-          ...answers(shapes.posts),
+          ...answers(() => shapes().posts),
         },
       },
     )
@@ -57,7 +57,7 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           summary: `The best posts of a ${words.community}`,
           tags: ['Reads'],
           operationId: 'subTop',
-          ...answers(shapes.posts),
+          ...answers(() => shapes().posts),
         },
       },
     )
@@ -71,7 +71,7 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'One post',
           tags: ['Reads'],
           operationId: 'post',
-          ...answers(shapes.post),
+          ...answers(() => shapes().post),
         },
       },
     )

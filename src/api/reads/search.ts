@@ -89,7 +89,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
             'The filters and sort_type work on the page that was read; with any of them the answer carries meta.',
           tags: ['Search'],
           operationId: 'search',
-          ...answers(shapes.search),
+          ...answers(() => shapes().search),
         },
       },
     )
@@ -103,7 +103,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
           summary: 'Search communities',
           tags: ['Search'],
           operationId: 'searchCommunities',
-          ...answers(shapes.communities),
+          ...answers(() => shapes().communities),
         },
       },
     )
@@ -119,7 +119,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
           summary: 'Search posts by what is said under them',
           tags: ['Search'],
           operationId: 'searchComments',
-          ...answers(shapes.posts),
+          ...answers(() => shapes().posts),
         },
       },
     )
@@ -159,7 +159,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
             'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. Best effort: deleted comments and those deep in a tree may be missed.',
           tags: ['Search'],
           operationId: 'searchCommentsDeep',
-          ...answers(shapes.deep),
+          ...answers(() => shapes().deep),
         },
       },
     )
@@ -181,7 +181,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
           description: 'limit counts the posts looked through, scanned says how many there were.',
           tags: ['Search'],
           operationId: 'searchMedia',
-          ...answers(shapes.media),
+          ...answers(() => shapes().media),
         },
       },
     )
@@ -195,7 +195,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
           summary: 'Search users by a part of their name',
           tags: ['Search'],
           operationId: 'searchUsers',
-          ...answers(shapes.users),
+          ...answers(() => shapes().users),
         },
       },
     )

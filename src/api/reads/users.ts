@@ -31,7 +31,7 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'A public profile',
           tags: ['Users'],
           operationId: 'user',
-          ...answers(shapes.user),
+          ...answers(() => shapes().user),
         },
       },
     )
@@ -52,7 +52,7 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Comments of a user',
           tags: ['Users'],
           operationId: 'userComments',
-          ...answers(shapes.comments),
+          ...answers(() => shapes().comments),
         },
       },
     )
@@ -73,7 +73,7 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           summary: 'Posts of a user',
           tags: ['Users'],
           operationId: 'userSubmitted',
-          ...answers(shapes.posts),
+          ...answers(() => shapes().posts),
         },
       },
     )
