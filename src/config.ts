@@ -40,7 +40,7 @@ export function parseConfig(
   const parsed = parseToml(text, file)
   const resolved = resolveReferences(parsed, { ...NOTHING_AROUND, ...around })
   // An absent [platform] lacks its two required keys; that is what should be said.
-  const result = schema.safeParse({ platform: {}, ...resolved.value })
+  const result = schema.safeParse({ platform: {}, ...resolved.value }, { jitless: true })
   const refused = [
     ...refusalsOf(result.error?.issues ?? [], resolved),
     ...contradictionsOf(resolved.value),
