@@ -1,4 +1,4 @@
-import { rootCertificates } from 'node:tls'
+import { getCACertificates } from 'node:tls'
 
 import type { Target } from '../core/address.ts'
 import type { AttemptError } from '../core/ladder.ts'
@@ -49,7 +49,7 @@ export function createTransport({
   ca?: string
 }): Transport {
   // To Bun, a CA of one's own takes the place of all others.
-  const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
+  const trust = ca === undefined ? {} : { ca: [...getCACertificates('bundled'), ca] }
 
   async function dial(post: Post, target: Target, address: string, signal: AbortSignal) {
     const { url, host, literal } = target
