@@ -36,16 +36,25 @@ const around: Surroundings = {
         ),
       ),
     startDaemon: async (config, outside) =>
-      (await import('./daemon.ts')).startDaemon(config, outside),
+      warm((await import('./daemon.ts')).startDaemon(config, outside)),
     openApiDocument: async (config) => (await import('./daemon.ts')).openApiDocument(config),
     startSandbox: async ({ outside: { clock }, ...options }) =>
-      (await import('./sandbox/sandbox.ts')).startSandbox({
-        ...options,
-        world: 'seeded',
-        now: clock.now,
-        sleep: clock.sleep,
-      }),
+      warm(
+        (await import('./sandbox/sandbox.ts')).startSandbox({
+          ...options,
+          world: 'seeded',
+          now: clock.now,
+          sleep: clock.sleep,
+        }),
+      ),
   },
+}
+
+/** What has been started. The executable starts reluctant to compile what runs only once (build.ts); from here on it pays. */
+async function warm<T>(started: Promise<T>): Promise<T> {
+  const running = await started
+  Bun.unsafe.setJITPolicy(1)
+  return running
 }
 
 /** Waits for the first signal to stop. The second, or one that lasts too long, ends the process at once. */
