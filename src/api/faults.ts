@@ -59,9 +59,7 @@ export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiE
     case 'unreadable':
       return unavailable(flavour, 'the platform gave an answer of another shape', null)
     case 'rejected':
-      return new ApiError('internal_error', {
-        message: 'the platform did not accept the request as it was put to it',
-      })
+      return upstreamError('the platform did not accept the request as it was put to it')
     case 'proxy':
       return new ApiError('PROXY_ERROR', { message: 'the proxy could not carry the request' })
   }

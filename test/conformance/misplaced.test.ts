@@ -86,17 +86,17 @@ const OfComments = z
 const Refusal = z.object({ error: z.string(), code: z.string() })
 
 const UNREADABLE = ['upstream_unavailable', 'UPSTREAM_ERROR']
-/** What a refusal by the platform becomes, as its table of refusals has it. A 500 says that our request was wrong. */
+/** What a refusal by the platform becomes, as its table of refusals has it. Never a 500: nothing here is our fault alone. */
 const MEANING: Readonly<Record<number, string[]>> = {
   301: UNREADABLE,
   302: ['NOT_FOUND', 'PERMISSION_DENIED', ...UNREADABLE],
-  400: ['internal_error'],
+  400: ['UPSTREAM_ERROR'],
   401: ['PERMISSION_DENIED'],
   403: ['PERMISSION_DENIED', ...UNREADABLE],
   404: ['NOT_FOUND'],
-  413: ['internal_error'],
-  414: ['internal_error'],
-  415: ['internal_error'],
+  413: ['UPSTREAM_ERROR'],
+  414: ['UPSTREAM_ERROR'],
+  415: ['UPSTREAM_ERROR'],
   429: ['HTTP_429'],
   451: ['NOT_FOUND'],
 }

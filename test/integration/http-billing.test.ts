@@ -37,7 +37,7 @@ const READ_FAULTS: Row[] = [
     { retry_after: 9 },
   ],
   [{ kind: 'unreadable', path: 'data.children' }, 503, 'upstream_unavailable', false],
-  [{ kind: 'rejected', status: 414 }, 500, 'internal_error', false],
+  [{ kind: 'rejected', status: 414 }, 502, 'UPSTREAM_ERROR', false],
   [{ kind: 'proxy' }, 502, 'PROXY_ERROR', true],
 ]
 
