@@ -74,7 +74,14 @@ export function createApp(deps: AppDeps) {
 
   const app = new Elysia({
     normalize: false,
-    serve: { maxRequestBodySize: BODY_MAX_OF_SERVER, idleTimeout: QUIET_BEFORE_HEADERS_S },
+    // Otherwise Elysia looks for the path after the eleventh character, and misreads a short host or none.
+    handler: { standardHostname: false },
+    serve: {
+      maxRequestBodySize: BODY_MAX_OF_SERVER,
+      idleTimeout: QUIET_BEFORE_HEADERS_S,
+      // Elysia would share the port with whoever listens there already, and each would get some of the calls.
+      reusePort: false,
+    },
   })
     .onRequest(({ request, set, server }) => {
       started.set(request, clock.mono())

@@ -36,7 +36,7 @@ export type Keyed = ReturnType<typeof createKeyed>
 
 /** The token of an Authorization header; null when there is none, or it is of another scheme. */
 export function bearer(header: string | null): string | null {
-  const [, token] = /^bearer +(\S+) *$/i.exec(header ?? '') ?? []
+  const [, token] = /^bearer[ \t]+(\S.*)$/i.exec(header?.trim() ?? '') ?? []
   return token ?? null
 }
 

@@ -59,9 +59,12 @@ export function createTable<T>(): Table<T> {
   return { add, find: (path) => seek(root, segments(path), 0) }
 }
 
-/** The path of a request's address, as it was sent: without host and query, nothing decoded. */
+/**
+ * The path of a request's address, as it was sent: without host and query, nothing decoded. A call that names no host,
+ * as those of HTTP/1.0 need not, is the path alone.
+ */
 export function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3)
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('?', start)
   return end === -1 ? url.slice(start) : url.slice(start, end)
 }

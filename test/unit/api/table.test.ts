@@ -50,6 +50,7 @@ test.each([
   ['http://host:80/a/b?c=/d', '/a/b'],
   ['http://host/', '/'],
   ['http://host/a', '/a'],
+  ['/a/b?c=://d/', '/a/b'],
 ])('the path of %s is %s', (url, path) => {
   expect(pathOf(url)).toBe(path)
 })

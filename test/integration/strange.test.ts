@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'bun:test'
+
+import { startHouse as startDaemon } from '../support/house.ts'
+import { json, startHouse } from '../support/http.ts'
+import { startMonitors } from '../support/monitors.ts'
+import { head, sendRaw } from '../support/raw.ts'
+
+// Callers who are odd, old, careless or up to something: what they send is answered by its own rules.
+
+describe('a request head', () => {
+  test.each([
+    ['of HTTP/1.0 without a host, as simple health checks send it', 'GET /health HTTP/1.0', []],
+    ['with an empty host', 'GET /health HTTP/1.1', ['Host:']],
+    ['with a host that no address can have', 'GET /health HTTP/1.1', ['Host: a b']],
+    ['with a host of one letter', 'GET /health HTTP/1.1', ['Host: a']],
+    ['with a host of one letter and a slash at the end', 'GET /health/ HTTP/1.1', ['Host: a']],
+    [
+      'that names another host in its first line',
+      'GET http://x.example/health HTTP/1.1',
+      ['Host: a'],
+    ],
+    ['with an underscore in its host', 'GET /health HTTP/1.1', ['Host: my_forumd:8080']],
+  ])('%s is answered', async (_, first, lines) => {
+    await using house = startHouse()
+
+    expect(await sendRaw(house.url, head(first, ...lines))).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  test.each(['a/health?', 'a/docs', 'x/health/ready?y='])(
+    'whose host %p holds an open path opens nothing',
+    async (host) => {
+      await using house = startHouse()
+      const answer = await sendRaw(house.url, head('GET /account/me HTTP/1.1', `Host: ${host}`))
+
+      expect(answer).toMatch(/^HTTP\/1.1 401 /)
+    },
+  )
+
+  test.each(['/docs/../account/me', '/health/./../account/me', '/account/me/'])(
+    'whose path is %s is asked for its key',
+    async (path) => {
+      await using house = startHouse()
+
+      expect(await sendRaw(house.url, head(`GET ${path} HTTP/1.1`, 'Host: a'))).toMatch(/ 401 /)
+    },
+  )
+
+  test('without a host still has its query', async () => {
+    await using house = startHouse()
+    const answer = await sendRaw(
+      house.url,
+      head('GET /api/forum/search?q=/r/x HTTP/1.0', `Authorization: Bearer ${house.token}`),
+    )
+
+    expect(answer).toMatch(/^HTTP\/1.1 200 /)
+  })
+})
+
+describe('an Authorization header', () => {
+  test.each([
+    ['lower case', (key: string) => `bearer ${key}`, 200],
+    ['a tab', (key: string) => `Bearer\t${key}`, 200],
+    ['blanks around the key', (key: string) => `Bearer   ${key}  `, 200],
+    ['two keys', (key: string) => `Bearer ${key} ${key}`, 403],
+    ['a key and a comma', (key: string) => `Bearer ${key}, Bearer ${key}`, 403],
+    ['quotes', (key: string) => `Bearer "${key}"`, 403],
+    ['a key cut short', (key: string) => `Bearer ${key.slice(0, -1)}`, 403],
+    ['a key and nothing else', (key: string) => key, 401],
+    ['another scheme', (key: string) => `Basic ${key}`, 401],
+    ['a scheme that begins like it', (key: string) => `Bearers ${key}`, 401],
+    ['the scheme alone', () => 'Bearer', 401],
+  ])('with %s', async (_, header, status) => {
+    await using house = startHouse()
+    const headers = { authorization: header(house.token) }
+
+    expect((await house.call('/account/me', { headers })).status).toBe(status)
+  })
+})
+
+describe('a body', () => {
+  const verify = '/api/forum/comments/verify'
+  const post = (key: string, ...lines: string[]) =>
+    head(
+      `POST ${verify} HTTP/1.1`,
+      'Host: a',
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      ...lines,
+    )
+
+  test.each([
+    ['two lengths', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
+    ['a length below zero', ['Content-Length: -1']],
+    ['a length that is no number', ['Content-Length: 0x10']],
+    ['a list of lengths', ['Content-Length: 5, 5']],
+  ])('with %s is no request', async (_, lines) => {
+    await using house = startHouse()
+
+    expect(await sendRaw(house.url, post(house.token, ...lines))).toMatch(/^HTTP\/1.1 400 /)
+  })
+
+  test('that says it is huge is refused before a byte of it is sent', async () => {
+    await using house = startHouse()
+    const answer = await sendRaw(house.url, post(house.token, 'Content-Length: 99999999999'))
+
+    expect(answer).toMatch(/^HTTP\/1.1 413 /)
+    expect(answer).toContain('"max_bytes":1048576')
+  })
+
+  test('that is huge and comes in chunks is not read to its end', async () => {
+    await using house = startHouse()
+    const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`
+    const answer = await sendRaw(
+      house.url,
+      post(house.token, 'Transfer-Encoding: chunked') + chunk.repeat(64),
+    )
+
+    expect(answer).toMatch(/^HTTP\/1.1 413 /)
+  })
+
+  test('with a field twice counts as its last', async () => {
+    await using house = startHouse()
+    const { body } = await house.call(verify, json('{"ids":["a"],"ids":["b"]}'))
+
+    expect(body).toEqual({ ids: ['b'] })
+  })
+})
+
+test('a port that another daemon listens on is not shared with it', async () => {
+  await using one = await startDaemon()
+  const port = Number(new URL(one.url()).port)
+  const two = startDaemon({ change: (config) => (config.server.port = port) })
+
+  await expect(two).rejects.toThrow(/in use/)
+})
+
+test.each(['nosuch', 'random'])(
+  'a place that cannot be watched, %s, is named by its field',
+  async (name) => {
+    await using house = startMonitors({ community: 'board' })
+    house.stage.feed.verdicts.set('nosuch', { kind: 'refused', why: 'absent' })
+    house.stage.feed.verdicts.set('random', { kind: 'reserved' })
+    const { status, body } = await house.add({ filter_spec: { board: [name] } })
+
+    expect([status, body.field]).toEqual([400, 'filter_spec.board'])
+  },
+)
+
+test('a warning is in the words of the wire', async () => {
+  await using house = startMonitors({ community: 'board' })
+  house.stage.feed.verdicts.set('cats', { kind: 'unverified' })
+
+  expect((await house.add({ filter_spec: { board: ['cats'] } })).body.warnings).toEqual([
+    'board_unverified',
+  ])
+})
