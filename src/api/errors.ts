@@ -2,7 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError, CODES, invalid } from '../core/errors.ts'
-import type { Words } from '../core/wire.ts'
+import { wireCode, type Words } from '../core/wire.ts'
 import type { Log } from '../outside.ts'
 import { isStorageError } from '../store/db.ts'
 
@@ -13,12 +13,10 @@ const FRAMES = 6
 function render(error: ApiError, words: Words) {
   const { code, details } = error
   const { status, error: sentence } = CODES[code]
-  const wire_code = code.replace(/^subforum_/, `${words.community}_`)
   const { message, field, retry_after_s, extra } = details
   const body = {
-    error:
-      sentence === null ? error.message : sentence.replace(/^subforum_/, `${words.community}_`),
-    code: wire_code,
+    error: sentence === null ? error.message : wireCode(words, sentence),
+    code: wireCode(words, code),
     ...(message === undefined || sentence === null ? {} : { message }),
     ...(field === undefined ? {} : { field }),
     ...(retry_after_s === undefined ? {} : { retry_after: retry_after_s }),

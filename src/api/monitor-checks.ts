@@ -2,6 +2,7 @@ import { ApiError, invalid } from '../core/errors.ts'
 import type { FilterSpec } from '../core/filter.ts'
 import { judgeSlots, type Plan, type Slots } from '../core/gate.ts'
 import { streamKey } from '../core/stream.ts'
+import type { Words } from '../core/wire.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Customer } from '../store/customers.ts'
 import type { Db } from '../store/db.ts'
@@ -64,8 +65,10 @@ const ASKED_AT_ONCE = 4
 export async function checkPlaces(
   db: Db,
   watch: Watch,
+  words: Words,
   places: readonly Place[],
 ): Promise<boolean> {
+  const field = `filter_spec.${words.community}`
   const names = [
     ...new Set(places.filter((it) => it.kind !== 'search' && !works(db, it)).map((it) => it.place)),
   ]
@@ -77,10 +80,12 @@ export async function checkPlaces(
     for (const { name, verdict } of verdicts) {
       if (verdict.kind === 'reserved')
         throw new ApiError('subforum_reserved', {
+          field,
           message: `${name} stands for many places; name them one by one`,
         })
       if (verdict.kind === 'refused')
         throw new ApiError('subforum_not_found', {
+          field,
           message: `${name} cannot be watched`,
           extra: { names: [name], reason: verdict.why },
         })

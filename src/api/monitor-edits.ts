@@ -1,6 +1,7 @@
 import { encodeFilterSpec, parseFilterSpec, placesOf } from '../core/filter.ts'
 import { beginningAt, effectiveCadence, type Plan } from '../core/gate.ts'
 import { streamKey } from '../core/stream.ts'
+import { wireCode, type Words } from '../core/wire.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Customer } from '../store/customers.ts'
 import { type Db, transact } from '../store/db.ts'
@@ -46,7 +47,7 @@ export async function addMonitor(
   }
   // Once now, so that nobody waits for the platform in vain, and once where it counts.
   check()
-  const warnings = await checkPlaces(db, watch, places)
+  const warnings = await checkPlaces(db, watch, words, places)
   const baseline = await findBaseline(watch, spec, given.baseline_item_id)
   const requested = given.cadence_s ?? null
   transact(db, () => {
@@ -69,7 +70,7 @@ export async function addMonitor(
     startMonitor(db, monitor, places)
   })
   nudge()
-  return { ...toMonitor(db, words, wantMonitor(db, customer.id, id)), ...warned(warnings) }
+  return { ...toMonitor(db, words, wantMonitor(db, customer.id, id)), ...warned(words, warnings) }
 }
 
 /** Changes a monitor: what is not given stays. Only resuming, and places newly named, begin afresh. */
@@ -88,7 +89,7 @@ export async function editMonitor(
   const begins_at = beginningAt(asked_at + watch.clock_offset_ms())
   const known = new Set(listStreamKeys(db, id))
   const added = (places ?? []).filter((it) => !known.has(streamKey(it)))
-  const warnings = await checkPlaces(db, watch, added)
+  const warnings = await checkPlaces(db, watch, words, added)
   transact(db, () => {
     const before = wantMonitor(db, customer.id, id)
     const now = Math.max(asked_at, before.updated_at + 1)
@@ -116,7 +117,7 @@ export async function editMonitor(
     changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
   })
   nudge()
-  return { ...toMonitor(db, words, wantMonitor(db, customer.id, id)), ...warned(warnings) }
+  return { ...toMonitor(db, words, wantMonitor(db, customer.id, id)), ...warned(words, warnings) }
 }
 
 /** A customer's monitor. @throws ApiError NOT_FOUND, the same for what is absent and what is somebody else's */
@@ -134,4 +135,5 @@ const sitewide = (places: readonly Place[]): number =>
   places.some(({ kind }) => kind === 'search') ? 1 : 0
 const isSearch = (key: string): boolean => key.startsWith('search:')
 
-const warned = (unverified: boolean) => (unverified ? { warnings: ['subforum_unverified'] } : {})
+const warned = (words: Words, unverified: boolean) =>
+  unverified ? { warnings: [wireCode(words, 'subforum_unverified')] } : {}

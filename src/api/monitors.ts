@@ -61,13 +61,13 @@ function idOf({ id, monitor_id }: { id?: string | undefined; monitor_id?: string
 }
 
 const tags = ['Monitoring']
-const refusedSpecs = refuses(
+const SPEC_REFUSALS = [
   'subforum_not_found',
   'subforum_reserved',
   'webhook_not_found',
   'webhook_paused',
   'sitewide_slots_exhausted',
-)
+] as const
 
 /** Monitors: add, list, update, remove and health, under both places where monitoring answers. */
 export const monitors = (infra: Infra, deps: MonitorDeps) =>
@@ -99,7 +99,12 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
     .use(infra.keyed)
     .post('/add', ({ customer, body }) => addMonitor(infra, deps, customer, body), {
       body: addBody,
-      detail: { summary: 'Watch for new content', tags, ...answers(() => shapes().changed) },
+      detail: {
+        summary: 'Watch for new content',
+        tags,
+        ...answers(() => shapes().changed),
+        ...refuses(...SPEC_REFUSALS, 'monitor_slots_exhausted'),
+      },
     })
     .get(
       '/list',
@@ -116,6 +121,7 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
       detail: {
         summary: 'Change, pause or resume a monitor; history is never replayed',
         tags,
+        ...refuses(...SPEC_REFUSALS),
         ...answers(() => shapes().changed),
       },
     })

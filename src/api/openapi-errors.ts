@@ -1,4 +1,5 @@
 import { type Code, CODES } from '../core/errors.ts'
+import { wireCode, type Words } from '../core/wire.ts'
 import type { Policy } from './policy.ts'
 
 /** What only a call that goes to the platform can answer. */
@@ -7,21 +8,32 @@ const ASKED: Record<'GET' | 'POST', Code[]> = {
   POST: ['UPSTREAM_ERROR'],
 }
 
-/** The errors that a route of this policy can answer with, by status. */
-export function refusals(
-  method: string,
-  policy: Policy,
-  takes_fields: boolean,
-): Record<string, unknown> {
-  const { open, limit } = policy
+type Route = {
+  method: string
+  policy: Policy
+  takes_fields: boolean
+  takes_body: boolean
+  /** What only this route can answer with. */
+  own: readonly Code[]
+  words: Words
+}
+
+/** The errors that a route can answer with, by status. */
+export function refusals(route: Route): Record<string, unknown> {
+  const { method, takes_fields, takes_body, own, words } = route
+  const { open, limit } = route.policy
   const metered = limit === 'reads'
   const managed = limit === 'management' || limit === 'webhook_test'
   const codes: Code[] = [
     ...(takes_fields ? (['INVALID_REQUEST'] as const) : []),
+    ...(takes_body ? (['BODY_TOO_LARGE'] as const) : []),
     ...(open ? [] : (['missing_token', 'invalid_token', 'rate_limited'] as const)),
     ...(metered ? (['insufficient_credits', 'PERMISSION_DENIED', 'HTTP_429'] as const) : []),
     ...(metered ? ASKED[method === 'GET' ? 'GET' : 'POST'] : []),
     ...(managed && takes_fields ? (['NOT_FOUND'] as const) : []),
+    ...own,
+    // What is written down for the caller may find the disk full.
+    ...(metered || takes_body ? (['storage_unavailable'] as const) : []),
     'internal_error',
   ]
   const statuses = Map.groupBy(codes, (code) => CODES[code].status)
@@ -29,7 +41,7 @@ export function refusals(
     [...statuses].map(([status, same]) => [
       String(status),
       {
-        description: same.map((code) => CODES[code].error ?? code).join(', '),
+        description: same.map((code) => wireCode(words, CODES[code].error ?? code)).join(', '),
         ...(status === 429 || status === 503 || status === 408
           ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }
           : {}),
@@ -73,6 +85,10 @@ export const ERROR_SCHEMA = {
     message: { type: 'string' },
     field: { type: 'string', description: 'The field that is wrong.' },
     retry_after: { type: 'integer', description: 'Seconds.' },
-    reason: { type: ['string', 'null'] },
+    reason: { type: ['string', 'null'], description: 'Why, where one code has several reasons.' },
+    hint: { type: 'string', description: 'What mends it.' },
+    limit: { type: 'integer', description: 'With 402 of a plan: how many it has room for.' },
+    tier: { type: 'string', description: 'With 402 of a plan: its name.' },
+    price_usd: { type: 'number', description: 'With 402 of the balance: what the call costs.' },
   },
 }

@@ -54,7 +54,7 @@ export function answers(schema: () => z.ZodType, example?: unknown): { responses
 }
 
 /** What goes into a route's `detail` to document the errors that only it can answer with. */
-export const refuses = (...refusals: Code[]): { refusals: Code[] } => ({ refusals })
+export const refuses = (...codes: Code[]): { refusals: Code[] } => ({ refusals: codes })
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {

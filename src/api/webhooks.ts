@@ -116,6 +116,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
       detail: {
         summary: 'Register a target; its secret is shown this once',
         tags: ['Monitoring'],
+        ...refuses('webhook_url_rejected', 'webhook_kind_mismatch', 'email_not_configured'),
         ...answers(() => shapes().created),
       },
     })

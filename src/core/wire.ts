@@ -58,3 +58,7 @@ export function worded(words: Words, row: object): object {
     Object.entries(row).map(([name, value]) => [names[name] ?? name, value]),
   )
 }
+
+/** A code or its sentence, which begin with our own word for a community where the wire has another. */
+export const wireCode = (words: Words, code: string): string =>
+  code.replace(/^subforum_/, `${words.community}_`)
