@@ -7,6 +7,7 @@ export type Answer = {
 
 const JSON_TYPE = 'application/json; charset=UTF-8'
 const HTML_TYPE = 'text/html; charset=UTF-8'
+const PARTIAL_TYPE = 'text/vnd.reddit.partial+html; charset=UTF-8'
 
 /** A body that is JSON already, in the platform's spelling. */
 export const json = (body: string, status = 200): Answer => ({
@@ -22,8 +23,16 @@ export const page = (body: string, status = 200): Answer => ({
   body,
 })
 
+/** A piece of a page, for the scripts of the modern one. */
+export const partial = (body: string, status = 200): Answer => ({
+  status,
+  headers: { 'content-type': PARTIAL_TYPE },
+  body,
+})
+
 const MESSAGES: Record<number, string> = {
   400: 'Bad Request',
+  401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
   429: 'Too Many Requests',

@@ -1,6 +1,9 @@
+import type { Chance } from './chance.ts'
+import type { FormCode } from './form-errors.ts'
 import type { Memory } from './memory.ts'
 import type { Thing, World } from './model.ts'
 import type { Viewer } from './viewer.ts'
+import type { Verdict } from './weather.ts'
 
 /** How the weather bends the answer to one request. */
 export type Twist = {
@@ -12,18 +15,47 @@ export type Twist = {
   repeated: number
   /** Why every place on this path refuses. */
   refuse: 'private' | 'quarantined' | null
+  /** How signing in ends, whatever was typed, and with which status. */
+  verdict: Verdict | null
+  status: number | null
+  /** Why every form call is refused. */
+  refuse_form: { code: FormCode } | { wait_s: number; worded: boolean } | null
+  /** A new comment is taken away before anybody else sees it. */
+  filtered: boolean
 }
 
-export const FAIR: Twist = { stale: null, vanished: 0, repeated: 0, refuse: null }
+export const FAIR: Twist = {
+  stale: null,
+  vanished: 0,
+  repeated: 0,
+  refuse: null,
+  verdict: null,
+  status: null,
+  refuse_form: null,
+  filtered: false,
+}
+
+/** The platform's three faces: pages and calls with cookies, the same under a bearer, chat. */
+export type Face = 'www' | 'bearer' | 'chat'
 
 /** One request, read. */
 export type Ask = {
   world: World
   memory: Memory
+  /** What differs from answer to answer and means nothing. */
+  noise: Chance
+  face: Face
   method: string
   /** Without the `.json` and without a slash at the end. */
   path: readonly string[]
+  /** What was asked in the address and in a form, together, as the platform reads it. */
   query: URLSearchParams
+  /** As it came. */
+  body: string
+  headers: Headers
+  cookies: ReadonlyMap<string, string>
+  /** Whose cookies it sets; null: of the very host. */
+  cookie_domain: string | null
   viewer: Viewer
   twist: Twist
   /** What to do with a private place among several (the platform has been seen to do both). */

@@ -1,4 +1,11 @@
-import { type Added, BadControl, clockSchema, read, sinceSchema } from './control-schemas.ts'
+import {
+  type Added,
+  BadControl,
+  clockSchema,
+  type Opened,
+  read,
+  sinceSchema,
+} from './control-schemas.ts'
 import type { Entry } from './journal.ts'
 import type { World } from './model.ts'
 import { FAULTS } from './weather.ts'
@@ -14,6 +21,8 @@ export type Controls = {
   edit(input: unknown): void
   subforum(input: unknown): void
   user(input: unknown): void
+  session(input: unknown): Opened
+  revoke(input: unknown): void
   weather(input: unknown): number
   clearWeather(): void
   readonly requests: readonly Entry[]
@@ -64,15 +73,21 @@ const CALLS: Record<string, Call> = {
     controls.edit(input),
   ),
   'POST /subforum': done(
-    '{name, title?, description?, access?, over_18?, subscribers?, members?, moderators?}',
+    '{name, title?, description?, access?, over_18?, subscribers?, members?, moderators?, bans?, wiki?}',
     (controls, input) => controls.subforum(input),
   ),
-  'POST /user': done('{name, standing?, curated?, premium?}', (controls, input) =>
-    controls.user(input),
+  'POST /user': done(
+    '{name, standing?, curated?, premium?, password?, totp_secret?, email?, sso?, locked?, mail?, blocks?, subscribed?}',
+    (controls, input) => controls.user(input),
   ),
+  'POST /session': {
+    takes: '{username, lasts_s?}',
+    run: (controls, input) => controls.session(input),
+  },
+  'POST /revoke': done('{username}', (controls, input) => controls.revoke(input)),
   'POST /weather': {
     takes:
-      '{path, fault, times?, skip?, seconds?, status?, retry_after_s?, delay_s?, count?, age_s?, body?, body_base64?, headers?}',
+      '{path, fault, times?, skip?, seconds?, status?, retry_after_s?, delay_s?, count?, age_s?, verdict?, code?, wait_s?, worded?, body?, body_base64?, headers?}',
     run: (controls, input) => ({ id: controls.weather(input) }),
   },
   'DELETE /weather': done('', (controls) => controls.clearWeather()),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { ACCESS, STANDINGS } from './model.ts'
+import { ACCESS, MAIL, STANDINGS } from './model.ts'
 import { SUBFORUM_NAME } from './places.ts'
 
 /** What was asked of the sandbox cannot be done; the message names the field and what is allowed. */
@@ -63,13 +63,35 @@ export const subforumSchema = z.strictObject({
   subscribers: z.int().min(0).optional(),
   members: z.array(userName).optional(),
   moderators: z.array(userName).optional(),
+  /** Who may not write there. */
+  bans: z.array(userName).optional(),
+  /** Pages by name. */
+  wiki: z.record(z.string().regex(/^[a-z0-9_/-]{1,128}$/), z.string().max(500_000)).optional(),
 })
 export const userSchema = z.strictObject({
   name: userName,
   standing: z.enum(STANDINGS).optional(),
   curated: z.boolean().optional(),
   premium: z.boolean().optional(),
+  password: z.string().min(1).max(200).nullable().optional(),
+  totp_secret: z
+    .string()
+    .regex(/^[A-Za-z2-7 =]{8,128}$/, 'expected base32')
+    .nullable()
+    .optional(),
+  email: z.email().nullable().optional(),
+  sso: z.boolean().optional(),
+  locked: z.boolean().optional(),
+  mail: z.enum(MAIL).optional(),
+  blocks: z.array(userName).optional(),
+  subscribed: z.array(subforumName).optional(),
 })
+export const sessionSchema = z.strictObject({
+  username: userName,
+  /** How long it lives (some 181 days). */
+  lasts_s: z.number().positive().max(3_153_600_000).optional(),
+})
+export const revokeSchema = z.strictObject({ username: userName })
 
 export type PostInput = z.input<typeof postSchema>
 export type CommentInput = z.input<typeof commentSchema>
@@ -77,6 +99,11 @@ export type RemoveInput = z.input<typeof removeSchema>
 export type EditInput = z.input<typeof editSchema>
 export type SubforumInput = z.input<typeof subforumSchema>
 export type UserInput = z.input<typeof userSchema>
+export type SessionInput = z.input<typeof sessionSchema>
+export type RevokeInput = z.input<typeof revokeSchema>
+
+/** A session that was opened, as a browser would hold it. */
+export type Opened = { username: string; cookies: Record<string, string>; expires_at: string }
 
 /** What was added: the id, the fullname, the path on the platform. */
 export type Added = { id: string; name: string; permalink: string }

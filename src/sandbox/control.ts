@@ -3,15 +3,20 @@ import {
   BadControl,
   commentSchema,
   editSchema,
+  type Opened,
   postSchema,
   read,
   removeSchema,
+  revokeSchema,
+  sessionSchema,
   subforumSchema,
   userSchema,
 } from './control-schemas.ts'
 import type { PostKind, Subforum, Thing, User, World } from './model.ts'
 import { commentPermalink } from './native-comment.ts'
 import { permalink } from './native-post.ts'
+import { cookiesOf } from './overview.ts'
+import { addSession, endSessions } from './sessions.ts'
 import { addComment, addPost, addSubforum, addUser, nowSeconds, remove, touch } from './world.ts'
 
 const SOMEBODY = 'passer_by'
@@ -99,9 +104,11 @@ export function controlEdit(world: World, input: unknown): void {
 
 /** Founds a subforum, or changes one. */
 export function controlSubforum(world: World, input: unknown): void {
-  const { name, members, moderators, ...plan } = read(subforumSchema, input)
+  const { name, members, moderators, bans, wiki, ...plan } = read(subforumSchema, input)
   const subforum = subforumOf(world, name)
   Object.assign(subforum, plan)
+  for (const [page, text] of Object.entries(wiki ?? {})) subforum.wiki.set(page, text)
+  if (bans) subforum.bans = new Set(bans.map((each) => userOf(world, each)))
   for (const member of members ?? []) subforum.members.add(userOf(world, member))
   if (moderators) subforum.moderators = moderators.map((each) => userOf(world, each))
   changed(world)
@@ -109,9 +116,33 @@ export function controlSubforum(world: World, input: unknown): void {
 
 /** Registers a user, or changes one. */
 export function controlUser(world: World, input: unknown): void {
-  const { name, ...plan } = read(userSchema, input)
-  Object.assign(userOf(world, name), plan)
+  const { name, blocks, subscribed, ...plan } = read(userSchema, input)
+  const user = userOf(world, name)
+  Object.assign(user, plan)
+  if (blocks) user.blocked = new Set(blocks.map((each) => userOf(world, each)))
+  if (subscribed) user.subscribed = new Set(subscribed.map((each) => subforumOf(world, each)))
   changed(world)
+}
+
+/** Signs somebody in, without asking for a password. */
+export function controlSession(world: World, input: unknown): Opened {
+  const { username, lasts_s } = read(sessionSchema, input)
+  const session = addSession(world, userOf(world, username), {
+    ...(lasts_s !== undefined && { lasts_s }),
+  })
+  return {
+    username: session.user.name,
+    cookies: cookiesOf(session),
+    expires_at: new Date(session.expires_s * 1000).toISOString(),
+  }
+}
+
+/** Ends all of somebody's sessions, as a new password does. */
+export function controlRevoke(world: World, input: unknown): void {
+  const { username } = read(revokeSchema, input)
+  const user = world.users.get(username.toLowerCase())
+  if (user === undefined) throw new BadControl(`username: nobody is called ${username}`)
+  endSessions(world, user)
 }
 
 // Who is deleted or where one may look shows in everything they wrote.

@@ -45,6 +45,10 @@ export function replacement({ input }: Weather): Answer | null {
     case 'dup_rows':
     case 'vanish_anchor':
     case 'stale':
+    case 'login_verdict':
+    case 'form_error':
+    case 'write_ratelimit':
+    case 'shadow_remove_next_comment':
       return null
   }
 }
@@ -66,6 +70,16 @@ export function twist(weather: Weather | null, now: number): Twist {
   if (input.fault === 'private') return { ...FAIR, refuse: 'private' }
   if (input.fault === 'dup_rows') return { ...FAIR, repeated: input.count ?? 3 }
   if (input.fault === 'vanish_anchor') return { ...FAIR, vanished: input.count ?? 1 }
+  if (input.fault === 'login_verdict')
+    return { ...FAIR, verdict: input.verdict ?? 'captcha', status: input.status ?? null }
+  if (input.fault === 'form_error')
+    return { ...FAIR, refuse_form: { code: input.code ?? 'SOMETHING_IS_BROKEN' } }
+  if (input.fault === 'write_ratelimit')
+    return {
+      ...FAIR,
+      refuse_form: { wait_s: input.wait_s ?? 300, worded: input.worded ?? false },
+    }
+  if (input.fault === 'shadow_remove_next_comment') return { ...FAIR, filtered: true }
   if (input.fault === 'stale') return { ...FAIR, stale: staleness(weather, now) }
   return FAIR
 }

@@ -1,15 +1,20 @@
-/** One request and what became of it. Cookies are named, their values are not kept. */
+import type { Face } from './ask.ts'
+
+/** One request and what became of it. Cookies and fields are named, their values are not kept. */
 export type Entry = {
   seq: number
   /** Epoch ms. */
   at: number
+  face: Face
   method: string
   path: string
   /** With its question mark; empty where there was none. */
   query: string
+  /** Names of the form's fields. */
+  form: string[]
   user_agent: string | null
   cookies: string[]
-  /** The user whose living session came with it. */
+  /** The user whose living session or token came with it. */
   user: string | null
   status: number
   /** The weather that befell it. */

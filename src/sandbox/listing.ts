@@ -28,7 +28,7 @@ export function envelope(
     after,
     dist,
     ...(facets ? { facets: {} } : {}),
-    modhash: viewer.session?.modhash ?? '',
+    modhash: viewer.modhash,
     geo_filter: '',
   })
   const rows = `"children":[${children.join(',')}],"before":${JSON.stringify(before)}`
@@ -78,7 +78,7 @@ export function listing(ask: Ask, source: Source<Thing>, options: Options = {}):
 }
 
 function cut({ viewer, query }: Ask, rows: Source<Thing>, from: number, stop: number): Thing[] {
-  const user = viewer.session?.user ?? null
+  const { user } = viewer
   const all = query.get('show') === 'all'
   const shown: Thing[] = []
   for (let index = from; index < stop; index++) {

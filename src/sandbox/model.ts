@@ -32,6 +32,10 @@ export type Subforum = {
   rules: readonly string[]
   moderators: User[]
   members: Set<User>
+  /** Who may not write there. */
+  bans: Set<User>
+  /** Pages by name, in markdown. */
+  wiki: Map<string, string>
   /** Oldest first. */
   posts: Post[]
   /** Oldest first. */
@@ -40,6 +44,9 @@ export type Subforum = {
 
 export const STANDINGS = ['good', 'suspended', 'shadowed', 'deleted'] as const
 type Standing = (typeof STANDINGS)[number]
+
+/** Everybody's mail, only that of people one trusts, or chat instead. */
+export const MAIL = ['open', 'trusted', 'chat'] as const
 
 export type User = {
   kind: 't2'
@@ -62,6 +69,18 @@ export type User = {
   /** What signing in takes; null: nobody can. */
   password: string | null
   totp_secret: string | null
+  email: string | null
+  /** Signs in with a third party, never with a password. */
+  sso: boolean
+  /** The platform wants a new password first. */
+  locked: boolean
+  /** From whom mail is taken. */
+  mail: (typeof MAIL)[number]
+  blocked: Set<User>
+  /** Oldest first. */
+  inbox: Letter[]
+  /** Oldest first. */
+  sent: Message[]
   subscribed: Set<Subforum>
   /** Quarantined and gated places this user has agreed to see. */
   opted_in: Set<Subforum>
@@ -129,6 +148,26 @@ export type Comment = {
   rendered: Rendered | null
 }
 
+export type Message = {
+  kind: 't4'
+  id: string
+  name: string
+  serial: number
+  created_s: number
+  author: User
+  to: User | Subforum
+  subject: string
+  text: string
+  /** What it answers, and what began the thread. */
+  parent: Message | null
+  first: Message | null
+  /** Of what began a thread: all that followed, oldest first. */
+  replies: Message[]
+}
+
+/** What lies in somebody's inbox: mail, or a comment that answers something of one's own. */
+export type Letter = { thing: Message | Comment; unread: boolean }
+
 /** What stands in listings, and has votes. */
 export type Thing = Post | Comment
 
@@ -142,9 +181,27 @@ export type Session = {
   modhash: string
   csrf_token: string
   loid: string
+  /** The bearer of pages for people; a new one comes with a page when this is old. */
   token_v2: string
+  /** Epoch s. */
+  expires_s: number
   revoked: boolean
 }
+
+/** What opens the bearer host: an application, mostly in somebody's name. */
+export type Bearer = {
+  token: string
+  /** Null: the application's own. */
+  user: User | null
+  /** Epoch s. */
+  expires_s: number
+  /** The cookie session it came with; it dies with that. */
+  session: Session | null
+  revoked: boolean
+}
+
+/** A program that somebody registered with the platform. */
+export type Application = { client_id: string; client_secret: string }
 
 export type World = {
   chance: Chance
@@ -158,7 +215,15 @@ export type World = {
   things: Map<string, Thing>
   /** By cookie value. */
   sessions: Map<string, Session>
+  /** By token. */
+  bearers: Map<string, Bearer>
+  /** By refresh token: in whose name it renews. */
+  grants: Map<string, User>
+  /** By client id. */
+  applications: Map<string, Application>
+  /** By fullname. */
+  messages: Map<string, Message>
   /** Changes whenever anything does; what is computed from the world is kept per version. */
   version: number
-  next: { post: number; comment: number; user: number; subforum: number }
+  next: { post: number; comment: number; user: number; subforum: number; message: number }
 }

@@ -4,8 +4,7 @@ import { subforumType } from './native-post.ts'
 import type { Viewer } from './viewer.ts'
 
 /** The `t5` object of a subforum; what it knows of the viewer is null for nobody. */
-export function renderSubforum(subforum: Subforum, { session }: Viewer): string {
-  const user = session?.user ?? null
+export function renderSubforum(subforum: Subforum, { user }: Viewer): string {
   const mine = (fact: boolean) => (user === null ? null : fact)
   const data = {
     user_flair_background_color: null,

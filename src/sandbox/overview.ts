@@ -47,5 +47,6 @@ function sheet(world: World, user: User): AccountSheet[] {
   ]
 }
 
-const cookiesOf = (session: Session): Record<string, string> =>
+/** What a browser holds of a session, by the platform's own names. */
+export const cookiesOf = (session: Session): Record<string, string> =>
   Object.fromEntries(SESSION_FIELDS.map(([cookie, field]) => [cookie, session[field]]))

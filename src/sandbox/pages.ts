@@ -21,10 +21,10 @@ export const challengePage = (): string =>
   )
 
 /** 200, where a session was wanted. */
-export const loginPage = (): string =>
+export const loginPage = (csrf_token = ''): string =>
   html(
     'Welcome to Reddit',
-    '    <form id="login" method="post" action="/login">\n      <input name="username" autocomplete="username">\n      <input name="password" type="password">\n      <button type="submit">Log In</button>\n    </form>',
+    `    <form id="login" method="post" action="/svc/shreddit/account/login">\n      <input name="username" autocomplete="username">\n      <input name="password" type="password">\n      <input name="csrf_token" type="hidden" value="${escapeHtml(csrf_token)}">\n      <button type="submit">Log In</button>\n    </form>`,
   )
 
 /** 429. */

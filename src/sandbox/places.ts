@@ -1,7 +1,7 @@
 import { type Answer, json, redirect, refusal, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
 import { encode, toHtml } from './json.ts'
-import type { Session, Subforum } from './model.ts'
+import type { Subforum, User } from './model.ts'
 
 /** What a subforum may be called. */
 export const SUBFORUM_NAME = /^[A-Za-z0-9][A-Za-z0-9_]{1,20}$/
@@ -9,17 +9,14 @@ export const SUBFORUM_NAME = /^[A-Za-z0-9][A-Za-z0-9_]{1,20}$/
 const WARNING =
   'This community is dedicated to claims that most people would find doubtful. Are you certain you want to continue?'
 
-/** Whether this session may read there. */
-export function mayRead(subforum: Subforum, session: Session | null): boolean {
-  const user = session?.user
+/** Whether this user may read there; null is nobody. */
+export function mayRead(subforum: Subforum, user: User | null): boolean {
   switch (subforum.access) {
     case 'public':
     case 'restricted':
       return true
     case 'private':
-      return (
-        user !== undefined && (subforum.members.has(user) || subforum.moderators.includes(user))
-      )
+      return user !== null && (subforum.members.has(user) || subforum.moderators.includes(user))
     case 'gold_only':
       return user?.premium ?? false
     case 'quarantined':
@@ -33,7 +30,7 @@ export function mayRead(subforum: Subforum, session: Session | null): boolean {
 /** Why a place cannot be read, in the platform's words; null when it can. */
 export function refused(subforum: Subforum, { viewer, twist }: Ask): Answer | null {
   if (twist.refuse) return because(twist.refuse)
-  if (mayRead(subforum, viewer.session)) return null
+  if (mayRead(subforum, viewer.user)) return null
   const { access } = subforum
   return access === 'public' || access === 'restricted' ? null : because(access)
 }

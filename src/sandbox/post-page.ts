@@ -12,7 +12,7 @@ export function postPage(ask: Ask): string {
   if (post?.kind !== 't3' || post.removed !== null || refused(post.subforum, ask) !== null)
     return shellPage('Sandbox')
   const heading = `${post.title} : ${post.subforum.name}`
-  const user = ask.viewer.session?.user ?? null
+  const { user } = ask.viewer
   const comments = post.comments
     .filter((it) => visible(it, user))
     .slice(0, 100)

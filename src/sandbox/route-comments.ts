@@ -30,8 +30,7 @@ export function comments(
   // A post that stands elsewhere, or whose author only shows to himself, is not here.
   if (place !== undefined && place.toLowerCase() !== post.subforum.name.toLowerCase())
     return refusal(404)
-  if (post.author.standing === 'shadowed' && post.author !== ask.viewer.session?.user)
-    return refusal(404)
+  if (post.author.standing === 'shadowed' && post.author !== ask.viewer.user) return refusal(404)
 
   const wanted = comment_id ?? query.get('comment')
   const branch = wanted ? branchOf(ask, wanted, post) : { parent: post, roots: post.comments }

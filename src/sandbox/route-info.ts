@@ -49,11 +49,11 @@ function byFullname(ask: Ask, fullname: string): string[] {
 const placeOf = (thing: Thing): Subforum =>
   thing.kind === 't3' ? thing.subforum : thing.post.subforum
 
-const readable = ({ viewer }: Ask, subforum: Subforum) => mayRead(subforum, viewer.session)
+const readable = ({ viewer }: Ask, subforum: Subforum) => mayRead(subforum, viewer.user)
 
 // What a shadowed account wrote is not there for anybody else.
 const shadowed = ({ viewer }: Ask, thing: Thing) =>
-  thing.author.standing === 'shadowed' && thing.author !== viewer.session?.user
+  thing.author.standing === 'shadowed' && thing.author !== viewer.user
 
 /** `/api/me`: a dead session is answered like none, with success and without a name. */
 export function me({ viewer, world }: Ask): Answer {

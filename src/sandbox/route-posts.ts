@@ -48,7 +48,7 @@ function findFeed(ask: Ask, joined: string): Subforum[] | Answer {
 
 /** `/`, `/new`, `/best` and so on: what one subscribes to, or everything for nobody. */
 export function front(ask: Ask, sort: PostSort): Answer {
-  const user = ask.viewer.session?.user
+  const { user } = ask.viewer
   const chosen = user && user.subscribed.size > 0 ? [...user.subscribed] : publicPlaces(ask)
   return posts(ask, chosen, sort, false)
 }

@@ -15,7 +15,7 @@ export function about(ask: Ask, name: string, what: string | undefined): Answer 
   if (no !== null) return no
   if (what === undefined) return json(renderSubforum(subforum, ask.viewer))
   if (what === 'rules') return rules(subforum)
-  if (what === 'moderators') return ask.viewer.session ? moderators(subforum) : refusal(403)
+  if (what === 'moderators') return ask.viewer.user ? moderators(subforum) : refusal(403)
   return unregistered
 }
 

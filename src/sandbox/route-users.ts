@@ -11,7 +11,7 @@ const OWN_TABS = ['upvoted', 'downvoted', 'saved', 'hidden']
 
 /** `/user/<name>/about` and the tabs of a profile. */
 export function user(ask: Ask, name: string, tab: string | undefined): Answer {
-  const self = ask.viewer.session?.user
+  const self = ask.viewer.user
   if (name === 'me')
     return self
       ? redirect(`${ask.viewer.origin}/user/${self.name}/${tab ?? ''}.json`)
@@ -32,13 +32,13 @@ function history(ask: Ask, of: User, tab: string): Answer {
     tab === 'comments' ? of.comments : Object.entries(things).find(([name]) => name === tab)?.[1]
   if (chosen === undefined) return unregistered
   // A curated profile looks like one that never wrote anything.
-  const hidden = of.curated && of !== ask.viewer.session?.user
+  const hidden = of.curated && of !== ask.viewer.user
   return json(listing(ask, sorted(ask, hidden ? [] : chosen)))
 }
 
 function sorted({ query, viewer }: Ask, things: readonly Thing[]): Source<Thing> {
   const readable = things.filter((it) =>
-    mayRead(it.kind === 't3' ? it.subforum : it.post.subforum, viewer.session),
+    mayRead(it.kind === 't3' ? it.subforum : it.post.subforum, viewer.user),
   )
   const recent = readable.filter((it) => it.created_s > viewer.now_s - span(query.get('t'), 'all'))
   switch (query.get('sort') ?? 'new') {

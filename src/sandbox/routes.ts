@@ -1,5 +1,6 @@
 import { type Answer, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
+import { accountCall, legacyLogin, loginForm, logout } from './login.ts'
 import { comments, moreChildren } from './route-comments.ts'
 import { byId, info, me } from './route-info.ts'
 import { asSort, front, places, placesComments } from './route-posts.ts'
@@ -7,8 +8,26 @@ import { search } from './route-search.ts'
 import { about, subforums } from './route-subforums.ts'
 import { user, usersSearch } from './route-users.ts'
 
-/** Everything the platform answers with JSON. `asJson`: the path ended in `.json`. */
+/** Signing in and out, which nobody counts; null for every other path. */
+export function callWithoutCount(ask: Ask): Answer | null {
+  const [first, second, third, ...rest] = ask.path
+  if (ask.face !== 'www') return null
+  if (ask.method !== 'POST')
+    return first === 'login' && second === undefined ? loginForm(ask) : null
+  if (first === 'svc' && second === 'shreddit' && third === 'account') return accountCall(ask, rest)
+  if (first === 'logout' && second === undefined) return logout(ask)
+  if (first === 'api' && second === 'login') return legacyLogin(ask, third)
+  return null
+}
+
+/** Whether a path is one that people look at. */
+export const isPage = ({ face, method, path }: Ask, asJson: boolean): boolean =>
+  face === 'www' && !asJson && path[0] !== 'api' && (method === 'GET' || method === 'HEAD')
+
+/** Everything the platform answers with JSON. `asJson`: the path ended in `.json`, or nothing else is spoken there. */
 export function route(ask: Ask, asJson: boolean): Answer {
+  if (ask.method === 'POST' && !isRead(ask)) return unregistered
+  if (!['GET', 'HEAD', 'POST'].includes(ask.method)) return unregistered
   const [first, second, third] = ask.path
   if (first === undefined) return front(ask, 'best')
   const sort = asSort(first)
@@ -39,6 +58,9 @@ export function route(ask: Ask, asJson: boolean): Answer {
       return unregistered
   }
 }
+
+/** The one read that is also asked with POST. */
+const isRead = ({ path }: Ask) => path[0] === 'api' && path[1] === 'morechildren'
 
 function place(ask: Ask, name: string, [what, ...rest]: string[]): Answer {
   if (what === undefined) return places(ask, name, 'hot')

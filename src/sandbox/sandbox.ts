@@ -1,3 +1,4 @@
+import type { Face } from './ask.ts'
 import { createChance } from './chance.ts'
 import { createClockwork } from './clockwork.ts'
 import { control, type Controls, isControl } from './control-routes.ts'
@@ -5,9 +6,12 @@ import {
   type Added,
   type CommentInput,
   type EditInput,
+  type Opened,
   type PostInput,
   read,
   type RemoveInput,
+  type RevokeInput,
+  type SessionInput,
   type SubforumInput,
   type UserInput,
 } from './control-schemas.ts'
@@ -16,25 +20,35 @@ import {
   controlEdit,
   controlPost,
   controlRemove,
+  controlRevoke,
+  controlSession,
   controlSubforum,
   controlUser,
 } from './control.ts'
 import { createHolds } from './holds.ts'
 import { createJournal } from './journal.ts'
+import { listen, named } from './listen.ts'
 import { createMemory } from './memory.ts'
 import { overview } from './overview.ts'
 import { createRate } from './rate.ts'
 import { seed } from './seed.ts'
 import { type Platform, serve } from './serve.ts'
 import { SESSION_COOKIE } from './sessions.ts'
+import { createTurns } from './turns.ts'
 import { createSky, type WeatherInput, weatherSchema } from './weather.ts'
 import { createWorld } from './world.ts'
 
 export type SandboxOptions = {
   /** 0: any free port. */
   port: number
+  /** Of the bearer host; 0: any free port. Without it there is one only by name, under `domain`. */
+  bearer_port?: number
   /** 127.0.0.1 unless said otherwise. */
   host?: string
+  /** Whose names tell the hosts apart on one port: www, oauth and chat under it. */
+  domain?: string
+  /** Certificate and key, in PEM. */
+  tls?: { cert: string; key: string }
   seed: number
   /** 1 is lively; 0: only what is asked for. */
   speed: number
@@ -47,6 +61,8 @@ export type SandboxOptions = {
   allowance?: number
   /** Calls a session has in ten minutes (300). */
   session_allowance?: number
+  /** Calls a bearer has in ten minutes (1,000). */
+  bearer_allowance?: number
   /** What a private place does to a listing of several (refuse). */
   private_in_multi?: Platform['private_in_multi']
 }
@@ -56,6 +72,8 @@ export type Sandbox = Omit<Controls, 'overview'> & {
   /** `http://host:port`, without a slash at the end. */
   url: string
   port: number
+  /** Where a bearer is spoken to; null where only a name would tell. */
+  bearer_url: string | null
   session_cookie: string
   overview(): ReturnType<typeof overview>
   post(input: PostInput): Added
@@ -64,6 +82,8 @@ export type Sandbox = Omit<Controls, 'overview'> & {
   edit(input: EditInput): void
   subforum(input: SubforumInput): void
   user(input: UserInput): void
+  session(input: SessionInput): Opened
+  revoke(input: RevokeInput): void
   /** Answers the rule's number. */
   weather(input: WeatherInput): number
   stop(): Promise<void>
@@ -88,11 +108,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     sky,
     rate: createRate(),
     journal,
+    turns: createTurns(),
     allowance: {
       session: options.session_allowance ?? 300,
+      bearer: options.bearer_allowance ?? 1_000,
       anonymous: options.allowance ?? 600,
     },
     private_in_multi: options.private_in_multi ?? 'refuse',
+    cookie_domain: options.domain ?? null,
     hold: holds.hold,
   }
   const controls: Controls & Pick<Sandbox, 'overview'> = {
@@ -104,6 +127,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     edit: (input) => controlEdit(world, input),
     subforum: (input) => controlSubforum(world, input),
     user: (input) => controlUser(world, input),
+    session: (input) => controlSession(world, input),
+    revoke: (input) => controlRevoke(world, input),
     weather: (input) =>
       sky.add(read(weatherSchema, input), {
         at: now(),
@@ -117,35 +142,37 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       holds.wake()
     },
   }
-  const server = Bun.serve({
-    hostname: options.host ?? '127.0.0.1',
-    port: options.port,
-    idleTimeout: 0,
-    development: false,
-    async fetch(request, listener) {
-      clockwork.catchUp()
-      if (isControl(new URL(request.url).pathname)) return control(controls, request)
-      const from = listener.requestIP(request)?.address ?? 'unknown'
-      const answer = await serve(platform, request, from)
-      // The platform's clock is the sandbox's, not this machine's.
-      if (!answer.headers.has('date')) answer.headers.set('date', new Date(now()).toUTCString())
-      return answer
-    },
-  })
-  const port = server.port ?? options.port
+  const answer = (request: Request, from: { face: Face; address: string }) => {
+    clockwork.catchUp()
+    if (isControl(new URL(request.url).pathname)) return control(controls, request)
+    const answered = serve(platform, request, from)
+    return answered instanceof Promise ? answered.then(dated) : dated(answered)
+  }
+  // The platform's clock is the sandbox's, not this machine's.
+  const dated = (response: Response) => {
+    if (!response.headers.has('date')) response.headers.set('date', new Date(now()).toUTCString())
+    return response
+  }
+  const main = listen(options, { port: options.port, face: null, answer })
+  const bearer =
+    options.bearer_port === undefined
+      ? null
+      : listen(options, { port: options.bearer_port, face: 'bearer', answer })
 
   const stopping = new AbortController()
   const ticking = tick(options.sleep, clockwork, now, stopping.signal)
   const stop = async () => {
     stopping.abort()
     holds.release()
-    await server.stop(true)
+    await Promise.all([main.server.stop(true), bearer?.server.stop(true)])
     await ticking
   }
   return {
     ...controls,
-    url: `http://${options.host ?? '127.0.0.1'}:${port}`,
-    port,
+    url: main.url,
+    port: main.port,
+    bearer_url:
+      bearer?.url ?? (options.domain === undefined ? null : named(options, 'oauth', main.port)),
     session_cookie: SESSION_COOKIE,
     stop,
     [Symbol.asyncDispose]: stop,

@@ -1,15 +1,19 @@
-import { page, unregistered } from './answer.ts'
-import type { Ask } from './ask.ts'
+import { type Answer, page, refusal, unregistered } from './answer.ts'
+import type { Ask, Face } from './ask.ts'
 import type { Chance } from './chance.ts'
+import { bearerCookie, tracker, visitorCookies } from './cookies.ts'
 import { replacement, twist } from './faults.ts'
+import { identify, type Identity } from './identity.ts'
 import type { Journal } from './journal.ts'
 import type { Memory } from './memory.ts'
-import type { Session, World } from './model.ts'
+import type { World } from './model.ts'
 import { postPage } from './post-page.ts'
-import type { Rate } from './rate.ts'
-import { route } from './routes.ts'
+import { type Rate, tooMany } from './rate.ts'
+import { type Read, read, withBody } from './read.ts'
+import { callWithoutCount, isPage, route } from './routes.ts'
 import { broken, escaped, toResponse } from './send.ts'
-import { SESSION_COOKIE } from './sessions.ts'
+import { refresh } from './sessions.ts'
+import type { Turns } from './turns.ts'
 import type { Sky, Weather } from './weather.ts'
 import { nowSeconds } from './world.ts'
 
@@ -21,82 +25,49 @@ export type Platform = {
   sky: Sky
   rate: Rate
   journal: Journal
-  /** Calls per window, by cookie session and by address. */
-  allowance: { session: number; anonymous: number }
+  /** One expansion of a tree at a time. */
+  turns: Turns
+  /** Calls per window, by cookie session, by bearer and by address. */
+  allowance: { session: number; bearer: number; anonymous: number }
   private_in_multi: Ask['private_in_multi']
+  cookie_domain: Ask['cookie_domain']
   /** Holds an answer back; ends early when the client hangs up or the sandbox stops. */
   hold(ms: number, signal: AbortSignal): Promise<void>
 }
 
-type Read = {
-  request: Request
-  method: string
-  path: string
-  search: string
-  query: URLSearchParams
-  segments: string[]
-  /** Asked for with `.json`. */
-  as_json: boolean
-  cookies: Map<string, string>
-  origin: string
-  address: string
-}
+const HAS_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-function read(request: Request, address: string): Read {
-  const url = new URL(request.url)
-  const as_json = url.pathname.endsWith('.json')
-  const bare = as_json ? url.pathname.slice(0, -'.json'.length) : url.pathname
-  return {
-    request,
-    method: request.method,
-    path: url.pathname,
-    search: url.search,
-    query: url.searchParams,
-    segments: bare.split('/').flatMap((part) => (part === '' ? [] : [decode(part)])),
-    as_json,
-    cookies: cookiesOf(request.headers.get('cookie')),
-    origin: url.origin,
-    address,
-  }
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
-function cookiesOf(header: string | null): Map<string, string> {
-  const cookies = new Map<string, string>()
-  for (const pair of header?.split(';') ?? []) {
-    const [name = '', ...value] = pair.trim().split('=')
-    if (name !== '') cookies.set(name, value.join('='))
-  }
-  return cookies
-}
-
-/** Answers one request as the platform would, in the weather there is. */
+/**
+ * Answers one request as the platform would, in the weather there is: at once wherever nothing has to be
+ * waited for, because a large answer that is made after a wait leaves in many small writes.
+ */
 export function serve(
   platform: Platform,
   request: Request,
-  address: string,
+  from: { face: Face; address: string },
 ): Response | Promise<Response> {
-  const { world, sky, journal } = platform
-  const asked = read(request, address)
+  const asked = read(request, from)
+  if (!HAS_BODY.has(request.method)) return respond(platform, asked)
+  return request.text().then((body) => respond(platform, withBody(asked, body)))
+}
+
+function respond(platform: Platform, asked: Read): Response | Promise<Response> {
+  const { world, sky, journal, turns } = platform
+  const { request } = asked
   const at = world.now()
   const weather = sky.strike(asked.path, asked.search, at)
-  const session = sessionOf(platform, asked, weather)
+  const who = identify(world, asked, weather)
   const note = (status: number) =>
     journal.write({
       at,
+      face: asked.face,
       method: asked.method,
       path: asked.path,
       query: asked.search,
+      form: asked.form,
       user_agent: request.headers.get('user-agent'),
       cookies: [...asked.cookies.keys()],
-      user: session?.user.name ?? null,
+      user: who.user?.name ?? null,
       status,
       fault: weather?.input.fault ?? null,
     })
@@ -110,84 +81,85 @@ export function serve(
     note(0)
     return broken(null)
   }
-  if (weather?.input.fault === 'slow')
-    return platform.hold((weather.input.delay_s ?? 0) * 1000, request.signal).then(() => {
-      const response = answer(platform, asked, session, weather)
-      note(response.status)
-      return response
-    })
-  const response = answer(platform, asked, session, weather)
-  note(response.status)
-  return response
+  const go = () => {
+    const response = answer(platform, asked, who, weather)
+    note(response.status)
+    return response
+  }
+  const wait_ms = weather?.input.fault === 'slow' ? (weather.input.delay_s ?? 0) * 1000 : 0
+  const late = () => platform.hold(wait_ms, request.signal).then(go)
+  if (asked.segments[1] !== 'morechildren') return wait_ms > 0 ? late() : go()
+  const first = turns(who.user, wait_ms > 0 ? late : go)
+  if (first !== null) return first
+  note(429)
+  return toResponse(tooMany(true, null), [])
 }
 
-/** The living session that came with a request. A dead one is like none, and nobody says so. */
-function sessionOf({ world }: Platform, { cookies }: Read, weather: Weather | null) {
-  const session = world.sessions.get(cookies.get(SESSION_COOKIE) ?? '')
-  if (session === undefined || session.revoked) return null
-  const fault = weather?.input.fault
-  if (fault === 'drop_session') return null
-  if (fault === 'revoke_after_n' && (weather?.struck ?? 0) >= (weather?.input.count ?? 1))
-    session.revoked = true
-  return session
-}
-
-function answer(
-  platform: Platform,
-  asked: Read,
-  session: Session | null,
-  weather: Weather | null,
-): Response {
-  const { world, allowance } = platform
+function answer(platform: Platform, asked: Read, who: Identity, weather: Weather | null): Response {
+  const { world, noise } = platform
   const now_s = nowSeconds(world)
+  const { user, session, modhash } = who
   const ask: Ask = {
     world,
     memory: platform.memory,
+    noise,
+    face: asked.face,
     method: asked.method,
     path: asked.segments,
     query: asked.query,
-    viewer: { session, now_s, origin: asked.origin },
+    body: asked.body,
+    headers: asked.request.headers,
+    cookies: asked.cookies,
+    cookie_domain: platform.cookie_domain,
+    viewer: { user, session, modhash, now_s, origin: asked.origin },
     twist: twist(weather, world.now()),
     private_in_multi: platform.private_in_multi,
   }
-  if (!asked.as_json && asked.segments[0] !== 'api')
-    return toResponse(page(postPage(ask)), html(ask, platform.noise))
+  if (asked.face === 'chat') return toResponse(unregistered, [])
+  if (asked.face === 'bearer' && !who.let_in) return toResponse(strangers, [SERVER])
+  const uncounted = callWithoutCount(ask)
+  if (uncounted !== null) return toResponse(uncounted, people(ask))
+  if (isPage(ask, asked.as_json)) return toResponse(page(postPage(ask)), people(ask, true))
 
   const counted = platform.rate(
-    session ? `session ${session.cookie}` : `address ${asked.address}`,
-    { session: session !== null, allowance: allowance[session ? 'session' : 'anonymous'] },
+    who.bucket,
+    { session: session !== null, allowance: allowanceOf(platform, who) },
     now_s,
   )
-  const lines = [...Object.entries(counted.headers), tracker(platform.noise, now_s), CACHE, SERVER]
+  const lines: Line[] = [
+    ...Object.entries(counted.headers),
+    ['set-cookie', tracker(ask)],
+    CACHE,
+    SERVER,
+  ]
   if (counted.refused) return toResponse(counted.refused, lines)
-  const told =
-    asked.method === 'GET' || asked.method === 'HEAD' || isCall(asked)
-      ? route(ask, asked.as_json)
-      : unregistered
+  const told = route(ask, asked.as_json || asked.face === 'bearer')
   const spelled = asked.query.get('raw_json') === '1' ? told : escaped(told)
   if (weather?.input.fault === 'truncated') return broken(spelled)
   return toResponse(spelled, lines)
 }
 
-/** The one read that is also asked with POST. */
-const isCall = ({ segments }: Read) => segments[0] === 'api' && segments[1] === 'morechildren'
+const allowanceOf = ({ allowance }: Platform, { session, modhash }: Identity): number =>
+  session !== null ? allowance.session : modhash === null ? allowance.bearer : allowance.anonymous
 
-const CACHE = [
-  'cache-control',
-  'private, s-maxage=0, max-age=0, must-revalidate, no-store',
-] as const
-const SERVER = ['server', 'snooserv'] as const
-
-/** Rotates with nearly every answer. */
-function tracker(noise: Chance, now_s: number): readonly [string, string] {
-  const value = `${Math.floor(noise.fraction() * 2 ** 32).toString(36)}.0.${now_s}.Z0FBQUFB`
-  return ['set-cookie', `session_tracker=${value}; Path=/; Max-Age=7199; SameSite=None`]
+/** A token that is dead, or none. */
+const strangers: Answer = {
+  ...refusal(401),
+  headers: {
+    ...refusal(401).headers,
+    'www-authenticate': 'Bearer realm="reddit", error="invalid_token"',
+  },
 }
 
-/** Pages for people re-issue the bearer cookie; `.json` never does. */
-function html({ viewer }: Ask, noise: Chance): (readonly [string, string])[] {
-  const lines: (readonly [string, string])[] = [tracker(noise, viewer.now_s), SERVER]
-  if (viewer.session)
-    lines.push(['set-cookie', `token_v2=${viewer.session.token_v2}; Path=/; HttpOnly`])
-  return lines
+type Line = readonly [string, string]
+const CACHE: Line = ['cache-control', 'private, s-maxage=0, max-age=0, must-revalidate, no-store']
+const SERVER: Line = ['server', 'snooserv']
+
+/** Pages for people bring what a visitor lacks and renew the bearer cookie; `.json` never does. */
+function people(ask: Ask, visiting = false): Line[] {
+  const { session } = ask.viewer
+  if (session) refresh(ask.world, session, ask.noise)
+  const bearer = session && visiting ? [bearerCookie(ask, session)] : []
+  const cookies = [tracker(ask), ...bearer, ...(visiting ? visitorCookies(ask) : [])]
+  return [...cookies.map((value): Line => ['set-cookie', value]), SERVER]
 }

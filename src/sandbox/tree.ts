@@ -58,7 +58,7 @@ function countShown(ask: Ask, comment: Comment): number {
 
 /** What its author deleted, or a shadowed account wrote, stays, masked, only where somebody has answered. */
 function shown(ask: Ask, comments: readonly Comment[]): Comment[] {
-  const user = ask.viewer.session?.user ?? null
+  const { user } = ask.viewer
   return comments.filter((it) => {
     if (!existed(ask.twist, it)) return false
     if (it.removed === 'author') return it.replies.length > 0

@@ -2,8 +2,12 @@ import type { Comment, Post, Session, Thing, User } from './model.ts'
 
 /** Through whose eyes, when and under which address an answer is written. */
 export type Viewer = {
-  /** Null: nobody, or a session that is dead. */
+  /** Null: nobody, a session that is dead, or an application without a user. */
+  user: User | null
+  /** The cookie session it came with, where it is alive. */
   session: Session | null
+  /** The write token that listings carry: null for a bearer, empty for nobody. */
+  modhash: string | null
   now_s: number
   /** `http://host:port`, without a slash at the end. */
   origin: string
@@ -13,9 +17,8 @@ export type Viewer = {
 export type OwnView = { author: boolean; likes: boolean | null; saved: boolean; hidden: boolean }
 
 /** Null where the viewer sees what everybody sees. */
-export function viewOf({ session }: Viewer, thing: Thing): OwnView | null {
-  if (session === null) return null
-  const { user } = session
+export function viewOf({ user }: Viewer, thing: Thing): OwnView | null {
+  if (user === null) return null
   const vote = user.votes.get(thing)
   const own = {
     author: thing.author === user,

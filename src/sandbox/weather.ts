@@ -1,5 +1,7 @@
 import * as z from 'zod'
 
+import { FORM_CODES } from './form-errors.ts'
+
 /** What can befall a request (platform-protocol.md 15). */
 export const FAULTS = [
   'answer',
@@ -22,7 +24,15 @@ export const FAULTS = [
   'dup_rows',
   'vanish_anchor',
   'stale',
+  'login_verdict',
+  'form_error',
+  'write_ratelimit',
+  'shadow_remove_next_comment',
 ] as const
+
+/** What signing in can end with. */
+const VERDICTS = ['ok', 'wrong', '2fa', '2fa_bad', 'captcha', 'rate', 'html'] as const
+export type Verdict = (typeof VERDICTS)[number]
 
 const count = z.int().min(1).max(1_000_000)
 
@@ -36,7 +46,14 @@ export const weatherSchema = z.strictObject({
   skip: z.int().min(0).max(1_000_000).optional(),
   /** How long it lasts. */
   seconds: z.number().positive().max(31_536_000).optional(),
-  /** The status of `answer` (200), `5xx` (503), `html` (200) and `json_message_200` (403 inside 200). */
+  /** What `login_verdict` says, whatever was typed (captcha). */
+  verdict: z.enum(VERDICTS).optional(),
+  /** With what `form_error` refuses every form call (SOMETHING_IS_BROKEN). */
+  code: z.enum(FORM_CODES).optional(),
+  /** What `write_ratelimit` says to wait (300), and whether only its sentence says so. */
+  wait_s: z.number().positive().max(86_400).optional(),
+  worded: z.boolean().optional(),
+  /** The status of `answer` (200), `5xx` (503), `html` (200), `json_message_200` (403 inside 200) and of a `login_verdict`. */
   status: z.int().min(200).max(599).optional(),
   /** Retry-After of `429_html` and `5xx`. */
   retry_after_s: z.number().min(0).max(86_400).optional(),
@@ -105,7 +122,7 @@ export function createSky(): Sky {
         input: slow ? { ...input, delay_s: input.seconds ?? 10 } : input,
         matches: matcher(input.path),
         skip: input.skip ?? 0,
-        left: input.times ?? Infinity,
+        left: input.times ?? (input.fault === 'shadow_remove_next_comment' ? 1 : Infinity),
         struck: 0,
         until_at: input.seconds && !slow ? since.at + input.seconds * 1000 : Infinity,
         since,

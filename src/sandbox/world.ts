@@ -1,8 +1,14 @@
 import type { Chance } from './chance.ts'
-import type { Comment, Post, Remover, Subforum, Thing, User, World } from './model.ts'
+import type { Application, Comment, Post, Remover, Subforum, Thing, User, World } from './model.ts'
 import { insert } from './timeline.ts'
 
-/** A world with nothing in it. */
+/** Every world knows one application, which may act for its users and for itself. */
+export const APPLICATION: Application = {
+  client_id: 'sandbox-application',
+  client_secret: 'nobody-needs-to-know-this',
+}
+
+/** A world with nothing in it but an application. */
 export function createWorld(chance: Chance, now: () => number): World {
   return {
     chance,
@@ -11,21 +17,26 @@ export function createWorld(chance: Chance, now: () => number): World {
     users: new Map(),
     things: new Map(),
     sessions: new Map(),
+    bearers: new Map(),
+    grants: new Map(),
+    applications: new Map([[APPLICATION.client_id, APPLICATION]]),
+    messages: new Map(),
     version: 0,
     next: {
       post: Number.parseInt('1lq4a02', 36),
       comment: Number.parseInt('n3k01ab', 36),
       user: Number.parseInt('kx3f2', 36),
       subforum: Number.parseInt('2xq81', 36),
+      message: Number.parseInt('2q5k1c0', 36),
     },
   }
 }
 
 // Ids leave holes, as those of a busy platform do.
-const STRIDE = { post: 37, comment: 211, user: 90_001, subforum: 4_001 }
+const STRIDE = { post: 37, comment: 211, user: 90_001, subforum: 4_001, message: 17 }
 
 /** The next serial of its kind, also its id in base 36. */
-function draw(world: World, kind: keyof World['next']): number {
+export function draw(world: World, kind: keyof World['next']): number {
   const serial = world.next[kind]
   world.next[kind] += world.chance.whole(1, STRIDE[kind])
   return serial
@@ -53,6 +64,8 @@ export function addSubforum(world: World, plan: SubforumPlan): Subforum {
     rules: [],
     moderators: [],
     members: new Set(),
+    bans: new Set(),
+    wiki: new Map(),
     ...plan,
     kind: 't5',
     id: serial.toString(36),
@@ -85,6 +98,13 @@ export function addUser(world: World, plan: UserPlan): User {
     comment_karma: 0,
     password: null,
     totp_secret: null,
+    email: null,
+    sso: false,
+    locked: false,
+    mail: 'open',
+    blocked: new Set(),
+    inbox: [],
+    sent: [],
     subscribed: new Set(),
     opted_in: new Set(),
     votes: new Map(),

@@ -1,0 +1,91 @@
+import { type Answer, json } from './answer.ts'
+import type { Ask } from './ask.ts'
+import { encode } from './json.ts'
+
+/** The refusals of the form calls (platform-protocol.md 5): what is said, and of which field. */
+export const FORM_ERRORS = {
+  USER_REQUIRED: ['Please log in to do that.', null],
+  VERIFIED_USER_REQUIRED: ['you need to set a valid email address to do that.', null],
+  RATELIMIT: ['you are doing that too much. try again in 5 minutes.', 'ratelimit'],
+  NO_TEXT: ['we need something here', 'text'],
+  TOO_LONG: ['this is too long (max: 10000)', 'text'],
+  TOO_OLD: ["that's a piece of history now; it's too late to reply to it", 'parent'],
+  THREAD_LOCKED: ['Comments are locked.', 'parent'],
+  DELETED_COMMENT: ['that comment has been deleted', 'parent'],
+  DELETED_LINK: ['the link you are commenting on has been deleted', 'parent'],
+  SOMETHING_IS_BROKEN: ['Something is broken, please try again later.', 'parent'],
+  USER_BLOCKED: ["you can't send to a user that you have blocked", 'to'],
+  SUBREDDIT_OUTBOUND_LINKING_DISALLOWED: ['Linking to subreddits is not allowed.', 'text'],
+  IN_TIMEOUT: ["You can't do that while suspended.", null],
+  NOT_AUTHOR: ["you can't do that", 'thing_id'],
+  NO_USER: ['please enter a username', 'to'],
+  USER_DOESNT_EXIST: ["that user doesn't exist", 'to'],
+  NO_SUBJECT: ['please enter a subject', 'subject'],
+  RESTRICTED_TO_PM: [
+    "User doesn't accept direct messages. Try sending a chat request instead.",
+    'to',
+  ],
+  NOT_WHITELISTED_BY_USER_MESSAGE: ["can't send a message to that user", 'to'],
+  USER_MUTED: ['You have been muted from this subreddit.', 'to'],
+  MUTED_FROM_SUBREDDIT: ['You have been muted from this subreddit.', 'to'],
+  NO_SR_TO_SR_MESSAGE: ["can't send a message from a subreddit to another subreddit", 'from'],
+  SUBREDDIT_NOEXIST: ["that subreddit doesn't exist", 'to'],
+  BAD_CAPTCHA: ['care to try these again?', 'captcha'],
+  WRONG_PASSWORD: ['wrong password', 'passwd'],
+  INCORRECT_USERNAME_PASSWORD: ['incorrect username or password', 'passwd'],
+  INVALID_OPTION: ['that option is not valid', null],
+  QUOTA_FILLED: ["You've submitted too many links recently. Please try again in an hour.", null],
+} as const satisfies Record<string, readonly [string, string | null]>
+
+export type FormCode = keyof typeof FORM_ERRORS
+
+const isFormCode = (name: string): name is FormCode => Object.hasOwn(FORM_ERRORS, name)
+/** Every code, for those who choose one. */
+export const FORM_CODES = Object.keys(FORM_ERRORS).filter(isFormCode)
+
+/** What may differ from the table: the words, the field, and the seconds that a throttle tells. */
+type Details = { message?: string; field?: string | null; ratelimit_s?: number }
+
+/** A form call refused: success on the wire, the reason inside. */
+export function refuseForm(ask: Ask, code: FormCode, details: Details = {}): Answer {
+  const [usual, usual_field] = FORM_ERRORS[code]
+  const { message = usual, field = usual_field, ratelimit_s } = details
+  if (!speaksJson(ask)) return jquery(`.error.${code}.field-${field ?? ''}`, message, false)
+  const throttle = ratelimit_s === undefined ? {} : { ratelimit: ratelimit_s }
+  return json(encode({ json: { ...throttle, errors: [[code, message, field]] } }))
+}
+
+/** A form call that did what it was asked. `data` is JSON already. */
+export function formDone(ask: Ask, data?: string): Answer {
+  if (!speaksJson(ask)) return jquery('.status', '', true)
+  return json(`{"json":{"errors":[]${data === undefined ? '' : `,"data":${data}`}}}`)
+}
+
+/** Without this, the answer is a list of what a page's script shall do. */
+const speaksJson = ({ query }: Ask) => query.get('api_type') === 'json'
+
+function jquery(selector: string, text: string, success: boolean): Answer {
+  const calls = [
+    [0, 1, 'call', ['body']],
+    [1, 2, 'attr', 'find'],
+    [2, 3, 'call', [selector]],
+    [3, 4, 'attr', 'show'],
+    [4, 5, 'call', []],
+    [5, 6, 'attr', 'text'],
+    [6, 7, 'call', [text]],
+  ]
+  return json(encode({ jquery: calls, success }))
+}
+
+const MODERN = "Looks like you've been doing that a lot."
+
+/** Throttled: with the seconds beside the sentence, or, as the newer platform says it, in the sentence alone. */
+export function throttled(ask: Ask, wait_s: number, worded: boolean): Answer {
+  if (worded)
+    return refuseForm(ask, 'RATELIMIT', {
+      message: `${MODERN} Take a break for ${Math.ceil(wait_s)} seconds before trying again.`,
+    })
+  const minutes = Math.max(1, Math.round(wait_s / 60))
+  const message = `you are doing that too much. try again in ${minutes} minute${minutes === 1 ? '' : 's'}.`
+  return refuseForm(ask, 'RATELIMIT', { message, ratelimit_s: wait_s })
+}
