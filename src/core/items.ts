@@ -138,7 +138,14 @@ export type Moderator = {
 }
 
 /** The account that a session belongs to. */
-export type Me = { id: string; name: string; is_suspended: boolean }
+export type Me = {
+  /** Without prefix. */
+  id: string
+  name: string
+  is_suspended: boolean
+  /** It wants a new password before it lets anybody do anything. */
+  is_locked?: boolean
+}
 
 export type Rules = {
   rules: {

@@ -8,6 +8,14 @@ export type RefusalReason =
   | 'absent'
   | 'legal'
   | 'user_suspended'
+  /** What only its own account may list was asked for by another. */
+  | 'other_account'
+
+/**
+ * What is wrong with a proxy: the guard refuses its address and nothing was dialled; nobody answers there; it refuses
+ * our name and password; it could not carry the request through.
+ */
+export type ProxyTrouble = 'refused' | 'unreachable' | 'denied' | 'failed'
 
 /** What can go wrong upstream, in the platform's terms. Nothing else escapes the adapter. */
 export type Fault =
@@ -21,14 +29,22 @@ export type Fault =
   | { kind: 'not_found'; reason: RefusalReason | null }
   /** The answer did not come within the deadline. */
   | { kind: 'timeout' }
-  /** The platform, or the way to it, failed; `status` is null when nothing answered. */
-  | { kind: 'unavailable'; status: number | null; retry_after_s: number | null }
+  /**
+   * The platform, or the way to it, failed; `status` is null when nothing answered. `trouble` is set when it was a
+   * proxy of ours: another way out may help.
+   */
+  | {
+      kind: 'unavailable'
+      status: number | null
+      retry_after_s: number | null
+      trouble?: ProxyTrouble
+    }
   /** It answered, but not with what was asked for. `path` names the part that did not fit. */
   | { kind: 'unreadable'; path: string }
   /** 400, 413, 414 or 415: our request is wrong. Never retried. */
   | { kind: 'rejected'; status: number }
   /** The caller's own proxy could not carry the request. */
-  | { kind: 'proxy' }
+  | { kind: 'proxy'; trouble?: ProxyTrouble }
 
 export type Outcome<T> = { ok: true; value: T } | { ok: false; fault: Fault }
 

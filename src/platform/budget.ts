@@ -1,3 +1,18 @@
+import type { Use } from './platform.ts'
+import {
+  claimOf,
+  dueTo,
+  emptied,
+  grown,
+  newShares,
+  otherUse,
+  renewed,
+  type Shares,
+  spentBy,
+  untilClaim,
+  wished,
+} from './shares.ts'
+
 /**
  * How much we may still ask through one pair of eyes, as arithmetic on (state, now). What the platform tells in
  * its headers decides; only as long as it has told nothing does our own bucket.
@@ -14,6 +29,8 @@ export type Budget = Readonly<{
   window: Window | null
   blocked_until: number
   in_flight: number
+  /** What of it is kept for reads and for polls. */
+  shares: Shares
 }>
 
 type Window = Readonly<{
@@ -44,6 +61,7 @@ export const newBudget = (per_minute: number, now: number): Budget => ({
   window: null,
   blocked_until: 0,
   in_flight: 0,
+  shares: newShares(),
 })
 
 /** The same budget as it stands now: windows that ended are full again, the bucket has dripped. */
@@ -52,11 +70,16 @@ export function settle(budget: Budget, now: number): Budget {
   const eased = budget.halvings > 0 && forgiven > 0
   const halvings = eased ? Math.max(0, budget.halvings - forgiven) : budget.halvings
   const halved_at = eased ? budget.halved_at + forgiven * WINDOW_MS : budget.halved_at
-  const capacity = Math.max(1, budget.per_minute)
+  const capacity = capacityOf(budget)
   const dripped = Math.max(0, now - budget.filled_at) * perMs(budget)
   const tokens = Math.min(capacity, budget.tokens + dripped)
-  return { ...budget, halvings, halved_at, tokens, filled_at: now, window: turned(budget, now) }
+  const window = turned(budget, now)
+  const fresh = window === budget.window ? budget.shares : renewed(budget.shares)
+  const shares = grown(fresh, dripped, capacity)
+  return { ...budget, halvings, halved_at, tokens, filled_at: now, window, shares }
 }
+
+const capacityOf = ({ per_minute }: Budget): number => Math.max(1, per_minute)
 
 function turned({ window }: Budget, now: number): Window | null {
   if (!window || now < window.reset_at) return window
@@ -67,22 +90,53 @@ function turned({ window }: Budget, now: number): Window | null {
 
 const perMs = ({ per_minute, halvings }: Budget): number => per_minute / 2 ** halvings / 60_000
 
-/** Milliseconds until a settled budget allows one more request; 0 when it does now. */
-export function waitFor(budget: Budget, now: number): number {
+/** A use wants to ask of a settled budget: its share is kept for it from now on. */
+export const wish = (budget: Budget, now: number, use: Use): Budget => ({
+  ...budget,
+  shares: wished(budget.shares, use, now, budget.tokens),
+})
+
+/**
+ * Milliseconds until a settled budget allows one more request of a use, when `ahead` others go before it; 0 when it
+ * does now. With the other use's claims growing meanwhile it may turn out longer, never shorter.
+ */
+export function waitFor(budget: Budget, now: number, use: Use = 'read', ahead = 0): number {
   if (now < budget.blocked_until) return budget.blocked_until - now
-  const { window } = budget
-  if (window) {
-    const left = window.remaining - budget.in_flight
-    return left > RESERVE ? 0 : window.reset_at - now
-  }
-  return budget.tokens >= 1 ? 0 : Math.ceil((1 - budget.tokens) / perMs(budget))
+  const count = ahead + 1
+  if (budget.window) return countNow(budget, now, use) >= count ? 0 : budget.window.reset_at - now
+  const per_ms = perMs(budget)
+  const { shares, tokens } = budget
+  const kept = claimOf(shares, otherUse(use), now)
+  const freely = (count + kept - tokens) / per_ms
+  const by_claim = untilClaim(shares, use, { count, capacity: capacityOf(budget), per_ms })
+  return Math.max(0, Math.ceil(Math.min(freely, Math.max((count - tokens) / per_ms, by_claim))))
 }
 
+/** How many requests of a use a settled budget allows at once, now. */
+export function countNow(budget: Budget, now: number, use: Use = 'read'): number {
+  if (now < budget.blocked_until) return 0
+  const other = otherUse(use)
+  const { window, shares, tokens, in_flight } = budget
+  if (!window) return shared(tokens, claimOf(shares, use, now), claimOf(shares, other, now))
+  const span = {
+    allowance: window.allowance,
+    left_ms: window.reset_at - now,
+    window_ms: WINDOW_MS,
+  }
+  const left = window.remaining - in_flight - RESERVE
+  return shared(left, dueTo(shares, use, now, span), dueTo(shares, other, now, span))
+}
+
+/** What one may have of what is left: all but what is kept for the other, and in any case what is kept for it. */
+const shared = (left: number, mine: number, others: number): number =>
+  Math.max(0, Math.floor(Math.max(left - others, Math.min(left, mine))))
+
 /** One request leaves. */
-export const take = (budget: Budget): Budget => ({
+export const take = (budget: Budget, use: Use = 'read'): Budget => ({
   ...budget,
   tokens: Math.max(0, budget.tokens - 1),
   in_flight: budget.in_flight + 1,
+  shares: spentBy(budget.shares, use),
 })
 
 /** One request came back, with what the platform told; null when it told nothing, or nothing came. */
@@ -108,6 +162,7 @@ function heard(old: Window | null, now: number, told: Told): Window {
 export const throttledFor = (budget: Budget, now: number, seconds: number): Budget => ({
   ...budget,
   tokens: 0,
+  shares: emptied(budget.shares),
   halvings: Math.min(HALVINGS_MAX, budget.halvings + 1),
   halved_at: now,
   blocked_until: Math.max(budget.blocked_until, now + seconds * 1000),

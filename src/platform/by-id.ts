@@ -1,19 +1,21 @@
 import type { Liveness, Node, Post } from '../core/items.ts'
 import { fail, ok, type Outcome } from '../core/outcome.ts'
 import type { Clock } from '../outside.ts'
-import type { Client } from './client.ts'
+import { dataOf } from './items.ts'
 import { isNothing, readListing } from './listing.ts'
 import { livenessOf } from './liveness.ts'
 import type { Call, Platform } from './platform.ts'
+import type { Prover } from './proof.ts'
 import { textAt, unreadable } from './read.ts'
 import type { RowReaders } from './readers.ts'
 import { childrenOf, nodesOf, readMore, readTree } from './tree.ts'
 import { createTurns } from './turns.ts'
+import { visibilityOf } from './visibility.ts'
 
-type ById = Pick<Platform, 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness'>
+type ById = Pick<Platform, 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'>
 
 /** Everything that is asked for by its id. */
-export function createById(client: Client, read: RowReaders, clock: Clock): ById {
+export function createById(client: Prover, read: RowReaders, clock: Clock): ById {
   const inTurn = createTurns(clock)
 
   const info = (prefix: string, ids: readonly string[], native: boolean, call: Call) => {
@@ -70,6 +72,15 @@ export function createById(client: Client, read: RowReaders, clock: Clock): ById
       const found = new Map<string, Liveness>()
       for (const { data } of nodes.value) found.set(textAt(data, 'id') ?? '', livenessOf(data))
       return ok(found)
+    },
+    async visibility(id, call) {
+      const answer = await info('t3_', [id], false, call)
+      if (!answer.ok) return answer
+      const children = isNothing(answer.value) ? [] : childrenOf(answer.value)
+      if (!children) return unreadable('data.children')
+      const rows = children.map((child) => dataOf(child, 't3'))
+      const row = rows.find((it) => it !== null && textAt(it, 'id') === id.toLowerCase())
+      return ok(visibilityOf(row ?? null))
     },
   }
 }

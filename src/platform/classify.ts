@@ -8,7 +8,7 @@ import { withinDepth } from './tree.ts'
 /** What came back, whole. */
 export type Answer = {
   status: number
-  headers: { get(name: string): string | null }
+  headers: { get(name: string): string | null; getSetCookie(): string[] }
   body: string
 }
 

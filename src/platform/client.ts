@@ -1,10 +1,12 @@
 import { fail, type Fault, type Outcome } from '../core/outcome.ts'
+import { createEgress, type Egress } from '../net/egress.ts'
 import type { Clock, Fetch, Log, Random } from '../outside.ts'
 import { toldBy } from './budget.ts'
 import { type Answer, type Asked, classify } from './classify.ts'
 import { createClockOffset } from './clock-offset.ts'
-import { createPacer } from './pacer.ts'
-import type { Call } from './platform.ts'
+import { ME, readMe } from './me.ts'
+import { createPacer, type Headroom } from './pacer.ts'
+import type { Call, Eyes, Use } from './platform.ts'
 import { onward } from './redirect.ts'
 import { createTransport } from './transport.ts'
 
@@ -25,6 +27,8 @@ export type ClientOptions = {
   random: Random
   log: Log
   base_url: string
+  /** Where bearers ask. Without it nothing is asked through them. */
+  api_url?: string | undefined
   user_agent: string
   /** One request, from connecting to the last byte. */
   timeout_ms: number
@@ -32,15 +36,24 @@ export type ClientOptions = {
   retries: number
   /** Per pair of eyes, as long as the platform's headers say nothing. */
   requests_per_minute: number
+  /** The same for bearers; without it as for everybody. */
+  oauth_requests_per_minute?: number | undefined
   /** Certificate authorities in PEM, instead of the system's. */
   ca?: string | undefined
+  /** The ways out; without them there is the direct one and proxies of our own. */
+  egress?: Egress | undefined
   on_request?: ((event: RequestEvent) => void) | undefined
 }
 
 export type Ask = {
   path_kind: string
+  /** With the suffix that www wants; bearers ask without it. */
   path: string
+  /** Where bearers find it, when that is elsewhere. */
+  bearer_path?: string
   query?: Record<string, string | number | null>
+  /** Set for what only a session can see. */
+  own?: boolean
 } & Pick<Asked, 'person' | 'native'>
 
 const FIRST_PAUSE_MS = 250
@@ -48,10 +61,14 @@ const LONGEST_PAUSE_MS = 8_000
 
 /** Asks the platform for JSON: paced, within the call's deadline, tried again where that can help. */
 export function createClient(options: ClientOptions) {
-  const { clock, random, log, timeout_ms, retries, user_agent } = options
+  const { clock, random, log, timeout_ms, retries, user_agent, requests_per_minute } = options
   const base = options.base_url.replace(/\/+$/, '')
-  const send = createTransport(options)
-  const pacer = createPacer(clock, options.requests_per_minute)
+  const api = options.api_url?.replace(/\/+$/, '') ?? ''
+  const send = createTransport(options.egress ?? plainEgress(options))
+  const pacer = createPacer(clock, {
+    session: requests_per_minute,
+    bearer: options.oauth_requests_per_minute ?? requests_per_minute,
+  })
   const offset = createClockOffset()
 
   /** One request with its bookkeeping. `next` is where the platform would have had it instead. */
@@ -61,13 +78,15 @@ export function createClient(options: ClientOptions) {
     const started = clock.mono()
     const answer = await send({
       url,
-      headers: headersFor(user_agent, call),
+      eyes: call.eyes,
+      headers: headersFor(user_agent, call.eyes),
       timeout_ms: Math.min(timeout_ms, call.deadline_at - clock.now()),
       signal: call.signal,
     })
-    const { outcome, next } = judge(url, ask, answer)
+    const { outcome, next } = judge(url, ask, call.eyes, answer)
     const fault = outcome.ok || next ? null : outcome.fault
     leave.value.done(answer.ok ? toldBy(answer.value.headers) : null, fault)
+    if (answer.ok) tellCookies(call.eyes, answer.value, fault)
     const status = answer.ok ? answer.value.status : null
     const duration_ms = clock.mono() - started
     const event = { eyes: call.eyes.id, path_kind: ask.path_kind, status, fault, duration_ms }
@@ -76,39 +95,82 @@ export function createClient(options: ClientOptions) {
     return { outcome, next }
   }
 
-  function judge(url: string, ask: Ask, answer: Outcome<Answer>) {
+  function judge(url: string, ask: Ask, eyes: Eyes, answer: Outcome<Answer>) {
     if (!answer.ok) return { outcome: answer, next: null }
     const { status, headers } = answer.value
     offset.heard(headers, clock.now())
     const outcome = classify(answer.value, { ...ask, now: clock.now() })
-    return { outcome, next: onward(url, status, headers.get('location')) }
+    const next = onward(url, status, headers.get('location'))
+    // Whoever is somebody stays at the very host that gave the cookies or took the token.
+    const strange = next !== null && !isNobody(eyes) && new URL(next).host !== new URL(url).host
+    return { outcome, next: strange ? null : next }
   }
 
   /** One try; a redirect to the canonical path belongs to it, a second one does not. */
   async function attempt(ask: Ask, call: Call): Promise<Outcome<unknown>> {
-    const first = await exchange(base + ask.path + queryOf(ask), ask, call)
+    const url = addressOf(ask, call.eyes)
+    if (url === null) return fail({ kind: 'unavailable', status: null, retry_after_s: null })
+    const first = await exchange(url, ask, call)
     return first.next ? (await exchange(first.next, ask, call)).outcome : first.outcome
+  }
+
+  /** Never the bearer's token to www, and never a cookie to the bearer's host. Null: there is no such host. */
+  function addressOf(ask: Ask, { bearer }: Eyes): string | null {
+    if (bearer === null) return base + ask.path + queryOf(ask)
+    if (api === '') return null
+    return api + (ask.bearer_path ?? ask.path.replace(/\.json$/, '')) + queryOf(ask)
+  }
+
+  async function get(ask: Ask, call: Call): Promise<Outcome<unknown>> {
+    for (let tries = 1; ; tries++) {
+      const outcome = await attempt(ask, call)
+      if (outcome.ok || tries > retries) return outcome
+      const pause_ms = pauseAfter(outcome.fault, tries, random.fraction())
+      // What cannot be mended in time is better told at once.
+      if (pause_ms === null || clock.now() + pause_ms >= call.deadline_at) return outcome
+      await clock.sleep(pause_ms, call.signal)
+      if (call.signal?.aborted) return fail({ kind: 'timeout' })
+    }
   }
 
   return {
     /** The platform's address, without a slash at its end. */
     base,
     clock_offset_ms: offset.ms,
-    async get(ask: Ask, call: Call): Promise<Outcome<unknown>> {
-      for (let tries = 1; ; tries++) {
-        const outcome = await attempt(ask, call)
-        if (outcome.ok || tries > retries) return outcome
-        const pause_ms = pauseAfter(outcome.fault, tries, random.fraction())
-        // What cannot be mended in time is better told at once.
-        if (pause_ms === null || clock.now() + pause_ms >= call.deadline_at) return outcome
-        await clock.sleep(pause_ms, call.signal)
-        if (call.signal?.aborted) return fail({ kind: 'timeout' })
-      }
+    headroom: (eyes_id: string, use: Use = 'read'): Headroom => pacer.headroom(eyes_id, use),
+    get,
+    /** Who the platform takes us for; null when it is nobody. */
+    async me(call: Call) {
+      const answer = await get(ME, call)
+      if (answer.ok) return readMe(answer.value)
+      return answer.fault.kind === 'login_required' ? NOBODY : answer
     },
   }
 }
 
 export type Client = ReturnType<typeof createClient>
+
+const NOBODY = { ok: true, value: null } as const
+
+/** Whether these eyes are nobody's: what belongs to a session need not be asked through them. */
+export const isNobody = ({ cookie, bearer }: Eyes): boolean => cookie === null && bearer === null
+
+/** Cookies are taken over from answers that are ours, never from a refusal or a page that bars the way. */
+function tellCookies({ on_cookies }: Eyes, { status, headers }: Answer, fault: Fault | null) {
+  if (!on_cookies || status < 200 || status >= 400 || fault?.kind === 'blocked') return
+  const lines = headers.getSetCookie()
+  if (lines.length > 0) on_cookies(lines)
+}
+
+/** The direct way, and proxies of the operator's. What a caller names needs a guard, and there is none. */
+const plainEgress = ({ fetch, clock, ca }: ClientOptions): Egress =>
+  createEgress({
+    fetch,
+    clock,
+    ca,
+    resolve: () => Promise.reject(new Error('no resolver')),
+    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+  })
 
 /** Milliseconds after which one more try may help; null when none will. The pause is jittered in full. */
 function pauseAfter(fault: Fault, tries: number, fraction: number): number | null {
@@ -117,6 +179,8 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
     case 'throttled':
       return fault.retry_after_s * 1000 + pause_ms
     case 'unavailable':
+      // Whoever has another way out should take it, rather than wait at this one.
+      if (fault.trouble !== undefined && fault.trouble !== 'failed') return null
       return Math.max(pause_ms, (fault.retry_after_s ?? 0) * 1000)
     case 'timeout':
       return pause_ms
@@ -131,9 +195,10 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
   }
 }
 
-function headersFor(user_agent: string, { eyes }: Call): Record<string, string> {
+function headersFor(user_agent: string, { cookie, bearer }: Eyes): Record<string, string> {
   const headers = { 'user-agent': user_agent, accept: 'application/json' }
-  return eyes.cookie === null ? headers : { ...headers, cookie: eyes.cookie }
+  if (bearer !== null) return { ...headers, authorization: `bearer ${bearer}` }
+  return cookie === null ? headers : { ...headers, cookie }
 }
 
 /** Raw text is asked for always: without it every ampersand comes escaped. */

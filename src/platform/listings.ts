@@ -1,7 +1,8 @@
 import { ok, type Outcome } from '../core/outcome.ts'
-import type { Ask, Client } from './client.ts'
+import type { Ask } from './client.ts'
 import { type Readers, readListing } from './listing.ts'
 import type { Call, Listing, Platform, UserTab } from './platform.ts'
+import type { Prover } from './proof.ts'
 import type { RowReaders } from './readers.ts'
 
 type Listings = Pick<
@@ -14,13 +15,17 @@ type Listings = Pick<
   | 'searchUsers'
   | 'userComments'
   | 'userItems'
+  | 'feed'
+  | 'communities'
 >
 
 /** Everything that comes a page at a time. */
-export function createListings(client: Client, read: RowReaders): Listings {
+export function createListings(client: Prover, read: RowReaders): Listings {
   async function list<T>(ask: Ask, readers: Readers<T>, call: Call): Promise<Outcome<Listing<T>>> {
     const answer = await client.get(ask, call)
-    return answer.ok ? readListing(answer.value, readers) : answer
+    if (!answer.ok) return answer
+    const page = readListing(answer.value, readers)
+    return ask.own ? client.ownPage(page, call) : page
   }
 
   return {
@@ -62,8 +67,17 @@ export function createListings(client: Client, read: RowReaders): Listings {
     },
     userItems({ name, tab, ...query }, call) {
       const path = `/user/${encode(name)}/${tab}.json`
-      const ask = { path_kind: 'user_listing', path, query, person: OWNER[tab] }
+      const own = SESSION_ONLY.has(tab)
+      const ask = { path_kind: 'user_listing', path, query, person: OWNER[tab], own }
       return list(ask, { t3: read.postItem, t1: read.commentItem }, call)
+    },
+    feed({ sort, ...query }, call) {
+      const ask = { path_kind: 'feed', path: `/${encode(sort)}.json`, query, own: true }
+      return list(ask, { t3: read.post }, call)
+    },
+    communities({ which, ...query }, call) {
+      const ask = { path_kind: 'communities', path: `/subreddits/${which}.json`, query }
+      return list(ask, { t5: read.community }, call)
     },
   }
 }
@@ -95,3 +109,6 @@ const OWNER: Readonly<Record<UserTab, 'public' | 'own'>> = {
   saved: 'own',
   hidden: 'own',
 }
+
+/** Listings that are asked for with a session or not at all, whoever else may see them. */
+const SESSION_ONLY: ReadonlySet<UserTab> = new Set(['upvoted', 'saved', 'hidden', 'gilded'])

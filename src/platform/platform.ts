@@ -42,9 +42,14 @@ export const ANONYMOUS: Eyes = {
   proxy: null,
 }
 
-/** How a call is made: through whose eyes, and when all its tries must be over. */
+/** What a request is for: a caller who waits, or a monitor's look. Each has a share of what a pair of eyes may ask. */
+export type Use = 'read' | 'poll'
+
+/** How a call is made: through whose eyes, what for, and when all its tries must be over. */
 export type Call = {
   eyes: Eyes
+  /** A read, unless it says otherwise. */
+  use?: Use
   /** Epoch ms. Past it the outcome is `timeout`. */
   deadline_at: number
   signal?: AbortSignal

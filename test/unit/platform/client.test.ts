@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 
 import type { Outcome } from '../../../src/core/outcome.ts'
-import { BODY_MAX } from '../../../src/platform/transport.ts'
+import { BODY_MAX } from '../../../src/net/whole.ts'
 import { listing, post, stage } from './stage.ts'
 
 const newest = { limit: 25, after: null, subforums: ['cats'], sort: 'new', t: null }

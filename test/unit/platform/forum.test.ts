@@ -45,7 +45,7 @@ test('every listing has its path and its parameters', async () => {
   await forum.searchCommunities({ ...page, q, nsfw: false }, call())
   await forum.searchUsers({ ...page, q, nsfw: true }, call())
   await forum.userComments({ ...page, name: 'me/..', sort: 'top', t: 'all' }, call())
-  await forum.userItems({ ...page, name: 'me', tab: 'saved', sort: 'new', t: null }, call())
+  await forum.userItems({ ...page, name: 'me', tab: 'saved', sort: 'new', t: null }, it.as())
 
   expect(it.paths()).toEqual([
     '/r/a+b%2Fc/top.json?t=week&limit=25&raw_json=1',
@@ -74,7 +74,7 @@ test('everything with an id has its path and its parameters', async () => {
   await forum.liveness(['x', 'y'], call())
   await forum.user('some body', call())
   await forum.community('cats', call())
-  await forum.moderators('cats', call())
+  await forum.moderators('cats', it.as())
 
   expect(it.paths()).toEqual([
     '/comments/ab12.json?sort=top&depth=3&raw_json=1',
@@ -217,7 +217,7 @@ test('a refused listing of a person says suspended, a refused list of saves does
     ok: false,
     fault: { kind: 'forbidden', reason: 'user_suspended' },
   })
-  expect(await it.forum.userItems({ ...query, tab: 'saved' }, it.call())).toEqual({
+  expect(await it.forum.userItems({ ...query, tab: 'saved' }, it.as())).toEqual({
     ok: false,
     fault: { kind: 'forbidden', reason: null },
   })
@@ -338,7 +338,7 @@ test('comments by id are live, deleted, removed, or not in the map', async () =>
 test('moderators are a list of people without a cursor', async () => {
   await using it = stage([Response.json(moderators)])
 
-  expect(await it.forum.moderators('cats', it.call())).toEqual({
+  expect(await it.forum.moderators('cats', it.as())).toEqual({
     ok: true,
     value: [
       {

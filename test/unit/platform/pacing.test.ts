@@ -2,20 +2,20 @@ import { describe, expect, test } from 'bun:test'
 
 import { createClockOffset } from '../../../src/platform/clock-offset.ts'
 import { createPacer } from '../../../src/platform/pacer.ts'
-import type { Call } from '../../../src/platform/platform.ts'
+import { ANONYMOUS, type Call } from '../../../src/platform/platform.ts'
 import { createTurns } from '../../../src/platform/turns.ts'
 import { fakeClock } from '../../support/clock.ts'
 
 const clockOf = () => fakeClock(() => new Promise((resolve) => setImmediate(resolve)))
 const callAt = (now: number, within_ms: number, id = 'acc'): Call => ({
-  eyes: { id, cookie: null },
+  eyes: { ...ANONYMOUS, id },
   deadline_at: now + within_ms,
 })
 
 describe('the pacer', () => {
   test('gives up waiting when the caller does', async () => {
     const clock = clockOf()
-    const pacer = createPacer(clock, 1)
+    const pacer = createPacer(clock, { session: 1, bearer: 1 })
     const given = new AbortController()
     await pacer.admit(callAt(clock.now(), 1_000))
 
@@ -27,7 +27,7 @@ describe('the pacer', () => {
 
   test('remembers a thousand pairs of eyes, and of more only the last', async () => {
     const clock = clockOf()
-    const pacer = createPacer(clock, 1)
+    const pacer = createPacer(clock, { session: 1, bearer: 1 })
     const visit = async (id: string) => {
       const leave = await pacer.admit(callAt(clock.now(), 1_000, id))
       if (leave.ok) leave.value.done(null, { kind: 'throttled', retry_after_s: 60 })
@@ -42,7 +42,7 @@ describe('the pacer', () => {
 
   test('never forgets those whose answers are on their way', async () => {
     const clock = clockOf()
-    const pacer = createPacer(clock, 1)
+    const pacer = createPacer(clock, { session: 1, bearer: 1 })
     await pacer.admit(callAt(clock.now(), 1_000, 'first'))
     for (let id = 0; id < 1_001; id++) {
       const leave = await pacer.admit(callAt(clock.now(), 1_000, `acc_${id}`))

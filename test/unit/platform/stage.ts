@@ -1,6 +1,6 @@
 import type { Fetch } from '../../../src/outside.ts'
 import { createForum, type ForumOptions, type RequestEvent } from '../../../src/platform/forum.ts'
-import type { Call } from '../../../src/platform/platform.ts'
+import { ANONYMOUS, type Call, type Eyes } from '../../../src/platform/platform.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 
 export type Reply = Response | ((request: Request) => Response | Promise<Response>)
@@ -53,8 +53,14 @@ export function stage(replies: Reply[], options: Partial<ForumOptions> = {}) {
     ...options,
   })
   const call = (within_ms = 30_000, id = 'anonymous', cookie: string | null = null): Call => ({
-    eyes: { id, cookie },
+    eyes: { ...ANONYMOUS, id, cookie },
     deadline_at: clock.now() + within_ms,
+  })
+  /** A call through the eyes of one of the pool's sessions, but for what is said otherwise. */
+  const as = (eyes: Partial<Eyes> = {}, rest: Partial<Call> = {}): Call => ({
+    eyes: { ...ANONYMOUS, id: 'acc_1', whose: 'pool', cookie: 'session=s', ...eyes },
+    deadline_at: clock.now() + 30_000,
+    ...rest,
   })
   return {
     forum,
@@ -62,6 +68,7 @@ export function stage(replies: Reply[], options: Partial<ForumOptions> = {}) {
     requests,
     events,
     call,
+    as,
     base: server.url.origin,
     /** Paths and queries in the order they were asked. */
     paths: () => requests.map(({ path }) => path),

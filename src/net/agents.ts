@@ -1,0 +1,191 @@
+import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP, isIPv4, type LookupFunction } from 'node:net'
+import { rootCertificates } from 'node:tls'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+
+import { HttpsProxyAgent } from 'https-proxy-agent'
+import { SocksProxyAgent } from 'socks-proxy-agent'
+
+import type { ProxyTrouble } from '../core/outcome.ts'
+import type { Proxy } from '../core/proxy.ts'
+import type { Clock, Resolve } from '../outside.ts'
+import type { Carried, Errand } from './egress.ts'
+import { BODY_MAX, gatherBytes } from './whole.ts'
+
+/** An agent for one request. `done` must be called once. */
+export type Borrowed = { agent: ProxyAgent; reused: boolean; done(): void }
+
+/** An agent with what a name means on this side of it, for the schemes that resolve here. */
+export type ProxyAgent = { agent: Agent; lookup: LookupFunction }
+
+type Kept = { it: ProxyAgent; in_use: number; used_at: number }
+
+/** How many are kept, idle ones among them. */
+const AGENTS_MAX = 64
+/** Connections that nobody used for so long are closed when the next request leaves. */
+const IDLE_MS = 60_000
+const SOCKETS = { keepAlive: true, maxSockets: 16, maxFreeSockets: 2 }
+
+/**
+ * Agents by proxy, dialled address and credentials: connections are shared between requests of the same way out, and
+ * only between those.
+ */
+export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string | undefined }) {
+  const { clock, resolve, ca } = deps
+  // To be trusted as a proxy a public certificate is enough, or one of the operator's own authorities.
+  const proxy_ca = ca === undefined ? [...rootCertificates] : [...rootCertificates, ca]
+  const kept = new Map<string, Kept>()
+
+  function make(proxy: Proxy, address: string): ProxyAgent {
+    const agent =
+      proxy.scheme === 'https' ? overTls(proxy, address, proxy_ca) : overSocks(proxy, address)
+    return { agent, lookup: lookupFor(resolve, proxy.scheme === 'socks4') }
+  }
+
+  function prune() {
+    const now = clock.mono()
+    for (const [key, { it, in_use, used_at }] of kept) {
+      if (in_use > 0) continue
+      if (kept.size <= AGENTS_MAX && now - used_at < IDLE_MS) continue
+      it.agent.destroy()
+      kept.delete(key)
+    }
+  }
+
+  return {
+    borrow(proxy: Proxy, address: string): Borrowed {
+      const { scheme, host, port, username, password } = proxy
+      const key = JSON.stringify([scheme, host, address, port, username, password])
+      const known = kept.get(key)
+      const mine = known ?? { it: make(proxy, address), in_use: 0, used_at: 0 }
+      // Put behind all others: the longest unused stand first.
+      kept.delete(key)
+      kept.set(key, mine)
+      mine.in_use += 1
+      mine.used_at = clock.mono()
+      prune()
+      return {
+        agent: mine.it,
+        reused: known !== undefined,
+        done() {
+          mine.in_use -= 1
+          prune()
+        },
+      }
+    },
+    close() {
+      for (const { it } of kept.values()) it.agent.destroy()
+      kept.clear()
+    },
+  }
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
+function overTls(proxy: Proxy, address: string, ca: string[]): Agent {
+  const { host, port, username, password } = proxy
+  const who = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')
+  return new HttpsProxyAgent(`https://${bracketed(address)}:${port}`, {
+    ...SOCKETS,
+    ca,
+    // The certificate is the name's that was given, not that of the address the name came to.
+    ...(isIP(host) === 0 && { servername: host }),
+    // Not in the address: what has no credentials in it cannot show them.
+    ...((username ?? password) !== null && { headers: { 'Proxy-Authorization': `Basic ${who}` } }),
+  })
+}
+
+function overSocks({ scheme, port, username, password }: Proxy, address: string): Agent {
+  const agent = new SocksProxyAgent(`${scheme}://${bracketed(address)}:${port}`, SOCKETS)
+  Object.assign(agent.proxy, { host: address })
+  // Hidden from whatever prints objects.
+  for (const [name, value] of Object.entries({ userId: username, password }))
+    if (value !== null) Object.defineProperty(agent.proxy, name, { value, enumerable: false })
+  return agent
+}
+
+/** Our own resolver in the shape that sockets ask. SOCKS 4 has room for an IPv4 address only. */
+function lookupFor(resolve: Resolve, four_only: boolean): LookupFunction {
+  return (host, _options, tell) => {
+    const found = isIP(host) === 0 ? resolve(host) : Promise.resolve([host])
+    found
+      .then((all) => all.find((it) => !four_only || isIPv4(it)))
+      .catch(() => undefined)
+      .then((address) => {
+        if (address === undefined) tell(new Error('no address'), '', 4)
+        else tell(null, address, isIPv4(address) ? 4 : 6)
+      })
+  }
+}
+
+/** One request over an agent, with its whole answer. `signal` ends it whatever the agent is doing. */
+export function overAgent(
+  { agent, lookup }: ProxyAgent,
+  { url, method = 'GET', headers, body }: Errand,
+  { ca, signal }: { ca: string | undefined; signal: AbortSignal },
+): Promise<Carried> {
+  return new Promise((resolve) => {
+    const ask = url.startsWith('https:') ? requestHttps : requestHttp
+    const fail = (why: ProxyTrouble | 'too_large') => resolve({ ok: false, why })
+    if (signal.aborted) return fail('failed')
+    let open = false
+    const request = ask(url, {
+      agent,
+      lookup,
+      method,
+      headers: { 'accept-encoding': 'gzip, deflate, br', ...headers },
+      ...(ca !== undefined && { ca }),
+    })
+    // The agent is still shaking hands when an abort comes, and would not hear of it.
+    signal.addEventListener('abort', () => (request.destroy(), fail('failed')), { once: true })
+    request.on('proxy', () => (open = true))
+    request.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
+      if (statusCode === 200) return
+      // What the proxy says in refusing is not an answer of the platform.
+      fail(statusCode === 407 ? 'denied' : 'failed')
+      request.destroy()
+    })
+    request.on('error', (error) => fail(open ? 'failed' : troubleOf(error)))
+    request.on('response', (response) => {
+      readAnswer(response).then(resolve, () => fail('failed'))
+    })
+    request.end(body)
+  })
+}
+
+/** The library tells its errors apart by their sentences alone; only the kind is taken from them. */
+function troubleOf({ message }: Error): ProxyTrouble {
+  if (/authentication|no accepted/i.test(message)) return 'denied'
+  return /rejected connection|no address|hang up|ECONNRESET/i.test(message)
+    ? 'failed'
+    : 'unreachable'
+}
+
+const UNPACK = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Carried> {
+  const headers = new Headers()
+  for (let at = 0; at < response.rawHeaders.length; at += 2)
+    headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
+  const bytes = await gatherBytes(response)
+  if (bytes === null) return { ok: false, why: 'too_large' }
+  const packing = headers.get('content-encoding') ?? 'identity'
+  try {
+    const plain =
+      packing === 'gzip' || packing === 'deflate' || packing === 'br'
+        ? await UNPACK[packing](bytes, { maxOutputLength: BODY_MAX })
+        : bytes
+    const body = new TextDecoder().decode(plain)
+    return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
+  } catch (thrown) {
+    const huge =
+      thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE'
+    return { ok: false, why: huge ? 'too_large' : 'failed' }
+  }
+}

@@ -1,0 +1,166 @@
+import { type ProxyTrouble } from '../core/outcome.ts'
+import type { Proxy } from '../core/proxy.ts'
+import type { Clock, Fetch, Resolve } from '../outside.ts'
+import { type Borrowed, createAgents, overAgent } from './agents.ts'
+import type { Guard } from './guard.ts'
+import { readWhole } from './whole.ts'
+
+/** How a request leaves: directly or through one proxy, which the guard has to approve when a caller named it. */
+export type Way = { proxy: Proxy | null; guarded: boolean }
+
+/** One request to a host that the operator named. */
+export type Errand = {
+  url: string
+  method?: 'GET' | 'POST'
+  headers: Record<string, string>
+  body?: string | undefined
+  way: Way
+  /** From connecting to the last byte. */
+  timeout_ms: number
+  signal?: AbortSignal | undefined
+}
+
+/** A whole answer, the same whatever way it came. */
+export type Answered = { status: number; headers: Headers; body: string }
+
+/** What became of an errand. `unreached` is the platform's fault or the network's, a trouble the proxy's. */
+export type Carried =
+  | { ok: true; answer: Answered }
+  | { ok: false; why: 'timeout' | 'too_large' | 'unreached' | ProxyTrouble }
+
+/** The ways out of this machine. Nothing is followed, nothing is thrown, nothing outlives its time. */
+export type Egress = {
+  send(errand: Errand): Promise<Carried>
+  /** Gives up every connection that is kept for later. */
+  close(): void
+}
+
+type Deps = {
+  fetch: Fetch
+  clock: Clock
+  /** Names for socks4 and socks5, which resolve on this side. */
+  resolve: Resolve
+  /** Whoever a caller names as a proxy is dialled where this says, or not at all. */
+  guard: Guard
+  /** The platform's authorities in PEM, instead of the system's. */
+  ca?: string | undefined
+}
+
+/** Of several checked addresses of a proxy, how many are tried when nothing listens at the first. */
+const ADDRESSES_MAX = 3
+
+/**
+ * Directly and through http proxies goes by fetch; through https proxies and SOCKS by agents, because fetch knows no
+ * SOCKS and checks an https proxy's certificate against the address it dials, which for a caller's is no name.
+ */
+export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress {
+  const agents = createAgents({ clock, resolve, ca })
+
+  /** The proxy under each address it may be dialled at; none when it may not be. */
+  async function dialled({ host, port }: Proxy, guarded: boolean): Promise<readonly string[]> {
+    if (!guarded) return [host]
+    const name = host.includes(':') ? `[${host}]` : host
+    const passed = await guard(`https://${name}:${port}/`)
+    return passed.ok ? passed.addresses.slice(0, ADDRESSES_MAX) : []
+  }
+
+  async function byFetch(errand: Errand, proxy: string | null, signal: AbortSignal) {
+    try {
+      const { url, method = 'GET', headers, body } = errand
+      const response = await fetch(url, {
+        method,
+        headers,
+        redirect: 'manual',
+        // Proxy variables of the environment are not ours to obey.
+        proxy: proxy ?? false,
+        signal,
+        ...(body !== undefined && { body }),
+        ...(ca !== undefined && { tls: { ca } }),
+      })
+      // A tunnel's refusal is an error already; without one, this is how a proxy asks for credentials.
+      if (proxy !== null && response.status === 407) return failed('denied')
+      const whole = await readWhole(response)
+      if (whole === null) return failed('too_large')
+      return answered(response.status, response.headers, whole)
+    } catch (thrown) {
+      return failed(proxy === null ? 'unreached' : troubleOf(thrown))
+    }
+  }
+
+  async function byAgent(errand: Errand, { agent, reused, done }: Borrowed, signal: AbortSignal) {
+    try {
+      const first = await overAgent(agent, errand, { ca, signal })
+      // A kept connection may have been hung up meanwhile; asking once more is safe where nothing is changed by it.
+      const stale = !first.ok && first.why === 'failed' && reused && errand.method !== 'POST'
+      return stale && !signal.aborted ? await overAgent(agent, errand, { ca, signal }) : first
+    } finally {
+      done()
+    }
+  }
+
+  async function through(proxy: Proxy, errand: Errand, signal: AbortSignal): Promise<Carried> {
+    const addresses = await dialled(proxy, errand.way.guarded)
+    let last: Carried = failed('refused')
+    for (const address of addresses) {
+      if (signal.aborted) break
+      last =
+        proxy.scheme === 'http'
+          ? await byFetch(errand, addressOf(proxy, address), signal)
+          : await byAgent(errand, agents.borrow(proxy, address), signal)
+      if (last.ok || last.why !== 'unreachable') break
+    }
+    return last
+  }
+
+  return {
+    async send(errand) {
+      const [over, done] = [new AbortController(), new AbortController()]
+      const give_up = () => over.abort()
+      errand.signal?.addEventListener('abort', give_up)
+      if (errand.signal?.aborted) return failed('timeout')
+      const late = clock.sleep(errand.timeout_ms, AbortSignal.any([done.signal, over.signal]))
+      const { proxy } = errand.way
+      try {
+        // The race: a deadline must not depend on everything below keeping to the signal.
+        const carried = await Promise.race([
+          proxy ? through(proxy, errand, over.signal) : byFetch(errand, null, over.signal),
+          late.then(() => (over.abort(), failed('timeout'))),
+        ])
+        return over.signal.aborted && !carried.ok ? failed('timeout') : carried
+      } finally {
+        errand.signal?.removeEventListener('abort', give_up)
+        done.abort()
+        // Closes what is still open, such as a body nobody reads to its end.
+        over.abort()
+      }
+    },
+    close: agents.close,
+  }
+}
+
+const failed = (why: (Carried & { ok: false })['why']): Carried => ({ ok: false, why })
+const answered = (status: number, headers: Headers, body: string): Carried => ({
+  ok: true,
+  answer: { status, headers, body },
+})
+
+/** A proxy as fetch wants it named. */
+function addressOf({ scheme, port, username, password }: Proxy, address: string): string {
+  const host = address.includes(':') ? `[${address}]` : address
+  const who = [username ?? '', ...(password === null ? [] : [password])].map(encodeURIComponent)
+  return `${scheme}://${username === null && password === null ? '' : `${who.join(':')}@`}${host}:${port}`
+}
+
+const UNREACHABLE =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ConnectionRefused|FailedToOpenSocket|DNS\w*)$/
+
+// Of an error only the code is looked at, and of a refused tunnel the status: the rest may name what is nobody's business.
+function troubleOf(thrown: unknown): ProxyTrouble {
+  const code =
+    thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string'
+      ? thrown.code
+      : ''
+  if (code === 'ERR_PROXY_TUNNEL')
+    return thrown instanceof Error && /: 407\b/.test(thrown.message) ? 'denied' : 'failed'
+  return UNREACHABLE.test(code) ? 'unreachable' : 'failed'
+}

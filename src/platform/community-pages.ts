@@ -1,0 +1,66 @@
+import type { Rules, WikiPage } from '../core/items.ts'
+import { ok, type Outcome } from '../core/outcome.ts'
+import { dataOf } from './items.ts'
+import {
+  iso,
+  isRow,
+  listAt,
+  type Row,
+  rowAt,
+  secondsAt,
+  textAt,
+  unreadable,
+  wholeAt,
+  wordAt,
+} from './read.ts'
+
+const APPLIES_TO = { link: 'post', comment: 'comment', all: 'all' } as const
+
+/** A community's rules in their order, and the sentences that hold on the whole site. */
+export function readRules(value: unknown): Outcome<Rules> {
+  if (!isRow(value)) return unreadable('')
+  const native = value['rules']
+  if (!Array.isArray(native)) return unreadable('rules')
+  const rules: Rules['rules'] = []
+  for (const [index, row] of native.entries()) {
+    if (!isRow(row)) return unreadable(`rules[${index}]`)
+    const name = textAt(row, 'short_name')
+    if (name === null) return unreadable(`rules[${index}].short_name`)
+    rules.push(toRule(row, name, index))
+  }
+  const site_rules = listAt(value, 'site_rules').filter((it) => typeof it === 'string')
+  return ok({ rules, site_rules })
+}
+
+function toRule(row: Row, name: string, index: number): Rules['rules'][number] {
+  const kind = textAt(row, 'kind')
+  const created = secondsAt(row, 'created_utc')
+  return {
+    name,
+    description: textAt(row, 'description') ?? '',
+    applies_to: kind === 'link' || kind === 'comment' ? APPLIES_TO[kind] : 'all',
+    violation_reason: wordAt(row, 'violation_reason'),
+    priority: wholeAt(row, 'priority') ?? index,
+    created: created === null ? null : iso(created),
+  }
+}
+
+/** One page of a community's wiki. Before anybody revised it, a page has no revision. */
+export function readWiki(value: unknown): Outcome<WikiPage> {
+  const page = dataOf(value, 'wikipage')
+  if (!page) return unreadable('kind')
+  const content_md = textAt(page, 'content_md')
+  if (content_md === null) return unreadable('data.content_md')
+  const author = rowAt(page, 'revision_by')
+  const by = author && rowAt(author, 'data')
+  const date = secondsAt(page, 'revision_date')
+  return ok({
+    content_md,
+    content_html: wordAt(page, 'content_html'),
+    may_revise: page['may_revise'] === true,
+    revision_id: wordAt(page, 'revision_id'),
+    revision_date: date === null ? null : iso(date),
+    revised_by: by && wordAt(by, 'name'),
+    reason: wordAt(page, 'reason'),
+  })
+}
