@@ -5,6 +5,7 @@ export type Candidate = {
   requests: number
   /** When the next one may leave, if none may now. */
   free_at: number
+  /** When it was used last, or which use of all it was. */
   used_at: number
 }
 
@@ -13,11 +14,11 @@ export type Candidate = {
  * when none has any, the one that is free first, so that a caller waits or is told for how long. Never one of
  * those to `avoid`. Null when there is nobody.
  */
-export function choose(
-  candidates: readonly Candidate[],
+export function choose<C extends Candidate>(
+  candidates: readonly C[],
   avoid: readonly string[] = [],
-): Candidate | null {
-  let best: Candidate | null = null
+): C | null {
+  let best: C | null = null
   for (const it of candidates) {
     if (avoid.includes(it.id)) continue
     if (best === null || isBetter(it, best)) best = it

@@ -1,8 +1,8 @@
 import type { Item, Page } from '../core/items.ts'
-import { ok, type Outcome } from '../core/outcome.ts'
+import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
 import type { StreamKind } from '../core/stream.ts'
 import type { Clock } from '../outside.ts'
-import { ANONYMOUS, type Call, type Platform } from '../platform/platform.ts'
+import type { Call, Eyes, Listing, Platform } from '../platform/platform.ts'
 
 /** What is known of a place that somebody wants watched. `why` is the platform's reason, when it told one. */
 export type PlaceVerdict =
@@ -39,44 +39,75 @@ const comment = (row: Omit<Extract<Item, { kind: 'comment' }>, 'kind'>): Item =>
   kind: 'comment',
 })
 
+/** Whose eyes there are to watch through: the pool's, within the share that is kept for polls. */
+export type PollEyes = {
+  lease(use: 'poll', avoid?: readonly string[]): Eyes | null
+  report(eyes: Eyes, fault: Fault | null): void
+}
+
+/** A pair of eyes that fails is replaced by another so many times. */
+const PAIRS_MAX = 2
+
 /** The platform as monitors see it. `deadline_ms` bounds one page with all its retries. */
 export function createWatch({
   platform,
+  eyes_of,
   clock,
   deadline_ms,
 }: {
   platform: Platform
+  eyes_of: PollEyes
   clock: Clock
   deadline_ms: number
 }): Watch {
-  const call = (): Call => ({ eyes: ANONYMOUS, deadline_at: clock.now() + deadline_ms })
+  /** Does `work` through the pool's eyes, and through another pair where the first ones see less than they should. */
+  async function through<T>(
+    work: (call: Call) => Promise<Outcome<T>>,
+    signal?: AbortSignal,
+    isNobodys: (value: T) => boolean = () => false,
+  ): Promise<Outcome<T>> {
+    const deadline_at = clock.now() + deadline_ms
+    const tried: string[] = []
+    let outcome: Outcome<T> = NO_EYES
+    while (tried.length < PAIRS_MAX) {
+      const eyes = eyes_of.lease('poll', tried)
+      if (eyes === null || tried.includes(eyes.id)) break
+      tried.push(eyes.id)
+      outcome = await work({ eyes, use: 'poll', deadline_at, ...(signal && { signal }) })
+      const dead = outcome.ok && eyes.whose === 'pool' && isNobodys(outcome.value)
+      eyes_of.report(eyes, dead ? DEAD : outcome.ok ? null : outcome.fault)
+      if (signal?.aborted || !(dead || (!outcome.ok && isOfTheEyes(outcome.fault)))) break
+    }
+    return outcome
+  }
+
+  const listed = <T>(
+    list: (call: Call) => Promise<Outcome<Listing<T>>>,
+    signal: AbortSignal,
+  ): Promise<Outcome<Listing<T>>> => through(list, signal, ({ logged_in }) => logged_in === false)
 
   return {
     async page({ kind, place }, paging, signal) {
       const subforums = place.split(JOIN)
-      const asking = { ...call(), signal }
       switch (kind) {
-        case 'posts':
-          return pageOf(
-            await platform.posts({ ...paging, subforums, sort: 'new', t: null }, asking),
-            post,
-          )
-        case 'comments':
-          return pageOf(await platform.comments({ ...paging, subforums }, asking), comment)
-        case 'search':
-          return pageOf(
-            await platform.search(
-              { ...paging, q: place, subforum: null, sort: 'new', t: 'all', nsfw: true },
-              asking,
-            ),
-            post,
-          )
+        case 'posts': {
+          const query = { ...paging, subforums, sort: 'new', t: null }
+          return pageOf(await listed((call) => platform.posts(query, call), signal), post)
+        }
+        case 'comments': {
+          const query = { ...paging, subforums }
+          return pageOf(await listed((call) => platform.comments(query, call), signal), comment)
+        }
+        case 'search': {
+          const query = { ...paging, q: place, subforum: null, sort: 'new', t: 'all', nsfw: true }
+          return pageOf(await listed((call) => platform.search(query, call), signal), post)
+        }
       }
     },
 
     async subforum(name) {
       if (RESERVED.has(name.toLowerCase())) return { kind: 'reserved' }
-      const found = await platform.community(name, call())
+      const found = await through((call) => platform.community(name, call))
       if (found.ok)
         return found.value.type === 'private'
           ? { kind: 'refused', why: 'private' }
@@ -89,16 +120,39 @@ export function createWatch({
 
     async createdAt(fullname) {
       const [prefix, id = ''] = fullname.split('_')
-      const found =
-        prefix === 't1'
-          ? await nodesOf(platform, id, call())
-          : await platform.postsById([id], call())
+      const found = await through<Dated[]>((call) =>
+        prefix === 't1' ? nodesOf(platform, id, call) : platform.postsById([id], call),
+      )
       if (!found.ok) return found
       const [row] = found.value
       return ok(row === undefined ? null : row.created_utc * 1000)
     },
 
     clock_offset_ms: () => platform.clock_offset_ms(),
+  }
+}
+
+type Dated = { created_utc: number }
+
+const NO_EYES = fail({ kind: 'unavailable', status: null, retry_after_s: null })
+const DEAD: Fault = { kind: 'login_required' }
+
+/** Whether it is our eyes that the platform objects to, and not what was asked. */
+function isOfTheEyes(fault: Fault): boolean {
+  switch (fault.kind) {
+    case 'login_required':
+    case 'blocked':
+    case 'throttled':
+    case 'proxy':
+      return true
+    case 'unavailable':
+      return fault.trouble !== undefined
+    case 'forbidden':
+    case 'not_found':
+    case 'timeout':
+    case 'unreadable':
+    case 'rejected':
+      return false
   }
 }
 

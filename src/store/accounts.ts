@@ -136,17 +136,17 @@ export type Learned = {
 
 /** Writes down what was learned, unless the operator has changed the account meanwhile; whether it was written. */
 export function recordLearned(db: Db, ring: Ring, it: Learned): boolean {
-  const { id, revision, standing, jar, secrets, username, ...rest } = it
+  const { id, revision, standing, jar, secrets, username = null, ...rest } = it
   const known = { id, revision }
   const { changes } = db
     .query(
       `UPDATE accounts SET state = $state, state_reason = $state_reason, state_since = $state_since,
               cooling_until = $cooling_until, strikes = $strikes, probes = $probes, probe_at = $probe_at,
               login_failures = $login_failures, next_login_at = $next_login_at,
-              last_used_at = $last_used_at, last_ok_at = $last_ok_at
+              username = coalesce($username, username), last_used_at = $last_used_at, last_ok_at = $last_ok_at
         WHERE id = $id AND revision = $revision`,
     )
-    .run({ ...known, ...standing, ...rest })
+    .run({ ...known, ...standing, ...rest, username })
   if (changes === 0) return false
   if (jar !== undefined)
     db.query(
@@ -161,10 +161,6 @@ export function recordLearned(db: Db, ring: Ring, it: Learned): boolean {
       ...known,
       secrets: ring.seal(secretsPlace(id), JSON.stringify(secrets)),
     })
-  if (username !== undefined)
-    db.query(
-      'UPDATE accounts SET username = $username WHERE id = $id AND revision = $revision',
-    ).run({ ...known, username })
   return true
 }
 

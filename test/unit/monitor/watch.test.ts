@@ -1,21 +1,33 @@
 import { expect, test } from 'bun:test'
 
 import { fail, ok } from '../../../src/core/outcome.ts'
+import type { Fault } from '../../../src/core/outcome.ts'
 import { createWatch } from '../../../src/gateway/watch.ts'
-import type { Platform } from '../../../src/platform/platform.ts'
+import { ANONYMOUS, type Eyes, type Platform } from '../../../src/platform/platform.ts'
 import { commentOf, postOf } from '../../support/items.ts'
 
 /** A platform that notes what it is asked and answers as told. */
-function asking(answers: Partial<Record<keyof Platform, unknown>>) {
+function asking(
+  answers: Partial<Record<keyof Platform, unknown>>,
+  eyes: readonly Eyes[] = [ANONYMOUS],
+) {
   const asked: { name: string; query: any; call: any }[] = []
   const platform = new Proxy({} as Platform, {
     get: (_, name: string) => (query: unknown, call: unknown) => {
       asked.push({ name, query, call })
-      return name === 'commentOf' ? commentOf({}) : answers[name as keyof Platform]
+      const answer = answers[name as keyof Platform]
+      if (name === 'commentOf') return commentOf({})
+      return Array.isArray(answer) ? (answer.shift() as unknown) : answer
     },
   })
   const clock = { now: () => 5_000, mono: () => 0, sleep: async () => {} }
-  return { asked, watch: createWatch({ platform, clock, deadline_ms: 1_000 }) }
+  const reports: [string, Fault | null][] = []
+  const eyes_of = {
+    lease: (_: string, avoid: readonly string[] = []) =>
+      eyes.find(({ id }) => !avoid.includes(id)) ?? null,
+    report: ({ id }: Eyes, fault: Fault | null) => void reports.push([id, fault]),
+  }
+  return { asked, reports, watch: createWatch({ platform, eyes_of, clock, deadline_ms: 1_000 }) }
 }
 const paging = { limit: 100, after: null }
 const { signal } = new AbortController()
@@ -31,7 +43,7 @@ test('posts are asked for newest first, within the deadline, and come as items',
     {
       name: 'posts',
       query: { subforums: ['cats'], sort: 'new', limit: 100 },
-      call: { deadline_at: 6_000, signal, eyes: { id: 'anonymous', cookie: null } },
+      call: { deadline_at: 6_000, signal, eyes: { id: 'anonymous', cookie: null }, use: 'poll' },
     },
   ])
 })
@@ -102,4 +114,53 @@ test('the age of an item is looked up by its kind; an absent one is null', async
     ['postsById', ['p1']],
     ['nodesById', ['c1']],
   ])
+})
+
+const pair = (id: string): Eyes => ({ ...ANONYMOUS, id, whose: 'pool', cookie: `c=${id}` })
+const page = (logged_in: boolean | null) => ok({ rows: [], after: null, logged_in })
+
+test.each<[string, Fault]>([
+  ['blocked', { kind: 'blocked' }],
+  ['sent to sign in', { kind: 'login_required' }],
+  ['throttled', { kind: 'throttled', retry_after_s: 9 }],
+])('who is %s is replaced by another once, and reported', async (_, fault) => {
+  const answers = { posts: [fail(fault), page(true), page(true)] }
+  const { asked, reports, watch } = asking(answers, [pair('a'), pair('b')])
+
+  const seen = await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
+  expect(seen).toEqual(ok({ rows: [], after: null }))
+  expect(asked.map(({ call }) => call.eyes.id)).toEqual(['a', 'b'])
+  expect(reports).toEqual([
+    ['a', fault],
+    ['b', null],
+  ])
+})
+
+test('an account that the platform takes for nobody is reported, and another one looks', async () => {
+  const { asked, reports, watch } = asking({ posts: [page(false), page(true)] }, [
+    pair('a'),
+    pair('b'),
+  ])
+
+  await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
+  expect(asked.length).toBe(2)
+  expect(reports[0]).toEqual(['a', { kind: 'login_required' }])
+})
+
+test('what is refused to one is not asked again through another', async () => {
+  const refusal: Fault = { kind: 'forbidden', reason: 'private' }
+  const { asked, watch } = asking({ posts: fail(refusal) }, [pair('a'), pair('b')])
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(fail(refusal))
+  expect(asked.length).toBe(1)
+})
+
+test('without any eyes nothing is asked', async () => {
+  const { asked, watch } = asking({ posts: page(true) }, [])
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toMatchObject({
+    ok: false,
+    fault: { kind: 'unavailable' },
+  })
+  expect(asked).toEqual([])
 })

@@ -1,0 +1,74 @@
+import type { Me } from '../core/items.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Finding, StateReason } from '../core/pool.ts'
+import type { Proxy } from '../core/proxy.ts'
+import type { Eyes, Use } from '../platform/platform.ts'
+
+/** A session's cookies, opened. */
+export type OpenJar = {
+  /** The Cookie header for the platform; null when there is nothing to send. */
+  header(): string | null
+  /** Takes over what an answer has set; whether that changed anything. */
+  take(lines: readonly string[]): boolean
+  /** As it is stored. */
+  text(): string
+  /** When the session's own cookie ends; null when it does not say. */
+  expires_at(): number | null
+}
+
+/** An application's access token. */
+export type Token = { value: string; expires_at: number }
+
+/** How a sign-in ended. `final`: trying again with the same would end the same. */
+export type SignedIn =
+  | { ok: true; jar: OpenJar; username: string }
+  | { ok: false; reason: StateReason | null; final: boolean }
+
+export type Renewed =
+  { ok: true; token: Token; refresh_token: string | null } | { ok: false; final: boolean }
+
+/** What the pool asks of the platform. */
+export type Craft = {
+  openJar(text: string): OpenJar
+  me(eyes: Eyes): Promise<Outcome<Me | null>>
+  signIn(who: {
+    username: string
+    password: string
+    totp_secret: string | null
+    proxy: Proxy | null
+  }): Promise<SignedIn>
+  renew(who: {
+    client_id: string
+    client_secret: string
+    refresh_token: string | null
+    proxy: Proxy | null
+  }): Promise<Renewed>
+  /** How many requests may leave at once through these eyes, and in how many ms the next one may. */
+  headroom(eyes_id: string, use: Use): { requests: number; until_ms: number }
+}
+
+/** What the answer to "who am I" shows. */
+export function findingOf(me: Outcome<Me | null>): Finding {
+  if (me.ok) {
+    if (me.value === null) return { kind: 'nobody' }
+    if (me.value.is_locked) return { kind: 'locked' }
+    return { kind: me.value.is_suspended ? 'suspended' : 'alive' }
+  }
+  const { fault } = me
+  switch (fault.kind) {
+    case 'throttled':
+      return { kind: 'throttled', retry_after_s: fault.retry_after_s }
+    case 'blocked':
+      return { kind: 'blocked' }
+    case 'login_required':
+      return { kind: 'nobody' }
+    case 'forbidden':
+    case 'not_found':
+    case 'timeout':
+    case 'unavailable':
+    case 'unreadable':
+    case 'rejected':
+    case 'proxy':
+      return { kind: 'unclear' }
+  }
+}
