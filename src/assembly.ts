@@ -24,6 +24,7 @@ import { createGuard } from './net/guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
 import { createForum } from './platform/forum.ts'
+import { ANONYMOUS } from './platform/platform.ts'
 import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
 
@@ -82,6 +83,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
       metrics.observe('upstream_request_seconds', duration_ms / 1000)
     },
   })
+  const eyes_of = { lease: () => ANONYMOUS, report: () => {} }
   const deadline_ms = config.platform.read_deadline_s * 1000
   const gateway = createReads({
     platform,
@@ -137,7 +139,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     boot,
     instance_id,
     words,
-    watch: createWatch({ platform, clock, deadline_ms }),
+    watch: createWatch({ platform, eyes_of, clock, deadline_ms }),
     clock,
     log,
     signal,
@@ -153,7 +155,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     ...reads(infra, gateway, { deep_search_concurrency: config.limits.deep_search_concurrency }),
     monitors(infra, {
       db,
-      watch: createWatch({ platform, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
+      watch: createWatch({ platform, eyes_of, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
       plan_of,
       nudge: monitoring.nudge,
     }),
