@@ -1,0 +1,148 @@
+import type { Me } from '../../../src/core/items.ts'
+import { ok, type Outcome } from '../../../src/core/outcome.ts'
+import { newStanding, type Standing, unsigned } from '../../../src/core/pool.ts'
+import { createRing } from '../../../src/core/seal.ts'
+import type { Log } from '../../../src/outside.ts'
+import type { OpenJar, Renewed, SignedIn } from '../../../src/pool/craft.ts'
+import { createPool } from '../../../src/pool/pool.ts'
+import { type AccountSecrets, insertAccount } from '../../../src/store/accounts.ts'
+import { openDb } from '../../../src/store/db.ts'
+import { insertProxy } from '../../../src/store/proxies.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { tempFolder } from '../../support/folder.ts'
+
+/** A jar of one line of cookies, as a real one behaves. */
+export function jarOf(text: string): OpenJar {
+  let now = text
+  return {
+    header: () => (now === '' ? null : now),
+    take(lines) {
+      const before = now
+      now = lines.at(-1) ?? now
+      return now !== before
+    },
+    text: () => now,
+    expires_at: () => null,
+  }
+}
+
+const NO_SECRETS: AccountSecrets = { kind: 'session', password: null, totp_secret: null }
+export const ring = createRing(new Uint8Array(32).fill(3), (count) => new Uint8Array(count).fill(5))
+
+/** A pool over a database file, with a platform that answers what it is told. */
+export function startStage({ allow_anonymous = true } = {}) {
+  const folder = tempFolder()
+  const path = folder.file('forumd.sqlite')
+  const db = openDb(path, { create: true })
+  // The command line, which writes beside the daemon.
+  const beside = openDb(path)
+  const clock = fakeClock(() => new Promise((resolve) => setImmediate(resolve)))
+  const logged: [string, Record<string, unknown>][] = []
+  const log: Log = (_, event, fields = {}) => void logged.push([event, fields])
+  const headroom = new Map<string, { requests: number; until_ms: number }>()
+  const mes: Outcome<Me | null>[] = []
+  const sign_ins: SignedIn[] = []
+  const renewals: Renewed[] = []
+  const asked: string[] = []
+
+  const deps = {
+    db,
+    ring,
+    clock,
+    log,
+    allow_anonymous,
+    nudge: () => {},
+    craft: {
+      openJar: jarOf,
+      me: (eyes: { id: string }) => {
+        asked.push(`me ${eyes.id}`)
+        return Promise.resolve(
+          mes.shift() ?? ok<Me>({ id: 't2_a', name: 'ann', is_suspended: false }),
+        )
+      },
+      signIn: (who: { username: string }) => {
+        asked.push(`sign in ${who.username}`)
+        return Promise.resolve<SignedIn>(
+          sign_ins.shift() ?? { ok: false, reason: null, final: false },
+        )
+      },
+      renew: (who: { client_id: string }) => {
+        asked.push(`renew ${who.client_id}`)
+        return Promise.resolve<Renewed>(renewals.shift() ?? { ok: false, final: false })
+      },
+      headroom: (id: string) => headroom.get(id) ?? { requests: 10, until_ms: 0 },
+    },
+  }
+  const pool = createPool(deps)
+
+  type Plan = {
+    id?: string
+    secrets?: AccountSecrets
+    jar?: string | null
+    proxy_id?: string | null
+    standing?: Standing
+    username?: string | null
+  }
+  /** Adds an account as the command line would; well, and looked at already, unless told otherwise. */
+  function add(name: string, plan: Plan = {}) {
+    const { secrets = NO_SECRETS, jar = `c=${name}`, proxy_id = null, username = name } = plan
+    const well = { ...newStanding(clock.now()), probe_at: null }
+    insertAccount(beside, ring, {
+      id: plan.id ?? name,
+      name,
+      username,
+      secrets,
+      jar: jar === null ? null : { text: jar, expires_at: null },
+      proxy_id,
+      standing: plan.standing ?? (jar === null ? unsigned(clock.now()) : well),
+      created_at: clock.now(),
+    })
+  }
+
+  return {
+    folder,
+    db,
+    beside,
+    clock,
+    pool,
+    logged,
+    headroom,
+    mes,
+    sign_ins,
+    renewals,
+    asked,
+    add,
+    addProxy: (id: string) =>
+      insertProxy(beside, ring, {
+        id,
+        name: id,
+        way: { scheme: 'http', host: 'way.test', port: 8080, username: 'u', password: 'p' },
+        created_at: 0,
+      }),
+    restarted: () => createPool(deps),
+    events: () => logged.map(([event]) => event),
+    states: () => Object.fromEntries(pool.list().map(({ name, state }) => [name, state])),
+    /** One turn of the loop, and what it started. */
+    async turn() {
+      const at = await pool.turn()
+      await clock.advance(0)
+      return at
+    },
+    /** As many turns as time brings. */
+    async pass(ms: number) {
+      const end = clock.now() + ms
+      for (;;) {
+        const at = Math.max(await this.turn(), clock.now() + 1)
+        if (at > end) break
+        await clock.advance(at - clock.now())
+      }
+      await clock.advance(Math.max(0, end - clock.now()))
+      await this.turn()
+    },
+    [Symbol.dispose]() {
+      db.close()
+      beside.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
