@@ -21,6 +21,7 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>forumd API</title>
+<link rel="icon" href="data:,">
 </head>
 <body>
 <div id="reference"></div>
@@ -30,8 +31,10 @@ const PAGE = `<!doctype html>
 </html>
 `
 
+// Calls are tried out where the page came from: its policy lets it ask nobody else, whatever the service's own address.
 const START = `Scalar.createApiReference('#reference', {
   url: '/openapi.json',
+  servers: [{ url: location.origin }],
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
