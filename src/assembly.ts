@@ -21,6 +21,7 @@ import { createFilters } from './monitor/filters.ts'
 import { createSchedule } from './monitor/schedule.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
+import { createProxyGuard } from './net/proxy-guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
 import { createForum } from './platform/forum.ts'
@@ -32,6 +33,7 @@ import { countSlots } from './store/monitors.ts'
 const METRICS_HELP = {
   http_requests_total: 'Calls answered, by route and status.',
   http_request_seconds: 'From the arrival of a call to its answer.',
+  reads_cache_total: 'Reads of what everybody sees, by where the answer came from.',
   upstream_requests_total: 'Requests to the platform, by kind and how they ended.',
   upstream_request_seconds: 'Requests to the platform, from asking to the last byte.',
 }
@@ -87,10 +89,12 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
   const deadline_ms = config.platform.read_deadline_s * 1000
   const gateway = createReads({
     platform,
+    eyes_of,
     clock,
     read_deadline_ms: deadline_ms,
     tree_fetches: config.limits.tree_fetches,
     read_cache_ms: config.limits.read_cache_s * 1000,
+    on_read: (state) => metrics.count('reads_cache_total', { state }),
     base_url: config.platform.base_url,
     link_hosts: config.platform.link_hosts,
     short_link_hosts: config.platform.short_link_hosts,
@@ -152,7 +156,12 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
   })
 
   const routes = (infra: Infra) => [
-    ...reads(infra, gateway, { deep_search_concurrency: config.limits.deep_search_concurrency }),
+    ...reads(infra, gateway, {
+      ...config.limits,
+      session_cookie: config.platform.session_cookie,
+      guardProxy: createProxyGuard(guard),
+      degraded: () => reads_health.state() === 'degraded',
+    }),
     monitors(infra, {
       db,
       watch: createWatch({ platform, eyes_of, clock, deadline_ms: LOOKUP_DEADLINE_MS }),

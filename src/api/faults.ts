@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts'
-import type { Fault, RefusalReason } from '../core/outcome.ts'
+import type { Fault, ProxyTrouble, RefusalReason } from '../core/outcome.ts'
 
 /**
  * What kind of call the fault befell: `read` is a GET of public things; `verify` and `own` (the four listings of the
@@ -25,7 +25,14 @@ const REFUSED: Record<RefusalReason, string> = {
   absent: 'there is no such place or person',
   legal: 'this is not available for legal reasons',
   user_suspended: 'this user is suspended',
+  other_account: 'name must be the account of the session',
 }
+
+const PROXY = {
+  unreachable: 'the proxy could not be reached',
+  denied: "the proxy does not accept the request's username and password",
+  failed: 'the proxy could not carry the request',
+} satisfies Record<Exclude<ProxyTrouble, 'refused'>, string>
 
 /** What the caller is told about a fault. Whether it is billed stands with its code (core/errors.ts). */
 export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiError {
@@ -61,7 +68,9 @@ export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiE
     case 'rejected':
       return upstreamError('the platform did not accept the request as it was put to it')
     case 'proxy':
-      return new ApiError('PROXY_ERROR', { message: 'the proxy could not carry the request' })
+      return fault.trouble === 'refused'
+        ? new ApiError('INVALID_PROXY', { message: 'the proxy must be on the public internet' })
+        : new ApiError('PROXY_ERROR', { message: PROXY[fault.trouble ?? 'failed'] })
   }
 }
 

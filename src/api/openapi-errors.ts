@@ -8,6 +8,13 @@ const ASKED: Record<'GET' | 'POST', Code[]> = {
   POST: ['UPSTREAM_ERROR'],
 }
 
+const METERED: readonly Code[] = [
+  'insufficient_credits',
+  'PERMISSION_DENIED',
+  'HTTP_429',
+  'too_many_concurrent_reads',
+]
+
 type Route = {
   method: string
   policy: Policy
@@ -28,7 +35,7 @@ export function refusals(route: Route): Record<string, unknown> {
     ...(takes_fields ? (['INVALID_REQUEST'] as const) : []),
     ...(takes_body ? (['BODY_TOO_LARGE'] as const) : []),
     ...(open ? [] : (['missing_token', 'invalid_token', 'rate_limited'] as const)),
-    ...(metered ? (['insufficient_credits', 'PERMISSION_DENIED', 'HTTP_429'] as const) : []),
+    ...(metered ? METERED : []),
     ...(metered ? ASKED[method === 'GET' ? 'GET' : 'POST'] : []),
     ...(managed && takes_fields ? (['NOT_FOUND'] as const) : []),
     ...own,

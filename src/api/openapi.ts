@@ -5,6 +5,7 @@ import type { Code } from '../core/errors.ts'
 import type { Words } from '../core/wire.ts'
 import { ERROR_SCHEMA, HEADERS, refusals } from './openapi-errors.ts'
 import { type Policy, policyOf } from './policy.ts'
+import { tellsSession } from './session.ts'
 
 const VERSION = '1.0.0'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -139,9 +140,11 @@ type Operation = {
 
 function toOperation({ method, path, detail, schemas, policy, words }: Operation): Json {
   const { hide: _, responses = {}, refusals: own = [], operationId, ...told } = detail
+  const session = tellsSession(words, path)
   const parameters = [
     ...pathParameters(path, schemas['params']),
     ...queryParameters(schemas['query']),
+    ...session.parameters,
   ]
   const { body } = schemas
   const takes_body = body instanceof z.ZodType
@@ -160,7 +163,14 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
         }
       : {}),
     responses: {
-      ...refusals({ method, policy, takes_fields, takes_body, own, words }),
+      ...refusals({
+        method,
+        policy,
+        takes_fields,
+        takes_body,
+        own: [...own, ...session.refusals],
+        words,
+      }),
       200: withHeaders(responses['200'] ?? PLAIN_ANSWER, policy),
       ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
     },

@@ -3,7 +3,7 @@ import { ok } from '../core/outcome.ts'
 import type { Clock } from '../outside.ts'
 
 /** Where an answer came from: kept from a moment ago, of a read that was under way, or of one of its own. */
-type CacheState = 'hit' | 'shared' | 'miss'
+export type CacheState = 'hit' | 'shared' | 'miss'
 
 /** What a read answers with. Bodies may be shared between callers: nobody changes one. */
 export type Read<T> = { body: T; cache: CacheState }
@@ -20,9 +20,14 @@ const ROWS_MAX = 20_000
 
 /**
  * Lets identical anonymous reads share one way upstream while it is under way, and its answer for
- * `keep_ms` after it. Only good answers are kept: a fault is for those who were waiting.
+ * `keep_ms` after it. Only good answers are kept: a fault is for those who were waiting. `on_read` is told of
+ * every read where its answer came from.
  */
-export function createShare(clock: Clock, keep_ms: number): Share {
+export function createShare(
+  clock: Clock,
+  keep_ms: number,
+  on_read: (cache: CacheState) => void = () => {},
+): Share {
   return <Query, T>(
     keyOf: (query: Query) => string,
     weigh: (body: T) => number,
@@ -53,9 +58,12 @@ export function createShare(clock: Clock, keep_ms: number): Share {
     return async (query: Query): Promise<Outcome<Read<T>>> => {
       const key = keyOf(query)
       const found = kept.get(key)
-      if (found !== undefined && found.until > clock.mono())
+      if (found !== undefined && found.until > clock.mono()) {
+        on_read('hit')
         return ok({ body: found.body, cache: 'hit' })
+      }
       const other = under_way.get(key)
+      on_read(other === undefined ? 'miss' : 'shared')
       if (other !== undefined) return read(await other, 'shared')
       const asked = work(query)
       under_way.set(key, asked)
@@ -70,5 +78,6 @@ export function createShare(clock: Clock, keep_ms: number): Share {
   }
 }
 
-const read = <T>(outcome: Outcome<T>, cache: CacheState): Outcome<Read<T>> =>
+/** An outcome with where it came from. */
+export const read = <T>(outcome: Outcome<T>, cache: CacheState): Outcome<Read<T>> =>
   outcome.ok ? ok({ body: outcome.value, cache }) : outcome

@@ -2,6 +2,7 @@ import type { Comment, Node, Post } from '../core/items.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import { parseSearch } from '../core/text.ts'
 import type { Call, Platform } from '../platform/platform.ts'
+import { byAuthor, type DeepAuthor } from './by-author.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
 import { everyNode } from './nodes.ts'
 
@@ -12,24 +13,34 @@ export type DeepQuery = Paged & {
   nsfw: boolean
   max_comments: number
 }
+export type DeepAuthorsQuery = Omit<DeepQuery, 'max_comments'> & { max_authors: number }
 
 export type DeepComment = Pick<
   Comment,
   'id' | 'body' | 'author' | 'permalink' | 'url' | 'created' | 'subforum'
 > & { score: number; post: Post }
 
+type DeepMeta = {
+  /** A tree was not seen whole. */
+  truncated: boolean
+  posts_expanded: number
+  comments_scanned: number
+}
+
 export type DeepBody = {
   /** Highest score first. */
   comments: DeepComment[]
   after: string | null
-  meta: {
-    /** A tree was not seen whole. */
-    truncated: boolean
-    /** More comments matched than `max_comments`. */
-    capped: boolean
-    posts_expanded: number
-    comments_scanned: number
-  }
+  /** `capped`: more comments matched than `max_comments`. */
+  meta: DeepMeta & { capped: boolean }
+}
+
+export type DeepAuthorsBody = {
+  /** Highest scores together first. */
+  authors: DeepAuthor[]
+  after: string | null
+  /** `authors_capped`: there are more than `max_authors`. No comment is left out of the count, so it is never `capped`. */
+  meta: DeepMeta & { capped: false; authors_capped: boolean }
 }
 
 /** Trees read at once. */
@@ -39,15 +50,45 @@ const TREE_LIMIT = 500
 /** What stands where a comment was; nobody wrote these words. */
 const MASK = /^\[ ?(?:deleted|removed)[^\]]*\]$/i
 
-/**
- * Searches posts, reads one tree for each, and keeps the comments in which the words occur. A tree that
- * cannot be read makes the answer `truncated`; it is a fault only when none could.
- */
+/** The comments in which the words of `q` occur. */
 export async function deepSearch(
   platform: Platform,
-  { q, sort, t, nsfw, max_comments, ...paged }: DeepQuery,
+  { max_comments, ...query }: DeepQuery,
   call: Call,
 ): Promise<Outcome<DeepBody>> {
+  const dug = await dig(platform, query, call)
+  if (!dug.ok) return dug
+  const { found, after, meta } = dug.value
+  const capped = found.length > max_comments
+  return ok({ comments: found.slice(0, max_comments), after, meta: { ...meta, capped } })
+}
+
+/** The same, by the people who wrote them. */
+export async function deepAuthors(
+  platform: Platform,
+  { max_authors, ...query }: DeepAuthorsQuery,
+  call: Call,
+): Promise<Outcome<DeepAuthorsBody>> {
+  const dug = await dig(platform, query, call)
+  if (!dug.ok) return dug
+  const { found, after, meta } = dug.value
+  const authors = byAuthor(found)
+  return ok({
+    authors: authors.slice(0, max_authors),
+    after,
+    meta: { ...meta, capped: false, authors_capped: authors.length > max_authors },
+  })
+}
+
+/**
+ * Searches posts, reads one tree for each, and keeps the comments in which the words occur, highest score first. A tree
+ * that cannot be read makes the answer `truncated`; it is a fault only when none could.
+ */
+async function dig(
+  platform: Platform,
+  { q, sort, t, nsfw, ...paged }: Omit<DeepQuery, 'max_comments'>,
+  call: Call,
+): Promise<Outcome<{ found: DeepComment[]; after: string | null; meta: DeepMeta }>> {
   const search = { q, sort, t, nsfw, subforum: null, ...paging(paged) }
   const page = await platform.search(search, call)
   if (!page.ok) return page
@@ -61,12 +102,7 @@ export async function deepSearch(
 
   const matches = parseSearch(q) ?? (() => false)
   const found: DeepComment[] = []
-  const meta = {
-    truncated: lost !== undefined,
-    capped: false,
-    posts_expanded: 0,
-    comments_scanned: 0,
-  }
+  const meta = { truncated: lost !== undefined, posts_expanded: 0, comments_scanned: 0 }
   for (const [index, tree] of trees.entries()) {
     const post = posts[index]
     if (!tree.ok || post === undefined) continue
@@ -80,8 +116,7 @@ export async function deepSearch(
     }
   }
   found.sort((a, b) => b.score - a.score || (a.created < b.created ? 1 : -1))
-  meta.capped = found.length > max_comments
-  return ok({ comments: found.slice(0, max_comments), after: turn.after, meta })
+  return ok({ found, after: turn.after, meta })
 }
 
 const isRead = ({ data: { body } }: Node): boolean => typeof body === 'string' && !MASK.test(body)

@@ -551,12 +551,15 @@ test('every read is documented with its parameters and its answer', async () => 
 
   const reads = Object.entries<any>(paths).filter(([path]) => path.startsWith('/api/forum/'))
   expect(reads.map(([path]) => path).toSorted()).toEqual([
+    '/api/forum/by_id/{fullnames}',
     '/api/forum/comment/{id}',
     '/api/forum/comments',
     '/api/forum/comments/verify',
     '/api/forum/comments/{postId}',
+    '/api/forum/feed',
     '/api/forum/post/{id}',
     '/api/forum/post/{id}/comments',
+    '/api/forum/post/{id}/visibility',
     '/api/forum/posts',
     '/api/forum/search',
     '/api/forum/search/comments',
@@ -566,10 +569,21 @@ test('every read is documented with its parameters and its answer', async () => 
     '/api/forum/search/users',
     '/api/forum/sub/{name}/about',
     '/api/forum/sub/{name}/comments',
+    '/api/forum/sub/{name}/moderators',
+    '/api/forum/sub/{name}/rules',
     '/api/forum/sub/{name}/top',
+    '/api/forum/sub/{name}/wiki/{page}',
+    '/api/forum/subforums/default',
+    '/api/forum/subforums/new',
+    '/api/forum/subforums/popular',
     '/api/forum/user/{name}',
+    '/api/forum/user/{name}/achievements',
     '/api/forum/user/{name}/comments',
+    '/api/forum/user/{name}/gilded',
+    '/api/forum/user/{name}/hidden',
+    '/api/forum/user/{name}/saved',
     '/api/forum/user/{name}/submitted',
+    '/api/forum/user/{name}/upvoted',
   ])
   for (const [, { get, post }] of reads) {
     const { summary, responses } = get ?? post

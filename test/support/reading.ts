@@ -10,6 +10,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
 import { openDb } from '../../src/store/db.ts'
 import { insertKey } from '../../src/store/keys.ts'
+import { NOBODYS } from './reads.ts'
 
 const TOKEN = 'fk_test'
 const NO_LIMITS = {
@@ -74,6 +75,7 @@ export async function startReading({
       retries: 0,
       requests_per_minute: 100_000,
     }),
+    eyes_of: NOBODYS,
     clock,
     read_deadline_ms: 20_000,
     tree_fetches,
@@ -102,19 +104,30 @@ export async function startReading({
     reads_health: createReadsHealth(clock),
     trouble: () => null,
     monitors: () => ({ used: 0, total: 10 }),
-    routes: (infra) => readRoutes(infra, reads),
+    routes: (infra) =>
+      readRoutes(infra, reads, {
+        session_cookie: sandbox.session_cookie,
+        guardProxy: (proxy) => Promise.resolve(proxy.host.endsWith('.test') ? proxy : null),
+        deep_search_concurrency: 2,
+        degraded_reads_per_key: 4,
+        degraded_waiting_per_key: 8,
+        degraded: () => false,
+      }),
   }).listen({ hostname: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${app.server?.port}`
 
   async function call(path: string, init: RequestInit = {}): Promise<Answered> {
-    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${TOKEN}`)
+    headers.set('content-type', 'application/json')
     const response = await fetch(url + path, { ...init, headers })
     return { status: response.status, headers: response.headers, body: await response.json() }
   }
 
   return {
     sandbox,
-    get: (path: string) => call(`${words.api}${path}`),
+    get: (path: string, headers: Record<string, string> = {}) =>
+      call(`${words.api}${path}`, { headers }),
     post: (path: string, body: unknown) =>
       call(`${words.api}${path}`, { method: 'POST', body: JSON.stringify(body) }),
     account: () => call('/account/me'),

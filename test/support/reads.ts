@@ -1,8 +1,10 @@
 import type { Comment, Node, Post } from '../../src/core/items.ts'
 import { ok, type Outcome } from '../../src/core/outcome.ts'
-import { createReads, type Reads } from '../../src/gateway/read.ts'
+import type { EyesOf } from '../../src/gateway/looking.ts'
+import { createReads } from '../../src/gateway/read.ts'
+import type { Reads } from '../../src/gateway/reads.ts'
 import type { Clock } from '../../src/outside.ts'
-import type { Listing, Platform, Tree } from '../../src/platform/platform.ts'
+import { ANONYMOUS, type Listing, type Platform, type Tree } from '../../src/platform/platform.ts'
 
 /** An invented post. */
 export const aPost = (id: string, changes: Partial<Post> = {}): Post => ({
@@ -109,20 +111,31 @@ const scripted = (answers: Partial<Platform>): Platform => ({
   user: unasked,
   community: unasked,
   moderators: unasked,
+  feed: unasked,
+  me: unasked,
+  rules: unasked,
+  wiki: unasked,
+  communities: unasked,
+  achievements: unasked,
+  visibility: unasked,
   commentOf: ({ data }) =>
     aComment(String(data['id']), { body: String(data['body']), upvotes: Number(data['score']) }),
   clock_offset_ms: () => 0,
   ...answers,
 })
 
+/** A pool without accounts. */
+export const NOBODYS: EyesOf = { lease: () => ANONYMOUS, report: () => {} }
+
 /** The reads over a scripted platform. */
 export const readsOver = (
   answers: Partial<Platform>,
   clock: Clock,
-  limits: { tree_fetches?: number; read_cache_ms?: number } = {},
+  limits: { tree_fetches?: number; read_cache_ms?: number; eyes_of?: EyesOf } = {},
 ): Reads =>
   createReads({
     platform: scripted(answers),
+    eyes_of: NOBODYS,
     clock,
     read_deadline_ms: 30_000,
     tree_fetches: 8,

@@ -106,7 +106,7 @@ test('two spellings of a subforum are one read, two pages of it are two', async 
   const reads = readsOver({ posts: async () => page([aPost('a')], 't3_a') }, clock)
   const asked = { sort: 'new', t: null, limit: 25, after: null }
   const cache = async (query: Parameters<typeof reads.posts>[0]) => {
-    const outcome = await reads.posts(query)
+    const outcome = await reads.posts(query, null)
     return outcome.ok ? outcome.value.cache : null
   }
 

@@ -64,7 +64,7 @@ describe('posts', () => {
 
     const after = { native: 't3_a', depth: 5 }
     const body = bodyOf(
-      await reads.posts({ subforum: 'cats', sort: 'top', t: 'day', limit: 5, after }),
+      await reads.posts({ subforum: 'cats', sort: 'top', t: 'day', limit: 5, after }, null),
     )
 
     expect(body).toEqual({ posts: [aPost('b')], after: 't3_b~6' })
@@ -77,7 +77,9 @@ describe('posts', () => {
       clock(),
     )
 
-    const body = bodyOf(await reads.posts({ subforum: 'cats', sort: 'hot', t: null, ...FIRST }))
+    const body = bodyOf(
+      await reads.posts({ subforum: 'cats', sort: 'hot', t: null, ...FIRST }, null),
+    )
 
     expect(body.posts.map(({ id }) => id)).toEqual(['a', 'b'])
     expect(body.listing_status).toBe('complete')
@@ -86,7 +88,7 @@ describe('posts', () => {
   test('of an empty new subforum are complete, of an empty ranking unknown', async () => {
     const reads = readsOver({ posts: async () => page<Post>([]) }, clock())
     const status = async (sort: string) =>
-      bodyOf(await reads.posts({ subforum: 'cats', sort, t: null, ...FIRST })).listing_status
+      bodyOf(await reads.posts({ subforum: 'cats', sort, t: null, ...FIRST }, null)).listing_status
 
     expect(await status('new')).toBe('complete')
     expect(await status('hot')).toBe('unknown')
@@ -152,7 +154,7 @@ describe('a search', () => {
   }
 
   test('without a filter carries no meta', async () => {
-    expect(bodyOf(await reads().search(asked))).toEqual({ posts: found, after: 't3_c~3' })
+    expect(bodyOf(await reads().search(asked, null))).toEqual({ posts: found, after: 't3_c~3' })
   })
 
   test.each([
@@ -169,7 +171,7 @@ describe('a search', () => {
     [{ sort_type: 'created' as const, max_score: 10 }, ['a', 'c']],
     [{ min_score: 1000 }, []],
   ])('keeps of a page what %p asks for', async (filter, ids) => {
-    const body = bodyOf(await reads().search({ ...asked, filter }))
+    const body = bodyOf(await reads().search({ ...asked, filter }, null))
 
     expect(body.posts.map(({ id }) => id)).toEqual(ids)
     expect(body.meta).toEqual({ scanned: 3, kept: ids.length })
@@ -395,15 +397,18 @@ describe('verification', () => {
     expect(batches).toEqual([['a', 'zz', 'b']])
     expect(outcome).toEqual(
       ok({
-        comments: [
-          { id: 't1_a', name: 't1_a', status: 'live' },
-          { id: 'zz', name: 't1_zz', status: 'not_found' },
-          { id: 'b', name: 't1_b', status: 'removed' },
-          { id: 'a', name: 't1_a', status: 'live' },
-          { id: 'Not An Id', name: null, status: 'not_found' },
-          { id: 't3_a', name: null, status: 'not_found' },
-          { id: '', name: null, status: 'not_found' },
-        ],
+        body: {
+          comments: [
+            { id: 't1_a', name: 't1_a', status: 'live' },
+            { id: 'zz', name: 't1_zz', status: 'not_found' },
+            { id: 'b', name: 't1_b', status: 'removed' },
+            { id: 'a', name: 't1_a', status: 'live' },
+            { id: 'Not An Id', name: null, status: 'not_found' },
+            { id: 't3_a', name: null, status: 'not_found' },
+            { id: '', name: null, status: 'not_found' },
+          ],
+        },
+        cache: 'miss',
       }),
     )
   })
@@ -412,7 +417,10 @@ describe('verification', () => {
     const reads = readsOver({}, clock())
 
     expect(await reads.verify(['?'])).toEqual(
-      ok({ comments: [{ id: '?', name: null, status: 'not_found' }] }),
+      ok({
+        body: { comments: [{ id: '?', name: null, status: 'not_found' }] },
+        cache: 'miss',
+      }),
     )
   })
 })

@@ -18,7 +18,7 @@ const FULL = {
 }
 
 async function readTree(platform: Partial<Platform>, query = FULL, tree_fetches = 8) {
-  const outcome = await readsOver(platform, clock(), { tree_fetches }).tree(query)
+  const outcome = await readsOver(platform, clock(), { tree_fetches }).tree(query, null)
   if (!outcome.ok) throw new Error(`a fault: ${outcome.fault.kind}`)
   return outcome.value.body
 }

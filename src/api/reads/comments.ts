@@ -1,13 +1,12 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import type { Reads, TreeRead } from '../../gateway/read.ts'
+import type { Reads, TreeRead } from '../../gateway/reads.ts'
 import { closed, flag, maybeWhole, oneOf, query, required } from '../fields.ts'
-import type { Infra } from '../infra.ts'
 import { answers } from '../openapi.ts'
-import { createAnswer, createRows, type Rows } from './answer.ts'
+import type { Rows } from './answer.ts'
+import type { Desk } from './desk.ts'
 import { idOf, TREE_SORTS } from './params.ts'
-import { createShapes } from './shapes.ts'
 
 const PERMALINK_MAX = 2048
 const IDS_MAX = 100
@@ -48,10 +47,8 @@ const dressTree = <T extends { post: Parameters<Rows['post']>[0] }>(rows: Rows, 
 })
 
 /** Comment trees, single comments, and whether comments are still there. */
-export function comments({ words, keyed, meter }: Infra, reads: Reads) {
-  const answer = createAnswer(meter)
-  const rows = createRows(words)
-  const shapes = createShapes(words)
+export function comments(desk: Desk, reads: Reads) {
+  const { words, keyed, visiting, answer, rows, shapes } = desk
   const permalink = required('permalink', { max: PERMALINK_MAX }).transform((text, context) => {
     const place = text === '' ? null : reads.place(text)
     if (place !== null) return place
@@ -68,33 +65,47 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
   }
   return new Elysia({ name: 'reads.comments', prefix: words.api })
     .use(keyed)
+    .use(visiting)
     .get(
       '/comments',
-      async ({ holder, query: { permalink: place, ...wish }, set }) => {
+      async ({ holder, session, query: { permalink: place, ...wish }, set }) => {
         // Who asks for a certain depth or number does not want the rest fetched.
         const full = wish.depth === undefined && wish.limit === undefined
         const wanted = { ...treeOf(place.post_id, wish), comment_id: place.comment_id, full }
-        return dressTree(rows, await answer(holder, set.headers, () => reads.tree(wanted)))
+        const work = () => reads.tree(wanted, session)
+        return dressTree(rows, await answer(holder, set.headers, work, { session }))
       },
       {
         query: query({ permalink, ...treeShape }),
-        detail: { ...tree, summary: 'The full comment tree of a post', operationId: 'comments' },
+        detail: {
+          ...tree,
+          summary: 'The full comment tree of a post',
+          operationId: 'comments',
+        },
       },
     )
     .get(
       '/post/:id/comments',
-      async ({ holder, params: { id }, query: wish, set }) =>
-        dressTree(rows, await answer(holder, set.headers, () => reads.tree(treeOf(id, wish)))),
+      async ({ holder, session, params: { id }, query: wish, set }) => {
+        const work = () => reads.tree(treeOf(id, wish), session)
+        return dressTree(rows, await answer(holder, set.headers, work, { session }))
+      },
       {
         params: z.object({ id: idOf('t3_', 'id') }),
         query: query(treeShape),
-        detail: { ...tree, summary: 'A post and its comments', operationId: 'postComments' },
+        detail: {
+          ...tree,
+          summary: 'A post and its comments',
+          operationId: 'postComments',
+        },
       },
     )
     .get(
       '/comments/:postId',
-      async ({ holder, params: { postId }, query: wish, set }) =>
-        dressTree(rows, await answer(holder, set.headers, () => reads.tree(treeOf(postId, wish)))),
+      async ({ holder, session, params: { postId }, query: wish, set }) => {
+        const work = () => reads.tree(treeOf(postId, wish), session)
+        return dressTree(rows, await answer(holder, set.headers, work, { session }))
+      },
       {
         params: z.object({ postId: idOf('t3_', 'postId') }),
         query: query(treeShape),
@@ -124,7 +135,7 @@ export function comments({ words, keyed, meter }: Infra, reads: Reads) {
     .post(
       '/comments/verify',
       async ({ holder, body: { ids }, set }) =>
-        meter('read', holder, set.headers, () => reads.verify(ids), { flavour: 'verify' }),
+        answer(holder, set.headers, () => reads.verify(ids), { flavour: 'verify' }),
       {
         body: verifyBody,
         detail: {

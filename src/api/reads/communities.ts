@@ -1,23 +1,20 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import type { Reads } from '../../gateway/read.ts'
+import type { Reads } from '../../gateway/reads.ts'
 import { query } from '../fields.ts'
-import type { Infra } from '../infra.ts'
 import { answers } from '../openapi.ts'
-import { createAnswer, createRows } from './answer.ts'
-import { paged, subforumName } from './params.ts'
-import { createShapes } from './shapes.ts'
+import type { Desk } from './desk.ts'
+import { paged, subforumName, wikiPage } from './params.ts'
 
 const params = z.object({ name: subforumName('name') })
 
 /** Subforums: what they are, and what is being said in them. */
-export function communities({ words, keyed, meter }: Infra, reads: Reads) {
-  const answer = createAnswer(meter)
-  const rows = createRows(words)
-  const shapes = createShapes(words)
+export function communities(desk: Desk, reads: Reads) {
+  const { words, keyed, visiting, answer, rows, shapes } = desk
   return new Elysia({ name: 'reads.communities', prefix: `${words.api}/sub` })
     .use(keyed)
+    .use(visiting)
     .get(
       '/:name/about',
       async ({ holder, params: { name }, set }) =>
@@ -34,11 +31,9 @@ export function communities({ words, keyed, meter }: Infra, reads: Reads) {
     )
     .get(
       '/:name/comments',
-      async ({ holder, params: { name: subforum }, query: { limit, after }, set }) => {
-        const wanted = { subforum, limit, after }
-        return rows.comments(
-          await answer(holder, set.headers, () => reads.subforumComments(wanted)),
-        )
+      async ({ holder, session, params: { name: subforum }, query: { limit, after }, set }) => {
+        const work = () => reads.subforumComments({ subforum, limit, after }, session)
+        return rows.comments(await answer(holder, set.headers, work, { session }))
       },
       {
         params,
@@ -51,4 +46,60 @@ export function communities({ words, keyed, meter }: Infra, reads: Reads) {
         },
       },
     )
+    .get(
+      '/:name/rules',
+      async ({ holder, params: { name }, set }) =>
+        answer(holder, set.headers, () => reads.rules({ name })),
+      {
+        params,
+        detail: {
+          summary: `The rules of a ${words.community}`,
+          tags: ['Communities'],
+          operationId: 'subRules',
+          ...answers(() => shapes().rules),
+        },
+      },
+    )
+    .get(
+      '/:name/wiki/:page',
+      async ({ holder, params: { name: subforum, page }, set }) =>
+        answer(holder, set.headers, () => reads.wiki({ subforum, page })),
+      {
+        params: params.extend({ page: wikiPage }),
+        detail: {
+          summary: `A wiki page of a ${words.community}`,
+          description: 'A page of a page is named with %2F between them.',
+          tags: ['Communities'],
+          operationId: 'subWiki',
+          ...answers(() => shapes().wiki),
+        },
+      },
+    )
+}
+
+const WHICH = ['popular', 'new', 'default'] as const
+
+/** The platform's own lists of subforums. */
+export function directories(desk: Desk, reads: Reads) {
+  const { words, keyed, visiting, answer, rows, shapes } = desk
+  const app = new Elysia({ name: 'reads.directories', prefix: words.api }).use(keyed).use(visiting)
+  // A route each: a list of another name is no route at all.
+  for (const which of WHICH)
+    app.get(
+      `/${words.communities}/${which}`,
+      async ({ holder, query: { limit, after }, set }) => {
+        const work = () => reads.subforums({ which, limit, after })
+        return rows.row(await answer(holder, set.headers, work))
+      },
+      {
+        query: query(paged),
+        detail: {
+          summary: `The platform's list of ${which} ${words.communities}`,
+          tags: ['Communities'],
+          operationId: `${which}Directory`,
+          ...answers(() => shapes().directory),
+        },
+      },
+    )
+  return app
 }

@@ -1,54 +1,103 @@
+import { admit, type Crowd, type Room } from '../../core/degraded.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../../outside.ts'
 
-/** Does the work when its customer has a place free, within a short wait; 429 DEEP_SEARCH_CONCURRENCY otherwise. */
-export type DeepGate = <T>(customer_id: string, work: () => Promise<T>) => Promise<T>
+/** Does the work when there is room for one more with this id, within a short wait; 429 otherwise. */
+export type Gate = <T>(id: string, work: () => Promise<T>) => Promise<T>
 
-const WAIT_MS = 3_000
-const RETRY_S = 2
+type Rules = {
+  clock: Clock
+  /** How many there may be, as things stand at the moment. */
+  room: () => Room
+  wait_ms: number
+  refusal: () => ApiError
+}
 
-type Places = { taken: number; waiting: Set<() => void> }
+type Queue = { id: string; in_flight: number; waiting: Set<() => void> }
 
-/** As many deep searches at once for a customer as `places`; 0 is no limit. */
-export function createDeepGate(clock: Clock, places: number): DeepGate {
-  const customers = new Map<string, Places>()
+/** A gate that counts those inside and those before it, for each id apart. */
+function createGate({ clock, room, wait_ms, refusal }: Rules): Gate {
+  const queues = new Map<string, Queue>()
 
-  /** Waits for somebody to leave and hand over the place. */
-  async function queue({ waiting }: Places): Promise<boolean> {
+  const crowd = ({ in_flight, waiting }: Queue): Crowd => ({ in_flight, waiting: waiting.size })
+
+  /** Waits for room. False when there was none in time. */
+  async function wait(queue: Queue): Promise<boolean> {
     const nap = new AbortController()
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const handOver = () => {
+    const enter = () => {
       nap.abort()
       resolve(true)
     }
-    waiting.add(handOver)
-    void clock.sleep(WAIT_MS, nap.signal).then(() => resolve(!waiting.delete(handOver)))
+    queue.waiting.add(enter)
+    void clock.sleep(wait_ms, nap.signal).then(() => {
+      if (!queue.waiting.delete(enter)) return
+      // There may be room again although nobody left: the reason to be strict has passed.
+      const entered = admit(crowd(queue), room()) === 'go'
+      if (entered) queue.in_flight++
+      else forget(queue)
+      resolve(entered)
+    })
     return promise
   }
 
-  function leave(customer_id: string, here: Places) {
-    const [next] = here.waiting
-    if (next !== undefined) {
-      here.waiting.delete(next)
-      return next()
+  function leave(queue: Queue) {
+    queue.in_flight--
+    for (const next of queue.waiting) {
+      if (admit({ in_flight: queue.in_flight, waiting: 0 }, room()) !== 'go') break
+      queue.waiting.delete(next)
+      queue.in_flight++
+      next()
     }
-    here.taken--
-    if (here.taken === 0) customers.delete(customer_id)
+    forget(queue)
   }
 
-  return async (customer_id, work) => {
-    const here = customers.get(customer_id) ?? { taken: 0, waiting: new Set() }
-    customers.set(customer_id, here)
-    if (places === 0 || here.taken < places) here.taken++
-    else if (!(await queue(here)))
-      throw new ApiError('DEEP_SEARCH_CONCURRENCY', {
-        message: `at most ${places} deep searches run at once on one account`,
-        retry_after_s: RETRY_S,
-      })
+  function forget(queue: Queue) {
+    if (queue.in_flight === 0 && queue.waiting.size === 0) queues.delete(queue.id)
+  }
+
+  return async (id, work) => {
+    const queue = queues.get(id) ?? { id, in_flight: 0, waiting: new Set() }
+    queues.set(id, queue)
+    const admission = admit(crowd(queue), room())
+    if (admission === 'go') queue.in_flight++
+    else if (admission === 'refuse' || !(await wait(queue))) throw refusal()
     try {
       return await work()
     } finally {
-      leave(customer_id, here)
+      leave(queue)
     }
   }
 }
+
+const RETRY_S = 2
+const DEEP_WAIT_MS = 3_000
+const READ_WAIT_MS = 2_000
+
+/** As many deep searches at once for a customer as `places`; 0 is no limit. */
+export const createDeepGate = (clock: Clock, places: number): Gate =>
+  createGate({
+    clock,
+    room: () => ({ in_flight: places, waiting: 0 }),
+    wait_ms: DEEP_WAIT_MS,
+    refusal: () =>
+      new ApiError('DEEP_SEARCH_CONCURRENCY', {
+        message: `at most ${places} deep searches run at once on one account`,
+        retry_after_s: RETRY_S,
+      }),
+  })
+
+const NO_LIMIT: Room = { in_flight: 0, waiting: 0 }
+
+/** While `degraded`, as many reads of a key at once, and as many more waiting, as there is `room`. */
+export const createReadGate = (clock: Clock, room: Room, degraded: () => boolean): Gate =>
+  createGate({
+    clock,
+    room: () => (degraded() ? room : NO_LIMIT),
+    wait_ms: READ_WAIT_MS,
+    refusal: () =>
+      new ApiError('too_many_concurrent_reads', {
+        message: `the platform answers badly: at most ${room.in_flight} reads run at once on one key until it is better`,
+        retry_after_s: RETRY_S,
+      }),
+  })

@@ -28,6 +28,14 @@ export const subforumName = (field: string) =>
 /** A user's name in a path. */
 export const userName = formed('name', USER_NAME, `a user's name of ${NAME_FORM}`)
 
+const WIKI_PAGE = /^(?=.{1,256}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
+/** A wiki page's name in a path. */
+export const wikiPage = formed(
+  'page',
+  WIKI_PAGE,
+  "a wiki page's name of at most 256 letters, digits, _ or -, with / between a page and one below it",
+)
+
 /** The id of a post (`t3_`) or a comment (`t1_`), with its prefix or without; read as the id alone. */
 export const idOf = (prefix: 't1_' | 't3_', field: string) =>
   z.string({ error: `${field} is required` }).transform((text, context) => {
@@ -38,6 +46,19 @@ export const idOf = (prefix: 't1_' | 't3_', field: string) =>
     )
     return z.NEVER
   })
+
+const IDS_MAX = 100
+
+/** Posts' ids in a path, with commas between them; read as the ids alone. */
+export const fullnames = z.string().transform((text, context) => {
+  const ids = text.split(',').map((it) => bareId('t3_', it.trim()))
+  const known = ids.filter((id) => id !== null)
+  if (known.length === ids.length && known.length <= IDS_MAX) return known
+  context.addIssue(
+    `fullnames must be 1 to ${IDS_MAX} ids of posts such as t3_abc123, with commas between them`,
+  )
+  return z.NEVER
+})
 
 const CURSOR_MAX = 600
 

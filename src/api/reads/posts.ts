@@ -2,21 +2,17 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { worded } from '../../core/wire.ts'
-import type { Reads } from '../../gateway/read.ts'
+import type { Reads } from '../../gateway/reads.ts'
 import { oneOf, query } from '../fields.ts'
-import type { Infra } from '../infra.ts'
 import { answers } from '../openapi.ts'
-import { createAnswer, createRows } from './answer.ts'
-import { idOf, paged, plain, subforumName, timeOf, TIMES } from './params.ts'
-import { createShapes } from './shapes.ts'
+import type { Desk } from './desk.ts'
+import { fullnames, idOf, paged, plain, subforumName, timeOf, TIMES } from './params.ts'
 
 const SORTS = ['new', 'hot', 'top', 'rising', 'controversial', 'best'] as const
 
 /** Posts of a subforum, its best ones, and one post by its id. */
-export function posts({ words, keyed, meter }: Infra, reads: Reads) {
-  const answer = createAnswer(meter)
-  const rows = createRows(words)
-  const shapes = createShapes(words)
+export function posts(desk: Desk, reads: Reads) {
+  const { words, keyed, visiting, answer, rows, shapes } = desk
   const postsQuery = query(
     worded(words, {
       subforum: subforumName(words.community),
@@ -27,12 +23,14 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
   )
   return new Elysia({ name: 'reads.posts', prefix: words.api })
     .use(keyed)
+    .use(visiting)
     .get(
       '/posts',
-      async ({ holder, query: asked, set }) => {
+      async ({ holder, session, query: asked, set }) => {
         const { subforum, sort, t, limit, after } = plain(words, asked)
         const wanted = { subforum, sort, t: timeOf(sort, t), limit, after }
-        return rows.posts(await answer(holder, set.headers, () => reads.posts(wanted)))
+        const work = () => reads.posts(wanted, session)
+        return rows.posts(await answer(holder, set.headers, work, { session }))
       },
       {
         query: postsQuery,
@@ -46,9 +44,10 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
     )
     .get(
       '/sub/:name/top',
-      async ({ holder, params: { name }, query: { t, limit, after }, set }) => {
+      async ({ holder, session, params: { name }, query: { t, limit, after }, set }) => {
         const wanted = { subforum: name, sort: 'top', t, limit, after }
-        return rows.posts(await answer(holder, set.headers, () => reads.posts(wanted)))
+        const work = () => reads.posts(wanted, session)
+        return rows.posts(await answer(holder, set.headers, work, { session }))
       },
       {
         params: z.object({ name: subforumName('name') }),
@@ -72,6 +71,37 @@ export function posts({ words, keyed, meter }: Infra, reads: Reads) {
           tags: ['Reads'],
           operationId: 'post',
           ...answers(() => shapes().post),
+        },
+      },
+    )
+    .get(
+      '/post/:id/visibility',
+      async ({ holder, params: { id }, set }) =>
+        answer(holder, set.headers, () => reads.visibility(id)),
+      {
+        params: z.object({ id: idOf('t3_', 'id') }),
+        detail: {
+          summary: 'Whether others see a post',
+          description: 'confident is false where the platform leaves room for doubt.',
+          tags: ['Reads'],
+          operationId: 'postVisibility',
+          ...answers(() => shapes().visibility),
+        },
+      },
+    )
+    .get(
+      '/by_id/:fullnames',
+      async ({ holder, params: { fullnames: ids }, set }) =>
+        rows.posts(await answer(holder, set.headers, () => reads.byId({ ids }))),
+      {
+        params: z.object({ fullnames }),
+        detail: {
+          summary: 'Posts by their ids',
+          description:
+            'In the order asked, each once; those the platform does not show are listed as missing.',
+          tags: ['Reads'],
+          operationId: 'byId',
+          ...answers(() => shapes().byId),
         },
       },
     )

@@ -1,10 +1,13 @@
 import { Elysia } from 'elysia'
 
 import { MEDIA_KINDS } from '../../core/items.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import { SORT_TYPES } from '../../core/page-filter.ts'
 import { parseSearch } from '../../core/text.ts'
 import { worded } from '../../core/wire.ts'
-import type { Reads } from '../../gateway/read.ts'
+import type { Read } from '../../gateway/cache.ts'
+import type { DeepComment } from '../../gateway/deep-search.ts'
+import type { Reads } from '../../gateway/reads.ts'
 import {
   flag,
   maybeFlag,
@@ -15,18 +18,17 @@ import {
   required,
   whole,
 } from '../fields.ts'
-import type { Infra } from '../infra.ts'
-import { answers } from '../openapi.ts'
-import { createAnswer, createRows } from './answer.ts'
-import { createDeepGate } from './gate.ts'
+import { answers, refuses } from '../openapi.ts'
+import type { Desk } from './desk.ts'
 import { after, paged, plain, SEARCH_SORTS, subforumName, TALK_SORTS, TIMES } from './params.ts'
-import { createShapes } from './shapes.ts'
 
 const COUNT = { min: -1_000_000_000, max: 1_000_000_000 }
 const DEEP_POSTS_MAX = 10
 const DEEP_POSTS = 5
 const DEEP_COMMENTS_MAX = 500
 const DEEP_COMMENTS = 100
+const DEEP_AUTHORS_MAX = 200
+const DEEP_AUTHORS = 25
 
 const q = required('q')
 const nsfw = flag('nsfw', false)
@@ -55,11 +57,9 @@ const talked = q.refine((text) => parseSearch(text) !== null, {
 })
 
 /** Searches: posts, what they show, what is said under them, communities and people. */
-export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep_places: number) {
-  const gate = createDeepGate(clock, deep_places)
-  const answer = createAnswer(meter)
-  const rows = createRows(words)
-  const shapes = createShapes(words)
+export function search(desk: Desk, reads: Reads) {
+  const { words, keyed, visiting, answer, rows, shapes, deepGate } = desk
+  const comment = (it: DeepComment) => rows.row({ ...it, post: rows.post(it.post) })
   const searchQuery = query(
     worded(words, {
       q,
@@ -73,13 +73,15 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
   )
   return new Elysia({ name: 'reads.search', prefix: words.api })
     .use(keyed)
+    .use(visiting)
     .get(
       '/search',
-      async ({ holder, query: asked, set }) => {
+      async ({ holder, session, query: asked, set }) => {
         const { q: text, subforum = null, sort, t: time, ...rest } = plain(words, asked)
         const { nsfw: adult, limit, after: from, ...filter } = rest
         const wanted = { q: text, subforum, sort, t: time, nsfw: adult, limit, after: from, filter }
-        return rows.posts(await answer(holder, set.headers, () => reads.search(wanted)))
+        const work = () => reads.search(wanted, session)
+        return rows.posts(await answer(holder, set.headers, work, { session }))
       },
       {
         query: searchQuery,
@@ -111,7 +113,7 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
       '/search/comments',
       async ({ holder, query: asked, set }) => {
         const wanted = { ...asked, subforum: null, filter: {} }
-        return rows.posts(await answer(holder, set.headers, () => reads.search(wanted)))
+        return rows.posts(await answer(holder, set.headers, () => reads.search(wanted, null)))
       },
       {
         query: query({ q, sort: oneOf('sort', TALK_SORTS, 'relevance'), t, nsfw, ...paged }),
@@ -125,15 +127,20 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
     )
     .get(
       '/search/comments/deep',
-      async ({ holder, query: wanted, set }) => {
-        const work = () => reads.deepSearch(wanted)
-        const body = await gate(holder.customer.id, () =>
-          answer(holder, set.headers, work, 'deep_search'),
-        )
-        return {
-          ...body,
-          comments: body.comments.map((it) => rows.row({ ...it, post: rows.post(it.post) })),
+      async ({ holder, query: { group_by, max_comments, max_authors, ...asked }, set }) => {
+        const deep = <T>(work: () => Promise<Outcome<Read<T>>>) =>
+          deepGate(holder.customer.id, () =>
+            answer(holder, set.headers, work, { tier: 'deep_search' }),
+          )
+        if (group_by === undefined) {
+          const body = await deep(() => reads.deepSearch({ ...asked, max_comments }))
+          return { ...body, comments: body.comments.map(comment) }
         }
+        const body = await deep(() => reads.deepAuthors({ ...asked, max_authors }))
+        const authors = body.authors.map((it) =>
+          rows.row({ ...it, top_comment: comment(it.top_comment) }),
+        )
+        return { ...body, authors }
       },
       {
         query: query({
@@ -151,14 +158,21 @@ export function search({ words, keyed, meter, clock }: Infra, reads: Reads, deep
             max: DEEP_COMMENTS_MAX,
             fallback: DEEP_COMMENTS,
           }),
+          group_by: maybeOneOf('group_by', ['author']),
+          max_authors: whole('max_authors', {
+            min: 1,
+            max: DEEP_AUTHORS_MAX,
+            fallback: DEEP_AUTHORS,
+          }),
           after,
         }),
         detail: {
           summary: 'Search comments',
           description:
-            'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. Best effort: deleted comments and those deep in a tree may be missed.',
+            'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: deleted comments and those deep in a tree may be missed.',
           tags: ['Search'],
           operationId: 'searchCommentsDeep',
+          ...refuses('DEEP_SEARCH_CONCURRENCY'),
           ...answers(() => shapes().deep),
         },
       },

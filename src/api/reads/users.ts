@@ -1,13 +1,11 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import type { Reads } from '../../gateway/read.ts'
+import type { Reads } from '../../gateway/reads.ts'
 import { maybeOneOf, oneOf, query } from '../fields.ts'
-import type { Infra } from '../infra.ts'
 import { answers } from '../openapi.ts'
-import { createAnswer, createRows } from './answer.ts'
+import type { Desk } from './desk.ts'
 import { paged, timeOf, TIMES, userName } from './params.ts'
-import { createShapes } from './shapes.ts'
 
 const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
 const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
@@ -15,12 +13,11 @@ const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
 const params = z.object({ name: userName })
 
 /** People: who they are, what they said and what they posted. */
-export function users({ words, keyed, meter }: Infra, reads: Reads) {
-  const answer = createAnswer(meter)
-  const rows = createRows(words)
-  const shapes = createShapes(words)
+export function users(desk: Desk, reads: Reads) {
+  const { words, keyed, visiting, answer, rows, shapes } = desk
   return new Elysia({ name: 'reads.users', prefix: `${words.api}/user` })
     .use(keyed)
+    .use(visiting)
     .get(
       '/:name',
       async ({ holder, params: { name }, set }) =>
@@ -74,6 +71,20 @@ export function users({ words, keyed, meter }: Infra, reads: Reads) {
           tags: ['Users'],
           operationId: 'userSubmitted',
           ...answers(() => shapes().posts),
+        },
+      },
+    )
+    .get(
+      '/:name/achievements',
+      async ({ holder, params: { name }, set }) =>
+        answer(holder, set.headers, () => reads.achievements({ name })),
+      {
+        params,
+        detail: {
+          summary: 'Achievements of a user',
+          tags: ['Users'],
+          operationId: 'userAchievements',
+          ...answers(() => shapes().achievements),
         },
       },
     )

@@ -1,0 +1,87 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { OWN_TABS } from '../../gateway/own.ts'
+import type { Reads } from '../../gateway/reads.ts'
+import { oneOf, query } from '../fields.ts'
+import { answers } from '../openapi.ts'
+import type { Desk } from './desk.ts'
+import { paged, subforumName, timeOf, TIMES, userName } from './params.ts'
+
+const FEED_SORTS = ['best', 'hot', 'new', 'top', 'rising', 'controversial'] as const
+const OWN_SORTS = ['new', 'top', 'hot', 'controversial'] as const
+
+const SUMMARIES: Record<(typeof OWN_TABS)[number], string> = {
+  upvoted: 'What your own account has voted up',
+  saved: 'What your own account has saved',
+  hidden: 'What your own account has hidden',
+  gilded: 'What of your own account was gilded',
+}
+
+/** What only an account of one's own can see. */
+export function own(desk: Desk, reads: Reads) {
+  const { words, keyed, owning, answer, rows, shapes } = desk
+  const app = new Elysia({ name: 'reads.own', prefix: words.api })
+    .use(keyed)
+    .use(owning)
+    .get(
+      '/feed',
+      async ({ holder, session, query: { sort, t, limit, after }, set }) => {
+        const work = () => reads.feed({ sort, t: timeOf(sort, t), limit, after }, session)
+        return rows.posts(await answer(holder, set.headers, work, { session }))
+      },
+      {
+        query: query({
+          sort: oneOf('sort', FEED_SORTS, 'best'),
+          t: oneOf('t', TIMES, 'day'),
+          ...paged,
+        }),
+        detail: {
+          summary: 'The front page of your own account',
+          tags: ['Own account'],
+          operationId: 'feed',
+          ...answers(() => shapes().posts),
+        },
+      },
+    )
+    .get(
+      '/sub/:name/moderators',
+      async ({ holder, session, params, set }) =>
+        answer(holder, set.headers, () => reads.moderators(params, session), { session }),
+      {
+        params: z.object({ name: subforumName('name') }),
+        detail: {
+          summary: `Who keeps order in a ${words.community}`,
+          tags: ['Own account'],
+          operationId: 'subModerators',
+          ...answers(() => shapes().moderators),
+        },
+      },
+    )
+  for (const tab of OWN_TABS)
+    app.get(
+      `/user/:name/${tab}`,
+      async ({ holder, session, params: { name }, query: { sort, t, limit, after }, set }) => {
+        const wanted = { name, tab, sort, t: timeOf(sort, t), limit, after }
+        const work = () => reads.ownItems(wanted, session)
+        return rows.items(await answer(holder, set.headers, work, { session, flavour: 'own' }))
+      },
+      {
+        params: z.object({ name: userName }),
+        query: query({
+          sort: oneOf('sort', OWN_SORTS, 'new'),
+          t: oneOf('t', TIMES, 'day'),
+          ...paged,
+        }),
+        detail: {
+          summary: SUMMARIES[tab],
+          description:
+            'name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies.',
+          tags: ['Own account'],
+          operationId: `user${tab.slice(0, 1).toUpperCase()}${tab.slice(1)}`,
+          ...answers(() => shapes().items),
+        },
+      },
+    )
+  return app
+}

@@ -1,0 +1,227 @@
+import * as z from 'zod'
+
+import type {
+  Achievement,
+  Comment,
+  Community,
+  Media,
+  Moderator,
+  Post,
+  Rules,
+  User,
+  Visibility,
+  WikiPage,
+} from '../../core/items.ts'
+import { MEDIA_KINDS } from '../../core/items.ts'
+import { LISTING_STATUSES } from '../../core/listing.ts'
+import { once } from '../../core/once.ts'
+import type { DeepComment } from '../../gateway/deep-search.ts'
+
+// What the reads answer with, for the document alone: an answer is never refused because of its shape.
+// These are hundreds of schemas, so nothing is made before somebody reads the document.
+
+type Fields<T> = Record<keyof T, z.ZodType>
+
+/** The rows of the reads and what goes around them; made at the first call. */
+export const rowShapes = once(() => {
+  const text = z.string()
+  const maybe = z.string().nullable()
+  const whole = z.int()
+  const maybeWhole = z.int().nullable()
+  const flag = z.boolean()
+  const maybeFlag = z.boolean().nullable()
+  const created = text.meta({ format: 'date-time', description: 'ISO 8601, UTC.' })
+  const created_utc = z.number().meta({ description: 'Epoch seconds.' })
+  const edited = z.union([created, flag]).meta({
+    description: 'When it was last edited; false for never, true when the time is not told.',
+  })
+  const author_info = z.looseObject({ fullname: maybe, flair: maybe, premium: maybeFlag })
+
+  const post = {
+    id: text.meta({ description: 'Without prefix.' }),
+    name: text.meta({ description: 't3_ and the id.' }),
+    title: text,
+    author: text,
+    subforum: text,
+    permalink: text,
+    url: text.meta({ description: 'The address of the post on the platform.' }),
+    upvotes: whole,
+    comments: whole,
+    created,
+    created_utc,
+    text,
+    link_url: maybe.meta({ description: 'What a link post points to.' }),
+    upvote_ratio: z.number().nullable(),
+    over_18: flag,
+    spoiler: flag,
+    locked: flag,
+    stickied: flag,
+    is_self: flag,
+    is_video: flag,
+    is_crosspost: flag,
+    crosspost_origin: z.looseObject({ id: text, subforum: text, permalink: text }).nullable(),
+    flair: maybe,
+    domain: maybe,
+    media_kind: z.enum(MEDIA_KINDS).nullable(),
+    thumbnail_url: maybe,
+    edited,
+    author_info,
+  } satisfies Fields<Omit<Post, 'contest_mode'>>
+
+  const comment = {
+    id: text.meta({ description: 'Without prefix.' }),
+    name: text.meta({ description: 't1_ and the id.' }),
+    author: text,
+    body: text,
+    subforum: text,
+    upvotes: whole,
+    permalink: text,
+    url: text,
+    post_id: text,
+    link_title: maybe,
+    link_url: maybe,
+    created,
+    created_utc,
+    parent_id: maybe,
+    is_submitter: flag,
+    depth: maybeWhole,
+    edited,
+    over_18: maybeFlag,
+    author_info,
+  } satisfies Fields<Comment>
+
+  const user = {
+    id: maybe,
+    name: text,
+    url: text,
+    created: maybe,
+    created_utc: z.number().nullable(),
+    link_karma: maybeWhole,
+    comment_karma: maybeWhole,
+    total_karma: maybeWhole,
+    verified: maybeFlag,
+    is_employee: maybeFlag,
+    is_mod: maybeFlag,
+    is_suspended: flag,
+    over_18: maybeFlag,
+    display_name: maybe,
+    description: maybe,
+    avatar_url: maybe,
+    banner_url: maybe,
+  } satisfies Fields<User>
+
+  const community = {
+    id: maybe,
+    name: text,
+    display_name_prefixed: maybe,
+    title: maybe,
+    description: maybe,
+    subscribers: maybeWhole,
+    active_users: maybeWhole,
+    created: maybe,
+    created_utc: z.number().nullable(),
+    type: maybe,
+    over_18: maybeFlag,
+    quarantined: maybeFlag,
+    url: maybe,
+    icon_url: maybe,
+    banner_url: maybe,
+    language: maybe,
+  } satisfies Fields<Community>
+
+  const moderator = {
+    id: text,
+    name: text,
+    mod_permissions: z.array(text),
+    flair_text: maybe,
+    added: maybe,
+  } satisfies Fields<Moderator>
+
+  const rule = {
+    name: text,
+    description: text,
+    applies_to: z.enum(['post', 'comment', 'all']),
+    violation_reason: maybe,
+    priority: whole,
+    created: maybe,
+  } satisfies Fields<Rules['rules'][number]>
+
+  const wiki = {
+    content_md: text,
+    content_html: maybe,
+    may_revise: flag,
+    revision_id: maybe,
+    revision_date: maybe,
+    revised_by: maybe,
+    reason: maybe,
+  } satisfies Fields<WikiPage>
+
+  const achievement = {
+    id: maybe,
+    name: text,
+    description: maybe,
+    icon_url: maybe,
+    url: maybe,
+    granted: maybe,
+  } satisfies Fields<Achievement>
+
+  const visibility = {
+    verdict: z.enum(['live', 'not_visible', 'undecidable']),
+    reason: maybe,
+    confident: flag,
+  } satisfies Fields<Visibility>
+
+  const media = {
+    kind: z.enum(MEDIA_KINDS),
+    url: maybe,
+    width: maybeWhole,
+    height: maybeWhole,
+    items: z.array(z.looseObject({ url: text, width: maybeWhole, height: maybeWhole })),
+    duration_s: z.number().nullable(),
+    thumbnail_url: maybe,
+  } satisfies Fields<Media>
+
+  const deep = {
+    id: text,
+    body: text,
+    score: whole,
+    author: text,
+    permalink: text,
+    url: text,
+    created,
+    subforum: text,
+  } satisfies Fields<Omit<DeepComment, 'post'>>
+
+  const node = z
+    .looseObject({ kind: z.enum(['t1', 'more']), data: z.looseObject({}) })
+    .meta({ description: 'As the platform gives it.' })
+
+  const turn = {
+    after: maybe.meta({
+      description: 'Pass it back as it is for what comes next; null at the end.',
+    }),
+    listing_status: z.enum(LISTING_STATUSES).optional().meta({
+      description: 'There when after is null. Only complete means everything was returned.',
+    }),
+  }
+
+  return {
+    text,
+    maybe,
+    whole,
+    flag,
+    post,
+    comment,
+    user,
+    community,
+    moderator,
+    rule,
+    wiki,
+    achievement,
+    visibility,
+    media,
+    deep,
+    node,
+    turn,
+  }
+})

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+
+import type { Me } from '../core/items.ts'
+import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
+import { cookieHeader, type Session } from '../core/session.ts'
+import type { Clock } from '../outside.ts'
+import type { Call, Eyes, Platform } from '../platform/platform.ts'
+import type { Witness } from './witness.ts'
+
+/** Whose eyes there are to look through: the pool. */
+export type EyesOf = {
+  /** A pair to read with, other than those to avoid; null when there is none. */
+  lease(use: 'read', avoid?: readonly string[]): Eyes | null
+  /** Tells how a read through these eyes ended. */
+  report(eyes: Eyes, fault: Fault | null): void
+}
+
+type Work<T> = (call: Call) => Promise<Outcome<T>>
+
+/** The ways to look at the platform, each within one deadline. */
+export type Looking = {
+  /** Through the pool's eyes, or nobody's. */
+  pool<T>(work: Work<T>): Promise<Outcome<T>>
+  /** Through the caller's own account. Public content is answered even where the platform no longer knows the session. */
+  caller<T>(session: Session, work: Work<T>): Promise<Outcome<T>>
+  /** As `caller`, for what means nothing without the account: `login_required` where the platform does not know it. */
+  account<T>(session: Session, work: Work<T>): Promise<Outcome<T>>
+}
+
+const SESSION_DEAD = fail({ kind: 'login_required' })
+const UNREACHABLE = fail({ kind: 'unavailable', status: null, retry_after_s: null })
+
+/** Decides whose eyes a read has, and by which way it leaves; both stay the same through all its requests. */
+export function createLooking({
+  witness: { platform, nobody },
+  eyes_of,
+  clock,
+  deadline_ms,
+}: {
+  witness: Witness
+  eyes_of: EyesOf
+  clock: Clock
+  deadline_ms: number
+}): Looking {
+  const deadline = () => clock.now() + deadline_ms
+
+  async function look<T>(call: Call, work: Work<T>): Promise<Outcome<T>> {
+    const outcome = await work(call)
+    // What everybody may see was seen, but not through the account: that is for the pool to know.
+    const dead = outcome.ok && call.eyes.whose === 'pool' && nobody(call) !== null
+    const fault = outcome.ok ? null : outcome.fault
+    eyes_of.report(call.eyes, dead ? SESSION_DEAD.fault : fault)
+    return outcome
+  }
+
+  async function pool<T>(work: Work<T>): Promise<Outcome<T>> {
+    const deadline_at = deadline()
+    const eyes = eyes_of.lease('read')
+    if (eyes === null) return UNREACHABLE
+    const first = await look({ eyes, deadline_at }, work)
+    if (first.ok || !isOfTheEyes(first.fault, eyes)) return first
+    const other = eyes_of.lease('read', [eyes.id])
+    if (other === null || other.id === eyes.id) return theirs(first, eyes)
+    return theirs(await look({ eyes: other, deadline_at }, work), other)
+  }
+
+  async function caller<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
+    const call = callOf(session)
+    const outcome = blameless(await work(call), session)
+    // An empty page is what a dead session and a search without results have in common.
+    if (!outcome.ok || nobody(call) !== 'empty') return outcome
+    const me = blameless(await alive(platform, call), session)
+    return me.ok ? outcome : me
+  }
+
+  async function account<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
+    const call = callOf(session)
+    const outcome = blameless(await work(call), session)
+    return outcome.ok && nobody(call) !== null ? SESSION_DEAD : outcome
+  }
+
+  function callOf(session: Session): Call {
+    // Of the pool's accounts a session borrows the way out, and nothing else.
+    const proxy = session.proxy ?? eyes_of.lease('read')?.proxy ?? null
+    const id = `caller:${fingerprint(session)}`
+    const cookie = cookieHeader(session)
+    return { eyes: { id, whose: 'caller', cookie, bearer: null, proxy }, deadline_at: deadline() }
+  }
+
+  return { pool, caller, account }
+}
+
+/** Whose account a call is made through; `login_required` when the platform takes it for nobody's. */
+export async function alive(platform: Platform, call: Call): Promise<Outcome<Me>> {
+  const me = await platform.me(call)
+  if (!me.ok) return me
+  return me.value === null ? SESSION_DEAD : ok(me.value)
+}
+
+const fingerprint = ({ cookies: [{ value }] }: Session): string =>
+  createHash('sha256').update(value).digest('hex')
+
+/** Whether other eyes might see what these could not. */
+function isOfTheEyes(fault: Fault, { proxy }: Eyes): boolean {
+  switch (fault.kind) {
+    case 'login_required':
+    case 'blocked':
+    case 'throttled':
+      return true
+    case 'unavailable':
+      return fault.status === null && proxy !== null
+    case 'proxy':
+      return true
+    case 'forbidden':
+    case 'not_found':
+    case 'timeout':
+    case 'unreadable':
+    case 'rejected':
+      return false
+  }
+}
+
+/** That an account of ours is not let in, or its way out is closed, is no concern of the caller's. */
+function theirs<T>(outcome: Outcome<T>, { whose }: Eyes): Outcome<T> {
+  if (outcome.ok) return outcome
+  const { kind } = outcome.fault
+  return kind === 'proxy' || (kind === 'login_required' && whose === 'pool') ? UNREACHABLE : outcome
+}
+
+/** A way out that the caller did not choose is not the caller's to pay for. */
+const blameless = <T>(outcome: Outcome<T>, { proxy }: Session): Outcome<T> =>
+  !outcome.ok && outcome.fault.kind === 'proxy' && proxy === null ? UNREACHABLE : outcome
