@@ -2,19 +2,14 @@ import type { Me } from '../core/items.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Finding, StateReason } from '../core/pool.ts'
 import type { Proxy } from '../core/proxy.ts'
+import type { Jar } from '../platform/cookies.ts'
 import type { Eyes, Use } from '../platform/platform.ts'
 
 /** A session's cookies, opened. */
-export type OpenJar = {
-  /** The Cookie header for the platform; null when there is nothing to send. */
-  header(): string | null
-  /** Takes over what an answer has set; whether that changed anything. */
-  take(lines: readonly string[]): boolean
-  /** As it is stored. */
-  text(): string
-  /** When the session's own cookie ends; null when it does not say. */
-  expires_at(): number | null
-}
+export type OpenJar = Pick<
+  Jar,
+  'header' | 'take' | 'has_session' | 'serialise' | 'session_expires_at'
+>
 
 /** An application's access token. */
 export type Token = { value: string; expires_at: number }
@@ -29,7 +24,8 @@ export type Renewed =
 
 /** What the pool asks of the platform. */
 export type Craft = {
-  openJar(text: string): OpenJar
+  /** A stored jar; null when it is none. */
+  openJar(text: string): OpenJar | null
   me(eyes: Eyes): Promise<Outcome<Me | null>>
   signIn(who: {
     username: string

@@ -92,8 +92,8 @@ export function eyesOf(it: Member, clock: Clock, changed: () => void): Eyes | nu
     if (token === null || token.expires_at <= clock.now()) return null
     return { id, whose: 'pool', cookie: null, bearer: token.value, proxy }
   }
-  const cookie = jar?.header() ?? null
-  if (jar === null || cookie === null) return null
+  if (!jar?.has_session()) return null
+  const cookie = jar.header()
   return {
     id,
     whose: 'pool',
@@ -116,7 +116,7 @@ export function learnedOf(it: Member): Learned {
   const kept =
     secrets.kind === 'oauth'
       ? token && { text: JSON.stringify(token), expires_at: token.expires_at }
-      : jar && { text: jar.text(), expires_at: jar.expires_at() }
+      : jar && { text: jar.serialise(), expires_at: jar.session_expires_at() }
   return {
     id,
     revision,

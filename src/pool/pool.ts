@@ -9,7 +9,15 @@ import { type Db, transact } from '../store/db.ts'
 import { recordProxyTest } from '../store/proxies.ts'
 import { createCare } from './care.ts'
 import type { Craft } from './craft.ts'
-import { choreOf, eyesOf, learnedOf, type Member, nextChoreAt, openMember } from './member.ts'
+import {
+  choreOf,
+  eyesOf,
+  learnedOf,
+  type Member,
+  nextChoreAt,
+  openMember,
+  signInAt,
+} from './member.ts'
 
 export type PoolDeps = {
   db: Db
@@ -125,7 +133,7 @@ export function createPool(deps: PoolDeps): Pool {
 
   function sayIfEmpty() {
     const meant = [...members.values()].filter(({ standing }) => standing.state !== 'paused')
-    const none = meant.length > 0 && !meant.some(isHopeful)
+    const none = meant.length > 0 && !meant.some(isExpectedBack)
     if (none && !empty) log('warn', 'pool.empty', { count: meant.length })
     empty = none
   }
@@ -243,6 +251,12 @@ export function createPool(deps: PoolDeps): Pool {
 /** Whether it can be used, or time alone will make it so. */
 const isHopeful = ({ standing: { state, state_reason } }: Member) =>
   state === 'ready' || (state === 'cooling' && state_reason === 'throttled')
+
+/** Whether it is too early to wake somebody for it: it is being found out what is wrong, or mended. */
+const isExpectedBack = (it: Member) =>
+  it.standing.state === 'ready' ||
+  it.standing.state === 'cooling' ||
+  (signInAt(it) !== null && it.login_failures === 0)
 
 const hasEyes = ({ jar, token }: Member) => jar !== null || token !== null
 

@@ -311,6 +311,9 @@ test('suspension is noticed within the hour, and that it is over too', async () 
   expect(stage.states()).toEqual({ a: 'ready' })
 })
 
+const token = (value: string, at: number) =>
+  ({ ok: true, token: { value, expires_at: at }, refresh_token: 'r2' }) as const
+
 describe('an account of kind oauth', () => {
   const secrets = {
     kind: 'oauth',
@@ -318,9 +321,6 @@ describe('an account of kind oauth', () => {
     client_secret: 's',
     refresh_token: 'r1',
   } as const
-  const token = (value: string, at: number) =>
-    ({ ok: true, token: { value, expires_at: at }, refresh_token: 'r2' }) as const
-
   test('gets its token by itself, and a new one two minutes before it ends', async () => {
     using stage = startStage()
     stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })

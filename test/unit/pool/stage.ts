@@ -21,8 +21,9 @@ export function jarOf(text: string): OpenJar {
       now = lines.at(-1) ?? now
       return now !== before
     },
-    text: () => now,
-    expires_at: () => null,
+    has_session: () => now !== '',
+    serialise: () => now,
+    session_expires_at: () => null,
   }
 }
 
@@ -44,6 +45,7 @@ export function startStage({ allow_anonymous = true } = {}) {
   const sign_ins: SignedIn[] = []
   const renewals: Renewed[] = []
   const asked: string[] = []
+  let nudged = false
 
   const deps = {
     db,
@@ -51,7 +53,7 @@ export function startStage({ allow_anonymous = true } = {}) {
     clock,
     log,
     allow_anonymous,
-    nudge: () => {},
+    nudge: () => void (nudged = true),
     craft: {
       openJar: jarOf,
       me: (eyes: { id: string }) => {
@@ -132,7 +134,9 @@ export function startStage({ allow_anonymous = true } = {}) {
     async pass(ms: number) {
       const end = clock.now() + ms
       for (;;) {
-        const at = Math.max(await this.turn(), clock.now() + 1)
+        nudged = false
+        const due_at = await this.turn()
+        const at = nudged ? clock.now() : Math.max(due_at, clock.now() + 1)
         if (at > end) break
         await clock.advance(at - clock.now())
       }
