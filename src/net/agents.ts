@@ -110,7 +110,7 @@ function overSocks({ scheme, port, username, password }: Proxy, address: string)
 function lookupFor(resolve: Resolve, four_only: boolean): LookupFunction {
   return (host, _options, tell) => {
     const found = isIP(host) === 0 ? resolve(host) : Promise.resolve([host])
-    found
+    void found
       .then((all) => all.find((it) => !four_only || isIPv4(it)))
       .catch(() => undefined)
       .then((address) => {

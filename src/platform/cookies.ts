@@ -19,10 +19,10 @@ export type Jar = {
   take(lines: readonly string[], which?: 'kept' | 'all'): boolean
   has_session(): boolean
   /** Epoch ms by which the session cookie ends, as it says itself or its cookie does; null when neither tells. */
-  session_expires_at(): number | null
+  expires_at(): number | null
   cookies(): JarCookie[]
   /** Everything in it, to be sealed and opened again. */
-  serialise(): string
+  text(): string
 }
 
 /** A jar, and how many cookies of other sites were left out; or sentences that say what is wrong, never what it holds. */
@@ -76,7 +76,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
     function remove(name: string) {
       for (const it of jar.getCookiesSync(base_url, { expire: false }))
         if (it.key === name)
-          void jar.store.removeCookie(it.domain ?? host, it.path ?? '/', it.key, () => {})
+          jar.store.removeCookie(it.domain ?? host, it.path ?? '/', it.key, () => {})
     }
 
     function set(cookie: Cookie, url: string): boolean {
@@ -137,7 +137,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
       take: (lines, which = 'kept') =>
         lines.map((line) => takeOne(line, which)).some((changed) => changed),
       has_session: () => find(session_cookie) !== undefined,
-      session_expires_at() {
+      expires_at() {
         const session = find(session_cookie)
         const ends = session ? [endOf(session), expiryOf(session.value)] : []
         const told = ends.filter((it) => it !== null)
@@ -145,7 +145,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
       },
       cookies: () =>
         alive().map((it) => ({ name: it.key, value: it.value, expires_at: endOf(it) })),
-      serialise: () => JSON.stringify({ version: 1, cookies: alive().map(toStored) }),
+      text: () => JSON.stringify({ version: 1, cookies: alive().map(toStored) }),
     }
   }
 
@@ -171,7 +171,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
         return { ok: false, problems: [`has no cookie named ${session_cookie} for ${host}`] }
       if (!jar.has_session())
         return { ok: false, problems: [`its cookie ${session_cookie} has expired, or is empty`] }
-      const ends = jar.session_expires_at()
+      const ends = jar.expires_at()
       if (ends !== null && ends <= clock.now())
         return { ok: false, problems: [`the session in its cookie ${session_cookie} has expired`] }
       const cookies = jar.cookies().length

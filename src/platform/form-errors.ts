@@ -30,7 +30,7 @@ export function formRefusal(envelope: Row): Fault | null {
 }
 
 /** The pause that a sentence asks for, such as "try again in 7 minutes"; null when it names none. */
-function secondsIn(sentence: string): number | null {
+export function secondsIn(sentence: string): number | null {
   const [, count, unit] = /(\d{1,3}) (millisecond|second|minute)s?/.exec(sentence) ?? []
   if (count === undefined) return null
   const seconds = { millisecond: 0.001, second: 1, minute: 60 }

@@ -30,6 +30,8 @@ export type Eyes = {
   bearer: string | null
   /** The way out; null: direct. It is kept through every retry. */
   proxy: Proxy | null
+  /** The way out is one of ours that a caller's session borrows: it needs no guard, and its trouble is ours. */
+  lent?: true
   /** Told the Set-Cookie lines of an answer whose cookies may be taken over. */
   on_cookies?: (lines: string[]) => void
 }

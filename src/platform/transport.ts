@@ -4,22 +4,22 @@ import type { Answer } from './classify.ts'
 import type { Eyes } from './platform.ts'
 
 /** One request through somebody's eyes, but for the way out, which is theirs. */
-export type Asking = Omit<Errand, 'way'> & { eyes: Pick<Eyes, 'proxy' | 'whose'> }
+export type Asking = Omit<Errand, 'way'> & { eyes: Pick<Eyes, 'proxy' | 'whose' | 'lent'> }
 
 /** One request and its whole answer, or what went wrong in our own terms. */
 export const createTransport =
   (egress: Egress) =>
   async ({ eyes, ...errand }: Asking): Promise<Outcome<Answer>> => {
-    const way = { proxy: eyes.proxy, guarded: eyes.whose === 'caller' }
-    const carried = await egress.send({ ...errand, way })
-    return carried.ok ? ok(carried.answer) : fail(faultOf(carried.why, eyes.whose))
+    const callers = eyes.whose === 'caller' && eyes.lent === undefined
+    const carried = await egress.send({ ...errand, way: { proxy: eyes.proxy, guarded: callers } })
+    return carried.ok ? ok(carried.answer) : fail(faultOf(carried.why, callers))
   }
 
 /** A caller answers for the proxy that was named; for ours there may be another way out. */
-function faultOf(why: (Carried & { ok: false })['why'], whose: Eyes['whose']): Fault {
+function faultOf(why: (Carried & { ok: false })['why'], callers: boolean): Fault {
   if (why === 'timeout') return { kind: 'timeout' }
   if (why === 'too_large') return { kind: 'unreadable', path: 'body' }
   const lost = { kind: 'unavailable', status: null, retry_after_s: null } as const
   if (why === 'unreached') return lost
-  return whose === 'caller' ? { kind: 'proxy', trouble: why } : { ...lost, trouble: why }
+  return callers ? { kind: 'proxy', trouble: why } : { ...lost, trouble: why }
 }
