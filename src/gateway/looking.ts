@@ -58,7 +58,7 @@ export function createLooking({
     const eyes = eyes_of.lease('read')
     if (eyes === null) return UNREACHABLE
     const first = await look({ eyes, deadline_at }, work)
-    if (first.ok || !isOfTheEyes(first.fault, eyes)) return first
+    if (first.ok || !isOfTheEyes(first.fault)) return first
     const other = eyes_of.lease('read', [eyes.id])
     if (other === null || other.id === eyes.id) return theirs(first, eyes)
     return theirs(await look({ eyes: other, deadline_at }, work), other)
@@ -66,25 +66,27 @@ export function createLooking({
 
   async function caller<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
     const call = callOf(session)
-    const outcome = blameless(await work(call), session)
+    const outcome = await work(call)
     // An empty page is what a dead session and a search without results have in common.
     if (!outcome.ok || nobody(call) !== 'empty') return outcome
-    const me = blameless(await alive(platform, call), session)
+    const me = await alive(platform, call)
     return me.ok ? outcome : me
   }
 
   async function account<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
     const call = callOf(session)
-    const outcome = blameless(await work(call), session)
+    const outcome = await work(call)
     return outcome.ok && nobody(call) !== null ? SESSION_DEAD : outcome
   }
 
   function callOf(session: Session): Call {
-    // Of the pool's accounts a session borrows the way out, and nothing else.
-    const proxy = session.proxy ?? eyes_of.lease('read')?.proxy ?? null
     const id = `caller:${fingerprint(session)}`
-    const cookie = cookieHeader(session)
-    return { eyes: { id, whose: 'caller', cookie, bearer: null, proxy }, deadline_at: deadline() }
+    const own = { id, whose: 'caller', cookie: cookieHeader(session), bearer: null } as const
+    const deadline_at = deadline()
+    if (session.proxy !== null) return { eyes: { ...own, proxy: session.proxy }, deadline_at }
+    // Of the pool's accounts a session borrows the way out, and nothing else.
+    const proxy = eyes_of.lease('read')?.proxy ?? null
+    return { eyes: { ...own, proxy, ...(proxy && { lent: true }) }, deadline_at }
   }
 
   return { pool, caller, account }
@@ -101,32 +103,25 @@ const fingerprint = ({ cookies: [{ value }] }: Session): string =>
   createHash('sha256').update(value).digest('hex')
 
 /** Whether other eyes might see what these could not. */
-function isOfTheEyes(fault: Fault, { proxy }: Eyes): boolean {
+function isOfTheEyes(fault: Fault): boolean {
   switch (fault.kind) {
     case 'login_required':
     case 'blocked':
     case 'throttled':
       return true
     case 'unavailable':
-      return fault.status === null && proxy !== null
-    case 'proxy':
-      return true
+      // Its way out is closed; others may leave by another.
+      return fault.trouble !== undefined
     case 'forbidden':
     case 'not_found':
     case 'timeout':
     case 'unreadable':
     case 'rejected':
+    case 'proxy':
       return false
   }
 }
 
-/** That an account of ours is not let in, or its way out is closed, is no concern of the caller's. */
-function theirs<T>(outcome: Outcome<T>, { whose }: Eyes): Outcome<T> {
-  if (outcome.ok) return outcome
-  const { kind } = outcome.fault
-  return kind === 'proxy' || (kind === 'login_required' && whose === 'pool') ? UNREACHABLE : outcome
-}
-
-/** A way out that the caller did not choose is not the caller's to pay for. */
-const blameless = <T>(outcome: Outcome<T>, { proxy }: Session): Outcome<T> =>
-  !outcome.ok && outcome.fault.kind === 'proxy' && proxy === null ? UNREACHABLE : outcome
+/** That an account of ours is not let in is no concern of the caller's. */
+const theirs = <T>(outcome: Outcome<T>, { whose }: Eyes): Outcome<T> =>
+  !outcome.ok && outcome.fault.kind === 'login_required' && whose === 'pool' ? UNREACHABLE : outcome
