@@ -1,5 +1,7 @@
 import * as z from 'zod'
 
+import { parseInstant } from '../core/instant.ts'
+
 // Every field carries its own sentence: it names the field, says what is allowed, and is what the caller reads.
 
 const DIGITS = /^-?\d{1,15}$/
@@ -88,15 +90,17 @@ const truth = (name: string) => {
     .transform((text) => text === 'true' || text === '1')
 }
 
-const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
-
 /** An ISO 8601 instant in a query as epoch ms, or left out. A date alone is its midnight, UTC. */
 export const maybeInstant = (name: string) => {
   const sentence = `${name} must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z`
   return z
     .string({ error: sentence })
-    .refine((text) => ISO.test(text) && !Number.isNaN(Date.parse(text)), sentence)
-    .transform((text) => Date.parse(text))
+    .transform((text, context) => {
+      const at = parseInstant(text)
+      if (at !== null) return at
+      context.addIssue(sentence)
+      return z.NEVER
+    })
     .optional()
     .meta({ type: 'string', format: 'date-time' })
 }

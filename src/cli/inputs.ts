@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { parseInstant } from '../core/instant.ts'
 import { type Scope, SCOPES } from '../store/keys.ts'
 import { UsageError } from './command.ts'
 
@@ -28,14 +29,11 @@ export function parseScopes(text: string | undefined): Scope[] {
   return SCOPES.filter((scope) => names.includes(scope))
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
-
 /** An instant to come, in ms: ISO 8601 with its zone, or a day, which begins in UTC. Null when left out. */
 export function parseExpiry(text: string | undefined, now: number): number | null {
   if (text === undefined) return null
-  const at = DAY.test(text) || INSTANT.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at))
+  const at = parseInstant(text)
+  if (at === null)
     throw new UsageError(
       `"${text}" is no instant: allowed is ISO 8601 with its zone, such as 2027-01-31T12:00:00Z, or a day such as 2027-01-31`,
     )

@@ -64,6 +64,8 @@ test.each([
   ['tomorrow', 'is no instant'],
   ['2026-06-31T00:00:00', 'is no instant'],
   ['2026-13-01', 'is no instant'],
+  ['2027-02-30', 'is no instant'],
+  ['2027-02-29T12:00:00Z', 'is no instant'],
   ['12', 'is no instant'],
   ['2026-05-31', 'is over already'],
 ])('%s is no expiry: it %s', (text, reason) => {

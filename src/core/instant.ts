@@ -1,0 +1,15 @@
+const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/
+
+/** An ISO 8601 instant with its zone, or a day, which begins in UTC, in epoch ms; null when it is none. */
+export function parseInstant(text: string): number | null {
+  const [, day] = INSTANT.exec(text) ?? []
+  // Date.parse takes 30 February for 2 March.
+  if (day === undefined || !isDay(day)) return null
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? null : at
+}
+
+function isDay(day: string): boolean {
+  const at = Date.parse(day)
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day)
+}
