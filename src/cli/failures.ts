@@ -19,15 +19,24 @@ const SYSTEM: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'the database is busy: try again',
   SQLITE_FULL: 'the disk is full',
   SQLITE_READONLY: 'the database may not be written to by this user',
+  SQLITE_CANTOPEN: 'look at [storage].dir: it must be a folder that this user may write to',
+  EADDRNOTAVAIL: 'this machine does not have the address of [server].host',
+  ENOTDIR: 'look at [storage].dir: it must be a folder',
 }
+
+/** What the database says of itself when its file is damaged; a command beside a daemon meets it half way. */
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
+const DAMAGED_SENTENCE =
+  'put the newest backup in its place, or save what can be saved with sqlite3 and .recover'
 
 /** What an error means for the process: its exit code, and one or two sentences for the operator. */
 export function explain(error: unknown): { code: number; message: string } {
   if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
   const system = 'code' in error && typeof error.code === 'string' ? error.code : ''
   // After a failed write nobody knows what is on the disk: only a new start reads it afresh.
-  const code = system.startsWith('SQLITE_IOERR') ? EXIT.restart : EXIT_CODES[error.name]
-  const reason = SYSTEM[system]
+  const written = system.startsWith('SQLITE_IOERR') ? EXIT.restart : EXIT_CODES[error.name]
+  const code = DAMAGED.test(system) ? EXIT.broken : written
+  const reason = SYSTEM[system] ?? (DAMAGED.test(system) ? DAMAGED_SENTENCE : undefined)
   return {
     code: code ?? EXIT.failed,
     message: reason === undefined ? error.message : `${error.message} (${reason})`,

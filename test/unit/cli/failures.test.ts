@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+
+import { explain } from '../../../src/cli/failures.ts'
+import { ConfigError } from '../../../src/config.ts'
+import { DatabaseMissing } from '../../../src/store/instance.ts'
+
+const withCode = (code: string) => Object.assign(new Error('as the system says it'), { code })
+
+test.each([
+  ['a configuration that is wrong', new ConfigError('forumd.toml', []), 2],
+  ['a database that is gone', new DatabaseMissing('gone'), 78],
+  ['a database found damaged on the way', withCode('SQLITE_CORRUPT'), 78],
+  ['a page of it found damaged', withCode('SQLITE_CORRUPT_INDEX'), 78],
+  ['a file that is no database', withCode('SQLITE_NOTADB'), 78],
+  ['a write that failed on the disk', withCode('SQLITE_IOERR_WRITE'), 75],
+  ['a full disk', withCode('SQLITE_FULL'), 1],
+  ['a port that is taken', withCode('EADDRINUSE'), 1],
+  ['anything else', new Error('oh'), 1],
+])('%s ends with its own exit code', (_, error, code) => {
+  expect(explain(error).code).toBe(code)
+})
+
+test.each([
+  ['EADDRNOTAVAIL', '[server].host'],
+  ['EADDRINUSE', '[server].port'],
+  ['SQLITE_CANTOPEN', '[storage].dir'],
+  ['SQLITE_CORRUPT', 'backup'],
+])('%s tells the operator where to look: %s', (code, mend) => {
+  expect(explain(withCode(code)).message).toContain(mend)
+})
