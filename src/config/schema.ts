@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 
+import { TAKEN_FIELDS, TAKEN_PLACES } from '../core/taken-words.ts'
 import {
   auto,
   choice,
@@ -136,7 +137,10 @@ export const schema = table({
   server: server.prefault({}),
   storage: storage.prefault({}),
   platform,
-  wire: table({ platform: word('forum'), community: word('subforum') }).prefault({}),
+  wire: table({
+    platform: word('forum', TAKEN_PLACES),
+    community: word('subforum', TAKEN_FIELDS),
+  }).prefault({}),
   features: features.prefault({}),
   pool: table({
     allow_anonymous: flag(true),

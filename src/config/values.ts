@@ -174,10 +174,11 @@ export const timeZone = (initial: string) =>
     }
   }).default(initial)
 
-/** A word of our interface: it becomes path segments, header and field names. */
-export const word = (initial: string) =>
-  text('a lower-case word of letters, digits and _, beginning with a letter, at most 31', (value) =>
-    /^[a-z][a-z0-9_]{0,30}$/.test(value),
+/** A word of our interface: it becomes path segments, header and field names, of which some are `taken`. */
+export const word = (initial: string, taken: readonly string[]) =>
+  text(
+    'a lower-case word of letters, digits and _, beginning with a letter, at most 31, that the interface does not use for something else',
+    (value) => /^[a-z][a-z0-9_]{0,30}$/.test(value) && !taken.includes(value),
   ).default(initial)
 
 export const cookieName = () =>

@@ -104,6 +104,8 @@ test.each([
   ['[storage]\ndir = ""', 'storage.dir: found ""'],
   ['[wire]\nplatform = "Forum"', 'wire.platform: found "Forum"'],
   ['[wire]\ncommunity = "1st"', 'wire.community: found "1st"'],
+  ['[wire]\nplatform = "docs"', 'wire.platform: found "docs"'],
+  ['[wire]\ncommunity = "title"', 'wire.community: found "title"'],
   ['[features]\nvote = "yes"', 'features.vote: found "yes"; allowed: true or false'],
   ['[billing]\nstarting_credit = -1', 'billing.starting_credit: found -1'],
   ['[billing]\nstarting_credit = 0.0000001', 'billing.starting_credit: found 1e-7'],
