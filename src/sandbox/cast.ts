@@ -198,12 +198,14 @@ const ordinary = [
 export const PEOPLE: readonly UserPlan[] = [
   {
     name: 'ada_reads',
+    email: 'ada@mail.example',
     password: 'correct-horse-7',
     display_name: 'Ada',
     bio: 'Reads more than she writes.',
   },
   {
     name: 'bruno_keeps',
+    email: 'bruno@mail.example',
     password: 'battery-staple-4',
     totp_secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
     display_name: 'Bruno',
@@ -212,6 +214,7 @@ export const PEOPLE: readonly UserPlan[] = [
   },
   {
     name: 'carla_quiet',
+    email: 'carla@mail.example',
     password: 'umbrella-lamp-2',
     totp_secret: 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU',
     display_name: 'Carla',
@@ -220,6 +223,7 @@ export const PEOPLE: readonly UserPlan[] = [
   },
   {
     name: 'dimitri_late',
+    email: 'dimitri@mail.example',
     password: 'window-copper-9',
     display_name: 'Dimitri',
     standing: 'suspended',

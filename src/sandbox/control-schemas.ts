@@ -103,7 +103,13 @@ export type SessionInput = z.input<typeof sessionSchema>
 export type RevokeInput = z.input<typeof revokeSchema>
 
 /** A session that was opened, as a browser would hold it. */
-export type Opened = { username: string; cookies: Record<string, string>; expires_at: string }
+export type Opened = {
+  username: string
+  cookies: Record<string, string>
+  /** For an application that acts in this name. */
+  refresh_token: string
+  expires_at: string
+}
 
 /** What was added: the id, the fullname, the path on the platform. */
 export type Added = { id: string; name: string; permalink: string }

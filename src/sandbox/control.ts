@@ -16,7 +16,7 @@ import type { PostKind, Subforum, Thing, User, World } from './model.ts'
 import { commentPermalink } from './native-comment.ts'
 import { permalink } from './native-post.ts'
 import { cookiesOf } from './overview.ts'
-import { addSession, endSessions } from './sessions.ts'
+import { addSession, endSessions, grant } from './sessions.ts'
 import { addComment, addPost, addSubforum, addUser, nowSeconds, remove, touch } from './world.ts'
 
 const SOMEBODY = 'passer_by'
@@ -133,6 +133,7 @@ export function controlSession(world: World, input: unknown): Opened {
   return {
     username: session.user.name,
     cookies: cookiesOf(session),
+    refresh_token: grant(world, session.user, world.chance),
     expires_at: new Date(session.expires_s * 1000).toISOString(),
   }
 }

@@ -143,3 +143,18 @@ function removedFor({ author, removed }: Comment, own: OwnView | null): Remover 
   if (own?.author && removed !== 'author') return null
   return removed ?? (author.standing === 'shadowed' ? 'moderator' : null)
 }
+
+/** A comment as the old pages draw it: fragments to put into them, and a fullname for an id. */
+export function renderOldComment(comment: Comment): string {
+  const html = toHtml(comment.text)
+  const data = {
+    parent: comment.parent?.name ?? comment.post.name,
+    content: `<div class="thing id-${comment.name}">${html}</div>`,
+    contentText: comment.text,
+    link: comment.post.name,
+    replies: '',
+    contentHTML: html,
+    id: comment.name,
+  }
+  return encode({ kind: 't1', data })
+}

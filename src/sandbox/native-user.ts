@@ -1,15 +1,17 @@
+import { countUnread } from './inbox.ts'
 import { encode } from './json.ts'
 import type { Session, User, World } from './model.ts'
 
 const AVATAR = 'https://www.redditstatic.com/avatars/defaults/v2/avatar_default_'
 
 /** The `t2` object of a user. A suspended one shows a name and hardly more. */
-export function renderUser(user: User, world: World): string {
-  return encode({
-    kind: 't2',
-    data: user.standing === 'suspended' ? husk(user) : about(user, world),
-  })
-}
+export const renderUser = (user: User, world: World): string => encode(userThing(user, world))
+
+/** The same before it is spelled, to stand inside of something else. */
+export const userThing = (user: User, world: World) => ({
+  kind: 't2',
+  data: user.standing === 'suspended' ? husk(user) : about(user, world),
+})
 
 const husk = ({ name }: User) => ({
   awardee_karma: 0,
@@ -22,15 +24,18 @@ const husk = ({ name }: User) => ({
 })
 
 /** The session's own record, wrapped as `t2`, with the write token. */
-export function renderMe({ user, modhash }: Session, world: World): string {
-  const data = {
+export const renderMe = ({ user, modhash }: Session, world: World): string =>
+  encode({ kind: 't2', data: { ...bareMe(user, world), modhash } })
+
+/** What somebody is told about himself, without the write token that only cookies need. */
+export function bareMe(user: User, world: World) {
+  return {
     ...about(user, world),
-    modhash,
     is_suspended: user.standing === 'suspended',
     suspension_expiration_utc: null,
     over_18: false,
-    inbox_count: user.inbox.filter(({ unread }) => unread).length,
-    has_mail: user.inbox.some(({ unread }) => unread),
+    inbox_count: countUnread(user),
+    has_mail: countUnread(user) > 0,
     has_mod_mail: false,
     new_modmail_exists: false,
     force_password_reset: user.locked,
@@ -42,7 +47,6 @@ export function renderMe({ user, modhash }: Session, world: World): string {
     can_edit_name: false,
     features: {},
   }
-  return encode({ kind: 't2', data })
 }
 
 function about(user: User, world: World) {

@@ -8,6 +8,8 @@ export type AccountSheet = {
   totp_secret: string | null
   /** By the platform's own names. */
   cookies: Record<string, string>
+  /** Renews an application's token in this user's name. */
+  refresh_token: string | null
   flags: { suspended: boolean; curated: boolean; premium: boolean; verified: boolean }
 }
 
@@ -18,6 +20,7 @@ export function overview(world: World, seed: number, session_cookie: string) {
     now: new Date(world.now()).toISOString(),
     session_cookie,
     subforums: [...world.subforums.values()].map(({ name }) => name),
+    application: [...world.applications.values()][0] ?? null,
     accounts: [...world.users.values()].flatMap((user) => sheet(world, user)),
     counts: {
       users: world.users.size,
@@ -37,6 +40,7 @@ function sheet(world: World, user: User): AccountSheet[] {
       password: user.password,
       totp_secret: user.totp_secret,
       cookies: cookiesOf(session),
+      refresh_token: refreshTokenOf(world, user),
       flags: {
         suspended: user.standing === 'suspended',
         curated: user.curated,
@@ -46,6 +50,10 @@ function sheet(world: World, user: User): AccountSheet[] {
     },
   ]
 }
+
+/** The newest that was granted in somebody's name. */
+export const refreshTokenOf = ({ grants }: World, user: User): string | null =>
+  [...grants].findLast(([, owner]) => owner === user)?.[0] ?? null
 
 /** What a browser holds of a session, by the platform's own names. */
 export const cookiesOf = (session: Session): Record<string, string> =>

@@ -1,9 +1,8 @@
 import { type Answer, json, refusal } from './answer.ts'
 import type { Ask } from './ask.ts'
-import { encode, toHtml } from './json.ts'
 import { envelope, limitOf } from './listing.ts'
 import type { Comment, Thing } from './model.ts'
-import { renderComment } from './native-comment.ts'
+import { renderComment, renderOldComment } from './native-comment.ts'
 import { renderPost } from './native-post.ts'
 import { refused } from './places.ts'
 import { renderMore, renderTree, TREE_SORTS, type TreeSort } from './tree.ts'
@@ -80,23 +79,9 @@ export function moreChildren(ask: Ask, asJson: boolean): Answer {
   const render = asJson
     ? (comment: Comment) =>
         renderComment(comment, ask.viewer, { kind: 'flat', depth: comment.depth })
-    : rendered
+    : renderOldComment
   const things = renderMore(ask, asked, treeSort(query.get('sort')), render)
   if (query.get('api_type') !== 'json')
     return json('{"jquery":[[0,1,"call",["body"]]],"success":true}')
   return json(`{"json":{"errors":[],"data":{"things":[${things.join(',')}]}}}`)
-}
-
-function rendered(comment: Comment): string {
-  const html = toHtml(comment.text)
-  const data = {
-    parent: comment.parent?.name ?? comment.post.name,
-    content: `<div class="thing id-${comment.name}">${html}</div>`,
-    contentText: comment.text,
-    link: comment.post.name,
-    replies: '',
-    contentHTML: html,
-    id: comment.name,
-  }
-  return encode({ kind: 't1', data })
 }

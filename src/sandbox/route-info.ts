@@ -1,11 +1,12 @@
 import { type Answer, json, refusal } from './answer.ts'
 import type { Ask } from './ask.ts'
+import { encode } from './json.ts'
 import { envelope } from './listing.ts'
 import type { Subforum, Thing } from './model.ts'
 import { renderComment } from './native-comment.ts'
 import { renderPost } from './native-post.ts'
 import { renderSubforum } from './native-subforum.ts'
-import { renderMe } from './native-user.ts'
+import { bareMe, renderMe } from './native-user.ts'
 import { mayRead } from './places.ts'
 
 const MOST_IDS = 100
@@ -57,5 +58,10 @@ const shadowed = ({ viewer }: Ask, thing: Thing) =>
 
 /** `/api/me`: a dead session is answered like none, with success and without a name. */
 export function me({ viewer, world }: Ask): Answer {
-  return json(viewer.session ? renderMe(viewer.session, world) : '{"data":{"features":{}}}')
+  if (viewer.session) return json(renderMe(viewer.session, world))
+  return json(
+    viewer.user
+      ? encode({ kind: 't2', data: { ...bareMe(viewer.user, world), modhash: null } })
+      : '{"data":{"features":{}}}',
+  )
 }

@@ -1,4 +1,4 @@
-import { type Answer, json, refusal, unregistered } from './answer.ts'
+import { type Answer, json, redirect, refusal, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
 import { encode, toHtml } from './json.ts'
 import { directory } from './listing.ts'
@@ -74,6 +74,34 @@ export function subforums(ask: Ask, which: string | undefined): Answer {
       ),
     )
   return unregistered
+}
+
+/** `/subreddits/mine/<how>`: where one subscribes, moderates or may write. */
+export function ownSubforums(ask: Ask, how = 'subscriber'): Answer {
+  const { user, origin } = ask.viewer
+  const to = `${origin}/subreddits/login.json?dest=${encodeURIComponent(`${origin}/${ask.path.join('/')}`)}`
+  if (user === null) return ask.face === 'www' ? redirect(to) : refusal(403)
+  const all = [...ask.world.subforums.values()]
+  switch (how) {
+    case 'subscriber':
+      return json(page(ask, [...user.subscribed]))
+    case 'moderator':
+      return json(
+        page(
+          ask,
+          all.filter(({ moderators: its }) => its.includes(user)),
+        ),
+      )
+    case 'contributor':
+      return json(
+        page(
+          ask,
+          all.filter(({ members }) => members.has(user)),
+        ),
+      )
+    default:
+      return unregistered
+  }
 }
 
 const page = (ask: Ask, rows: readonly Subforum[]) =>

@@ -1,14 +1,19 @@
-import { type Answer, unregistered } from './answer.ts'
+import { accessToken, revokeToken } from './access-token.ts'
+import { type Answer, refusal, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
 import { accountCall, legacyLogin, loginForm, logout } from './login.ts'
+import { preferences, trophiesOf, v1 } from './route-account.ts'
 import { comments, moreChildren } from './route-comments.ts'
 import { byId, info, me } from './route-info.ts'
+import { messages } from './route-messages.ts'
 import { asSort, front, places, placesComments } from './route-posts.ts'
 import { search } from './route-search.ts'
-import { about, subforums } from './route-subforums.ts'
+import { about, ownSubforums, subforums } from './route-subforums.ts'
 import { user, usersSearch } from './route-users.ts'
+import { wiki } from './route-wiki.ts'
+import { write } from './write.ts'
 
-/** Signing in and out, which nobody counts; null for every other path. */
+/** Signing in and out, by people and by programs, which nobody counts; null for every other path. */
 export function callWithoutCount(ask: Ask): Answer | null {
   const [first, second, third, ...rest] = ask.path
   if (ask.face !== 'www') return null
@@ -17,6 +22,9 @@ export function callWithoutCount(ask: Ask): Answer | null {
   if (first === 'svc' && second === 'shreddit' && third === 'account') return accountCall(ask, rest)
   if (first === 'logout' && second === undefined) return logout(ask)
   if (first === 'api' && second === 'login') return legacyLogin(ask, third)
+  if (first !== 'api' || second !== 'v1') return null
+  if (third === 'access_token') return accessToken(ask)
+  if (third === 'revoke_token') return revokeToken(ask)
   return null
 }
 
@@ -26,7 +34,14 @@ export const isPage = ({ face, method, path }: Ask, asJson: boolean): boolean =>
 
 /** Everything the platform answers with JSON. `asJson`: the path ended in `.json`, or nothing else is spoken there. */
 export function route(ask: Ask, asJson: boolean): Answer {
-  if (ask.method === 'POST' && !isRead(ask)) return unregistered
+  const told = answered(ask, asJson)
+  // Under a bearer there is nothing but JSON, even where nothing is.
+  return told === unregistered && ask.face === 'bearer' ? refusal(404) : told
+}
+
+function answered(ask: Ask, asJson: boolean): Answer {
+  if (ask.method === 'POST' && !isRead(ask))
+    return (ask.path[0] === 'api' ? write(ask, ask.path[1] ?? '', asJson) : null) ?? unregistered
   if (!['GET', 'HEAD', 'POST'].includes(ask.method)) return unregistered
   const [first, second, third] = ask.path
   if (first === undefined) return front(ask, 'best')
@@ -43,11 +58,17 @@ export function route(ask: Ask, asJson: boolean): Answer {
         ? unregistered
         : third === 'comments' && ask.path.length > 3
           ? comments(ask, thread(ask.path.slice(3)))
-          : user(ask, second, third)
+          : third === 'trophies'
+            ? trophiesOf(ask, second)
+            : user(ask, second, third)
     case 'search':
       return search(ask, null)
     case 'subreddits':
-      return subforums(ask, second)
+      return second === 'mine' ? ownSubforums(ask, third) : subforums(ask, second)
+    case 'message':
+      return messages(ask, second, third)
+    case 'prefs':
+      return preferences(ask, second)
     case 'users':
       return second === 'search' ? usersSearch(ask) : unregistered
     case 'by_id':
@@ -75,6 +96,8 @@ function place(ask: Ask, name: string, [what, ...rest]: string[]): Answer {
       return about(ask, name, rest[0])
     case 'search':
       return search(ask, name)
+    case 'wiki':
+      return wiki(ask, name, rest)
     default:
       return unregistered
   }
@@ -93,6 +116,8 @@ function api(ask: Ask, call: string, asJson: boolean): Answer {
       return info(ask)
     case 'morechildren':
       return moreChildren(ask, asJson)
+    case 'v1':
+      return v1(ask, ask.path.slice(2))
     default:
       return unregistered
   }

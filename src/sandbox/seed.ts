@@ -4,6 +4,7 @@ import type { Comment, Post, Subforum, Thing, User, World } from './model.ts'
 import { writeReply } from './prose.ts'
 import { publish } from './publish.ts'
 import { curiosities } from './seed-curiosities.ts'
+import { authorize, correspond } from './seed-mail.ts'
 import { addSession } from './sessions.ts'
 import { addComment, addSubforum, addUser, nowSeconds } from './world.ts'
 
@@ -16,6 +17,8 @@ export function seed(world: World, chance: Chance): void {
   discuss(world, chance, posts, people)
   curiosities(world, chance, people)
   for (const user of people.slice(0, 4)) gather(chance, user, posts)
+  correspond(world, chance, people)
+  authorize(world, chance, people)
 }
 
 function aged<T extends object>(world: World, chance: Chance, plan: T) {
@@ -39,6 +42,7 @@ function found(world: World, chance: Chance, plan: Place, people: readonly User[
     ...rest,
     created_s: nowSeconds(world) - chance.whole(900, 4_800) * 86_400,
     moderators: plan.access === 'restricted' ? named('forum_staff') : moderatorsOf(chance, people),
+    wiki: pagesOf(plan),
     members: new Set([...named('carla_quiet'), ...named('third_kettle')]),
   })
   // The first two accounts live in most places, the others in few.
@@ -46,6 +50,17 @@ function found(world: World, chance: Chance, plan: Place, people: readonly User[
     if (subforum.access === 'public' && chance.odds(index < 2 ? 0.8 : 0.3))
       user.subscribed.add(subforum)
   return { subforum, posts }
+}
+
+/** Where there are rules there is a wiki that repeats them. */
+function pagesOf({ title, rules = [] }: Place): Map<string, string> {
+  if (rules.length === 0) return new Map()
+  const list = rules.map((rule, index) => `${index + 1}. ${rule}`).join('\n')
+  return new Map([
+    ['index', `# ${title}\n\nWelcome! Start with the [FAQ](https://notes.example.org/faq).`],
+    ['faq', `**Is this the right place?** It is.\n\nThe rules:\n\n${list}`],
+    ['config/sidebar', 'Newest threads on top.'],
+  ])
 }
 
 function moderatorsOf(chance: Chance, people: readonly User[]): User[] {

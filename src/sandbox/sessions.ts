@@ -107,6 +107,13 @@ export function openBearer(
   return { token: text, expires_s }
 }
 
+/** Lets applications act in somebody's name: the token with which they renew theirs. */
+export function grant({ grants }: World, user: User, chance: Chance): string {
+  const refresh_token = `${chance.whole(10 ** 11, 10 ** 12 - 1)}-${chance.text(24)}`
+  grants.set(refresh_token, user)
+  return refresh_token
+}
+
 /** Whom a bearer lets in: a living one's user, or null for an application's own. Undefined: nobody. */
 export function findBearer(world: World, text: string): User | null | undefined {
   const bearer = world.bearers.get(text)

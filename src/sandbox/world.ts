@@ -1,4 +1,5 @@
 import type { Chance } from './chance.ts'
+import { announce } from './inbox.ts'
 import type { Application, Comment, Post, Remover, Subforum, Thing, User, World } from './model.ts'
 import { insert } from './timeline.ts'
 
@@ -208,6 +209,7 @@ export function addComment(world: World, { parent, ...plan }: CommentPlan): Comm
   insert(post.subforum.comments, comment)
   insert(comment.author.comments, comment)
   world.things.set(comment.name, comment)
+  announce(comment)
   post.comment_count++
   touch(world, post)
   return comment

@@ -180,11 +180,8 @@ test('the old pages sign in with a form call, a code behind the password', async
   const { sandbox } = await guarded()
   await using _ = sandbox
   const login = async (user: string, passwd: string) => {
-    const response = await fetch(`${sandbox.url}/api/login`, {
-      method: 'POST',
-      body: new URLSearchParams({ user, passwd, api_type: 'json' }),
-    })
-    return (await response.json()).json
+    const form = { user, passwd, api_type: 'json' }
+    return (await visit(sandbox, '/api/login', { form })).json.json
   }
 
   expect((await login('ann', 'wrong')).errors).toEqual([

@@ -1,12 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { open, page, visit } from './visit.ts'
-
-const headerOf = (cookies: Record<string, string>) =>
-  Object.entries(cookies)
-    .map(([name, value]) => `${name}=${value}`)
-    .join('; ')
+import { headerOf, open, page, visit } from './visit.ts'
 
 const nameOf = async (sandbox: Sandbox, cookie: string): Promise<string | undefined> =>
   (await visit(sandbox, '/api/me.json', { cookie })).json.data.name
@@ -104,13 +99,7 @@ test('logging out ends the session, takes the cookies back, and wants the write 
   await using sandbox = await open()
   const cookie = headerOf(sandbox.session({ username: 'ann' }).cookies)
   const { modhash } = (await visit(sandbox, '/api/me.json', { cookie })).json.data
-  const leave = (uh: string) =>
-    fetch(`${sandbox.url}/logout`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { cookie },
-      body: new URLSearchParams({ uh }),
-    })
+  const leave = (uh: string) => visit(sandbox, '/logout', { cookie, form: { uh } })
 
   expect((await leave('guessed')).status).toBe(403)
   expect(await nameOf(sandbox, cookie)).toBe('ann')

@@ -20,16 +20,32 @@ export type Page = {
 }
 export type Visit = { status: number; headers: Headers; text: string; json: any }
 
+type Asking = {
+  cookie?: string
+  /** A token: the bearer host is asked. */
+  bearer?: string
+  method?: string
+  /** A form to post. */
+  form?: Record<string, string>
+  headers?: Record<string, string>
+}
+
 /** Asks as a visitor would; redirects are looked at, not followed. */
 export async function visit(
   sandbox: Sandbox,
   path: string,
-  { cookie, method = 'GET' }: { cookie?: string; method?: string } = {},
+  { cookie, bearer, form, method = form ? 'POST' : 'GET', headers = {} }: Asking = {},
 ): Promise<Visit> {
-  const response = await fetch(sandbox.url + path, {
+  const host = bearer === undefined ? sandbox.url : sandbox.bearer_url
+  const response = await fetch(host + path, {
     method,
     redirect: 'manual',
-    headers: cookie === undefined ? {} : { cookie },
+    headers: {
+      ...(cookie !== undefined && { cookie }),
+      ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+      ...headers,
+    },
+    ...(form && { body: new URLSearchParams(form) }),
   })
   const text = await response.text()
   let json: unknown
@@ -42,11 +58,7 @@ export async function visit(
 }
 
 /** A listing's page, which it has to be. */
-export async function page(
-  sandbox: Sandbox,
-  path: string,
-  options: { cookie?: string } = {},
-): Promise<Page> {
+export async function page(sandbox: Sandbox, path: string, options: Asking = {}): Promise<Page> {
   const { status, json } = await visit(sandbox, path, options)
   if (status !== 200 || json?.kind !== 'Listing') throw new Error(`${path}: ${status}, no listing`)
   return json
@@ -72,7 +84,21 @@ export async function walk(sandbox: Sandbox, path: string, most = 40): Promise<P
 export function cookieOf(sandbox: Sandbox, username: string): string {
   const account = sandbox.overview().accounts.find((it) => it.username === username)
   if (account === undefined) throw new Error(`no account ${username}`)
-  return Object.entries(account.cookies)
+  return headerOf(account.cookies)
+}
+
+/** Cookies as a header. */
+export const headerOf = (cookies: Record<string, string>): string =>
+  Object.entries(cookies)
     .map(([name, value]) => `${name}=${value}`)
     .join('; ')
+
+/** Signs somebody in: the Cookie header, and a form call of theirs with the token it needs. */
+export function signedIn(sandbox: Sandbox, username: string) {
+  const { cookies } = sandbox.session({ username })
+  const cookie = headerOf(cookies)
+  const uh = sandbox.world.sessions.get(cookies['reddit_session'] ?? '')?.modhash ?? ''
+  const post = (path: string, form: Record<string, string>) =>
+    visit(sandbox, path, { cookie, form: { api_type: 'json', uh, ...form } })
+  return { cookie, uh, post }
 }
