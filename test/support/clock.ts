@@ -4,6 +4,8 @@ export type FakeClock = Clock & {
   advance(ms: number): Promise<void>
   /** Moves the wall clock alone, as an operator or a bad time server would. */
   jump(ms: number): void
+  /** How many sleep. */
+  waiting(): number
 }
 
 /**
@@ -36,6 +38,7 @@ export function fakeClock(
     jump(ms) {
       wall += ms
     },
+    waiting: () => sleepers.size,
     async advance(ms) {
       await settled()
       const end = elapsed + ms

@@ -53,7 +53,8 @@ export function startMonitors({ plan = PLAN, community = 'subforum' } = {}) {
   let nudges = 0
   const app = createApp({
     db,
-    clock,
+    // The stage's own sleepers wake at once: time would pass while a body is read.
+    clock: { ...clock, sleep: () => new Promise(() => {}) },
     random,
     log: () => {},
     words: createWords({ platform: 'forum', community }),
