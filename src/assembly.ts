@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
-
 import { createApp, type Infra } from './api/app.ts'
 import { deliveries } from './api/deliveries.ts'
-import { createMetrics } from './api/metrics.ts'
+import { createMetrics, type Metrics } from './api/metrics.ts'
 import { monitors } from './api/monitors.ts'
 import { createReadsHealth } from './api/reads-health.ts'
 import { reads } from './api/reads/reads.ts'
@@ -10,7 +8,10 @@ import { webhooks } from './api/webhooks.ts'
 import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
+import { ACCOUNT_STATES } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
+import { createTrusted } from './delivery/operator-address.ts'
+import { createOperator } from './delivery/operator.ts'
 import { createSend } from './delivery/send.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
@@ -19,15 +20,16 @@ import { createWatch } from './gateway/watch.ts'
 import { createMonitoring } from './monitor/due.ts'
 import { createFilters } from './monitor/filters.ts'
 import { createSchedule } from './monitor/schedule.ts'
+import { createStallWatch } from './monitor/stalls.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
 import { createProxyGuard } from './net/proxy-guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
-import { createForum } from './platform/forum.ts'
-import { ANONYMOUS } from './platform/platform.ts'
+import { createPool, type Pool } from './pool/pool.ts'
 import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
+import { authority, createUpstream } from './upstream.ts'
 
 /** What each number of `/metrics` means. */
 const METRICS_HELP = {
@@ -55,41 +57,66 @@ type Around = {
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes a loop. */
-  wake: (loop: 'sender' | 'monitor') => void
+  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator') => void
   /** Where the daemon listens; empty until it does. */
   url: () => string
 }
 
 /** Makes every part of the daemon, each from what it needs. Nothing runs yet, and nothing listens. */
 export function assemble({ config, outside, instance, signal, wake, url }: Around) {
-  const { clock, random, log } = outside
+  const { clock, random } = outside
   const { db, boot, instance_id, ring } = instance
+  const timeout_ms = config.delivery.timeout_s * 1000
+  const ca = authority(config.delivery.ca_file)
+  const receivers = { timeout_ms, ...(ca !== undefined && { ca }) }
+  const operator = createOperator({
+    ...outside,
+    ...config.operator,
+    db,
+    transport: createTransport({
+      ...outside,
+      ...receivers,
+      guard: createTrusted({ ...outside, timeout_ms }),
+    }),
+    user_agent: config.platform.user_agent,
+    nudge: () => wake('operator'),
+  })
+  const { log } = operator
   const words = createWords(config.wire)
   const metrics = createMetrics(METRICS_HELP)
-  const reads_health = createReadsHealth(clock)
+  const reads_health = createReadsHealth(clock, () => pool.usable())
 
-  const platform = createForum({
-    fetch: outside.fetch,
-    clock,
-    random,
-    log,
-    base_url: config.platform.base_url,
-    user_agent: config.platform.user_agent,
-    timeout_ms: config.platform.timeout_s * 1000,
-    retries: config.platform.retries,
-    requests_per_minute: config.pool.session_requests_per_minute,
-    ca: authority(config.platform.ca_file),
-    on_request: ({ path_kind, fault, duration_ms }) => {
-      reads_health.record(fault?.kind ?? null)
-      metrics.count('upstream_requests_total', { kind: path_kind, outcome: fault?.kind ?? 'ok' })
-      metrics.observe('upstream_request_seconds', duration_ms / 1000)
+  const guard = createGuard({ ...outside, allowed: createAllowed(config.guard), timeout_ms })
+  const { platform, craft, close } = createUpstream(
+    config,
+    { ...outside, log },
+    {
+      guard,
+      signal,
+      on_request: (event) => {
+        const { eyes, path_kind, fault, duration_ms } = event
+        // How a caller's own session fares says nothing of the pool.
+        if (!eyes.startsWith('caller:')) reads_health.record(fault?.kind ?? null)
+        pool.heard(event)
+        metrics.count('upstream_requests_total', { kind: path_kind, outcome: fault?.kind ?? 'ok' })
+        metrics.observe('upstream_request_seconds', duration_ms / 1000)
+      },
     },
+  )
+  const pool: Pool = createPool({
+    db,
+    ring,
+    clock,
+    log,
+    craft,
+    allow_anonymous: config.pool.allow_anonymous,
+    nudge: () => wake('pool'),
   })
-  const eyes_of = { lease: () => ANONYMOUS, report: () => {} }
+  measure(metrics, pool)
   const deadline_ms = config.platform.read_deadline_s * 1000
   const gateway = createReads({
     platform,
-    eyes_of,
+    eyes_of: pool,
     clock,
     read_deadline_ms: deadline_ms,
     tree_fetches: config.limits.tree_fetches,
@@ -100,22 +127,8 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     short_link_hosts: config.platform.short_link_hosts,
   })
 
-  const timeout_ms = config.delivery.timeout_s * 1000
-  const guard = createGuard({
-    resolve: outside.resolve,
-    clock,
-    allowed: createAllowed(config.guard),
-    timeout_ms,
-  })
-  const ca = authority(config.delivery.ca_file)
   const send = createSend({
-    transport: createTransport({
-      fetch: outside.fetch,
-      clock,
-      guard,
-      timeout_ms,
-      ...(ca !== undefined && { ca }),
-    }),
+    transport: createTransport({ ...outside, ...receivers, guard }),
     clock,
     clock_offset_ms: platform.clock_offset_ms,
     openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
@@ -143,7 +156,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     boot,
     instance_id,
     words,
-    watch: createWatch({ platform, eyes_of, clock, deadline_ms }),
+    watch: createWatch({ platform, eyes_of: pool, clock, deadline_ms }),
     clock,
     log,
     signal,
@@ -164,7 +177,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     }),
     monitors(infra, {
       db,
-      watch: createWatch({ platform, eyes_of, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
+      watch: createWatch({ platform, eyes_of: pool, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
       plan_of,
       nudge: monitoring.nudge,
     }),
@@ -198,9 +211,25 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     routes,
   })
-  return { app, sender, monitoring, upkeep: createUpkeep({ db, clock }) }
+  const stalls = createStallWatch({ db, clock, log })
+  const tellOperator = () => {
+    stalls()
+    return operator.turn()
+  }
+  const upkeep = createUpkeep({ db, clock })
+  return { app, sender, monitoring, pool, tellOperator, upkeep, close }
 }
 
-/** The operator's own authorities, in PEM; undefined when none are named. Throws what the file system says. */
-const authority = (path: string): string | undefined =>
-  path === '' ? undefined : readFileSync(path, 'utf8')
+/** How the pool stands, for the operator's graphs. */
+function measure(metrics: Metrics, pool: Pool) {
+  metrics.gauge('pool_accounts', 'Accounts of the pool, by state.', () => {
+    const accounts = pool.list()
+    return ACCOUNT_STATES.map((state) => [
+      { state },
+      accounts.filter((it) => it.state === state).length,
+    ])
+  })
+  metrics.gauge('pool_headroom', 'Requests that may leave through the pool at once.', () =>
+    pool.list().reduce((sum, { requests }) => sum + requests, 0),
+  )
+}

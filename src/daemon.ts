@@ -31,7 +31,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   let url = ''
-  const { app, sender, monitoring, upkeep } = assemble({
+  const { app, sender, monitoring, pool, tellOperator, upkeep, close } = assemble({
     config,
     outside,
     instance,
@@ -40,11 +40,12 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     url: () => url,
   })
 
+  stack.defer(close)
   // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
   stack.defer(async () => {
     stopping.abort()
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
-    await Promise.all([monitoring.idle(), sender.idle()])
+    await Promise.all([monitoring.idle(), sender.idle(), pool.idle()])
   })
 
   const { host, port } = config.server
@@ -58,6 +59,8 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   for (const [name, turn] of Object.entries({
     sender: sender.turn,
     monitor: monitoring.checkDue,
+    pool: pool.turn,
+    operator: tellOperator,
     upkeep,
   }))
     loops.set(name, startLoop(outside, name, signal, turn, onFailedTurn))

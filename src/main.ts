@@ -1,10 +1,12 @@
+import { readHidden } from './cli/account-prompt.ts'
 import type { Surroundings } from './cli/command.ts'
 import { run } from './cli/run.ts'
 import { createLog } from './log.ts'
 import { createOutside, realClock } from './outside.ts'
 
 const FORCED_AFTER_MS = 15_000
-const STDIN_BYTES_MAX = 64 * 1024
+/** Some browsers export the cookies of every site there is. */
+const STDIN_BYTES_MAX = 4 * 1024 * 1024
 
 // Bun sends every fetch through these, whatever it was told: which way out is taken is ours to say.
 for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete process.env[name]
@@ -21,6 +23,7 @@ const around: Surroundings = {
   warn: (line) => process.stderr.write(`${line}\n`),
   readStdin: () => Bun.stdin.slice(0, STDIN_BYTES_MAX).text(),
   stdinIsTerminal: process.stdin.isTTY,
+  askSecret: (question) => readHidden(question, process.stdin, process.stderr),
   stopped,
   parts: {
     createOutside: ({ level, json }, stdout) =>
@@ -38,6 +41,7 @@ const around: Surroundings = {
     startDaemon: async (config, outside) =>
       warm((await import('./daemon.ts')).startDaemon(config, outside)),
     openApiDocument: async (config) => (await import('./daemon.ts')).openApiDocument(config),
+    openDesk: async (config, outside) => (await import('./upstream.ts')).openDesk(config, outside),
     startSandbox: async ({ outside: { clock }, ...options }) =>
       warm(
         (await import('./sandbox/sandbox.ts')).startSandbox({

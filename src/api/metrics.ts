@@ -1,13 +1,15 @@
 type Labels = Record<string, string>
 
+type Reading = number | null | readonly (readonly [Labels, number])[]
+
 /** Numbers for Prometheus. Names without prefix; `forumd_` is put before each. */
 export type Metrics = {
   /** Adds `by` (1) to a counter. */
   count(name: string, labels?: Labels, by?: number): void
   /** Sorts a duration, in seconds, into a histogram. */
   observe(name: string, seconds: number, labels?: Labels): void
-  /** A number that is asked for at every scrape; null while there is none. */
-  gauge(name: string, help: string, read: () => number | null): void
+  /** A number that is asked for at every scrape, or one for each set of labels; null while there is none. */
+  gauge(name: string, help: string, read: () => Reading): void
   /** The text format, version 0.0.4. */
   render(): string
 }
@@ -42,7 +44,7 @@ const head = (name: string, kind: string, text: string) => [
 export function createMetrics(help: Record<string, string>): Metrics {
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
-  const gauges = new Map<string, { help: string; read: () => number | null }>()
+  const gauges = new Map<string, { help: string; read: () => Reading }>()
 
   function count(name: string, labels: Labels = {}, by = 1) {
     const key = render(labels)
@@ -85,7 +87,9 @@ export function createMetrics(help: Record<string, string>): Metrics {
       const value = read()
       if (value === null) continue
       yield* head(name, 'gauge', text)
-      yield `forumd_${name} ${value}`
+      const known = typeof value === 'number' ? [[{}, value] as const] : value
+      for (const [labels, each] of known)
+        yield `${series(`forumd_${name}`, render(labels))} ${each}`
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Outside } from '../outside.ts'
+import type { Desk } from './desk.ts'
 
 /** A daemon that runs until it is disposed of. */
 export type Running = AsyncDisposable & {
@@ -27,6 +28,8 @@ export type Parts = {
   createOutside: (log: Config['log'], stdout: Stdout) => Promise<Outside>
   startDaemon: (config: Config, outside: Outside) => Promise<Running>
   openApiDocument: (config: Config) => Promise<unknown>
+  /** What asks the platform for the operator's accounts, without a daemon. */
+  openDesk: (config: Config, outside: Outside) => Promise<Desk>
   startSandbox: (options: {
     port: number
     seed: number
@@ -43,9 +46,11 @@ export type Surroundings = {
   stdout: Stdout
   /** Takes one line, without its end. */
   warn: (line: string) => void
-  /** All of standard input, up to a size that no key has. */
+  /** All of standard input, up to a size that no key and no jar has. */
   readStdin: () => Promise<string>
   stdinIsTerminal: boolean
+  /** Asks the person at the terminal, without showing what is typed. */
+  askSecret?: (question: string) => Promise<string>
   /** The name of the first SIGTERM or SIGINT. After it, a second one ends the process at once, and so do 15 s. */
   stopped: () => Promise<string>
   parts: Parts

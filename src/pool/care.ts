@@ -103,7 +103,8 @@ export function createCare({ craft, clock, log, changed }: CareDeps) {
     const ended = await craft.signIn({ ...credentials, proxy: it.proxy })
     const now = clock.now()
     it.login_failures = ended.ok ? 0 : it.login_failures + 1
-    it.next_login_at = nextLoginAt(it.login_failures, now)
+    const wished_at = ended.ok ? 0 : now + (ended.retry_after_s ?? 0) * 1000
+    it.next_login_at = Math.max(nextLoginAt(it.login_failures, now), wished_at)
     it.unwritten.add('standing')
     if (ended.ok) {
       it.jar = ended.jar

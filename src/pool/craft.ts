@@ -6,18 +6,15 @@ import type { Jar } from '../platform/cookies.ts'
 import type { Eyes, Use } from '../platform/platform.ts'
 
 /** A session's cookies, opened. */
-export type OpenJar = Pick<
-  Jar,
-  'header' | 'take' | 'has_session' | 'serialise' | 'session_expires_at'
->
+export type OpenJar = Pick<Jar, 'header' | 'take' | 'has_session' | 'text' | 'expires_at'>
 
-/** An application's access token. */
-export type Token = { value: string; expires_at: number }
+/** An application's access token; epoch ms. */
+export type Token = { value: string; renew_at: number; expires_at: number }
 
 /** How a sign-in ended. `final`: trying again with the same would end the same. */
 export type SignedIn =
   | { ok: true; jar: OpenJar; username: string }
-  | { ok: false; reason: StateReason | null; final: boolean }
+  | { ok: false; reason: StateReason | null; final: boolean; retry_after_s?: number }
 
 export type Renewed =
   { ok: true; token: Token; refresh_token: string | null } | { ok: false; final: boolean }

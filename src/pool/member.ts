@@ -42,7 +42,12 @@ export type Member = {
   unwritten: Set<Unwritten>
 }
 
-const tokenShape = z.strictObject({ value: z.string(), expires_at: z.number() })
+/** An access token as it is stored. */
+export const tokenShape = z.strictObject({
+  value: z.string(),
+  renew_at: z.number(),
+  expires_at: z.number(),
+})
 
 /** An account as it is stored. Throws when its secrets or those of its way out do not open. */
 export function openMember(
@@ -116,7 +121,7 @@ export function learnedOf(it: Member): Learned {
   const kept =
     secrets.kind === 'oauth'
       ? token && { text: JSON.stringify(token), expires_at: token.expires_at }
-      : jar && { text: jar.serialise(), expires_at: jar.session_expires_at() }
+      : jar && { text: jar.text(), expires_at: jar.expires_at() }
   return {
     id,
     revision,
@@ -131,14 +136,11 @@ export function learnedOf(it: Member): Learned {
   }
 }
 
-/** Its token is asked for anew so long before it ends. */
-const RENEW_BEFORE_MS = 120_000
-
 /** When its access token is to be renewed, epoch ms; null for accounts without one. */
 export function renewalAt({ secrets, token, standing }: Member): number | null {
   if (secrets.kind !== 'oauth' || standing.state === 'paused') return null
   if (standing.state === 'needs_login') return null
-  return token === null ? 0 : token.expires_at - RENEW_BEFORE_MS
+  return token === null ? 0 : token.renew_at
 }
 
 /** Ends of sign-ins that would end the same tomorrow, unless the operator changes something. */

@@ -35,6 +35,7 @@ export function surroundings({
         ),
       startDaemon,
       openApiDocument: notHere,
+      openDesk: notHere,
       startSandbox: notHere,
     },
   }

@@ -312,7 +312,11 @@ test('suspension is noticed within the hour, and that it is over too', async () 
 })
 
 const token = (value: string, at: number) =>
-  ({ ok: true, token: { value, expires_at: at }, refresh_token: 'r2' }) as const
+  ({
+    ok: true,
+    token: { value, renew_at: at - 2 * MINUTE, expires_at: at },
+    refresh_token: 'r2',
+  }) as const
 
 describe('an account of kind oauth', () => {
   const secrets = {

@@ -22,8 +22,8 @@ export function jarOf(text: string): OpenJar {
       return now !== before
     },
     has_session: () => now !== '',
-    serialise: () => now,
-    session_expires_at: () => null,
+    text: () => now,
+    expires_at: () => null,
   }
 }
 

@@ -1,0 +1,96 @@
+import { afterProbe, needsLogin, signedIn, type Standing } from '../core/pool.ts'
+import { type Account, changeAccount, listAccounts, openAccount } from '../store/accounts.ts'
+import { transact } from '../store/db.ts'
+import { openWay } from '../store/proxies.ts'
+import { VERDICTS } from './account-words.ts'
+import { accountNamed } from './account.ts'
+import { command, EXIT } from './command.ts'
+import type { Desk, Opened as Sealed, Tested } from './desk.ts'
+import { type Opened, withInstance } from './instance.ts'
+import { withDesk } from './open-desk.ts'
+import { table } from './table.ts'
+
+export const accountTest = command({
+  name: 'account test',
+  summary: 'asks the platform who each account is: alive, dead or blocked',
+  operands: ['[NAME]'],
+  options: { json: { type: 'boolean', help: 'answer as JSON' } },
+  examples: ['forumd account test', 'forumd account test main --json'],
+  notes:
+    'Ends with 0 when all that were asked about are alive. What it finds, the daemon knows too.',
+  async run(call) {
+    const { values, operands, ...around } = call
+    const [name] = operands
+    const accounts = await withInstance(values.config, around, (opened) => opening(opened, name))
+    const found = await withDesk(call, (desk) => askAll(desk, accounts))
+    await withInstance(values.config, around, (opened) =>
+      transact(opened.db, () => {
+        for (const { account, tested } of found) settle(opened, account, tested)
+      }),
+    )
+    const rows = found.map(({ account, tested }) => {
+      const { word, means } = VERDICTS[tested.finding.kind]
+      return { name: account.name, verdict: word, username: tested.username, means }
+    })
+    around.stdout.write(
+      values.json
+        ? `${JSON.stringify({ accounts: rows })}\n`
+        : table(rows, 'There is no account yet: forumd account add NAME --jar FILE takes one in.'),
+    )
+    return found.every(({ tested }) => tested.finding.kind === 'alive') ? EXIT.done : EXIT.failed
+  },
+})
+
+type Found = { account: Account; sealed: Sealed }
+
+function opening({ db, ring }: Opened, name: string | undefined): Found[] {
+  const accounts = name === undefined ? listAccounts(db) : [accountNamed(db, name)]
+  return accounts.flatMap((account) => {
+    const opened = openAccount(db, ring, account.id)
+    if (opened === null) return []
+    const proxy = account.proxy_id === null ? null : openWay(db, ring, account.proxy_id)
+    return { account, sealed: { ...opened, proxy } }
+  })
+}
+
+async function askAll(desk: Desk, accounts: readonly Found[]) {
+  const found: { account: Account; tested: Tested }[] = []
+  // One after another: several at once from one machine is how a block begins.
+  for (const { account, sealed } of accounts)
+    found.push({ account, tested: await desk.test(sealed) })
+  return found
+}
+
+/** Writes down what was found where that is news; what is no news must not disturb a running daemon. */
+function settle({ db, ring, now }: Opened, account: Account, tested: Tested) {
+  const { finding, username, jar, secrets } = tested
+  const standing = standingAfter(account, finding, now)
+  const moved = standing.state !== account.state
+  if (!moved && jar === undefined && secrets === undefined) return
+  changeAccount(db, ring, account.id, {
+    standing,
+    username,
+    ...(jar && { jar }),
+    ...(secrets && { secrets }),
+  })
+}
+
+function standingAfter(account: Account, finding: Tested['finding'], now: number): Standing {
+  const { state, state_reason, state_since, cooling_until, strikes, probes, probe_at } = account
+  const known = { state, state_reason, state_since, cooling_until, strikes, probes, probe_at }
+  if (state === 'paused') return known
+  switch (finding.kind) {
+    case 'alive':
+      return state === 'ready' ? known : signedIn(now)
+    case 'nobody':
+      return state === 'needs_login' ? known : needsLogin(now, 'logged_out')
+    case 'suspended':
+    case 'locked':
+      return afterProbe(known, finding, now)
+    // Nothing was learned that the daemon should act upon.
+    case 'blocked':
+    case 'throttled':
+    case 'unclear':
+      return known
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+
+import type { Config } from './config.ts'
+import { createEgress } from './net/egress.ts'
+import type { Guard } from './net/guard.ts'
+import type { Outside } from './outside.ts'
+import { createJars } from './platform/cookies.ts'
+import { createForum, type RequestEvent } from './platform/forum.ts'
+import { createLogin } from './platform/login.ts'
+import { createTokens } from './platform/oauth.ts'
+import { createCraft } from './pool/at-platform.ts'
+import { createDesk } from './pool/desk.ts'
+
+type Around = {
+  /** Approves what callers name as their proxy. */
+  guard: Guard
+  /** Gives up what is being asked for accounts. */
+  signal: AbortSignal
+  on_request?: (event: RequestEvent) => void
+}
+
+/** The platform as the configuration names it: its reads, and what the operator's accounts need of it. */
+export function createUpstream(
+  { platform: at, pool }: Config,
+  outside: Outside,
+  { guard, signal, on_request }: Around,
+) {
+  const { clock } = outside
+  const ca = authority(at.ca_file)
+  const timeout_ms = at.timeout_s * 1000
+  const egress = createEgress({ ...outside, guard, ca })
+  const platform = createForum({
+    ...outside,
+    egress,
+    base_url: at.base_url,
+    api_url: at.api_url,
+    user_agent: at.user_agent,
+    timeout_ms,
+    retries: at.retries,
+    requests_per_minute: pool.session_requests_per_minute,
+    oauth_requests_per_minute: pool.oauth_requests_per_minute,
+    on_request,
+  })
+  const { base_url, session_cookie, token_url, user_agent } = at
+  const jars = createJars({ base_url, session_cookie, clock })
+  const visiting = { egress, clock, user_agent, timeout_ms }
+  const craft = createCraft({
+    forum: platform,
+    jars,
+    login: createLogin({ ...visiting, jars, base_url }),
+    tokens: createTokens({ ...visiting, token_url }),
+    clock,
+    signal,
+  })
+  return { platform, craft, jars, close: egress.close }
+}
+
+/** What the command line asks of the platform, without a daemon. */
+export function openDesk(config: Config, outside: Outside) {
+  const stopping = new AbortController()
+  const { craft, jars, close } = createUpstream(config, outside, {
+    // The operator names no proxy that needs it, and nobody else is here.
+    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+    signal: stopping.signal,
+  })
+  return {
+    ...createDesk({ craft, jars, clock: outside.clock }),
+    [Symbol.asyncDispose]() {
+      stopping.abort()
+      close()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** The operator's own authorities, in PEM; undefined when none are named. Throws what the file system says. */
+export const authority = (path: string): string | undefined =>
+  path === '' ? undefined : readFileSync(path, 'utf8')
