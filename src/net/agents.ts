@@ -99,10 +99,11 @@ function overTls(proxy: Proxy, address: string, ca: string[]): Agent {
 
 function overSocks({ scheme, port, username, password }: Proxy, address: string): Agent {
   const agent = new SocksProxyAgent(`${scheme}://${bracketed(address)}:${port}`, SOCKETS)
-  Object.assign(agent.proxy, { host: address })
+  const proxy = { host: address, port, type: scheme === 'socks4' ? 4 : 5 }
   // Hidden from whatever prints objects.
   for (const [name, value] of Object.entries({ userId: username, password }))
-    if (value !== null) Object.defineProperty(agent.proxy, name, { value, enumerable: false })
+    if (value !== null) Object.defineProperty(proxy, name, { value, enumerable: false })
+  Object.assign(agent, { proxy })
   return agent
 }
 
@@ -120,34 +121,46 @@ function lookupFor(resolve: Resolve, four_only: boolean): LookupFunction {
   }
 }
 
-/** One request over an agent, with its whole answer. `signal` ends it whatever the agent is doing. */
-export function overAgent(
-  { agent, lookup }: ProxyAgent,
-  { url, method = 'GET', headers, body }: Errand,
-  { ca, signal }: { ca: string | undefined; signal: AbortSignal },
-): Promise<Carried> {
+type Terms = {
+  ca: string | undefined
+  /** Ends it whatever the agent is doing. */
+  signal: AbortSignal
+  /** Whether one hung-up connection out of those that are kept may be met with another. */
+  again: boolean
+}
+
+/** One request over an agent, with its whole answer. */
+export function overAgent(it: ProxyAgent, errand: Errand, terms: Terms): Promise<Carried> {
+  const { url, method = 'GET', headers, body } = errand
+  const { ca, signal, again } = terms
   return new Promise((resolve) => {
     const ask = url.startsWith('https:') ? requestHttps : requestHttp
     const fail = (why: ProxyTrouble | 'too_large') => resolve({ ok: false, why })
     if (signal.aborted) return fail('failed')
     let open = false
     const request = ask(url, {
-      agent,
-      lookup,
+      agent: it.agent,
+      lookup: it.lookup,
       method,
       headers: { 'accept-encoding': 'gzip, deflate, br', ...headers },
       ...(ca !== undefined && { ca }),
     })
     // The agent is still shaking hands when an abort comes, and would not hear of it.
-    signal.addEventListener('abort', () => (request.destroy(), fail('failed')), { once: true })
+    const give_up = () => (request.destroy(), fail('failed'))
+    signal.addEventListener('abort', give_up, { once: true })
+    request.on('close', () => signal.removeEventListener('abort', give_up))
     request.on('proxy', () => (open = true))
     request.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
       if (statusCode === 200) return
       // What the proxy says in refusing is not an answer of the platform.
-      fail(statusCode === 407 ? 'denied' : 'failed')
+      fail(statusCode === 407 || statusCode === 401 ? 'denied' : 'failed')
       request.destroy()
     })
-    request.on('error', (error) => fail(open ? 'failed' : troubleOf(error)))
+    request.on('error', (error) => {
+      if (open) return fail('failed')
+      if (!again || signal.aborted || !HUNG_UP.test(codeOf(error))) return fail(troubleOf(error))
+      overAgent(it, errand, { ...terms, again: false }).then(resolve, () => fail('failed'))
+    })
     request.on('response', (response) => {
       readAnswer(response).then(resolve, () => fail('failed'))
     })
@@ -155,12 +168,16 @@ export function overAgent(
   })
 }
 
+const HUNG_UP = /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/
+
+const codeOf = (error: Error): string =>
+  'code' in error && typeof error.code === 'string' ? error.code : ''
+
 /** The library tells its errors apart by their sentences alone; only the kind is taken from them. */
-function troubleOf({ message }: Error): ProxyTrouble {
-  if (/authentication|no accepted/i.test(message)) return 'denied'
-  return /rejected connection|no address|hang up|ECONNRESET/i.test(message)
-    ? 'failed'
-    : 'unreachable'
+function troubleOf(error: Error): ProxyTrouble {
+  if (/authentication|no accepted/i.test(error.message)) return 'denied'
+  if (HUNG_UP.test(codeOf(error))) return 'failed'
+  return /rejected connection|no address/i.test(error.message) ? 'failed' : 'unreachable'
 }
 
 const UNPACK = {
@@ -184,8 +201,7 @@ async function readAnswer(response: IncomingMessage): Promise<Carried> {
     const body = new TextDecoder().decode(plain)
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
   } catch (thrown) {
-    const huge =
-      thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE'
+    const huge = thrown instanceof Error && codeOf(thrown) === 'ERR_BUFFER_TOO_LARGE'
     return { ok: false, why: huge ? 'too_large' : 'failed' }
   }
 }

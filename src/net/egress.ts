@@ -89,10 +89,9 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
 
   async function byAgent(errand: Errand, { agent, reused, done }: Borrowed, signal: AbortSignal) {
     try {
-      const first = await overAgent(agent, errand, { ca, signal })
-      // A kept connection may have been hung up meanwhile; asking once more is safe where nothing is changed by it.
-      const stale = !first.ok && first.why === 'failed' && reused && errand.method !== 'POST'
-      return stale && !signal.aborted ? await overAgent(agent, errand, { ca, signal }) : first
+      // A kept connection may have been hung up meanwhile; to ask once more is safe where nothing is changed by it.
+      const again = reused && errand.method !== 'POST'
+      return await overAgent(agent, errand, { ca, signal, again })
     } finally {
       done()
     }
@@ -161,6 +160,6 @@ function troubleOf(thrown: unknown): ProxyTrouble {
       ? thrown.code
       : ''
   if (code === 'ERR_PROXY_TUNNEL')
-    return thrown instanceof Error && /: 407\b/.test(thrown.message) ? 'denied' : 'failed'
+    return thrown instanceof Error && /: 40[17]\b/.test(thrown.message) ? 'denied' : 'failed'
   return UNREACHABLE.test(code) ? 'unreachable' : 'failed'
 }

@@ -1,0 +1,175 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Certificate } from '../support/certificate.ts'
+
+/** A real proxy on the loopback. What it carries arrives from `from`, an address that is its alone. */
+export type RunningProxy = { port: number; from: string; [Symbol.asyncDispose](): Promise<void> }
+
+export const USER = 'some user'
+export const PASSWORD = 'p@ss:w/rd'
+
+const START_MAX_MS = 15_000
+/** Lets one program alone see names of a file, as if they stood in its DNS. */
+const NAMES = [
+  '/usr/lib/x86_64-linux-gnu/libnss_wrapper.so',
+  '/usr/lib/aarch64-linux-gnu/libnss_wrapper.so',
+].find(existsSync)
+
+const WANTED = {
+  tinyproxy: 'tinyproxy',
+  microsocks: 'microsocks',
+  danted: 'dante-server',
+  squid: 'squid',
+}
+
+/** The Debian packages that are missing for real proxies. */
+export const missing = (): string[] => [
+  ...Object.entries(WANTED).flatMap(([command, name]) =>
+    Bun.which(command, { PATH: `${process.env['PATH']}:/usr/sbin` }) ? [] : [name],
+  ),
+  ...(NAMES ? [] : ['libnss-wrapper']),
+]
+
+function freePort(host: string): number {
+  const listening = Bun.listen({ hostname: host, port: 0, socket: { data() {} } })
+  const { port } = listening
+  listening.stop(true)
+  return port
+}
+
+const isOpen = (port: number): Promise<boolean> =>
+  Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } }).then(
+    (socket) => (socket.end(), true),
+    () => false,
+  )
+
+/** Runs a proxy in the foreground and waits until it listens; `write` is its configuration in a folder of its own. */
+async function start(
+  from: string,
+  names: Record<string, string>,
+  plan: (port: number, dir: string) => { command: string[]; files: Record<string, string> },
+): Promise<RunningProxy> {
+  const dir = await mkdtemp(join(tmpdir(), 'forumd-proxy-'))
+  // Some of them step down to a user of their own before they read.
+  await chmod(dir, 0o777)
+  const port = freePort('127.0.0.1')
+  const { command, files } = plan(port, dir)
+  for (const [name, text] of Object.entries(files)) await Bun.write(join(dir, name), text)
+  const hosts = Object.entries(names).map(([name, address]) => `${address} ${name}\n`)
+  await Bun.write(join(dir, 'hosts'), `127.0.0.1 localhost\n${hosts.join('')}`)
+  const child = Bun.spawn(command, {
+    cwd: dir,
+    stdout: Bun.file(join(dir, 'out')),
+    stderr: Bun.file(join(dir, 'err')),
+    env: {
+      ...process.env,
+      PATH: `${process.env['PATH']}:/usr/sbin`,
+      ...(hosts.length > 0 && { LD_PRELOAD: NAMES, NSS_WRAPPER_HOSTS: join(dir, 'hosts') }),
+    },
+  })
+  const until = Date.now() + START_MAX_MS
+  while (!(await isOpen(port))) {
+    if (Date.now() > until || child.exitCode !== null) {
+      child.kill('SIGKILL')
+      const said = await Promise.all(
+        ['out', 'err', 'cache.log'].map((it) =>
+          Bun.file(join(dir, it))
+            .text()
+            .catch(() => ''),
+        ),
+      )
+      throw new Error(`${command[0]} does not listen:\n${said.join('\n')}`)
+    }
+    await Bun.sleep(20)
+  }
+  return {
+    port,
+    from,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await Promise.race([child.exited, Bun.sleep(5_000)])
+      child.kill('SIGKILL')
+      await child.exited
+      await rm(dir, { recursive: true })
+    },
+  }
+}
+
+/** An http proxy with name and password. */
+export const startTinyproxy = (names: Record<string, string> = {}) =>
+  start('127.0.0.6', names, (port) => ({
+    command: ['tinyproxy', '-d', '-c', 'tinyproxy.conf'],
+    files: {
+      'tinyproxy.conf': `Port ${port}\nListen 127.0.0.1\nBind 127.0.0.6\nTimeout 30\nMaxClients 20
+Allow 127.0.0.1\nBasicAuth user ${PLAIN_PASSWORD}\nLogLevel Error\nDisableViaHeader Yes\n`,
+    },
+  }))
+
+/** What tinyproxy's own configuration can hold. */
+export const PLAIN_PASSWORD = 'secret'
+
+/** A SOCKS 5 proxy with name and password. */
+export const startMicrosocks = (names: Record<string, string> = {}) =>
+  start('127.0.0.9', names, (port) => ({
+    command: 'microsocks -i 127.0.0.1 -b 127.0.0.9 -p'
+      .split(' ')
+      .concat(String(port), '-u', USER, '-P', PASSWORD),
+    files: {},
+  }))
+
+/** A proxy of SOCKS 4 and 5 that asks for nothing. */
+export const startDante = (names: Record<string, string> = {}) =>
+  start('127.0.0.8', names, (port) => ({
+    command: ['danted', '-f', 'danted.conf', '-p', 'danted.pid'],
+    files: {
+      'danted.conf': `logoutput: stderr\ninternal: 127.0.0.1 port = ${port}\nexternal: 127.0.0.8
+clientmethod: none\nsocksmethod: none\nuser.unprivileged: ${process.env['USER'] ?? 'root'}
+client pass { from: 127.0.0.0/8 to: 0.0.0.0/0 }
+socks pass { from: 127.0.0.0/8 to: 0.0.0.0/0 protocol: tcp }\n`,
+    },
+  }))
+
+/** A proxy that is spoken to over http on `port` and over TLS on `tls_port`, with name and password. */
+export async function startSquid(
+  names: Record<string, string>,
+  { cert, key }: Certificate,
+): Promise<RunningProxy & { tls_port: number }> {
+  const tls_port = freePort('127.0.0.1')
+  const hash = Bun.spawnSync(['openssl', 'passwd', '-apr1', PASSWORD]).stdout.toString().trim()
+  const hosts = Object.entries(names).map(([name, address]) => `${address} ${name}\n`)
+  const running = await start('127.0.0.7', {}, (port, dir) => ({
+    // A name of its own: what it keeps in shared memory is found by it.
+    command: ['squid', '-N', '-n', `forumd${port}`, '-f', join(dir, 'squid.conf')],
+    files: {
+      'cert.pem': cert,
+      'key.pem': key,
+      passwords: `${USER}:${hash}\n`,
+      names: hosts.join(''),
+      'squid.conf': `http_port 127.0.0.1:${port}
+https_port 127.0.0.1:${tls_port} tls-cert=${dir}/cert.pem tls-key=${dir}/key.pem
+tcp_outgoing_address 127.0.0.7
+hosts_file ${dir}/names
+dns_nameservers 127.0.0.1
+auth_param basic program /usr/lib/squid/basic_ncsa_auth ${dir}/passwords
+auth_param basic children 1
+acl known proxy_auth REQUIRED
+http_access allow known
+http_access deny all
+cache deny all
+cache_mem 8 MB
+pid_filename none
+access_log none
+cache_log ${dir}/cache.log
+coredump_dir ${dir}
+cache_effective_user proxy
+shutdown_lifetime 0 seconds
+pinger_enable off
+netdb_filename none
+`,
+    },
+  }))
+  return { ...running, tls_port, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
+}
