@@ -12,6 +12,8 @@ export type Running = AsyncDisposable & {
 /** A simulated platform that runs until it is disposed of. */
 type RunningSandbox = AsyncDisposable & {
   readonly url: string
+  /** Where a bearer is spoken to; null where there is no such host. */
+  readonly bearer_url: string | null
   readonly session_cookie: string
 }
 
@@ -32,6 +34,11 @@ export type Parts = {
   openDesk: (config: Config, outside: Outside) => Promise<Desk>
   startSandbox: (options: {
     port: number
+    bearer_port?: number
+    /** Whose names tell its hosts apart on one port. */
+    domain?: string
+    /** Certificate and key, in PEM. */
+    tls?: { cert: string; key: string }
     seed: number
     speed: number
     /** Calls that nobody's eyes have in ten minutes; without it as the platform allows. */

@@ -9,27 +9,52 @@ export const playSandbox = command({
   summary: 'runs a simulated platform to practise on',
   options: {
     port: { type: 'string', value: 'N', help: 'where it listens on 127.0.0.1; without it any' },
+    'bearer-port': { type: 'string', value: 'N', help: 'where its bearer host listens; 0 is any' },
+    domain: {
+      type: 'string',
+      value: 'D',
+      help: 'answers for www.D, oauth.D and chat.D on the one port',
+    },
+    'tls-cert': { type: 'string', value: 'FILE', help: 'speaks TLS: the certificate, in PEM' },
+    'tls-key': { type: 'string', value: 'FILE', help: 'its key, in PEM' },
     seed: { type: 'string', value: 'N', help: 'the same seed gives the same world; 1' },
     speed: { type: 'string', value: 'X', help: '1 is lively, 0 adds only what is asked for; 1' },
   },
-  examples: ['forumd sandbox --port 8090', 'forumd sandbox --port 8090 --seed 7 --speed 0'],
-  notes: 'What can be done to it from outside, GET /__sandbox/ tells.',
+  examples: [
+    'forumd sandbox --port 8090 --bearer-port 8091',
+    'forumd sandbox --port 8090 --seed 7 --speed 0',
+    'forumd sandbox --port 443 --domain forum.test --tls-cert cert.pem --tls-key key.pem',
+  ],
+  notes:
+    'What can be done to it from outside, and who can sign in with what, GET /__sandbox/ tells. The names under --domain have to lead to 127.0.0.1.',
   async run({ values, stdout, stopped, parts }) {
     const stop = stopped()
+    const { domain } = values
+    const bearer_port = values['bearer-port']
+    const tls = await readTls(values['tls-cert'], values['tls-key'])
     const outside = await parts.createOutside({ level: 'info', json: 'auto' }, stdout)
     await using sandbox = await parts.startSandbox({
       port: parseWhole('port', values.port ?? '0', ANY_PORT, LAST_PORT),
+      ...(bearer_port !== undefined && {
+        bearer_port: parseWhole('bearer-port', bearer_port, ANY_PORT, LAST_PORT),
+      }),
+      ...(domain !== undefined && { domain: parseDomain(domain) }),
+      ...(tls !== null && { tls }),
       seed: parseWhole('seed', values.seed ?? '1', 0, 999_999_999),
       speed: parseSpeed(values.speed ?? '1'),
       outside,
     })
+    const { url, bearer_url } = sandbox
     stdout.write(
       [
-        `The platform is at ${sandbox.url}. For a daemon that reads it:`,
+        `The platform is at ${url}. For a daemon that reads it:`,
         '',
         '[platform]',
-        `base_url = "${sandbox.url}"`,
+        `base_url = "${url}"`,
         `session_cookie = "${sandbox.session_cookie}"`,
+        ...(bearer_url === null
+          ? []
+          : [`api_url = "${bearer_url}"`, `token_url = "${url}/api/v1/access_token"`]),
         '',
       ].join('\n'),
     )
@@ -65,4 +90,33 @@ function parseSpeed(text: string): number {
   const speed = /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
   if (speed <= 1000) return speed
   throw new UsageError(`--speed is "${text}": allowed is a number from 0 to 1000`)
+}
+
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`)
+
+function parseDomain(text: string): string {
+  if (text.length <= 200 && DOMAIN.test(text)) return text
+  throw new UsageError(`--domain is "${text}": allowed is a name in lower case, such as forum.test`)
+}
+
+/** Certificate and key from their files; null where neither is named. */
+async function readTls(
+  cert: string | undefined,
+  key: string | undefined,
+): Promise<{ cert: string; key: string } | null> {
+  if (cert === undefined && key === undefined) return null
+  if (cert === undefined || key === undefined)
+    throw new UsageError('--tls-cert and --tls-key belong together')
+  return { cert: await readPem('tls-cert', cert), key: await readPem('tls-key', key) }
+}
+
+async function readPem(option: string, path: string): Promise<string> {
+  const text = await Bun.file(path)
+    .text()
+    .catch(() => {
+      throw new UsageError(`--${option} is "${path}", which cannot be read`)
+    })
+  if (text.includes('-----BEGIN ')) return text
+  throw new UsageError(`--${option} is "${path}", which holds nothing in PEM`)
 }

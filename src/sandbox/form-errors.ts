@@ -3,7 +3,7 @@ import type { Ask } from './ask.ts'
 import { encode } from './json.ts'
 
 /** The refusals of the form calls (platform-protocol.md 5): what is said, and of which field. */
-export const FORM_ERRORS = {
+const FORM_ERRORS = {
   USER_REQUIRED: ['Please log in to do that.', null],
   VERIFIED_USER_REQUIRED: ['you need to set a valid email address to do that.', null],
   RATELIMIT: ['you are doing that too much. try again in 5 minutes.', 'ratelimit'],
@@ -36,6 +36,9 @@ export const FORM_ERRORS = {
   INVALID_OPTION: ['that option is not valid', null],
   QUOTA_FILLED: ["You've submitted too many links recently. Please try again in an hour.", null],
 } as const satisfies Record<string, readonly [string, string | null]>
+
+/** Characters that a comment or a message may have. */
+export const LONGEST_TEXT = 10_000
 
 export type FormCode = keyof typeof FORM_ERRORS
 

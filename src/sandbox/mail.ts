@@ -35,8 +35,7 @@ export function send(world: World, { parent, created_s, ...draft }: Draft): Mess
   return message
 }
 
-export const recipients = ({ to }: Message): readonly User[] =>
-  to.kind === 't2' ? [to] : to.moderators
+const recipients = ({ to }: Message): readonly User[] => (to.kind === 't2' ? [to] : to.moderators)
 
 /** Whether somebody wrote it or was sent it. */
 export const concerns = (message: Message, user: User): boolean =>

@@ -189,7 +189,7 @@ export type Session = {
 }
 
 /** What opens the bearer host: an application, mostly in somebody's name. */
-export type Bearer = {
+type Bearer = {
   token: string
   /** Null: the application's own. */
   user: User | null

@@ -52,7 +52,7 @@ function sheet(world: World, user: User): AccountSheet[] {
 }
 
 /** The newest that was granted in somebody's name. */
-export const refreshTokenOf = ({ grants }: World, user: User): string | null =>
+const refreshTokenOf = ({ grants }: World, user: User): string | null =>
   [...grants].findLast(([, owner]) => owner === user)?.[0] ?? null
 
 /** What a browser holds of a session, by the platform's own names. */

@@ -4,7 +4,7 @@ import type { Application, Comment, Post, Remover, Subforum, Thing, User, World 
 import { insert } from './timeline.ts'
 
 /** Every world knows one application, which may act for its users and for itself. */
-export const APPLICATION: Application = {
+const APPLICATION: Application = {
   client_id: 'sandbox-application',
   client_secret: 'nobody-needs-to-know-this',
 }

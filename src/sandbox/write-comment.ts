@@ -1,14 +1,12 @@
 import { type Answer, json, refusal } from './answer.ts'
 import type { Ask } from './ask.ts'
-import { type FormCode, formDone, refuseForm } from './form-errors.ts'
+import { type FormCode, formDone, LONGEST_TEXT, refuseForm } from './form-errors.ts'
 import { concerns, send } from './mail.ts'
 import type { Comment, Message, Thing, User } from './model.ts'
 import { renderComment, renderOldComment } from './native-comment.ts'
 import { renderMessage } from './native-message.ts'
 import { mayRead } from './places.ts'
 import { addComment, remove } from './world.ts'
-
-export const LONGEST_TEXT = 10_000
 
 /** `/api/comment`: an answer to a post, a comment or a message. */
 export function comment(ask: Ask, user: User, asJson: boolean): Answer {

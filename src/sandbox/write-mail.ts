@@ -1,11 +1,10 @@
 import { type Answer, refusal } from './answer.ts'
 import type { Ask } from './ask.ts'
-import { type FormCode, formDone, refuseForm } from './form-errors.ts'
+import { type FormCode, formDone, LONGEST_TEXT, refuseForm } from './form-errors.ts'
 import { send } from './mail.ts'
 import type { Subforum, User, World } from './model.ts'
 
 const LONGEST_SUBJECT = 100
-const LONGEST_TEXT = 10_000
 const MOST_MARKED = 25
 
 /** `/api/compose`: sends mail, and does not say which one it became. */

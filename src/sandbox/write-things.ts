@@ -1,6 +1,6 @@
 import { type Answer, refusal } from './answer.ts'
 import type { Ask } from './ask.ts'
-import { formDone, refuseForm } from './form-errors.ts'
+import { formDone, LONGEST_TEXT, refuseForm } from './form-errors.ts'
 import type { Post, Thing, User } from './model.ts'
 import { renderComment } from './native-comment.ts'
 import { renderPost } from './native-post.ts'
@@ -65,7 +65,7 @@ export function erase({ query, world }: Ask, user: User): null {
   return null
 }
 
-const LONGEST_EDIT = { t1: 10_000, t3: 40_000 }
+const LONGEST_EDIT = { t1: LONGEST_TEXT, t3: 40_000 }
 
 /** `/api/editusertext`: the text of one's own post or comment, answered whole. */
 export function edit(ask: Ask, user: User): Answer {

@@ -8,7 +8,7 @@ import { block, optIn, subscribe } from './write-places.ts'
 import { edit, erase, hide, save, vote } from './write-things.ts'
 
 /** A form call of somebody who may make it. `asJson`: things are answered whole, not as the old pages draw them. */
-export type Write = (ask: Ask, user: User, asJson: boolean) => Answer
+type Write = (ask: Ask, user: User, asJson: boolean) => Answer
 
 const NOTHING = json('{}')
 const done =
