@@ -32,6 +32,19 @@ export const CODES = {
   REAUTH_REQUIRED: { status: 401, error: 'REAUTH_REQUIRED', billed: true },
   PERMISSION_DENIED: { status: 403, error: 'PERMISSION_DENIED', billed: true },
   NOT_FOUND: { status: 404, error: 'NOT_FOUND', billed: true },
+  BANNED_FROM_SUBFORUM: { status: 403, error: 'BANNED_FROM_SUBFORUM', billed: true },
+  THREAD_LOCKED: { status: 409, error: 'THREAD_LOCKED', billed: true },
+  ARCHIVED: { status: 409, error: 'ARCHIVED', billed: true },
+  FORUM_REJECTED: { status: 502, error: 'FORUM_REJECTED', billed: true },
+  FORUM_RATELIMIT: { status: 502, error: 'FORUM_RATELIMIT', billed: true },
+  OUTCOME_UNKNOWN: { status: 502, error: 'OUTCOME_UNKNOWN', billed: true },
+  IDEMPOTENCY_MISMATCH: { status: 409, error: 'IDEMPOTENCY_MISMATCH', billed: false },
+  IN_PROGRESS: { status: 409, error: 'IN_PROGRESS', billed: false },
+  AUTH_FAILED: { status: 502, error: 'AUTH_FAILED', billed: true },
+  TWO_FACTOR_REQUIRED: { status: 502, error: 'TWO_FACTOR_REQUIRED', billed: true },
+  TWO_FACTOR_INVALID: { status: 502, error: 'TWO_FACTOR_INVALID', billed: true },
+  UNKNOWN: { status: 502, error: 'UNKNOWN', billed: false },
+  browser_unavailable: { status: 503, error: 'browser_unavailable', billed: false },
   internal_error: { status: 500, error: 'internal_error', billed: false },
   monitor_slots_exhausted: { status: 402, error: 'monitor_slots_exhausted', billed: false },
   sitewide_slots_exhausted: { status: 402, error: 'sitewide_slots_exhausted', billed: false },
@@ -52,6 +65,8 @@ export type ErrorDetails = {
   /** The field that is wrong, in the words of the wire. */
   field?: string
   retry_after_s?: number
+  /** Set where it was the platform that said so of a code which is otherwise decided here: contract 4 bills that. */
+  billed?: boolean
   /** Further fields of the body, such as `limit` and `tier`, `reason`, `hint`. */
   extra?: Record<string, unknown>
 }
@@ -70,6 +85,11 @@ export class ApiError extends Error {
 
   get status(): number {
     return CODES[this.code].status
+  }
+
+  /** Whether the call is billed all the same. */
+  get billed(): boolean {
+    return this.details.billed ?? CODES[this.code].billed
   }
 }
 

@@ -59,6 +59,11 @@ export function worded(words: Words, row: object): object {
   )
 }
 
-/** A code or its sentence, which begin with our own word for a community where the wire has another. */
+/** A code or its sentence, where our own words for the platform and for a community stand for those of the wire. */
 export const wireCode = (words: Words, code: string): string =>
-  code.replace(/^subforum_/, `${words.community}_`)
+  code
+    .replace(/^subforum_/, `${words.community}_`)
+    .replace(/_SUBFORUM$/, `_${words.community.toUpperCase()}`)
+    .replace(/^FORUM_(RATELIMIT|REJECTED)$/, (_, suffix) =>
+      suffix === 'RATELIMIT' ? words.code('RATELIMIT') : words.code('REJECTED'),
+    )
