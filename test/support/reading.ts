@@ -35,6 +35,8 @@ export async function startReading({
   wire = { platform: 'forum', community: 'subforum' },
   read_cache_ms = 0,
   tree_fetches = 8,
+  timeout_ms = 5_000,
+  credits_micros = 500_000,
 } = {}) {
   const { clock, random, fetch: out } = createOutside(() => {})
   const sandbox = await startSandbox({
@@ -44,6 +46,7 @@ export async function startReading({
     world: 'empty',
     now: clock.now,
     allowance: 100_000,
+    session_allowance: 100_000,
   })
   const db = openDb(':memory:', { create: true })
   insertCustomer(db, {
@@ -51,7 +54,7 @@ export async function startReading({
     name: 'ada',
     plan: 'entry',
     created_at: 1,
-    starting_credit_micros: 500_000,
+    starting_credit_micros: credits_micros,
     payment_id: 'pay_1',
   })
   insertKey(db, {
@@ -71,7 +74,7 @@ export async function startReading({
       log: () => {},
       base_url: sandbox.url,
       user_agent: 'forumd/test',
-      timeout_ms: 5_000,
+      timeout_ms,
       retries: 0,
       requests_per_minute: 100_000,
     }),
@@ -128,8 +131,8 @@ export async function startReading({
     sandbox,
     get: (path: string, headers: Record<string, string> = {}) =>
       call(`${words.api}${path}`, { headers }),
-    post: (path: string, body: unknown) =>
-      call(`${words.api}${path}`, { method: 'POST', body: JSON.stringify(body) }),
+    post: (path: string, body: unknown, headers: Record<string, string> = {}) =>
+      call(`${words.api}${path}`, { method: 'POST', body: JSON.stringify(body), headers }),
     account: () => call('/account/me'),
     document: () => call('/openapi.json'),
     /** Paths that the platform was asked for. */
