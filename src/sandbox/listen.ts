@@ -23,6 +23,8 @@ export function listen(where: Where, { port: wanted, face, answer }: Answering) 
     port: wanted,
     idleTimeout: 0,
     development: false,
+    // Outside of development Bun shares a port with whoever has it, and each would get some of the calls.
+    reusePort: false,
     ...(tls !== undefined && { tls }),
     fetch: (request, listener) =>
       answer(request, {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startHouse as startDaemon } from '../support/house.ts'
 import { json, startHouse } from '../support/http.ts'
 import { startMonitors } from '../support/monitors.ts'
@@ -165,4 +166,13 @@ test('a warning is in the words of the wire', async () => {
   expect((await house.add({ filter_spec: { board: ['cats'] } })).body.warnings).toEqual([
     'board_unverified',
   ])
+})
+
+test('a port that another sandbox listens on is not shared with it', async () => {
+  const world = { seed: 1, speed: 0, world: 'empty', now: () => 0 } as const
+  await using one = await startSandbox({ port: 0, ...world })
+  const port = Number(new URL(one.url).port)
+  const two = await startSandbox({ port, ...world }).catch(String)
+
+  expect(two).toMatch(/in use/)
 })
