@@ -107,9 +107,7 @@ export function createClient(options: ClientOptions) {
   }
 
   /** One try; a redirect to the canonical path belongs to it, a second one does not. */
-  async function attempt(ask: Ask, call: Call): Promise<Outcome<unknown>> {
-    const url = addressOf(ask, call.eyes)
-    if (url === null) return fail({ kind: 'unavailable', status: null, retry_after_s: null })
+  async function attempt(url: string, ask: Ask, call: Call): Promise<Outcome<unknown>> {
     const first = await exchange(url, ask, call)
     return first.next ? (await exchange(first.next, ask, call)).outcome : first.outcome
   }
@@ -122,8 +120,10 @@ export function createClient(options: ClientOptions) {
   }
 
   async function get(ask: Ask, call: Call): Promise<Outcome<unknown>> {
+    const url = addressOf(ask, call.eyes)
+    if (url === null) return fail({ kind: 'unavailable', status: null, retry_after_s: null })
     for (let tries = 1; ; tries++) {
-      const outcome = await attempt(ask, call)
+      const outcome = await attempt(url, ask, call)
       if (outcome.ok || tries > retries) return outcome
       const pause_ms = pauseAfter(outcome.fault, tries, random.fraction())
       // What cannot be mended in time is better told at once.
