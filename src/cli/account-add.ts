@@ -148,8 +148,8 @@ async function session(
 ): Promise<Claims> {
   for (const option of ['client-id', 'client-secret-file', 'refresh-token-file'] as const)
     if (values[option] !== undefined) throw new UsageError(`--${option} goes with --kind oauth`)
-  const jar = await readJar(values, desk, sources)
-  const given = await credentials(values, sources)
+  const given = await readGiven(values, sources)
+  const jar = given.jar === null ? null : jarOf(given.jar, desk)
   const password =
     given.password ?? (jar ? null : await sources.ask(`Password of ${values.username ?? name}: `))
   if (jar === null && password === null)
@@ -191,8 +191,8 @@ async function anew(
       )
     return { jar: null, username, secrets: known }
   }
-  const jar = await readJar(values, desk, sources)
-  const given = await credentials(values, sources)
+  const given = await readGiven(values, sources)
+  const jar = given.jar === null ? null : jarOf(given.jar, desk)
   const password =
     given.password ??
     known.password ??
@@ -207,23 +207,20 @@ async function anew(
   }
 }
 
-async function readJar(
-  { jar: from }: SignInValues,
-  desk: Desk,
-  sources: Sources,
-): Promise<Jar | null> {
-  if (from === undefined) return null
-  const read = desk.readJar(await sources.read('jar', from))
+function jarOf(text: string, desk: Desk): Jar {
+  const read = desk.readJar(text)
   if (read.ok) return read.jar
   throw new UsageError(`--jar: ${read.problems.join('; ')}`)
 }
 
-async function credentials(values: SignInValues, sources: Sources) {
-  const { 'password-file': password_from, 'totp-file': totp_from } = values
+/** Everything that was named, read before any of it is looked at. */
+async function readGiven(values: SignInValues, sources: Sources) {
+  const { jar: jar_from, 'password-file': password_from, 'totp-file': totp_from } = values
+  const jar = jar_from === undefined ? null : await sources.read('jar', jar_from)
   const password =
     password_from === undefined ? null : await sources.secret('password-file', password_from)
   const totp = totp_from === undefined ? null : await sources.secret('totp-file', totp_from)
-  return { password, totp_secret: totp === null ? null : checkTotp(totp) }
+  return { jar, password, totp_secret: totp === null ? null : checkTotp(totp) }
 }
 
 /** A way out by its name, opened. Throws Refusal when there is none. */

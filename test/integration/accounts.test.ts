@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { tempFolder } from '../support/folder.ts'
+
+// Each run of the program is a process of its own, and the machine may be busy.
+setDefaultTimeout(60_000)
+
+const MAIN = join(import.meta.dir, '../../src/main.ts')
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    port: 0,
+    bearer_port: 0,
+    seed: 1,
+    speed: 0,
+    world: 'seeded',
+    now: Date.now,
+  })
+})
+afterAll(() => sandbox.stop())
+
+type Ended = { code: number; out: string; err: string }
+
+/** A folder with a configuration in it, and the program as a person runs it there. */
+function desk() {
+  const folder = tempFolder()
+  mkdirSync(folder.file('data'))
+  writeFileSync(
+    folder.file('forumd.toml'),
+    `[platform]
+base_url = "${sandbox.url}"
+session_cookie = "${sandbox.session_cookie}"
+api_url = "${sandbox.bearer_url}"
+token_url = "${sandbox.url}/api/v1/access_token"
+`,
+  )
+  return {
+    [Symbol.dispose]: folder[Symbol.dispose],
+    write: (name: string, text: string) => writeFileSync(folder.file(name), text),
+    async run(args: string, { stdin = '', env = {} } = {}): Promise<Ended> {
+      const child = Bun.spawn([process.execPath, MAIN, ...args.split(' ')], {
+        cwd: folder.path,
+        stdin: Buffer.from(stdin),
+        stdout: 'pipe',
+        stderr: 'pipe',
+        env: { PATH: process.env['PATH'] ?? '', ...env },
+      })
+      const [out, err, code] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited,
+      ])
+      return { code, out, err }
+    },
+    async accounts() {
+      const { out } = await this.run('account list --json')
+      return (JSON.parse(out) as { accounts: Record<string, unknown>[] }).accounts
+    },
+  }
+}
+
+const account = (wanted: (it: ReturnType<Sandbox['overview']>['accounts'][number]) => boolean) =>
+  sandbox.overview().accounts.find(wanted) ?? expect.unreachable('no such account')
+const plain = () => account(({ totp_secret, flags }) => totp_secret === null && !flags.suspended)
+const guarded = () => account(({ totp_secret }) => totp_secret !== null)
+const header = (cookies: Record<string, string>) =>
+  Object.entries(cookies)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('; ')
+
+describe('account add', () => {
+  test('takes in cookies from a file, standard input and the environment, and says whose they are', async () => {
+    using it = desk()
+    const { username, cookies } = sandbox.session({ username: plain().username })
+    const { hostname } = new URL(sandbox.url)
+    const netscape = Object.entries(cookies).map(
+      ([name, value]) => `${hostname}\tFALSE\t/\tFALSE\t2000000000\t${name}\t${value}`,
+    )
+    it.write('cookies.txt', `# Netscape HTTP Cookie File\n${netscape.join('\n')}\n`)
+    const json = JSON.stringify(
+      Object.entries(cookies).map(([name, value]) => ({
+        name,
+        value,
+        domain: hostname,
+        path: '/',
+      })),
+    )
+
+    const all = [
+      await it.run('account add a --jar cookies.txt'),
+      await it.run('account add b --jar -', { stdin: json }),
+      await it.run('account add c --jar env:COOKIES', { env: { COOKIES: header(cookies) } }),
+    ]
+    expect(all).toEqual(
+      ['a', 'b', 'c'].map((name) => ({
+        code: 0,
+        out: `${name} is in the pool, ${username} on the platform: ready\n`,
+        err: '',
+      })),
+    )
+    expect((await it.accounts()).map(({ username: who, state }) => [who, state])).toEqual([
+      [username, 'ready'],
+      [username, 'ready'],
+      [username, 'ready'],
+    ])
+  })
+
+  test('signs in with a password and a second factor, once, and keeps the cookies', async () => {
+    using it = desk()
+    const { username, password, totp_secret } = guarded()
+    it.write('pw', `${password}\n`)
+    it.write('totp', totp_secret ?? '')
+    const before = sandbox.requests.length
+
+    const added = await it.run(
+      `account add main --username ${username} --password-file pw --totp-file totp --json`,
+    )
+    expect(added.code).toBe(0)
+    expect(JSON.parse(added.out)).toMatchObject({ name: 'main', username, state: 'ready' })
+    const posts = sandbox.requests.slice(before).filter(({ method }) => method === 'POST')
+    expect(posts.length).toBeLessThanOrEqual(3)
+    expect(await it.run('account test main')).toMatchObject({ code: 0 })
+  })
+
+  test.each<[string, string, string, RegExp]>([
+    [
+      'a wrong password',
+      '--username {plain} --password-file -',
+      'nope',
+      /does not accept this user/,
+    ],
+    [
+      'a missing second factor',
+      '--username {guarded} --password-file env:PW',
+      '',
+      /has a second factor: give its secret with --totp-file/,
+    ],
+    ['cookies of nobody', '--jar -', '{cookie}=made.up.value', /takes these cookies for nobody/],
+  ])('refuses %s, and keeps nothing', async (_, options, stdin, sentence) => {
+    using it = desk()
+    const args = options
+      .replace('{plain}', plain().username)
+      .replace('{guarded}', guarded().username)
+    const ended = await it.run(`account add x ${args}`, {
+      stdin: stdin.replace('{cookie}', sandbox.session_cookie),
+      env: { PW: guarded().password },
+    })
+
+    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended.err).toMatch(sentence)
+    expect(await it.accounts()).toEqual([])
+  })
+
+  test.each<[string, string, RegExp]>([
+    ['x', '', /--jar or --password-file is needed/],
+    ['x --jar nope.txt', '', /--jar: the file nope.txt cannot be read \(ENOENT\)/],
+    ['x --jar -', 'a=b', /--jar: /],
+    ['x --jar env:NOPE', '', /--jar: the environment has no NOPE/],
+    ['x --jar - --password-file -', 'a=b', /cannot both be read from standard input/],
+    ['x --password-file - --totp-file env:T', 'pw', /allowed is the base32 secret/],
+    ['x --kind bot', '', /--kind is "bot": allowed are session and oauth/],
+    ['x --kind oauth', '', /needs --client-id and --client-secret-file/],
+    ['x --kind oauth --jar -', '', /--jar goes with --kind session/],
+    ['x --client-id me --jar -', '', /--client-id goes with --kind oauth/],
+    ['../x --jar -', '', /is no name here/],
+    ['x --password hunter2', '', /account add has no option --password/],
+    ['x --proxy home --jar -', '', /there is no proxy "home"/],
+  ])('says what is wrong with: %s', async (args, stdin, sentence) => {
+    using it = desk()
+    const ended = await it.run(`account add ${args}`, { stdin, env: { T: 'not base 32!' } })
+
+    expect(ended.code).toBeGreaterThan(0)
+    expect(ended.out).toBe('')
+    expect(ended.err).toMatch(sentence)
+    expect(ended.err).not.toMatch(/not base 32|a=b/)
+    expect(ended.err.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('takes in an application, which acts by tokens of its own', async () => {
+    using it = desk()
+    const { application } = sandbox.overview()
+    const { username, refresh_token } = sandbox.session({ username: plain().username })
+    const ended = await it.run(
+      `account add app --kind oauth --client-id ${application?.client_id} --client-secret-file env:S --refresh-token-file -`,
+      { stdin: refresh_token, env: { S: application?.client_secret ?? '' } },
+    )
+
+    expect(ended).toEqual({
+      code: 0,
+      out: `app is in the pool, ${username} on the platform: ready\n`,
+      err: '',
+    })
+    expect(await it.accounts()).toMatchObject([{ name: 'app', kind: 'oauth', username }])
+
+    const refused = await it.run(
+      `account add bad --kind oauth --client-id ${application?.client_id} --client-secret-file -`,
+      { stdin: 'wrong' },
+    )
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('does not accept this application')
+  })
+})
+
+describe('an account', () => {
+  test('is tested alive, dead or blocked, by name', async () => {
+    using it = desk()
+    const { username } = plain()
+    const cookies = sandbox.session({ username }).cookies
+    await it.run('account add main --jar -', { stdin: header(cookies) })
+    expect((await it.run('account test')).out).toMatch(/^main +alive +\S+/m)
+
+    const rule = { path: '/api/me.json', fault: 'block_403_html', times: 20 } as const
+    sandbox.weather(rule)
+    const blocked = await it.run('account test main --json')
+    sandbox.clearWeather()
+    expect(blocked.code).toBe(1)
+    expect(JSON.parse(blocked.out)).toMatchObject({
+      accounts: [{ name: 'main', verdict: 'blocked' }],
+    })
+    expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
+
+    sandbox.revoke({ username })
+    const dead = await it.run('account test')
+    expect(dead.code).toBe(1)
+    expect(dead.out).toMatch(/^main +dead /m)
+    expect(await it.accounts()).toMatchObject([{ state: 'needs_login', reason: 'logged_out' }])
+
+    const fresh = sandbox.session({ username }).cookies
+    const again = await it.run('account login main --jar -', { stdin: header(fresh) })
+    expect(again).toMatchObject({ code: 0 })
+    expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
+  })
+
+  test('is paused, resumed, removed; each by a name that exists', async () => {
+    using it = desk()
+    const { cookies } = sandbox.session({ username: plain().username })
+    await it.run('account add main --jar -', { stdin: header(cookies) })
+
+    expect((await it.run('account pause main')).out).toBe('main is paused\n')
+    expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
+    expect((await it.run('account resume main')).out).toBe('main is in use again\n')
+    expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
+    expect((await it.run('account remove main')).out).toBe('main is removed\n')
+    expect(await it.accounts()).toEqual([])
+    expect(await it.run('account pause main')).toEqual({
+      code: 1,
+      out: '',
+      err: 'forumd: there is no account "main": see forumd account list\n',
+    })
+  })
+
+  test('shows nothing secret in any list', async () => {
+    using it = desk()
+    const { username, password, totp_secret } = guarded()
+    const { cookies } = sandbox.session({ username })
+    await it.run('proxy add home --address-file -', {
+      stdin: 'http://prx-user:prx-pass@127.0.0.1:9',
+    })
+    await it.run(
+      'account add main --no-check --jar - --password-file env:PW --totp-file env:T --proxy home',
+      {
+        stdin: header(cookies),
+        env: { PW: password, T: totp_secret ?? '' },
+      },
+    )
+    expect(await it.accounts()).toMatchObject([{ name: 'main', proxy: 'home', state: 'ready' }])
+
+    const shown = [
+      await it.run('account list'),
+      await it.run('account list --json'),
+      await it.run('proxy list'),
+      await it.run('proxy list --json'),
+      await it.run('account pause main'),
+    ]
+      .map(({ out, err }) => out + err)
+      .join('')
+    for (const secret of [
+      password,
+      totp_secret ?? '-',
+      'prx-user',
+      'prx-pass',
+      ...Object.values(cookies),
+    ])
+      expect(shown).not.toContain(secret)
+  })
+})
+
+describe('a proxy', () => {
+  test('is added by an address without credentials, or by a file with them, and listed without', async () => {
+    using it = desk()
+    expect((await it.run('proxy add home socks5h://127.0.0.1:9')).out).toBe(
+      'home leads through socks5h://127.0.0.1:9\n',
+    )
+    const paid = await it.run('proxy add paid --address-file env:P', {
+      env: { P: 'http://me:s3cret@proxy.example:3128' },
+    })
+    expect(paid.out).toBe('paid leads through http://proxy.example:3128\n')
+    expect(JSON.parse((await it.run('proxy list --json')).out)).toMatchObject({
+      proxies: [
+        { name: 'home', address: 'socks5h://127.0.0.1:9', credentials: false, accounts: 0 },
+        { name: 'paid', address: 'http://proxy.example:3128', credentials: true, accounts: 0 },
+      ],
+    })
+  })
+
+  test.each<[string, RegExp]>([
+    ['home http://me:secret@127.0.0.1:9', /credentials do not belong on the command line/],
+    ['home ftp://127.0.0.1', /the address of a proxy must begin with http:\/\//],
+    ['home', /ADDRESS or --address-file is needed/],
+  ])('is refused: %s', async (args, sentence) => {
+    using it = desk()
+    const { code, err } = await it.run(`proxy add ${args}`)
+
+    expect(code).toBe(2)
+    expect(err).toMatch(sentence)
+    expect(err).not.toContain('secret@')
+  })
+
+  test('that nobody answers at fails its test; one that an account leaves through is not removed', async () => {
+    using it = desk()
+    await it.run('proxy add home http://127.0.0.1:9')
+    const tested = await it.run('proxy test --json')
+    expect(tested.code).toBe(1)
+    expect(JSON.parse(tested.out)).toEqual({
+      proxies: [{ name: 'home', verdict: 'fails', error: 'unreachable' }],
+    })
+
+    const { cookies } = sandbox.session({ username: plain().username })
+    await it.run('account add main --no-check --jar - --proxy home', { stdin: header(cookies) })
+    expect((await it.run('proxy remove home')).err).toBe(
+      'forumd: main would have no way out: remove the account first\n',
+    )
+    await it.run('account remove main')
+    expect(await it.run('proxy remove home')).toMatchObject({ code: 0, out: 'home is removed\n' })
+  })
+})
