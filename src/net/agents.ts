@@ -11,6 +11,7 @@ import { SocksProxyAgent } from 'socks-proxy-agent'
 import type { ProxyTrouble } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Resolve } from '../outside.ts'
+import { mayHaveLeft } from './departure.ts'
 import type { Carried, Errand } from './egress.ts'
 import { BODY_MAX, gatherBytes } from './whole.ts'
 
@@ -55,7 +56,12 @@ export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string
   }
 
   return {
-    borrow(proxy: Proxy, address: string): Borrowed {
+    /** `fresh`: one of its own, whose connections nobody used before and nobody will use after. */
+    borrow(proxy: Proxy, address: string, fresh = false): Borrowed {
+      if (fresh) {
+        const it = make(proxy, address)
+        return { agent: it, reused: false, done: () => it.agent.destroy() }
+      }
       const { scheme, host, port, username, password } = proxy
       const key = JSON.stringify([scheme, host, address, port, username, password])
       const known = kept.get(key)
@@ -135,8 +141,8 @@ export function overAgent(it: ProxyAgent, errand: Errand, terms: Terms): Promise
   const { ca, signal, again } = terms
   return new Promise((resolve) => {
     const ask = url.startsWith('https:') ? requestHttps : requestHttp
-    const fail = (why: ProxyTrouble | 'too_large') => resolve({ ok: false, why })
-    if (signal.aborted) return fail('failed')
+    const fail = (why: ProxyTrouble | 'too_large', left = true) => resolve({ ok: false, why, left })
+    if (signal.aborted) return fail('failed', false)
     let open = false
     const request = ask(url, {
       agent: it.agent,
@@ -153,12 +159,14 @@ export function overAgent(it: ProxyAgent, errand: Errand, terms: Terms): Promise
     request.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
       if (statusCode === 200) return
       // What the proxy says in refusing is not an answer of the platform.
-      fail(statusCode === 407 || statusCode === 401 ? 'denied' : 'failed')
+      fail(statusCode === 407 || statusCode === 401 ? 'denied' : 'failed', false)
       request.destroy()
     })
     request.on('error', (error) => {
-      if (open) return fail('failed')
-      if (!again || signal.aborted || !HUNG_UP.test(codeOf(error))) return fail(troubleOf(error))
+      const left = mayHaveLeft(error)
+      if (open) return fail('failed', left)
+      if (!again || signal.aborted || !HUNG_UP.test(codeOf(error)))
+        return fail(troubleOf(error), left)
       overAgent(it, errand, { ...terms, again: false }).then(resolve, () => fail('failed'))
     })
     request.on('response', (response) => {
@@ -191,7 +199,7 @@ async function readAnswer(response: IncomingMessage): Promise<Carried> {
   for (let at = 0; at < response.rawHeaders.length; at += 2)
     headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
   const bytes = await gatherBytes(response)
-  if (bytes === null) return { ok: false, why: 'too_large' }
+  if (bytes === null) return { ok: false, why: 'too_large', left: true }
   const packing = headers.get('content-encoding') ?? 'identity'
   try {
     const plain =
@@ -202,6 +210,6 @@ async function readAnswer(response: IncomingMessage): Promise<Carried> {
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
   } catch (thrown) {
     const huge = thrown instanceof Error && codeOf(thrown) === 'ERR_BUFFER_TOO_LARGE'
-    return { ok: false, why: huge ? 'too_large' : 'failed' }
+    return { ok: false, why: huge ? 'too_large' : 'failed', left: true }
   }
 }

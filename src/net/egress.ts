@@ -2,6 +2,7 @@ import { type ProxyTrouble } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../outside.ts'
 import { type Borrowed, createAgents, overAgent } from './agents.ts'
+import { mayHaveLeft } from './departure.ts'
 import type { Guard } from './guard.ts'
 import { readWhole } from './whole.ts'
 
@@ -11,10 +12,15 @@ export type Way = { proxy: Proxy | null; guarded: boolean }
 /** One request to a host that the operator named. */
 export type Errand = {
   url: string
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH'
   headers: Record<string, string>
-  body?: string | undefined
+  body?: string | Uint8Array<ArrayBuffer> | undefined
   way: Way
+  /**
+   * Never asked again, and on a connection of its own: one that was hung up meanwhile leaves it open whether anything
+   * came through. How it failed then tells `left`.
+   */
+  once?: boolean
   /** From connecting to the last byte. */
   timeout_ms: number
   signal?: AbortSignal | undefined
@@ -23,10 +29,13 @@ export type Errand = {
 /** A whole answer, the same whatever way it came. */
 export type Answered = { status: number; headers: Headers; body: string }
 
-/** What became of an errand. `unreached` is the platform's fault or the network's, a trouble the proxy's. */
+/**
+ * What became of an errand. `unreached` is the platform's fault or the network's, a trouble the proxy's; `left` says
+ * of what is done once whether it may have reached anybody.
+ */
 export type Carried =
   | { ok: true; answer: Answered }
-  | { ok: false; why: 'timeout' | 'too_large' | 'unreached' | ProxyTrouble }
+  | { ok: false; why: 'timeout' | 'too_large' | 'unreached' | ProxyTrouble; left?: boolean }
 
 /** The ways out of this machine. Nothing is followed, nothing is thrown, nothing outlives its time. */
 export type Egress = {
@@ -74,23 +83,24 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
         // Proxy variables of the environment are not ours to obey.
         proxy: proxy ?? false,
         signal,
+        ...(errand.once && { keepalive: false }),
         ...(body !== undefined && { body }),
         ...(ca !== undefined && { tls: { ca } }),
       })
       // A tunnel's refusal is an error already; without one, this is how a proxy asks for credentials.
-      if (proxy !== null && response.status === 407) return failed('denied')
+      if (proxy !== null && response.status === 407) return failed('denied', false)
       const whole = await readWhole(response)
-      if (whole === null) return failed('too_large')
+      if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {
-      return failed(proxy === null ? 'unreached' : troubleOf(thrown))
+      return failed(proxy === null ? 'unreached' : troubleOf(thrown), mayHaveLeft(thrown))
     }
   }
 
   async function byAgent(errand: Errand, { agent, reused, done }: Borrowed, signal: AbortSignal) {
     try {
       // A kept connection may have been hung up meanwhile; to ask once more is safe where nothing is changed by it.
-      const again = reused && errand.method !== 'POST'
+      const again = reused && !changes(errand)
       return await overAgent(agent, errand, { ca, signal, again })
     } finally {
       done()
@@ -99,14 +109,14 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
 
   async function through(proxy: Proxy, errand: Errand, signal: AbortSignal): Promise<Carried> {
     const addresses = await dialled(proxy, errand.way.guarded)
-    let last: Carried = failed('refused')
+    let last: Carried = failed('refused', false)
     for (const address of addresses) {
       if (signal.aborted) break
       last =
         proxy.scheme === 'http'
           ? await byFetch(errand, addressOf(proxy, address), signal)
-          : await byAgent(errand, agents.borrow(proxy, address), signal)
-      if (last.ok || last.why !== 'unreachable') break
+          : await byAgent(errand, agents.borrow(proxy, address, errand.once), signal)
+      if (last.ok || last.why !== 'unreachable' || (last.left && errand.once)) break
     }
     return last
   }
@@ -116,16 +126,17 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
       const [over, done] = [new AbortController(), new AbortController()]
       const give_up = () => over.abort()
       errand.signal?.addEventListener('abort', give_up)
-      if (errand.signal?.aborted) return failed('timeout')
+      if (errand.signal?.aborted) return told(errand, failed('timeout', false))
       const late = clock.sleep(errand.timeout_ms, AbortSignal.any([done.signal, over.signal]))
       const { proxy } = errand.way
       try {
         // The race: a deadline must not depend on everything below keeping to the signal.
         const carried = await Promise.race([
           proxy ? through(proxy, errand, over.signal) : byFetch(errand, null, over.signal),
-          late.then(() => (over.abort(), failed('timeout'))),
+          late.then(() => (over.abort(), failed('timeout', true))),
         ])
-        return over.signal.aborted && !carried.ok ? failed('timeout') : carried
+        if (carried.ok) return carried
+        return told(errand, over.signal.aborted ? { ...carried, why: 'timeout' } : carried)
       } finally {
         errand.signal?.removeEventListener('abort', give_up)
         done.abort()
@@ -137,7 +148,16 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
   }
 }
 
-const failed = (why: (Carried & { ok: false })['why']): Carried => ({ ok: false, why })
+type Failed = Carried & { ok: false }
+const failed = (why: Failed['why'], left: boolean): Failed => ({ ok: false, why, left })
+
+/** What might be done again in any case needs no word on whether it was. */
+const told = ({ once }: Errand, { why, left = true }: Failed): Failed =>
+  once ? { ok: false, why, left } : { ok: false, why }
+
+/** Whether doing it twice is more than doing it once. */
+const changes = ({ method = 'GET' }: Errand): boolean => method !== 'GET'
+
 const answered = (status: number, headers: Headers, body: string): Carried => ({
   ok: true,
   answer: { status, headers, body },

@@ -1,4 +1,4 @@
-import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
+import type { Fault } from '../core/outcome.ts'
 import type { Carried, Egress, Errand } from '../net/egress.ts'
 import type { Answer } from './classify.ts'
 import type { Eyes } from './platform.ts'
@@ -6,13 +6,18 @@ import type { Eyes } from './platform.ts'
 /** One request through somebody's eyes, but for the way out, which is theirs. */
 export type Asking = Omit<Errand, 'way'> & { eyes: Pick<Eyes, 'proxy' | 'whose' | 'lent'> }
 
+/** What came of one request. `left` says of a failure whether anything may have reached the platform. */
+export type Transported = { ok: true; value: Answer } | { ok: false; fault: Fault; left: boolean }
+
 /** One request and its whole answer, or what went wrong in our own terms. */
 export const createTransport =
   (egress: Egress) =>
-  async ({ eyes, ...errand }: Asking): Promise<Outcome<Answer>> => {
+  async ({ eyes, ...errand }: Asking): Promise<Transported> => {
     const callers = eyes.whose === 'caller' && eyes.lent === undefined
     const carried = await egress.send({ ...errand, way: { proxy: eyes.proxy, guarded: callers } })
-    return carried.ok ? ok(carried.answer) : fail(faultOf(carried.why, callers))
+    return carried.ok
+      ? { ok: true, value: carried.answer }
+      : { ok: false, fault: faultOf(carried.why, callers), left: carried.left ?? true }
   }
 
 /** A caller answers for the proxy that was named; for ours there may be another way out. */

@@ -1,0 +1,19 @@
+/** No connection came about: nobody there, or nobody of that name. */
+const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ERR_PROXY_TUNNEL)$/
+/** The other side could not prove who it is, so nothing was said to it. */
+const DISTRUSTED =
+  /^(ERR_(TLS|SSL)_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|HOSTNAME_\w+|INVALID_CA|PATH_LENGTH_\w+)$/
+/** How the SOCKS library says that its proxy would not open a way, and our own lookup that a name has no address. */
+const NO_WAY = /rejected connection|authentication|no accepted|no address|Invalid Socks/i
+
+/**
+ * Whether a failed request may have reached the other side, in part or whole. Only what is known to fail before the
+ * first byte is denied: a connection that breaks says nothing about what came through it.
+ */
+export function mayHaveLeft(error: unknown): boolean {
+  if (!(error instanceof Error)) return true
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (UNREACHED.test(code) || DISTRUSTED.test(code)) return false
+  if (code === 'EPROTO') return !/handshake/i.test(error.message)
+  return !NO_WAY.test(error.message)
+}
