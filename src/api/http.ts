@@ -1,6 +1,7 @@
 import type { HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
+import { proxyHeader, SESSION_PARTS, sessionHeader } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
 import type { Random } from '../outside.ts'
 import { type Authenticate, bearer, type Holders, holderWith } from './auth.ts'
@@ -35,19 +36,6 @@ type Deps = {
   /** Asked for at the first request: the routes must all be there by then. */
   table: () => Table<true>
 }
-
-/** The session's cookies in their header form, and the proxy's. */
-const SESSION_HEADERS = [
-  'session',
-  'loid',
-  'token-v2',
-  'csrf-token',
-  'edgebucket',
-  'csv',
-  'session-tracker',
-  'pc',
-  'proxy',
-]
 
 /**
  * The order in which a call is looked at (contract 4): key, pace, route and method, size. What is wrong with its
@@ -122,7 +110,8 @@ const preflightHeaders = (words: Words) => ({
     'Content-Type',
     'Idempotency-Key',
     'X-Request-Id',
-    ...SESSION_HEADERS.map((name) => words.header + name),
+    ...SESSION_PARTS.map((part) => sessionHeader(words, part)),
+    proxyHeader(words),
   ].join(', '),
   'access-control-max-age': String(PREFLIGHT_S),
 })

@@ -27,7 +27,7 @@ const REQUIRED = ['/feed', '/sub/:name/moderators']
 const OWN = OWN_TABS.map((tab) => `/user/:name/${tab}`)
 
 /** What a read does with a session, by its route alone, so that no route can forget to ask for one. */
-export function sessionUseOf(words: Words, route: string): SessionUse {
+function sessionUseOf(words: Words, route: string): SessionUse {
   const path = route.startsWith(words.api) ? route.slice(words.api.length) : ''
   if (OPTIONAL.includes(path)) return 'optional'
   if (REQUIRED.includes(path)) return 'required'

@@ -7,7 +7,7 @@ import { alive } from './looking.ts'
 import { listed, type Work } from './pages.ts'
 
 export const OWN_TABS = ['upvoted', 'saved', 'hidden', 'gilded'] as const
-export type OwnTab = (typeof OWN_TABS)[number]
+type OwnTab = (typeof OWN_TABS)[number]
 
 export type OwnQuery = Paged & { name: string; tab: OwnTab; sort: string; t: string | null }
 export type OwnBody = { items: Item[] } & Turn

@@ -37,6 +37,7 @@ export async function startReading({
   tree_fetches = 8,
   timeout_ms = 5_000,
   credits_micros = 500_000,
+  degraded = false,
 } = {}) {
   const { clock, random, fetch: out } = createOutside(() => {})
   const sandbox = await startSandbox({
@@ -114,7 +115,7 @@ export async function startReading({
         deep_search_concurrency: 2,
         degraded_reads_per_key: 4,
         degraded_waiting_per_key: 8,
-        degraded: () => false,
+        degraded: () => degraded,
       }),
   }).listen({ hostname: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${app.server?.port}`
