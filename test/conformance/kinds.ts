@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { ANONYMOUS, type Eyes } from '../../src/platform/platform.ts'
 import { type Recording, said } from '../support/replay.ts'
 import { listing, post } from '../unit/platform/stage.ts'
 import { changes, differences } from './differences.ts'
@@ -27,6 +28,9 @@ const GONE = said({ message: 'Not Found', error: 404 }, 404)
 const NOTHING_MORE = said({ json: { errors: [], data: { things: [] } } })
 
 /** By the kind of a recording. */
+/** Moderators are shown to those who are signed in. */
+const SOMEBODY: Eyes = { ...ANONYMOUS, id: 'caller:ann', whose: 'caller', cookie: 'session=ann' }
+
 export const CHECKS: Readonly<Record<string, Check>> = {
   async 'listing-posts'(stage, recording, told) {
     const { posts, after } = z.object({ posts: Rows, after: After }).parse(told)
@@ -68,7 +72,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     one(stage, recording, '/sub/cats/about', told['community']),
   async moderators(stage, recording, told) {
     stage.replay.play(recording)
-    const found = await stage.forum.moderators('cats', stage.call())
+    const found = await stage.forum.moderators('cats', stage.call(SOMEBODY))
     return differences({ ok: true, value: told['moderators'] }, found)
   },
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 import { createForum } from '../../src/platform/forum.ts'
-import { ANONYMOUS, type Call } from '../../src/platform/platform.ts'
+import { ANONYMOUS, type Call, type Eyes } from '../../src/platform/platform.ts'
 import { startHouse } from '../support/house.ts'
 import { type Played, type Recording, startReplay } from '../support/replay.ts'
 
@@ -62,7 +62,10 @@ export async function startStage(folder: string) {
     replay,
     read,
     events: house.events,
-    call: (): Call => ({ eyes: ANONYMOUS, deadline_at: house.clock.now() + 30 * SECOND }),
+    call: (eyes: Eyes = ANONYMOUS): Call => ({
+      eyes,
+      deadline_at: house.clock.now() + 30 * SECOND,
+    }),
     /** What the second mapper makes of recordings, taken for answers of `kind`: one for each, in their order. */
     told: (kind: string, recordings: readonly Recording[]) =>
       tell(replay.url, kind, folder, recordings),
