@@ -1,0 +1,269 @@
+import { expect, test } from 'bun:test'
+
+import { parseConfig } from '../../src/config.ts'
+import { createOutside } from '../../src/outside.ts'
+import { createPool } from '../../src/pool/pool.ts'
+import { insertAccount, listAccounts, openAccount } from '../../src/store/accounts.ts'
+import { openInstance } from '../../src/store/instance.ts'
+import { createUpstream } from '../../src/upstream.ts'
+import { addAccounts, jarText, SESSION_COOKIE } from '../support/accounts.ts'
+import { tempFolder } from '../support/folder.ts'
+import { startHouse } from '../support/house.ts'
+
+const SECOND = 1000
+const MINUTE = 60_000
+const NO_PASSWORD = { kind: 'session', password: null, totp_secret: null } as const
+const settled = { state: 'ready', state_reason: null, state_since: 0, cooling_until: null } as const
+const looked_at = { strikes: 0, probes: 0, probe_at: null }
+
+/** A platform that gives every session a new cookie with each answer, and answers out of turn. */
+function startBaker() {
+  const seen: { session: string; token: string | null }[] = []
+  const held: (() => void)[] = []
+  let served = 0
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const cookies = new Map(
+        (request.headers.get('cookie') ?? '')
+          .split('; ')
+          .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+      )
+      const session = cookies.get(SESSION_COOKIE) ?? 'nobody'
+      seen.push({ session, token: cookies.get('token_v2') ?? null })
+      const number = ++served
+      await new Promise<void>((resolve) => void held.push(resolve))
+      return Response.json(
+        { kind: 'Listing', data: { modhash: 'm', after: null, children: [] } },
+        { headers: { 'set-cookie': `token_v2=${session}-${number}; Path=/` } },
+      )
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    seen,
+    /** Lets answers go until nobody waits: the newest first, then the oldest, in turn. */
+    async answerAll(count: number) {
+      for (let sent = 0; sent < count;) {
+        const next = sent % 2 === 0 ? held.pop() : held.shift()
+        if (next) sent += 1
+        next?.()
+        await Bun.sleep(0)
+      }
+    },
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+test("of ten accounts whose answers come back interleaved, none's cookies travel on another's request", async () => {
+  await using baker = startBaker()
+  using folder = tempFolder()
+  const config = parseConfig(
+    `[platform]\nbase_url = "${baker.url}"\nsession_cookie = "${SESSION_COOKIE}"`,
+  )
+  config.storage.dir = folder.path
+  config.pool.session_requests_per_minute = 600
+  const outside = createOutside(() => {})
+  const { clock, random, log } = outside
+  const instance = openInstance({ ...config.storage, clock, random }, { mode: 'serve' })
+  const { db, ring } = instance
+  const names = Array.from({ length: 10 }, (_, n) => `account${n}`)
+  for (const name of names)
+    insertAccount(db, ring, {
+      id: name,
+      name,
+      username: name,
+      secrets: NO_PASSWORD,
+      jar: { text: jarText(baker.url, { [SESSION_COOKIE]: name }), expires_at: null },
+      proxy_id: null,
+      standing: { ...settled, ...looked_at },
+      created_at: 0,
+    })
+  const stop = new AbortController()
+  const { platform, craft, close } = createUpstream(config, outside, {
+    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+    signal: stop.signal,
+    on_request: (event) => pool.heard(event),
+  })
+  const pool = createPool({ db, ring, clock, log, craft, allow_anonymous: false, nudge: () => {} })
+
+  for (let round = 0; round < 5; round++) {
+    const reads = Array.from({ length: 40 }, () => {
+      const eyes = pool.lease('read') ?? expect.unreachable('nobody was leased')
+      const query = { subforums: ['cats'], sort: 'new', t: null, limit: 25, after: null }
+      return platform.posts(query, { eyes, deadline_at: clock.now() + 60_000 })
+    })
+    await baker.answerAll(40)
+    expect((await Promise.all(reads)).every(({ ok }) => ok)).toBe(true)
+  }
+  await pool.idle()
+
+  expect(new Set(baker.seen.map(({ session }) => session))).toEqual(new Set(names))
+  const later = baker.seen.filter(({ token }) => token !== null)
+  expect(later.length).toBe(160)
+  expect(later.filter(({ session, token }) => !token?.startsWith(`${session}-`))).toEqual([])
+  for (const { id } of listAccounts(db)) {
+    const kept = openAccount(db, ring, id)?.jar ?? ''
+    for (const name of names) expect(kept.includes(`${name}-`)).toBe(name === id)
+  }
+  close()
+  instance.close()
+})
+
+type House = Awaited<ReturnType<typeof startHouse>>
+
+/** What the operator has been told, over plain http on this machine. */
+function startOperator() {
+  const told: { kind: string; subject: string }[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      told.push((await request.json()) as { kind: string; subject: string })
+      return new Response('')
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}/told`,
+    told,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+const house = (operator_url = '') =>
+  startHouse({
+    world: 'seeded',
+    change(config) {
+      config.platform.session_cookie = SESSION_COOKIE
+      config.operator.webhook = operator_url
+      config.limits.read_cache_s = 0
+    },
+  })
+
+const READ = '/api/forum/posts?subforum=coffee&limit=1'
+const plainOf = ({ sandbox }: House) =>
+  sandbox
+    .overview()
+    .accounts.find(({ totp_secret, flags }) => totp_secret === null && !flags.suspended) ??
+  expect.unreachable('the sandbox has no such account')
+const statesIn = async ({ url }: House) => {
+  const metrics = await (await fetch(`${url()}/metrics`)).text()
+  return Object.fromEntries(
+    [...metrics.matchAll(/forumd_pool_accounts\{state="(\w+)"\} ([1-9]\d*)/g)].map(
+      ([, state, count]) => [state, Number(count)],
+    ),
+  )
+}
+const eyesOf = ({ sandbox }: House, since: number) =>
+  sandbox.requests
+    .slice(since)
+    .filter(({ path }) => path.startsWith('/r/'))
+    .map(({ user }) => user)
+
+test('an account that is added beside a running daemon reads within two seconds', async () => {
+  await using it = await house()
+  expect((await it.call(READ)).status).toBe(200)
+  expect(eyesOf(it, 0)).toEqual([null])
+
+  const { username, cookies } = plainOf(it)
+  addAccounts(it, [{ name: 'main', username, cookies }])
+  await it.clock.advance(2 * SECOND)
+  const since = it.sandbox.requests.length
+  expect((await it.call(READ)).status).toBe(200)
+  expect(eyesOf(it, since)).toEqual([username])
+  expect(await statesIn(it)).toEqual({ ready: 1 })
+})
+
+test('a session that dies is noticed, signed in again by itself, and no caller hears of it', async () => {
+  await using operator = startOperator()
+  await using it = await house(operator.url)
+  const { username, password, cookies } = plainOf(it)
+  const secrets = { kind: 'session', password, totp_secret: null } as const
+  addAccounts(it, [{ name: 'main', username, cookies, secrets }])
+  await it.clock.advance(2 * SECOND)
+  it.sandbox.revoke({ username })
+
+  expect((await it.call(READ)).status).toBe(200)
+  await it.clock.advance(10 * SECOND)
+  expect(await statesIn(it)).toEqual({ ready: 1 })
+  const since = it.sandbox.requests.length
+  expect((await it.call(READ)).status).toBe(200)
+  expect(eyesOf(it, since)).toEqual([username])
+  expect(operator.told).toEqual([])
+})
+
+test('where nobody can be signed in by itself, the operator is told once, reads end in 503 and are degraded', async () => {
+  await using operator = startOperator()
+  await using it = await house(operator.url)
+  const { username, cookies } = plainOf(it)
+  addAccounts(it, [{ name: 'main', username, cookies }])
+  await it.clock.advance(2 * SECOND)
+  it.sandbox.revoke({ username })
+
+  await it.call(READ)
+  await it.clock.advance(MINUTE)
+  const refused = await it.call(READ)
+  expect(refused.status).toBe(503)
+  expect(refused.body).toMatchObject({ code: 'upstream_unavailable' })
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await it.call('/health')).body).toMatchObject({ ok: true, reads: 'degraded' })
+  await it.clock.advance(10 * MINUTE)
+  expect(operator.told.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
+    'account_needs_login main',
+    'pool_empty pool',
+  ])
+
+  addAccounts(it, [{ name: 'second', username, cookies: it.sandbox.session({ username }).cookies }])
+  await it.clock.advance(2 * SECOND)
+  expect((await it.call(READ)).status).toBe(200)
+})
+
+test('monitors look through the pool, and a dead account of two hides nothing from them', async () => {
+  await using it = await house()
+  const { username, cookies } = plainOf(it)
+  const other = it.sandbox
+    .overview()
+    .accounts.find(({ username: name, flags }) => name !== username && !flags.suspended)
+  addAccounts(it, [
+    { name: 'a', username, cookies },
+    { name: 'b', username: other?.username ?? '', cookies: other?.cookies ?? {} },
+  ])
+  const webhook = await it.send('/forum/monitor/webhook/create', {
+    kind: 'webhook',
+    url: it.receiver.url,
+  })
+  expect(webhook.status).toBe(200)
+  await it.send('/forum/monitor/add', { filter_spec: { subforum: 'coffee', q: 'zebra' } })
+  await it.clock.advance(2 * MINUTE)
+  it.sandbox.revoke({ username })
+  for (let n = 0; n < 4; n++) {
+    it.sandbox.post({ subforum: 'coffee', title: `zebra ${n}` })
+    await it.clock.advance(MINUTE)
+  }
+
+  expect(it.receiver.received.length).toBe(4)
+  expect(await statesIn(it)).toEqual({ ready: 1, needs_login: 1 })
+  const lookers = it.sandbox.requests
+    .filter(({ path }) => path.startsWith('/r/coffee'))
+    .map(({ user }) => user)
+  expect(lookers.at(-1)).toBe(other?.username ?? '')
+})
+
+test('a throttled account rests until the platform said so, also over a restart', async () => {
+  await using it = await house()
+  const { username, cookies } = plainOf(it)
+  addAccounts(it, [{ name: 'main', username, cookies }])
+  await it.clock.advance(2 * SECOND)
+  it.sandbox.weather({ path: '/r/', fault: '429_html', times: 1, retry_after_s: 300 })
+  expect((await it.call(READ)).status).toBe(429)
+  await it.clock.advance(2 * SECOND)
+  expect(await statesIn(it)).toEqual({ cooling: 1 })
+
+  await it.restart()
+  const since = it.sandbox.requests.length
+  expect((await it.call(READ)).status).not.toBe(200)
+  expect(eyesOf(it, since)).toEqual([])
+  await it.clock.advance(300 * SECOND)
+  expect((await it.call(READ)).status).toBe(200)
+})

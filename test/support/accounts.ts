@@ -1,0 +1,59 @@
+import { newStanding, type Standing, unsigned } from '../../src/core/pool.ts'
+import { createJars } from '../../src/platform/cookies.ts'
+import { SESSION_COOKIE } from '../../src/sandbox/sessions.ts'
+import { type AccountSecrets, insertAccount } from '../../src/store/accounts.ts'
+import { openInstance } from '../../src/store/instance.ts'
+import type { startHouse } from './house.ts'
+
+type House = Awaited<ReturnType<typeof startHouse>>
+
+/** What the sandbox calls its session cookie: a daemon has to be told. */
+export { SESSION_COOKIE }
+
+export const headerOf = (cookies: Readonly<Record<string, string>>): string =>
+  Object.entries(cookies)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('; ')
+
+/** A stored jar with these cookies for the platform at `base_url`. */
+export function jarText(base_url: string, cookies: Readonly<Record<string, string>>): string {
+  const jars = createJars({ base_url, session_cookie: SESSION_COOKIE, clock: STILL })
+  const read = jars.import(headerOf(cookies))
+  if (!read.ok) throw new Error(read.problems.join('; '))
+  return read.jar.text()
+}
+
+const STILL = { now: () => 0, mono: () => 0, sleep: () => Promise.resolve() }
+
+export type NewAccount = {
+  name: string
+  username?: string
+  /** None: it has to be signed in. */
+  cookies?: Readonly<Record<string, string>>
+  secrets?: AccountSecrets
+  standing?: Standing
+}
+
+/** Adds accounts to a house's pool as the command line would, beside the running daemon. */
+export function addAccounts(house: House, accounts: readonly NewAccount[]): void {
+  const { config, clock, sandbox } = house
+  let count = 0
+  const random = {
+    uuid: () => `0199b000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
+    bytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
+  }
+  const { db, ring, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const now = clock.now()
+  for (const { name, username = name, cookies, secrets, standing } of accounts)
+    insertAccount(db, ring, {
+      id: `acc_${name}`,
+      name,
+      username,
+      secrets: secrets ?? { kind: 'session', password: null, totp_secret: null },
+      jar: cookies ? { text: jarText(sandbox.url, cookies), expires_at: null } : null,
+      proxy_id: null,
+      standing: standing ?? (cookies ? newStanding(now) : unsigned(now)),
+      created_at: now,
+    })
+  close()
+}
