@@ -8,6 +8,10 @@ import { fakeClock } from '../../support/clock.ts'
 
 /** A guard whose resolver gives these answers, one a question. */
 function guarded(...answers: string[][]) {
+  return allowing([], answers)
+}
+
+function allowing(allow_targets: string[], answers: string[][]) {
   const asked: string[] = []
   const guard = createGuard({
     resolve: (host) => {
@@ -15,7 +19,7 @@ function guarded(...answers: string[][]) {
       return Promise.resolve(answers.shift() ?? [])
     },
     clock: fakeClock(() => Promise.resolve()),
-    allowed: createAllowed({ allow_targets: [], allow_http: false }),
+    allowed: createAllowed({ allow_targets, allow_http: false }),
     timeout_ms: 1_000,
   })
   return { asked, guardProxy: createProxyGuard(guard) }
@@ -42,6 +46,12 @@ test('an https proxy keeps the name that its certificate is for', async () => {
   expect(await guardProxy(proxyAt('https://p.example.com:443'))).toMatchObject({
     host: 'p.example.com',
   })
+})
+
+test('a host that the operator allows by name keeps it, or it would be refused by its address', async () => {
+  const { guardProxy } = allowing(['proxy.lan'], [['10.0.0.9']])
+
+  expect(await guardProxy(proxyAt('http://proxy.lan:3128'))).toMatchObject({ host: 'proxy.lan' })
 })
 
 test('an address of the public internet needs nobody to ask', async () => {
