@@ -101,6 +101,8 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
       http_only,
       expires_at,
     }: Exported) {
+      // Nothing under a name is no cookie, however a browser may keep it.
+      if (value === '') return false
       const at = domain ?? host
       const cookie = new Cookie({
         key: name,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Outcome } from '../../../src/core/outcome.ts'
+import type { Fetch } from '../../../src/outside.ts'
 import { listing, post, stage } from './stage.ts'
 
 const newest = { limit: 25, after: null, subforums: ['cats'], sort: 'new', t: null }
@@ -22,6 +23,8 @@ const blockPage = () =>
 const redirect = (location: string) => new Response('', { status: 302, headers: { location } })
 
 const kindOf = (outcome: Outcome<unknown>) => (outcome.ok ? 'ok' : outcome.fault.kind)
+
+const refused = () => Response.json({ message: 'Unauthorized', error: 401 }, { status: 401 })
 
 describe('a bearer', () => {
   const bearer = { id: 'app', cookie: null, bearer: 'to.ken' }
@@ -56,7 +59,6 @@ describe('a bearer', () => {
   })
 
   test('that is no longer good is told so, also by the question who it is', async () => {
-    const refused = () => Response.json({ message: 'Unauthorized', error: 401 }, { status: 401 })
     await using api = stage([refused])
     await using it = stage([], { api_url: api.base })
 
@@ -235,24 +237,31 @@ describe('a block page', () => {
   })
 })
 
-describe('the cookies of an answer', () => {
-  const setting = (status: number, type = 'application/json', location?: string) => {
-    const headers = new Headers({ 'content-type': type, ...(location && { location }) })
-    headers.append('set-cookie', 'token_v2=new; Path=/')
-    headers.append('set-cookie', 'loid=x')
-    const body = type.includes('json') ? JSON.stringify(listing([])) : '<html>no</html>'
-    return new Response(body, { status, headers })
-  }
-  const LINES = ['token_v2=new; Path=/', 'loid=x']
+const setting = (status: number, type = 'application/json', location?: string) => {
+  const headers = new Headers({ 'content-type': type, ...(location && { location }) })
+  headers.append('set-cookie', 'token_v2=new; Path=/')
+  headers.append('set-cookie', 'loid=x')
+  const body = type.includes('json') ? JSON.stringify(listing([])) : '<html>no</html>'
+  return new Response(body, { status, headers })
+}
 
-  /** What eyes are told of when this is answered. */
-  async function told(...answers: Response[]): Promise<string[][]> {
-    await using it = stage(answers, { retries: 0 })
-    const lines: string[][] = []
-    const eyes = { on_cookies: (some: string[]) => void lines.push(some) }
-    await it.forum.posts(newest, it.as(eyes))
-    return lines
-  }
+/** What eyes are told of when this is answered. */
+async function told(...answers: Response[]): Promise<string[][]> {
+  await using it = stage(answers, { retries: 0 })
+  const lines: string[][] = []
+  const eyes = { on_cookies: (some: string[]) => void lines.push(some) }
+  await it.forum.posts(newest, it.as(eyes))
+  return lines
+}
+
+const own = (request: Request) => {
+  const name = request.headers.get('cookie') ?? ''
+  const headers = { 'set-cookie': `loid=${name}`, 'content-type': 'application/json' }
+  return new Response(JSON.stringify(listing([])), { headers })
+}
+
+describe('the cookies of an answer', () => {
+  const LINES = ['token_v2=new; Path=/', 'loid=x']
 
   test('are told to the eyes that looked', async () => {
     expect(await told(setting(200))).toEqual([LINES])
@@ -273,24 +282,19 @@ describe('the cookies of an answer', () => {
   })
 
   test('stay with their own eyes, whoever asks at the same time', async () => {
-    const own = (request: Request) => {
-      const name = request.headers.get('cookie') ?? ''
-      const headers = { 'set-cookie': `loid=${name}`, 'content-type': 'application/json' }
-      return new Response(JSON.stringify(listing([])), { headers })
-    }
     await using it = stage([own])
-    const told: Record<string, string[]> = { a: [], b: [], c: [] }
+    const heard: Record<string, string[]> = { a: [], b: [], c: [] }
     const eyes = (id: string) => ({
       id,
       cookie: id,
-      on_cookies: (lines: string[]) => void told[id]?.push(...lines),
+      on_cookies: (lines: string[]) => void heard[id]?.push(...lines),
     })
 
     await Promise.all(
       ['a', 'b', 'c', 'a', 'b'].map((id) => it.forum.posts(newest, it.as(eyes(id)))),
     )
 
-    expect(told).toEqual({
+    expect(heard).toEqual({
       a: ['loid=a', 'loid=a'],
       b: ['loid=b', 'loid=b'],
       c: ['loid=c'],
@@ -298,24 +302,23 @@ describe('the cookies of an answer', () => {
   })
 })
 
+const answer = (request: Request) =>
+  request.headers.get('host')?.startsWith('www.')
+    ? good('')
+    : redirect(`http://www.localhost:${new URL(request.url).port}/r/cats/new.json`)
+
+const toLoopback: Fetch = (url, init) => {
+  const { host } = new URL(url)
+  const dialled = url.replace(/\/\/(?:www\.)?localhost/, '//127.0.0.1')
+  const headers = new Headers(init.headers)
+  headers.set('host', host)
+  return fetch(dialled, { ...init, headers })
+}
+
 describe('a redirect to another name of the platform', () => {
   test('is followed by nobody, and by nobody else', async () => {
-    const answer = (request: Request) =>
-      request.headers.get('host')?.startsWith('www.')
-        ? good('')
-        : redirect(`http://www.localhost:${new URL(request.url).port}/r/cats/new.json`)
     await using it = stage([answer])
     const base_url = it.base.replace('127.0.0.1', 'localhost')
-    const toLoopback: typeof fetch = Object.assign(
-      (url: string, init: RequestInit) => {
-        const { host } = new URL(url)
-        return fetch(url.replace(/\/\/(?:www\.)?localhost/, '//127.0.0.1'), {
-          ...init,
-          headers: { ...init.headers, host },
-        })
-      },
-      { preconnect: fetch.preconnect },
-    )
     await using named = stage([], { base_url, fetch: toLoopback })
 
     expect(kindOf(await named.forum.posts(newest, named.call()))).toBe('ok')

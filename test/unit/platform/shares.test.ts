@@ -79,10 +79,10 @@ describe('our own bucket of thirty', () => {
   })
 })
 
-describe("the platform's window of a hundred", () => {
-  const window = (remaining: number, reset_s: number, used = 100 - remaining) =>
-    giveBack(both(newBudget(30, 0)), 0, { remaining, used, reset_s })
+const window = (remaining: number, reset_s: number, used = 100 - remaining) =>
+  giveBack(both(newBudget(30, 0)), 0, { remaining, used, reset_s })
 
+describe("the platform's window of a hundred", () => {
   test.each([
     ['read', 'poll'],
     ['poll', 'read'],
