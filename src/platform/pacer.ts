@@ -107,6 +107,8 @@ export function createPacer(clock: Clock, rates: Rates): Pacer {
       }
     },
     headroom(eyes_id, use) {
+      // Whoever looks around for what it may have is about to ask: wherever it looks, its share is kept.
+      if (budgets.has(eyes_id)) keep(eyes_id, wish(budgetOf(eyes_id), clock.mono(), use))
       const budget = budgetOf(eyes_id)
       const waiting = (lines.get(eyes_id) ?? []).filter((it) => it.use === use).length
       const requests = Math.max(0, countNow(budget, clock.mono(), use) - waiting)

@@ -1,0 +1,166 @@
+import { expect, test } from 'bun:test'
+
+import { parseConfig } from '../../src/config.ts'
+import type { Outside } from '../../src/outside.ts'
+import type { Use } from '../../src/platform/platform.ts'
+import { createPool } from '../../src/pool/pool.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { insertAccount } from '../../src/store/accounts.ts'
+import { openInstance } from '../../src/store/instance.ts'
+import { createUpstream } from '../../src/upstream.ts'
+import { jarText, SESSION_COOKIE } from '../support/accounts.ts'
+import { fakeClock } from '../support/clock.ts'
+import { tempFolder } from '../support/folder.ts'
+
+// Goal: whatever is asked of the pool, no account asks more than its platform allows, and little of that is wasted.
+// Method: ten accounts, each at a platform of its own that counts in windows of ten minutes and answers 429 past the
+// end; a second at a time for an hour, far more reads than there is budget, and polls beside them.
+
+const HOUR_S = 3600
+const WINDOW_S = 600
+const READS_PER_S = 20
+const POLLS_PER_S = 1
+/** 30 to 60 a minute. */
+const ALLOWANCES = [300, 330, 360, 400, 420, 450, 500, 540, 570, 600]
+const well = { state: 'ready', state_reason: null, state_since: 0, cooling_until: null } as const
+
+async function startTen() {
+  await using stack = new AsyncDisposableStack()
+  let out = 0
+  const clock = fakeClock(async () => {
+    for (let quiet = 0; quiet < 2; quiet = out > 0 ? 0 : quiet + 1)
+      await new Promise((resolve) => setImmediate(resolve))
+  })
+  const sandboxes = await Promise.all(
+    ALLOWANCES.map((session_allowance, n) =>
+      startSandbox({
+        port: 0,
+        seed: n + 1,
+        speed: 0,
+        world: 'empty',
+        now: clock.now,
+        session_allowance,
+        allowance: 0,
+      }),
+    ),
+  )
+  for (const sandbox of sandboxes) stack.use(sandbox)
+  const folder = stack.use(tempFolder())
+  const base_url = sandboxes[0]?.url ?? ''
+  const config = parseConfig(
+    `[platform]\nbase_url = "${base_url}"\nsession_cookie = "${SESSION_COOKIE}"`,
+  )
+  config.storage.dir = folder.path
+
+  const asked = ALLOWANCES.map(() => 0)
+  const refused: number[] = []
+  const homes = new Map<string, number>()
+  const outside: Outside = {
+    clock,
+    random: {
+      uuid: () => Bun.randomUUIDv7(),
+      fraction: () => 0.5,
+      bytes: (size) => crypto.getRandomValues(new Uint8Array(size)),
+    },
+    resolve: () => Promise.reject(new Error('no names here')),
+    // One address for all of them, as the daemon knows it; each account's platform counts for itself.
+    async fetch(url, init) {
+      const cookie = new Headers(init.headers).get('cookie') ?? ''
+      const home = [...homes].find(([session]) => cookie.includes(session))?.[1] ?? -1
+      asked[home] = (asked[home] ?? 0) + 1
+      out++
+      try {
+        const answer = await fetch(url.replace(base_url, sandboxes[home]?.url ?? base_url), init)
+        if (answer.status === 429) refused.push(home)
+        return answer
+      } finally {
+        out--
+      }
+    },
+    log: () => {},
+  }
+  const { db, ring, close } = openInstance(
+    { ...config.storage, clock, random: outside.random },
+    { mode: 'serve' },
+  )
+  stack.defer(close)
+  for (const [n, sandbox] of sandboxes.entries()) {
+    const username = `reader_${n}`
+    sandbox.user({ name: username })
+    const { cookies } = sandbox.session({ username })
+    homes.set(cookies[SESSION_COOKIE] ?? '', n)
+    insertAccount(db, ring, {
+      id: `acc_${n}`,
+      name: username,
+      username,
+      secrets: { kind: 'session', password: null, totp_secret: null },
+      jar: { text: jarText(base_url, cookies), expires_at: null },
+      proxy_id: null,
+      standing: { ...well, strikes: 0, probes: 0, probe_at: null },
+      created_at: 0,
+    })
+  }
+  const {
+    platform,
+    craft,
+    close: hangUp,
+  } = createUpstream(config, outside, {
+    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+    signal: new AbortController().signal,
+    on_request: (event) => pool.heard(event),
+  })
+  stack.defer(hangUp)
+  const pool = createPool({
+    ...outside,
+    db,
+    ring,
+    craft,
+    allow_anonymous: false,
+    nudge: () => {},
+  })
+
+  const owned = stack.move()
+  return {
+    clock,
+    pool,
+    asked,
+    refused,
+    /** One request of a use; whether it was answered. */
+    async look(use: Use): Promise<boolean> {
+      const eyes = pool.lease(use)
+      if (eyes === null) return false
+      const call = { eyes, use, deadline_at: clock.now() + 1000 }
+      return (await platform.postsById(['1'], call)).ok
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+test('under far more reads than ten accounts can afford, for an hour, none exceeds its budget, 95 % of it is used, and polls go on', async () => {
+  await using ten = await startTen()
+  const budget = ALLOWANCES.reduce((sum, each) => sum + each, 0) * (HOUR_S / WINDOW_S)
+  const answered = { read: 0, poll: 0 }
+  let [silent_s, longest_silence_s] = [0, 0]
+
+  for (let second = 0; second < HOUR_S; second++) {
+    const polls = Array.from({ length: POLLS_PER_S }, () => ten.look('poll'))
+    const reads = Array.from({ length: READS_PER_S }, () => ten.look('read'))
+    await ten.clock.advance(1000)
+    const [poll_count, read_count] = await Promise.all([count(polls), count(reads)])
+    answered.poll += poll_count
+    answered.read += read_count
+    silent_s = poll_count > 0 ? 0 : silent_s + 1
+    longest_silence_s = Math.max(longest_silence_s, silent_s)
+    if (second % 60 === 0) await ten.pool.turn()
+  }
+
+  expect(ten.refused).toEqual([])
+  for (const [n, allowance] of ALLOWANCES.entries())
+    expect(ten.asked[n]).toBeLessThanOrEqual(allowance * (HOUR_S / WINDOW_S))
+  expect(answered.read + answered.poll).toBeGreaterThanOrEqual(0.95 * budget)
+  expect(answered.poll).toBeGreaterThanOrEqual(0.85 * POLLS_PER_S * HOUR_S)
+  expect(longest_silence_s).toBeLessThanOrEqual(60)
+}, 120_000)
+
+const count = async (asked: readonly Promise<boolean>[]): Promise<number> =>
+  (await Promise.all(asked)).filter(Boolean).length
