@@ -4,7 +4,9 @@ import type { Clock, Fetch, Log, Random } from '../outside.ts'
 import { toldBy } from './budget.ts'
 import { type Answer, type Asked, classify } from './classify.ts'
 import { createClockOffset } from './clock-offset.ts'
+import { headersFor, tellCookies } from './guise.ts'
 import { ME, readMe } from './me.ts'
+import { createOnce } from './once.ts'
 import { createPacer, type Headroom } from './pacer.ts'
 import type { Call, Eyes, Use } from './platform.ts'
 import { onward } from './redirect.ts'
@@ -51,6 +53,8 @@ export type Ask = {
   path: string
   /** Where bearers find it, when that is elsewhere. */
   bearer_path?: string
+  /** Another host of the platform's, whoever asks: an address without a slash at its end. */
+  host?: string
   query?: Record<string, string | number | null>
   /** Set for what only a session can see. */
   own?: boolean
@@ -114,6 +118,7 @@ export function createClient(options: ClientOptions) {
 
   /** Never the bearer's token to www, and never a cookie to the bearer's host. Null: there is no such host. */
   function addressOf(ask: Ask, { bearer }: Eyes): string | null {
+    if (ask.host !== undefined) return ask.host + ask.path + queryOf(ask)
     if (bearer === null) return base + ask.path + queryOf(ask)
     if (api === '') return null
     return api + (ask.bearer_path ?? ask.path.replace(/\.json$/, '')) + queryOf(ask)
@@ -136,6 +141,7 @@ export function createClient(options: ClientOptions) {
   return {
     /** The platform's address, without a slash at its end. */
     base,
+    once: createOnce({ ...options, send, pacer, base, api }),
     clock_offset_ms: offset.ms,
     headroom: (eyes_id: string, use: Use = 'read'): Headroom => pacer.headroom(eyes_id, use),
     get,
@@ -154,13 +160,6 @@ const NOBODY = { ok: true, value: null } as const
 
 /** Whether these eyes are nobody's: what belongs to a session need not be asked through them. */
 export const isNobody = ({ cookie, bearer }: Eyes): boolean => cookie === null && bearer === null
-
-/** Cookies are taken over from answers that are ours, never from a refusal or a page that bars the way. */
-function tellCookies({ on_cookies }: Eyes, { status, headers }: Answer, fault: Fault | null) {
-  if (!on_cookies || status < 200 || status >= 400 || fault?.kind === 'blocked') return
-  const lines = headers.getSetCookie()
-  if (lines.length > 0) on_cookies(lines)
-}
 
 /** The direct way, and proxies of the operator's. What a caller names needs a guard, and there is none. */
 const plainEgress = ({ fetch, clock, ca }: ClientOptions): Egress =>
@@ -193,12 +192,6 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
     case 'proxy':
       return null
   }
-}
-
-function headersFor(user_agent: string, { cookie, bearer }: Eyes): Record<string, string> {
-  const headers = { 'user-agent': user_agent, accept: 'application/json' }
-  if (bearer !== null) return { ...headers, authorization: `bearer ${bearer}` }
-  return cookie === null ? headers : { ...headers, cookie }
 }
 
 /** Raw text is asked for always: without it every ampersand comes escaped. */

@@ -15,9 +15,10 @@ export const createTransport =
   async ({ eyes, ...errand }: Asking): Promise<Transported> => {
     const callers = eyes.whose === 'caller' && eyes.lent === undefined
     const carried = await egress.send({ ...errand, way: { proxy: eyes.proxy, guarded: callers } })
-    return carried.ok
-      ? { ok: true, value: carried.answer }
-      : { ok: false, fault: faultOf(carried.why, callers), left: carried.left ?? true }
+    if (carried.ok) return { ok: true, value: carried.answer }
+    const { why, left } = carried
+    const fault = faultOf(why, callers)
+    return left === undefined ? { ok: false, fault } : { ok: false, fault, left }
   }
 
 /** A caller answers for the proxy that was named; for ours there may be another way out. */
