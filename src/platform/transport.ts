@@ -6,8 +6,8 @@ import type { Eyes } from './platform.ts'
 /** One request through somebody's eyes, but for the way out, which is theirs. */
 export type Asking = Omit<Errand, 'way'> & { eyes: Pick<Eyes, 'proxy' | 'whose' | 'lent'> }
 
-/** What came of one request. `left` says of a failure whether anything may have reached the platform. */
-export type Transported = { ok: true; value: Answer } | { ok: false; fault: Fault; left: boolean }
+/** What came of one request. Of one that is made once `left` says whether anything may have reached the platform. */
+export type Transported = { ok: true; value: Answer } | { ok: false; fault: Fault; left?: boolean }
 
 /** One request and its whole answer, or what went wrong in our own terms. */
 export const createTransport =
