@@ -1,23 +1,26 @@
 import { describe, expect, test } from 'bun:test'
 
+import type { StateReason } from '../../../src/core/pool.ts'
 import { totp } from '../../../src/core/totp.ts'
 import { createEgress } from '../../../src/net/egress.ts'
 import { createJars } from '../../../src/platform/cookies.ts'
 import { createCraft } from '../../../src/platform/craft.ts'
-import { createLogin, type LoginRequest } from '../../../src/platform/login.ts'
+import { createLogin, type LoginCode, type LoginRequest } from '../../../src/platform/login.ts'
 import { createTokens } from '../../../src/platform/oauth.ts'
-import { stage as forumStage } from './stage.ts'
+import { type Reply, stage as forumStage } from './stage.ts'
 
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
 const nowhere = () => Promise.reject(new Error('no such name'))
 
 /** A platform whose answers to each step are given, and a sign-in in front of it. */
-function stage(replies: Parameters<typeof forumStage>[0]) {
+function stage(replies: Reply[]) {
   const bodies: string[] = []
   const it = forumStage(
-    replies.map((reply) => async (request: Request) => {
+    replies.map((reply) => async (request: Request): Promise<Response> => {
       bodies.push(await request.clone().text())
-      return reply instanceof Response ? reply.clone() : reply(request)
+      if (!(reply instanceof Response)) return reply(request)
+      const { status, headers } = reply
+      return new Response(await reply.clone().arrayBuffer(), { status, headers })
     }),
   )
   const { clock, base } = it
@@ -153,7 +156,7 @@ describe('a verdict on the credentials', () => {
     ],
     ['a code of the old form', partial('WRONG_PASSWORD', 401), 'AUTH_FAILED'],
     ['a second factor', setting([], '', 202), 'TWO_FACTOR_REQUIRED'],
-  ])('is %s', async (_what, answer, code) => {
+  ] satisfies [string, Response, LoginCode][])('is %s', async (_what, answer, code) => {
     await using it = stage([form(), oidc(), answer])
 
     expect(await it.signIn()).toEqual({ ok: false, code })
@@ -202,11 +205,14 @@ describe('no verdict', () => {
       [form(), oidc(), setting([], '', 202), partial('Prove your humanity', 400)],
       'UPSTREAM_BLOCKED',
     ],
-  ])('can be read from %s', async (_what, answers, code) => {
-    await using it = stage(answers)
+  ] satisfies [string, Response[], LoginCode][])(
+    'can be read from %s',
+    async (_what, answers, code) => {
+      await using it = stage(answers)
 
-    expect(await it.signIn({ totp_secret: SECRET })).toEqual({ ok: false, code })
-  })
+      expect(await it.signIn({ totp_secret: SECRET })).toEqual({ ok: false, code })
+    },
+  )
 
   test.each([
     ['in a header', new Response('', { status: 429, headers: { 'retry-after': '90' } }), 90],
@@ -244,10 +250,11 @@ describe('no verdict', () => {
   })
 })
 
+const given = (more: object = {}) =>
+  Response.json({ access_token: 'at1', token_type: 'bearer', expires_in: 3600, ...more })
+
 describe('a token', () => {
   const grant = { client_id: 'id', client_secret: 'se:cret', refresh_token: 'r1' }
-  const given = (more: object = {}) =>
-    Response.json({ access_token: 'at1', token_type: 'bearer', expires_in: 3600, ...more })
 
   test('is asked for by a refresh token, by who the application is', async () => {
     await using it = stage([given()])
@@ -311,11 +318,14 @@ describe('what the pool is told', () => {
     ['a human check', challenge(), 'human_check', false],
     ['nothing that can be read', setting([], ''), null, false],
     ['a fault', setting([], '', 500), null, false],
-  ])('of %s', async (_what, answer, reason, final) => {
-    await using it = stage([form(), oidc(), answer])
+  ] satisfies [string, Response, StateReason | null, boolean][])(
+    'of %s',
+    async (_what, answer, reason, final) => {
+      await using it = stage([form(), oidc(), answer])
 
-    expect(await it.craft.signIn(who)).toEqual({ ok: false, reason, final })
-  })
+      expect(await it.craft.signIn(who)).toEqual({ ok: false, reason, final })
+    },
+  )
 
   test('of a grant that was withdrawn is final, of a fault is not', async () => {
     await using it = stage([new Response('', { status: 400 }), new Response('', { status: 503 })])
