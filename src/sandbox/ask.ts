@@ -45,6 +45,8 @@ export type Ask = {
   /** What differs from answer to answer and means nothing. */
   noise: Chance
   face: Face
+  /** The host that was asked: `https://host:port`, without a slash at the end. */
+  origin: string
   method: string
   /** Without the `.json` and without a slash at the end. */
   path: readonly string[]

@@ -7,7 +7,7 @@ const LONG_S = 730 * DAY_S
 
 /** One Set-Cookie line, for the platform's domain where it has one. */
 function line(
-  { viewer, cookie_domain }: Ask,
+  { origin, cookie_domain }: Ask,
   name: string,
   value: string,
   { lasts_s, httpOnly = false }: { lasts_s?: number; httpOnly?: boolean } = {},
@@ -18,7 +18,7 @@ function line(
     ...(cookie_domain === null ? [] : [`Domain=${cookie_domain}`]),
     ...(lasts_s === undefined ? [] : [`Max-Age=${lasts_s}`]),
     ...(httpOnly ? ['HttpOnly'] : []),
-    ...(viewer.origin.startsWith('https:') ? ['Secure', 'SameSite=None'] : ['SameSite=Lax']),
+    ...(origin.startsWith('https:') ? ['Secure', 'SameSite=None'] : ['SameSite=Lax']),
   ].join('; ')
 }
 

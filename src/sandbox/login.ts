@@ -140,7 +140,8 @@ function splitCode(typed: string, user: User | null): [string, string?] {
 
 /** `POST /logout`: ends the session and takes its cookies back. */
 export function logout(ask: Ask): Answer {
-  const { session, origin } = ask.viewer
+  const { origin, viewer } = ask
+  const { session } = viewer
   if (session === null) return redirect(`${origin}/`)
   if (ask.query.get('uh') !== session.modhash) return refusal(403)
   session.revoked = true

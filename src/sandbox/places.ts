@@ -73,8 +73,8 @@ export function findPlaces(ask: Ask, joined: string): Subforum[] | Answer {
 }
 
 /** Where the platform sends those who ask for a subforum that is not there. */
-export const elsewhere = ({ viewer }: Ask, name: string): Answer =>
-  redirect(`${viewer.origin}/subreddits/search.json?q=${name}`)
+export const elsewhere = ({ origin }: Ask, name: string): Answer =>
+  redirect(`${origin}/subreddits/search.json?q=${name}`)
 
 /** Those that everybody may read and that hide nothing. */
 export const publicPlaces = (ask: Ask): Subforum[] =>

@@ -8,8 +8,8 @@ import { isUnread, renderMessage, renderNotice } from './native-message.ts'
 
 /** `/message/<folder>` and `/message/messages/<id>`: one's own mail, and who has answered. */
 export function messages(ask: Ask, folder = 'inbox', id: string | undefined): Answer {
-  const { user, origin } = ask.viewer
-  if (user === null) return ask.face === 'www' ? redirect(`${origin}/login/`) : refusal(403)
+  const { user } = ask.viewer
+  if (user === null) return ask.face === 'www' ? redirect(`${ask.origin}/login/`) : refusal(403)
   if (folder === 'messages' && id !== undefined) return thread(ask, user, id)
   if (folder === 'messages') return threads(ask, user)
   if (folder === 'sent')

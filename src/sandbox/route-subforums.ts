@@ -78,7 +78,8 @@ export function subforums(ask: Ask, which: string | undefined): Answer {
 
 /** `/subreddits/mine/<how>`: where one subscribes, moderates or may write. */
 export function ownSubforums(ask: Ask, how = 'subscriber'): Answer {
-  const { user, origin } = ask.viewer
+  const { origin, viewer } = ask
+  const { user } = viewer
   const to = `${origin}/subreddits/login.json?dest=${encodeURIComponent(`${origin}/${ask.path.join('/')}`)}`
   if (user === null) return ask.face === 'www' ? redirect(to) : refusal(403)
   const all = [...ask.world.subforums.values()]

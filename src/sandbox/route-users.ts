@@ -13,9 +13,7 @@ const OWN_TABS = ['upvoted', 'downvoted', 'saved', 'hidden']
 export function user(ask: Ask, name: string, tab: string | undefined): Answer {
   const self = ask.viewer.user
   if (name === 'me')
-    return self
-      ? redirect(`${ask.viewer.origin}/user/${self.name}/${tab ?? ''}.json`)
-      : refusal(403)
+    return self ? redirect(`${ask.origin}/user/${self.name}/${tab ?? ''}.json`) : refusal(403)
   const found = ask.world.users.get(name.toLowerCase())
   const gone = found?.standing === 'deleted' || (found?.standing === 'shadowed' && found !== self)
   if (found === undefined || gone) return refusal(404)

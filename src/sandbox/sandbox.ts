@@ -109,6 +109,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     rate: createRate(),
     journal,
     turns: createTurns(),
+    site: () => main.url,
     allowance: {
       session: options.session_allowance ?? 300,
       bearer: options.bearer_allowance ?? 1_000,

@@ -43,8 +43,10 @@ export function correspond(world: World, chance: Chance, people: readonly User[]
   const home = world.subforums.get('selfhosting')
   if (account !== undefined && home !== undefined)
     send(world, { author: account, to: home, subject: 'A rule', text: 'May I link my own page?' })
-  for (const user of world.users.values())
-    for (const letter of lettersOf(user).slice(LEFT_UNREAD)) letter.unread = false
+  for (const user of world.users.values()) {
+    const fresh = new Set(lettersOf(user).slice(0, LEFT_UNREAD))
+    for (const letter of user.inbox) letter.unread = fresh.has(letter)
+  }
 }
 
 /** A token that renews itself, for every account; one of them has had enough of somebody. */

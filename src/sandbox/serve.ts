@@ -25,6 +25,8 @@ export type Platform = {
   sky: Sky
   rate: Rate
   journal: Journal
+  /** Where people look at it. */
+  site(): string
   /** One expansion of a tree at a time. */
   turns: Turns
   /** Calls per window, by cookie session, by bearer and by address. */
@@ -104,6 +106,7 @@ function answer(platform: Platform, asked: Read, who: Identity, weather: Weather
     memory: platform.memory,
     noise,
     face: asked.face,
+    origin: asked.origin,
     method: asked.method,
     path: asked.segments,
     query: asked.query,
@@ -111,7 +114,13 @@ function answer(platform: Platform, asked: Read, who: Identity, weather: Weather
     headers: asked.request.headers,
     cookies: asked.cookies,
     cookie_domain: platform.cookie_domain,
-    viewer: { user, session, modhash, now_s, origin: asked.origin },
+    viewer: {
+      user,
+      session,
+      modhash,
+      now_s,
+      origin: asked.face === 'www' ? asked.origin : platform.site(),
+    },
     twist: twist(weather, world.now()),
     private_in_multi: platform.private_in_multi,
   }

@@ -9,7 +9,7 @@ export type Viewer = {
   /** The write token that listings carry: null for a bearer, empty for nobody. */
   modhash: string | null
   now_s: number
-  /** `http://host:port`, without a slash at the end. */
+  /** Where links lead, whatever host was asked: `http://host:port`, without a slash at the end. */
   origin: string
 }
 

@@ -26,7 +26,7 @@ const byFullname = ({ subforums }: World, fullname: string): Subforum | undefine
   [...subforums.values()].find(({ id }) => `t5_${id}` === fullname)
 
 /** `/api/quarantine_optin` and `optout`: leads to the place. Without a confirmed address nobody may. */
-export function optIn({ query, world, viewer }: Ask, user: User, agrees: boolean): Answer {
+export function optIn({ query, world, origin }: Ask, user: User, agrees: boolean): Answer {
   const subforum = world.subforums.get(query.get('sr_name')?.toLowerCase() ?? '')
   if (subforum === undefined) return refusal(404)
   if (!user.verified) return refusal(403)
@@ -34,7 +34,7 @@ export function optIn({ query, world, viewer }: Ask, user: User, agrees: boolean
   else user.opted_in.delete(subforum)
   world.version++
   const answer = json('{}', 302)
-  const location = `${viewer.origin}/r/${subforum.name}.json`
+  const location = `${origin}/r/${subforum.name}.json`
   return { ...answer, headers: { ...answer.headers, location } }
 }
 

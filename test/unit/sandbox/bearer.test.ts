@@ -232,3 +232,15 @@ test('names under a domain tell the hosts apart on one port', async () => {
   expect(await at('OAUTH.forum.test:8443', '/r/cats/new.json')).toBe(401)
   expect(await at('chat.forum.test', '/_matrix/client/v3/sync')).toBe(404)
 })
+
+test('links lead to the pages for people, also under a bearer', async () => {
+  await using sandbox = await granted()
+  const { permalink } = sandbox.post({ subforum: 'cats', title: 'a cat' })
+  const bearer = await tokenFor(sandbox, 'ann')
+
+  const [row] = (await page(sandbox, '/r/cats/new', { bearer })).data.children
+  const elsewhere = await visit(sandbox, '/r/nosuch/new', { bearer })
+
+  expect(row?.data['url']).toBe(sandbox.url + permalink)
+  expect(elsewhere.headers.get('location')).toStartWith(`${sandbox.bearer_url}/subreddits/search`)
+})
