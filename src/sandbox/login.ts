@@ -3,8 +3,9 @@ import type { Ask } from './ask.ts'
 import { emptied, jar, visitorCookies } from './cookies.ts'
 import { formDone, refuseForm } from './form-errors.ts'
 import { encode, escapeHtml } from './json.ts'
+import { signInPage } from './login-page.ts'
 import type { User, World } from './model.ts'
-import { blockedPage, challengePage, loginPage } from './pages.ts'
+import { blockedPage, challengePage } from './pages.ts'
 import { addSession } from './sessions.ts'
 import { codeHolds } from './totp.ts'
 import type { Verdict } from './weather.ts'
@@ -13,7 +14,7 @@ import type { Verdict } from './weather.ts'
 export function loginForm(ask: Ask): Answer {
   const lines = visitorCookies(ask)
   const fresh = lines.find((line) => line.startsWith('csrf_token='))?.split(/[=;]/)[1]
-  return withCookies(page(loginPage(ask.cookies.get('csrf_token') ?? fresh ?? '')), lines)
+  return withCookies(page(signInPage(ask.cookies.get('csrf_token') ?? fresh ?? '')), lines)
 }
 
 /** `POST /svc/shreddit/account/login…`: the modern way in, in two steps where there is a second factor. */
