@@ -327,3 +327,46 @@ describe('a redirect to another name of the platform', () => {
     expect(it.requests.length).toBe(3)
   })
 })
+
+const dead = (scheme: 'http' | 'socks5h') => ({
+  proxy: { scheme, host: '127.0.0.1', port: 1, username: 'name', password: 'secret' },
+})
+
+describe('a proxy that does not carry the request', () => {
+  test.each(['http', 'socks5h'] as const)(
+    'of ours (%s) is told at once, so that another may be taken',
+    async (scheme) => {
+      await using it = stage([good()])
+
+      expect(await it.forum.posts(newest, it.as(dead(scheme)))).toEqual({
+        ok: false,
+        fault: { kind: 'unavailable', status: null, retry_after_s: null, trouble: 'unreachable' },
+      })
+      expect(it.events.length).toBe(1)
+      expect(it.requests).toEqual([])
+    },
+  )
+
+  test('of a caller is not dialled before the guard has approved of it', async () => {
+    await using it = stage([good()])
+
+    const eyes = { ...dead('http'), whose: 'caller' } as const
+    expect(await it.forum.posts(newest, it.as(eyes))).toEqual({
+      ok: false,
+      fault: { kind: 'proxy', trouble: 'refused' },
+    })
+  })
+
+  test('is told of without its name, its address or its password', async () => {
+    const lines: string[] = []
+    await using it = stage([good()], {
+      log: (level, event, fields) => void lines.push(JSON.stringify([level, event, fields])),
+    })
+
+    const outcome = await it.forum.posts(newest, it.as(dead('socks5h')))
+
+    const all = lines.join() + JSON.stringify([outcome, it.events])
+    expect(lines.length).toBe(1)
+    expect(all).not.toMatch(/127\.0\.0\.1|secret|"name"/)
+  })
+})

@@ -112,6 +112,16 @@ describe('a sign-in', () => {
     expect(await it.signIn()).toMatchObject({ ok: true })
   })
 
+  test('keeps nothing that a refusal tries to set', async () => {
+    const refusal = setting(['csrf_token=other; Path=/'], '', 403)
+    await using it = stage([form(), refusal, welcome(), me()])
+
+    await it.signIn()
+
+    expect(it.requests[2]?.headers.get('cookie')).toContain('csrf_token=c5rf')
+    expect(it.bodies[2]).toContain('csrf_token=c5rf')
+  })
+
   test('sends a code where one is wanted', async () => {
     await using it = stage([form(), oidc(), setting([], '', 202), welcome(), me()])
 
