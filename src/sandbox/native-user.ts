@@ -25,12 +25,14 @@ const husk = ({ name }: User) => ({
 
 /** The session's own record, wrapped as `t2`, with the write token. */
 export const renderMe = ({ user, modhash }: Session, world: World): string =>
-  encode({ kind: 't2', data: { ...bareMe(user, world), modhash } })
+  encode({ kind: 't2', data: { ...bareMe(user, world), is_friend: false, modhash } })
 
 /** What somebody is told about himself, without the write token that only cookies need. */
 export function bareMe(user: User, world: World) {
+  const seen = known(user, world)
   return {
-    ...about(user, world),
+    ...seen,
+    subreddit: { ...seen.subreddit, ...OWN_PROFILE },
     is_suspended: user.standing === 'suspended',
     suspension_expiration_utc: null,
     over_18: false,
@@ -49,11 +51,26 @@ export function bareMe(user: User, world: World) {
   }
 }
 
-function about(user: User, world: World) {
+/** What only oneself is in the own profile. */
+const OWN_PROFILE = {
+  user_is_contributor: false,
+  user_is_banned: false,
+  user_is_muted: false,
+  user_is_moderator: true,
+  user_is_subscriber: true,
+}
+
+const about = (user: User, world: World) => ({
+  ...known(user, world),
+  is_friend: false,
+  is_blocked: false,
+})
+
+/** What is the same whoever looks. */
+function known(user: User, world: World) {
   const icon_img = `${AVATAR}${user.serial % 8}.png`
   return {
     is_employee: user.employee,
-    is_friend: false,
     subreddit: profile(user, icon_img),
     snoovatar_size: null,
     awardee_karma: 0,
@@ -67,7 +84,6 @@ function about(user: User, world: World) {
     hide_from_robots: user.curated,
     link_karma: user.post_karma,
     pref_show_snoovatar: false,
-    is_blocked: false,
     total_karma: user.post_karma + user.comment_karma,
     accept_chats: true,
     name: user.name,

@@ -13,7 +13,13 @@ if (folder === undefined)
   console.log('FORUMD_RECORDINGS is not set: the shapes of the sandbox are not compared')
 
 /** The kinds an answer of the sandbox is made of. */
-const KINDS = ['Listing', 'UserList', 'more', 't1', 't2', 't3', 't5']
+const KINDS = 'Listing UserList more t1 t2 t3 t4 t5 notice wikipage me preferences token'.split(' ')
+/** What comes without an envelope that would say its kind, by where it comes from. */
+const BARE: readonly (readonly [RegExp, string])[] = [
+  [/^\/api\/v1\/me$/, 'me'],
+  [/^\/api\/v1\/me\/prefs$/, 'preferences'],
+  [/^\/api\/v1\/access_token$/, 'token'],
+]
 /** From here on the recorded objects are those of today's platform. */
 const RECENT = 2020
 /** Fields whose keys are ids. */
@@ -35,13 +41,18 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type Thing = { kind: string; data: Record<string, unknown> }
-const asThing = (value: unknown): Thing | null =>
-  isObject(value) && typeof value['kind'] === 'string' && isObject(value['data'])
-    ? { kind: value['kind'], data: value['data'] }
-    : null
+function asThing(value: unknown): Thing | null {
+  if (!isObject(value) || typeof value['kind'] !== 'string' || !isObject(value['data'])) return null
+  const { kind, data } = value
+  // Notices of answers are comments too, of another shape: they do not say where they stand.
+  return { kind: kind === 't1' && data['was_comment'] === true ? 'notice' : kind, data }
+}
 
-/** Every thing in an answer, however deep. */
-function* things(value: unknown): Generator<Thing> {
+/** Every thing in an answer, however deep. A refusal is none. */
+function* things(value: unknown, path = ''): Generator<Thing> {
+  const bare = BARE.find(([pattern]) => pattern.test(path))?.[1]
+  if (bare !== undefined && isObject(value) && !('error' in value) && !('reason' in value))
+    yield { kind: bare, data: value }
   const thing = asThing(value)
   if (thing !== null) yield thing
   if (Array.isArray(value) || isObject(value))
@@ -60,13 +71,14 @@ function* fields(value: unknown, path = ''): Generator<[string, string]> {
     }
 }
 
-function collect(shapes: Shapes, body: unknown, year: number | null): void {
-  for (const { kind, data } of things(body)) {
+type Told = { path: string; body: unknown }
+
+function collect(shapes: Shapes, { path, body }: Told, year: number | null): void {
+  for (const { kind, data } of things(body, path)) {
     const types = shapes.types.get(kind) ?? new Map<string, Set<string>>()
     shapes.types.set(kind, types)
-    for (const [path, type] of fields(data))
-      types.set(path, (types.get(path) ?? new Set()).add(type))
-    // Notices of answers are comments too, of another shape: they do not say where they stand.
+    for (const [field, type] of fields(data))
+      types.set(field, (types.get(field) ?? new Set()).add(type))
     if (year === null || year < RECENT || (kind === 't1' && !('link_id' in data))) continue
     shapes.recent.set(kind, (shapes.recent.get(kind) ?? 0) + 1)
     const counts = shapes.counts.get(kind) ?? new Map<string, number>()
@@ -75,16 +87,21 @@ function collect(shapes: Shapes, body: unknown, year: number | null): void {
   }
 }
 
-const indexLine = z.object({ file: z.string(), year: z.number().nullish() })
+const indexLine = z.object({
+  file: z.string(),
+  year: z.number().nullish(),
+  endpoint: z.string().nullish(),
+})
 
 async function recorded(from: string): Promise<Shapes> {
   const shapes: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
   const index = await Bun.file(`${from}/index.jsonl`).text()
   for (const line of index.split('\n').filter((text) => text !== '')) {
-    const { file, year } = indexLine.parse(JSON.parse(line))
+    const { file, year, endpoint } = indexLine.parse(JSON.parse(line))
     if (!file.endsWith('.json')) continue
     const text = await Bun.file(`${from}/${file}`).text()
-    if (text.trim() !== '') collect(shapes, JSON.parse(text), year ?? null)
+    if (text.trim() === '') continue
+    collect(shapes, { path: endpoint ?? '', body: JSON.parse(text) }, year ?? null)
   }
   return shapes
 }
@@ -92,9 +109,10 @@ async function recorded(from: string): Promise<Shapes> {
 const PLACES = ['selfhosting', 'homelab', 'coffee', 'slowreading', 'worldwire', 'lifedrawing']
 
 /** Everything worth looking at in a seeded world, asked by nobody and by somebody. */
-async function told(): Promise<unknown[]> {
+async function told(): Promise<Told[]> {
   await using sandbox = await startSandbox({
     port: 0,
+    bearer_port: 0,
     seed: 11,
     speed: 0,
     world: 'seeded',
@@ -127,14 +145,53 @@ async function told(): Promise<unknown[]> {
       (name) => `/user/${name}/about.json`,
     ),
     '/user/cedar_owl/overview.json?limit=100',
-    '/user/ada_reads/saved.json?limit=100',
+    ...['saved', 'upvoted', 'hidden'].map((tab) => `/user/ada_reads/${tab}.json?limit=100`),
     '/api/me.json',
+    '/best.json?limit=100',
+    '/message/inbox.json?limit=100',
+    '/message/messages.json?limit=100',
+    '/message/sent.json',
+    '/subreddits/mine/subscriber.json',
+    '/prefs/blocked.json',
+    '/r/coffee/wiki/index.json',
   ]
-  const answers: unknown[] = []
+  const { application } = sandbox.overview()
+  const basic = btoa(`${application?.client_id}:${application?.client_secret}`)
+  const answers: Told[] = []
   for (const path of paths)
     for (const headers of [{}, { cookie }])
-      answers.push(await (await fetch(sandbox.url + path, { headers })).json())
+      answers.push(await answerOf(sandbox.url + path, { headers }))
+  const grant_type = 'refresh_token'
+  const token = await answerOf(`${sandbox.url}/api/v1/access_token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basic}` },
+    body: new URLSearchParams({ grant_type, refresh_token: account?.refresh_token ?? '' }),
+  })
+  const { access_token } = tokenAnswer.parse(token.body)
+  const headers = { authorization: `Bearer ${access_token}` }
+  answers.push(token)
+  for (const path of BEARER_PATHS)
+    answers.push(await answerOf(`${sandbox.bearer_url}${path}`, { headers }))
   return answers
+}
+
+const tokenAnswer = z.object({ access_token: z.string() })
+
+const BEARER_PATHS = [
+  '/api/v1/me',
+  '/api/v1/me/prefs',
+  '/api/v1/me/friends',
+  '/r/selfhosting/new',
+  '/message/inbox?limit=100',
+  '/message/unread',
+  '/user/ada_reads/saved?limit=100',
+]
+
+/** The answer without its envelope of HTTP. A page for people, such as that of a redirect, is nothing. */
+async function answerOf(url: string, init: RequestInit): Promise<Told> {
+  const response = await fetch(url, { redirect: 'manual', ...init })
+  const text = await response.text()
+  return { path: new URL(url).pathname, body: response.ok ? JSON.parse(text) : null }
 }
 
 const EMPTY: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
@@ -160,7 +217,7 @@ describe.skipIf(folder === undefined)('the sandbox against what was recorded', (
     expect(strange).toEqual([])
   })
 
-  test.each(['Listing', 'more', 't1', 't3', 't5'])(
+  test.each(['Listing', 'more', 't1', 't3', 't4', 't5', 'notice'])(
     'a %s has every field that none has lacked since 2020',
     (kind) => {
       const seen = platform.recent.get(kind) ?? 0
@@ -187,6 +244,10 @@ describe.skipIf(folder === undefined)('the sandbox against what was recorded', (
     ['more', 'count name id parent_id depth children'],
     ['t5', 'id name display_name title public_description subscribers created_utc over18'],
     ['t5', 'subreddit_type quarantine lang url icon_img banner_img active_user_count'],
+    ['t4', 'id name author dest subject body created_utc new parent_id first_message_name replies'],
+    ['notice', 'id name author subject body new was_comment context link_title parent_id'],
+    ['me', 'id name created_utc link_karma comment_karma is_suspended inbox_count has_mail'],
+    ['token', 'access_token token_type expires_in scope refresh_token'],
   ])('every %s has %s', (kind, names) => {
     const made = sandbox.recent.get(kind)
     for (const name of names.split(' '))
