@@ -46,7 +46,8 @@ type Deps = {
 
 const PAGE = 'text/html'
 const PARTIAL = 'text/vnd.reddit.partial+html, application/json'
-const WAY_IN = '/svc/shreddit/account/login'
+/** Where the name and the password go; the code goes to `/otp` under it. */
+export const WAY_IN = '/svc/shreddit/account/login'
 
 /**
  * Signs in over plain HTTP, as the platform's own form does: a page that gives a token, the name and the password, a
@@ -84,7 +85,8 @@ export function createLogin({ base_url, jars, ...deps }: Deps): Login {
 
 const failed = (code: LoginCode): LoginResult => ({ ok: false, code })
 
-function withWait(code: LoginCode, answer: Answer): LoginResult {
+/** A code with the pause that the answer names, where it is a throttle. */
+export function withWait(code: LoginCode, answer: Answer): LoginResult {
   if (code !== 'UPSTREAM_ERROR') return failed(code)
   const read = classify(answer, { now: 0 })
   const wait_s = secondsIn(answer.body)
@@ -134,11 +136,7 @@ async function secondFactor(
   secret: string,
   form: () => Record<string, string>,
 ): Promise<LoginResult | null> {
-  const now = visit.now()
-  const nearer = now % TOTP_STEP_MS < TOTP_STEP_MS / 2 ? -TOTP_STEP_MS : TOTP_STEP_MS
-  for (const at of [now, now + nearer]) {
-    const code = totp(secret, at)
-    if (code === null) return failed('TWO_FACTOR_INVALID')
+  for (const code of codesAround(secret, visit.now())) {
     const done = await step(visit, jar, 'code', { ...form(), appOtp: code })
     if (done.ok) return null
     if (done.code !== 'TWO_FACTOR_INVALID') return done.result
@@ -146,8 +144,19 @@ async function secondFactor(
   return failed('TWO_FACTOR_INVALID')
 }
 
+/** The code of an instant and the one nearest to it in time; none when it is no secret. */
+export function codesAround(secret: string, now: number): string[] {
+  const nearer = now % TOTP_STEP_MS < TOTP_STEP_MS / 2 ? -TOTP_STEP_MS : TOTP_STEP_MS
+  return [now, now + nearer].flatMap((at) => totp(secret, at) ?? [])
+}
+
 async function whoIs(visit: Visit, jar: Jar): Promise<LoginResult> {
   const answer = await visit.ask(`${ME.path}?raw_json=1`, { accept: 'application/json' })
+  return signedInAs(jar, answer)
+}
+
+/** The end of a sign-in: who the platform says we are now. */
+export function signedInAs(jar: Jar, answer: Outcome<Answer>): LoginResult {
   const told: Outcome<unknown> = answer.ok ? classify(answer.value, { now: 0 }) : answer
   if (!told.ok) return told.fault.kind === 'blocked' ? failed('UPSTREAM_BLOCKED') : lost(told.fault)
   const me = readMe(told.value)
