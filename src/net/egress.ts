@@ -124,9 +124,11 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
   return {
     async send(errand) {
       const [over, done] = [new AbortController(), new AbortController()]
+      // Too late is told before anything leaves.
+      if (errand.signal?.aborted || errand.timeout_ms <= 0)
+        return told(errand, failed('timeout', false))
       const give_up = () => over.abort()
       errand.signal?.addEventListener('abort', give_up)
-      if (errand.signal?.aborted) return told(errand, failed('timeout', false))
       const late = clock.sleep(errand.timeout_ms, AbortSignal.any([done.signal, over.signal]))
       const { proxy } = errand.way
       try {

@@ -4,11 +4,11 @@ import { expect, test } from 'bun:test'
 
 import { createEgress } from '../../src/net/egress.ts'
 import { createJars } from '../../src/platform/cookies.ts'
-import { createCraft } from '../../src/platform/craft.ts'
 import { createForum } from '../../src/platform/forum.ts'
 import { createLogin } from '../../src/platform/login.ts'
 import { createTokens } from '../../src/platform/oauth.ts'
 import { ANONYMOUS, type Call, type Eyes } from '../../src/platform/platform.ts'
+import { createCraft } from '../../src/pool/at-platform.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { fakeClock } from '../support/clock.ts'
 
@@ -51,7 +51,7 @@ async function stage() {
     clock,
     login: createLogin({ ...common, jars }),
     tokens: createTokens({ ...common, token_url: `${base_url}/api/v1/access_token` }),
-    deadline_ms: 30_000,
+    signal: new AbortController().signal,
   })
   const through = (eyes: Partial<Eyes>): Call => ({
     eyes: { ...ANONYMOUS, id: 'acc', whose: 'pool', ...eyes },

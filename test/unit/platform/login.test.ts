@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { StateReason } from '../../../src/core/pool.ts'
 import { totp } from '../../../src/core/totp.ts'
 import { createEgress } from '../../../src/net/egress.ts'
 import { createJars } from '../../../src/platform/cookies.ts'
-import { createCraft } from '../../../src/platform/craft.ts'
 import { createLogin, type LoginCode, type LoginRequest } from '../../../src/platform/login.ts'
 import { createTokens } from '../../../src/platform/oauth.ts'
 import { type Reply, stage as forumStage } from './stage.ts'
@@ -47,7 +45,6 @@ function stage(replies: Reply[]) {
     visitor,
     signIn: (more: Partial<LoginRequest> = {}) =>
       login({ username: 'ann', password: 'p&ss', totp_secret: null, ...visitor(), ...more }),
-    craft: createCraft({ forum: it.forum, jars, login, tokens, clock, deadline_ms: 30_000 }),
     [Symbol.asyncDispose]: () => it[Symbol.asyncDispose](),
   }
 }
@@ -253,10 +250,11 @@ describe('no verdict', () => {
   test('comes when the time is over before anything is asked', async () => {
     await using it = stage([form()])
 
-    const done = it.signIn({ deadline_at: it.clock.now() })
-    await it.clock.advance(1)
-
-    expect(await done).toEqual({ ok: false, code: 'UPSTREAM_ERROR' })
+    expect(await it.signIn({ deadline_at: it.clock.now() })).toEqual({
+      ok: false,
+      code: 'UPSTREAM_ERROR',
+    })
+    expect(it.requests).toEqual([])
   })
 })
 
@@ -315,38 +313,5 @@ describe('a token', () => {
     await using it = stage([answer])
 
     expect(await it.tokens(grant, it.visitor())).toMatchObject({ ok: false, fault: { kind } })
-  })
-})
-
-describe('what the pool is told', () => {
-  const who = { username: 'ann', password: 'p', totp_secret: null, proxy: null }
-  const grant = { client_id: 'id', client_secret: 's', refresh_token: 'r1', proxy: null }
-
-  test.each([
-    ['a wrong password', partial(WRONG), 'wrong_credentials', true],
-    ['a second factor', setting([], '', 202), 'second_factor_required', true],
-    ['a human check', challenge(), 'human_check', false],
-    ['nothing that can be read', setting([], ''), null, false],
-    ['a fault', setting([], '', 500), null, false],
-  ] satisfies [string, Response, StateReason | null, boolean][])(
-    'of %s',
-    async (_what, answer, reason, final) => {
-      await using it = stage([form(), oidc(), answer])
-
-      expect(await it.craft.signIn(who)).toEqual({ ok: false, reason, final })
-    },
-  )
-
-  test('of a grant that was withdrawn is final, of a fault is not', async () => {
-    await using it = stage([new Response('', { status: 400 }), new Response('', { status: 503 })])
-
-    expect(await it.craft.renew(grant)).toEqual({ ok: false, final: true })
-    expect(await it.craft.renew(grant)).toEqual({ ok: false, final: false })
-  })
-
-  test('of a jar that cannot be opened is an empty one', async () => {
-    await using it = stage([])
-
-    expect(it.craft.openJar('what is this').header()).toBeNull()
   })
 })
