@@ -25,7 +25,7 @@ export const SESSION_PARTS = [
   'session_tracker',
   'pc',
 ] as const
-type SessionPart = (typeof SESSION_PARTS)[number]
+export type SessionPart = (typeof SESSION_PARTS)[number]
 
 /** A part's name in queries and bodies: `forum_session`, `loid`. */
 export const sessionField = (words: Words, part: SessionPart): string =>
@@ -149,10 +149,14 @@ function refuseQueryForm({ query }: Carried, words: Words) {
   )
 }
 
-const PROXY_LIKE = new Set(
+const PROXY_NAMES = new Set(
   `proxy proxies proxyurl server host port username password user pass httpproxy httpsproxy allproxy socks socks4
    socks4a socks5 socks5h`.split(/\s+/),
 )
+
+/** Whether a field is named like a proxy's: case, - and _ make no difference. */
+export const isProxyLike = (field: string): boolean =>
+  PROXY_NAMES.has(field.toLowerCase().replace(/[-_]/g, ''))
 
 /** The own listings leave by the pool's ways, and a proxy mistaken for a cookie would travel to the platform. */
 function refuseProxies({ header, query }: Carried, { words, known }: Reading) {
@@ -162,9 +166,7 @@ function refuseProxies({ header, query }: Carried, { words, known }: Reading) {
       name,
       'is not taken here: this listing always leaves by the ways of the service',
     )
-  const field = [...query.keys()].find(
-    (it) => !known.includes(it) && PROXY_LIKE.has(it.toLowerCase().replace(/[-_]/g, '')),
-  )
+  const field = [...query.keys()].find((it) => !known.includes(it) && isProxyLike(it))
   if (field !== undefined)
     throw new ApiError('PROXY_AS_COOKIE', {
       message: `${field} names a proxy, and unknown query fields are sent to the platform as cookies`,
@@ -179,7 +181,8 @@ function way(words: Words, text: string): Proxy {
   throw new ApiError('INVALID_PROXY', { message: `${field} ${parsed.why}`, field })
 }
 
-const invalidField = (field: string, sentence: string): ApiError =>
+/** 400 INVALID_FIELD, with a sentence about the field. */
+export const invalidField = (field: string, sentence: string): ApiError =>
   new ApiError('INVALID_FIELD', { field, message: `${field} ${sentence}` })
 
 /** The query fields that nobody here knows, as cookies. */

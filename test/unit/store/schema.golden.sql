@@ -169,6 +169,16 @@ CREATE TABLE monitors (
   removed_at      INTEGER
 ) STRICT;
 
+CREATE TABLE named_writes (
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  route           TEXT    NOT NULL,
+  name            TEXT    NOT NULL,
+  body_hash       BLOB    NOT NULL,
+  answer          BLOB,
+  created_at      INTEGER NOT NULL,
+  PRIMARY KEY (key_id, route, name)
+) STRICT;
+
 CREATE TABLE operator_events (
   id              TEXT    PRIMARY KEY,
   kind            TEXT    NOT NULL,
@@ -272,6 +282,8 @@ CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
 CREATE INDEX monitor_streams_stream ON monitor_streams (stream_id);
 
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
+
+CREATE INDEX named_writes_age ON named_writes (created_at);
 
 CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE status = 'pending';
 
