@@ -7,7 +7,7 @@ import type { Guard } from './guard.ts'
 import { readWhole } from './whole.ts'
 
 /** How a request leaves: directly or through one proxy, which the guard has to approve when a caller named it. */
-export type Way = { proxy: Proxy | null; guarded: boolean }
+type Way = { proxy: Proxy | null; guarded: boolean }
 
 /** One request to a host that the operator named. */
 export type Errand = {
@@ -27,7 +27,7 @@ export type Errand = {
 }
 
 /** A whole answer, the same whatever way it came. */
-export type Answered = { status: number; headers: Headers; body: string }
+type Answered = { status: number; headers: Headers; body: string }
 
 /**
  * What became of an errand. `unreached` is the platform's fault or the network's, a trouble the proxy's; `left` says

@@ -6,7 +6,7 @@ import { type Exported, readExport } from './cookie-text.ts'
 import { expiryOf } from './jwt.ts'
 
 /** One cookie as a caller is given it. Epoch ms; null: it ends with the browser. */
-export type JarCookie = { name: string; value: string; expires_at: number | null }
+type JarCookie = { name: string; value: string; expires_at: number | null }
 
 /** The cookies of one account at the platform. Only its own requests may carry them. */
 export type Jar = {
@@ -26,7 +26,7 @@ export type Jar = {
 }
 
 /** A jar, and how many cookies of other sites were left out; or sentences that say what is wrong, never what it holds. */
-export type Imported =
+type Imported =
   { ok: true; jar: Jar; cookies: number; others: number } | { ok: false; problems: string[] }
 
 export type Jars = {

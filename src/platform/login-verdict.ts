@@ -44,7 +44,7 @@ export function readLogin(answer: Answer, asked: LoginAsked, has_session: boolea
 }
 
 /** A whole page, where a fragment or JSON belongs. */
-export const isPage = (content_type: string | null, body: string): boolean =>
+const isPage = (content_type: string | null, body: string): boolean =>
   isHtml(content_type, body) && /<html\b|<!doctype/i.test(body)
 
 /** What the first page says when it is not the form: null when it may well be. */

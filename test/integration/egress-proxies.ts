@@ -171,5 +171,14 @@ netdb_filename none
 `,
     },
   }))
-  return { ...running, tls_port, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
+  return {
+    ...running,
+    tls_port,
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]()
+      // Squid leaves its shared memory behind.
+      for (const part of ['metadata', 'queues', 'readers'])
+        await rm(`/dev/shm/forumd${running.port}-cf__${part}.shm`, { force: true })
+    },
+  }
 }
