@@ -8,8 +8,8 @@ import type { Comment } from './items.ts'
 export type Posted = {
   /** Fullname, t1_…. */
   name: string
-  /** Absolute. */
-  permalink: string
+  /** Absolute; null where the platform tells neither it nor the post. */
+  permalink: string | null
   /** As its author sees it, read back; null where reading back failed. What is there may be hidden from others. */
   comment: Comment | null
 }
@@ -37,8 +37,8 @@ export type Thread = {
   unread: boolean
   /** As far as the platform shows them. */
   message_count: number
-  /** ISO 8601. */
-  last_message_at: string
+  /** ISO 8601; null for an invitation that does not tell. */
+  last_message_at: string | null
   last_message: string
   channel: Channel
 }

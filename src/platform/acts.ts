@@ -1,13 +1,23 @@
 import type { Direction, Folder, Messages, Posted, Sent, Threads } from '../core/acting.ts'
-import type { ImageKind } from '../core/image-kind.ts'
 import type { Comment } from '../core/items.ts'
 import type { Acted } from '../core/native-refusals.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Place } from '../core/permalink.ts'
-import type { Call } from './platform.ts'
-
-/** A picture that was looked at: its kind is what its bytes say. */
-export type Picture = { bytes: Uint8Array; kind: ImageKind }
+import type { Transport } from '../net/transport.ts'
+import type { Clock, Random } from '../outside.ts'
+import { createBearers } from './acts/bearer.ts'
+import { createChatLines } from './acts/chat-line.ts'
+import { createChat } from './acts/chat.ts'
+import { createComments } from './acts/comment.ts'
+import { createForms } from './acts/form.ts'
+import { createMail } from './acts/mail.ts'
+import { createMessages } from './acts/messages.ts'
+import { createPictures, type PictureAsked } from './acts/picture.ts'
+import { createProfile, type ProfileChange } from './acts/profile.ts'
+import { createShares } from './acts/share.ts'
+import { createVote } from './acts/vote.ts'
+import type { Client } from './client.ts'
+import type { Call, Platform } from './platform.ts'
 
 /**
  * What can be done at the platform in the name of one account, over plain HTTP. Every call is made through the eyes
@@ -30,14 +40,48 @@ export type Acts = {
     call: Call,
   ): Promise<Acted<Messages>>
   /** Changes what is named and nothing else. */
-  profile(ask: { description?: string; display_name?: string }, call: Call): Promise<Acted<null>>
+  profile(ask: ProfileChange, call: Call): Promise<Acted<null>>
   /** Answers the picture's address. */
-  picture(
-    ask: { place: 'avatar' | 'banner'; picture: Picture },
-    call: Call,
-  ): Promise<Acted<{ url: string }>>
+  picture(ask: PictureAsked, call: Call): Promise<Acted<{ url: string }>>
   /** A comment as the account itself sees it; null when it is not there. `id` without prefix. */
   readBack(id: string, call: Call): Promise<Outcome<Comment | null>>
   /** Where a share link leads; null when it leads to no post. `path` is that of core/post-url.ts. */
   resolveShare(path: string, call: Call): Promise<Outcome<Place | null>>
+}
+
+type Deps = {
+  client: Client
+  platform: Pick<Platform, 'nodesById' | 'commentOf' | 'user'>
+  clock: Clock
+  random: Random
+  /** Where the chat is; empty: there is none. */
+  chat_url: string
+  /** Carries pictures to where the platform names; without it there is only the way that needs none. */
+  store?: Transport | undefined
+  /** Hosts of the platform's links beside its own. */
+  link_hosts: readonly string[]
+}
+
+/** Acting at the platform over plain HTTP, by the calls of the old pages wherever those do it. */
+export function createActs(deps: Deps): Acts {
+  const { client, platform, clock, random, chat_url, store, link_hosts } = deps
+  const forms = createForms({ client, clock })
+  const open = createChatLines({
+    client,
+    bearers: createBearers({ client, clock }),
+    clock,
+    chat_url,
+  })
+  return {
+    ...createComments({ client, forms, platform }),
+    vote: createVote(forms),
+    ...createMessages({
+      forms,
+      mail: createMail({ client, forms }),
+      chat: createChat({ open, platform, random }),
+    }),
+    ...createProfile({ client, forms }),
+    ...createPictures({ client, forms, random, store }),
+    resolveShare: createShares({ client, clock, hosts: link_hosts }),
+  }
 }

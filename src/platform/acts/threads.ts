@@ -1,0 +1,80 @@
+import type { Message, Thread } from '../../core/acting.ts'
+import type { ThreadsCursor } from '../../core/threads-cursor.ts'
+import type { Actor } from './form.ts'
+import type { MailPage, MailRow } from './mail.ts'
+
+/** A room of the chat with when it was last spoken in, epoch ms; 0 where nobody says. */
+export type Room = { thread: Thread; at: number }
+
+/** Whether one room stands before another: the last spoken in first. */
+export const before = (
+  one: { at: number; id: string },
+  other: { at: number; id: string },
+): boolean => one.at > other.at || (one.at === other.at && one.id < other.id)
+
+const keyOf = ({ thread, at }: Room) => ({ at, id: thread.id })
+
+/** Rooms newest first, those only that stand behind a cursor. */
+export const behind = (rooms: readonly Room[], cursor: ThreadsCursor['chat']): Room[] =>
+  rooms
+    .filter((room) => cursor === null || before(cursor, keyOf(room)))
+    .toSorted((one, other) => (before(keyOf(one), keyOf(other)) ? -1 : 1))
+
+/**
+ * One page of conversations out of a page of mail and all the rooms of the chat, last spoken in first. Several rows of
+ * mail that belong together become one. Where it stops in the middle of either, the cursor says where.
+ */
+export function mergeThreads(
+  mail: MailPage,
+  rooms: readonly Room[],
+  { actor, limit, since }: { actor: Actor; limit: number; since: ThreadsCursor },
+): { threads: Thread[]; cursor: ThreadsCursor | null } {
+  const threads = new Map<string, Thread>()
+  let [row_at, room_at] = [0, 0]
+  for (;;) {
+    const row = mail.rows[row_at]
+    const room = rooms[room_at]
+    if (row !== undefined && (room === undefined || spokenAt(row) >= room.at)) {
+      const known = threads.get(row.thread_id)
+      if (known === undefined && threads.size >= limit) break
+      threads.set(row.thread_id, known ? joined(known, row) : toThread(row, actor))
+      row_at += 1
+    } else if (room !== undefined) {
+      if (threads.size >= limit) break
+      threads.set(room.thread.id, room.thread)
+      room_at += 1
+    } else break
+  }
+
+  const last_room = rooms[room_at - 1]
+  const chat = last_room === undefined ? since.chat : keyOf(last_room)
+  const rest = row_at < mail.rows.length
+  const next = rest ? (mail.rows[row_at - 1]?.cursor ?? since.mail) : mail.after
+  const over = !rest && mail.after === null && room_at >= rooms.length
+  return { threads: [...threads.values()], cursor: over ? null : { mail: next, chat } }
+}
+
+const newestOf = ({ messages }: MailRow): Message => messages.at(-1) ?? messages[0]
+const spokenAt = (row: MailRow): number => Date.parse(newestOf(row).created)
+
+function toThread(row: MailRow, actor: Actor): Thread {
+  const [first] = row.messages
+  const last = newestOf(row)
+  return {
+    id: row.thread_id,
+    with: first.from === actor.name ? first.to : first.from,
+    subject: first.subject,
+    unread: row.messages.some(({ unread }) => unread),
+    message_count: row.messages.length,
+    last_message_at: last.created,
+    last_message: last.body,
+    channel: 'mail',
+  }
+}
+
+/** A further row of a conversation that is listed already: an older one. */
+const joined = (thread: Thread, row: MailRow): Thread => ({
+  ...thread,
+  unread: thread.unread || row.messages.some(({ unread }) => unread),
+  message_count: thread.message_count + row.messages.length,
+})
