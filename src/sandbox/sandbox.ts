@@ -25,6 +25,7 @@ import {
   controlSubforum,
   controlUser,
 } from './control.ts'
+import { createWorld } from './create-world.ts'
 import { createHolds } from './holds.ts'
 import { createJournal } from './journal.ts'
 import { listen, named } from './listen.ts'
@@ -36,7 +37,6 @@ import { type Platform, serve } from './serve.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 import { createTurns } from './turns.ts'
 import { createSky, type WeatherInput, weatherSchema } from './weather.ts'
-import { createWorld } from './world.ts'
 
 export type SandboxOptions = {
   /** 0: any free port. */

@@ -1,37 +1,6 @@
-import type { Chance } from './chance.ts'
 import { announce } from './inbox.ts'
-import type { Application, Comment, Post, Remover, Subforum, Thing, User, World } from './model.ts'
+import type { Comment, Post, Remover, Subforum, Thing, User, World } from './model.ts'
 import { insert } from './timeline.ts'
-
-/** Every world knows one application, which may act for its users and for itself. */
-const APPLICATION: Application = {
-  client_id: 'sandbox-application',
-  client_secret: 'nobody-needs-to-know-this',
-}
-
-/** A world with nothing in it but an application. */
-export function createWorld(chance: Chance, now: () => number): World {
-  return {
-    chance,
-    now,
-    subforums: new Map(),
-    users: new Map(),
-    things: new Map(),
-    sessions: new Map(),
-    bearers: new Map(),
-    grants: new Map(),
-    applications: new Map([[APPLICATION.client_id, APPLICATION]]),
-    messages: new Map(),
-    version: 0,
-    next: {
-      post: Number.parseInt('1lq4a02', 36),
-      comment: Number.parseInt('n3k01ab', 36),
-      user: Number.parseInt('kx3f2', 36),
-      subforum: Number.parseInt('2xq81', 36),
-      message: Number.parseInt('2q5k1c0', 36),
-    },
-  }
-}
 
 // Ids leave holes, as those of a busy platform do.
 const STRIDE = { post: 37, comment: 211, user: 90_001, subforum: 4_001, message: 17 }

@@ -141,11 +141,27 @@ test('what a token was revoked for it opens no more', async () => {
 
 test('the bearer cookie of a session opens the bearer host as long as the session lives', async () => {
   await using sandbox = await granted()
-  const bearer = sandbox.session({ username: 'ann' }).cookies['token_v2'] ?? ''
+  const [brief, usual] = [60, 3_600].map(
+    (lasts_s) => sandbox.session({ username: 'ann', lasts_s }).cookies['token_v2'] ?? '',
+  )
+  const status = async (bearer = '') => (await visit(sandbox, '/api/v1/me', { bearer })).status
 
-  expect((await visit(sandbox, '/api/v1/me', { bearer })).json.name).toBe('ann')
+  expect([await status(brief), await status(usual)]).toEqual([200, 200])
+  sandbox.advance(60)
+  expect([await status(brief), await status(usual)]).toEqual([401, 200])
   sandbox.revoke({ username: 'ann' })
-  expect((await visit(sandbox, '/api/v1/me', { bearer })).status).toBe(401)
+  expect(await status(usual)).toBe(401)
+})
+
+test('the weather can forget a token once, or for good after some calls', async () => {
+  await using sandbox = await granted()
+  const bearer = await tokenFor(sandbox, 'ann')
+  const status = async () => (await visit(sandbox, '/api/v1/me', { bearer })).status
+
+  sandbox.weather({ path: '/api/v1/me', fault: 'drop_session', times: 1 })
+  expect([await status(), await status()]).toEqual([401, 200])
+  sandbox.weather({ path: '/api/v1/me', fault: 'revoke_after_n', count: 2 })
+  expect([await status(), await status(), await status()]).toEqual([200, 200, 401])
 })
 
 test('under a bearer there is no modhash, no .json, and what remains is a float', async () => {
