@@ -86,7 +86,7 @@ export const newestAt = (events: readonly Row[]): number =>
 
 /** Something said, as a message of ours. */
 export const toMessage = (
-  { id, sender, body, at }: Said,
+  { id, body, at }: Said,
   room: string,
   people: { from: string | null; to: string | null },
 ): Message => ({
