@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+
+import type { LoginCode } from '../../src/platform/login.ts'
+import type { WeatherInput } from '../../src/sandbox/weather.ts'
+import { inBrowser, SECRET, type Stage, startStage, TEST_MS } from './stage.ts'
+
+/** That very path, and not what lies under it. */
+const FORM = '/svc/*/account/login'
+
+inBrowser('signing in with a browser', () => {
+  let it: Stage
+  beforeAll(async () => {
+    it = await startStage()
+  }, TEST_MS)
+  beforeEach(() => it.sandbox.clearWeather())
+  afterAll(() => it[Symbol.asyncDispose](), TEST_MS)
+
+  test.each(['ann', 'ann@mail.example'])(
+    '%s and the password bring the whole jar, by its own names and with its ends',
+    async (username) => {
+      const before = Date.now()
+
+      const signed = await it.signIn(username)
+
+      if (!signed.ok) throw new Error(`${signed.code}`)
+      const cookies = signed.jar.cookies()
+      const end = (name: string) => cookies.find((cookie) => cookie.name === name)?.expires_at
+      expect(signed).toMatchObject({ name: 'ann', link_karma: 1, comment_karma: 0 })
+      expect(cookies.map(({ name }) => name).toSorted()).toEqual([
+        'csrf_token',
+        'csv',
+        'edgebucket',
+        'loid',
+        'pc',
+        'reddit_session',
+        'session_tracker',
+        'token_v2',
+      ])
+      expect(end('reddit_session')).toBeNull()
+      expect(end('token_v2')).toBeGreaterThan(before + 80_000_000)
+      expect(end('token_v2')).toBeLessThan(before + 90_000_000)
+    },
+    TEST_MS,
+  )
+
+  test(
+    'a second factor is typed into the page that asks for it',
+    async () => {
+      const signed = await it.signIn('bea', { totp_secret: SECRET.toLowerCase() })
+
+      expect(signed).toMatchObject({ ok: true, name: 'bea' })
+    },
+    TEST_MS,
+  )
+
+  test(
+    'a code that the platform takes only a step later is found by trying the next one',
+    async () => {
+      it.sandbox.weather({
+        path: `${FORM}/otp`,
+        fault: 'login_verdict',
+        verdict: '2fa_bad',
+        times: 1,
+      })
+
+      const signed = await it.signIn('bea', { totp_secret: SECRET })
+
+      expect(signed).toMatchObject({ ok: true, name: 'bea' })
+    },
+    TEST_MS,
+  )
+
+  const verdict = (more: Partial<WeatherInput>): WeatherInput => ({
+    path: FORM,
+    fault: 'login_verdict',
+    ...more,
+  })
+
+  test.each<[string, LoginCode, Parameters<Stage['signIn']>, WeatherInput | null, object]>([
+    ['a wrong password', 'AUTH_FAILED', ['ann', { password: 'guess' }], null, {}],
+    ['an account of a third party', 'AUTH_FAILED', ['cal'], null, {}],
+    ['no code where one is wanted', 'TWO_FACTOR_REQUIRED', ['bea'], null, {}],
+    [
+      'a code that is refused twice',
+      'TWO_FACTOR_INVALID',
+      ['bea', { totp_secret: 'KRSXG5CTMVRXEZLU' }],
+      null,
+      {},
+    ],
+    [
+      'a generic refusal, as without a human check',
+      'UPSTREAM_BLOCKED',
+      ['ann'],
+      verdict({ verdict: 'captcha' }),
+      {},
+    ],
+    [
+      'a block page in answer to the form',
+      'UPSTREAM_BLOCKED',
+      ['ann'],
+      verdict({ verdict: 'html' }),
+      {},
+    ],
+    ['a throttle', 'UPSTREAM_ERROR', ['ann'], verdict({ verdict: 'rate' }), { retry_after_s: 300 }],
+    ['a failure', 'UPSTREAM_ERROR', ['ann'], { path: FORM, fault: '5xx' }, {}],
+    [
+      'a block page in place of the form',
+      'UPSTREAM_BLOCKED',
+      ['ann'],
+      { path: '/login', fault: 'block_403_html' },
+      {},
+    ],
+    [
+      'a challenge in place of the form',
+      'UPSTREAM_BLOCKED',
+      ['ann'],
+      { path: '/login', fault: 'challenge_200_html' },
+      {},
+    ],
+    [
+      'a page in place of a verdict',
+      'UNKNOWN',
+      ['ann'],
+      { path: FORM, fault: 'html', body: '<html>Hello</html>' },
+      {},
+    ],
+    ['a form that is cut off', 'UPSTREAM_ERROR', ['ann'], { path: '/login', fault: 'reset' }, {}],
+  ])(
+    '%s is %s',
+    async (_, code, [username, more], weather, rest) => {
+      if (weather) it.sandbox.weather(weather)
+
+      const signed = await it.signIn(username, more)
+
+      expect(signed).toEqual({ ok: false, code, ...rest })
+    },
+    TEST_MS,
+  )
+
+  test(
+    'a challenge is left alone: the page is asked for once and nothing else',
+    async () => {
+      it.sandbox.weather({ path: '/login', fault: 'challenge_200_html' })
+      const since = it.sandbox.requests.length
+
+      await it.signIn('ann')
+
+      expect(
+        it.sandbox.requests.slice(since).map(({ method, path }) => `${method} ${path}`),
+      ).toEqual(['GET /login/'])
+    },
+    TEST_MS,
+  )
+})
