@@ -3,7 +3,7 @@ import type { Ask } from './ask.ts'
 import { encode } from './json.ts'
 
 /** The refusals of the form calls (platform-protocol.md 5): what is said, and of which field. */
-const FORM_ERRORS = {
+export const FORM_ERRORS = {
   USER_REQUIRED: ['Please log in to do that.', null],
   VERIFIED_USER_REQUIRED: ['you need to set a valid email address to do that.', null],
   RATELIMIT: ['you are doing that too much. try again in 5 minutes.', 'ratelimit'],

@@ -4,7 +4,7 @@ import { escapeHtml } from './json.ts'
 // classifier looks for are the platform's; the rest is ours.
 
 const html = (title: string, body: string) =>
-  `<!doctype html>\n<html lang="en">\n  <head>\n    <title>${escapeHtml(title)}</title>\n  </head>\n  <body>\n${body}\n  </body>\n</html>\n`
+  `<!doctype html>\n<html lang="en">\n  <head>\n    <meta charset="utf-8">\n    <title>${escapeHtml(title)}</title>\n    <link rel="icon" href="data:,">\n  </head>\n  <body>\n${body}\n  </body>\n</html>\n`
 
 /** 403, the modern block: long, as the real one is, because clients tell it by its size too. */
 export const blockedPage = (): string =>
@@ -42,5 +42,5 @@ export const failurePage = (status: number): string =>
   )
 
 /** 404 for a name no place could have, and other pages nobody needs to read. */
-export const shellPage = (title: string, body = ''): string =>
-  html(title, `    <shreddit-app user-logged-in="false"></shreddit-app>\n${body}`)
+export const shellPage = (title: string, body = '', logged_in = false): string =>
+  html(title, `    <shreddit-app user-logged-in="${logged_in}"></shreddit-app>\n${body}`)

@@ -1,6 +1,7 @@
 import { accessToken, revokeToken } from './access-token.ts'
 import { type Answer, refusal, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
+import { composerCall } from './composer-call.ts'
 import { accountCall, legacyLogin, loginForm, logout } from './login.ts'
 import { preferences, trophiesOf, v1 } from './route-account.ts'
 import { comments, moreChildren } from './route-comments.ts'
@@ -40,6 +41,8 @@ export function route(ask: Ask, asJson: boolean): Answer {
 }
 
 function answered(ask: Ask, asJson: boolean): Answer {
+  const composed = composerCall(ask)
+  if (composed !== null) return composed
   if (ask.method === 'POST' && !isRead(ask))
     return (ask.path[0] === 'api' ? write(ask, ask.path[1] ?? '', asJson) : null) ?? unregistered
   if (!['GET', 'HEAD', 'POST'].includes(ask.method)) return unregistered

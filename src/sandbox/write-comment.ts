@@ -20,21 +20,31 @@ export function comment(ask: Ask, user: User, asJson: boolean): Answer {
   const refused = wrong ?? wrongText(text)
   if (refused !== null) return refuseForm(ask, refused)
   if (parent.kind === 't4') return answerMail(ask, user, parent, text)
-  const made = addComment(world, { parent, author: user, text })
-  // Whoever writes something is for it.
-  user.votes.set(made, 1)
-  if (ask.twist.filtered) remove(world, made, 'moderator')
+  const made = leave(ask, user, parent, text)
   const place = parent.kind === 't3' ? parent.subforum : parent.post.subforum
   if (!mayRead(place, user)) return ghost(ask, made)
   return answerWith(ask, made, asJson)
 }
 
+/** A comment comes to stand there. */
+export function leave({ world, twist }: Ask, author: User, parent: Thing, text: string): Comment {
+  const made = addComment(world, { parent, author, text })
+  // Whoever writes something is for it.
+  author.votes.set(made, 1)
+  if (twist.filtered) remove(world, made, 'moderator')
+  return made
+}
+
 /** Plain text, or the text of a rich document. */
 function textOf(query: URLSearchParams): string {
   const rich = query.get('richtext_json')
-  if (rich === null) return query.get('text') ?? ''
+  return rich === null ? (query.get('text') ?? '') : richText(rich)
+}
+
+/** The text of a rich document; empty when it is none. */
+export function richText(json: string): string {
   try {
-    return plain(JSON.parse(rich)).trimEnd()
+    return plain(JSON.parse(json)).trimEnd()
   } catch {
     return ''
   }
@@ -48,13 +58,14 @@ function plain(node: unknown): string {
   return e === 'par' ? `${inner}\n\n` : inner
 }
 
-function wrongText(text: string): FormCode | null {
+/** Why nobody can say this. */
+export function wrongText(text: string): FormCode | null {
   if (text.trim() === '') return 'NO_TEXT'
   return text.length > LONGEST_TEXT ? 'TOO_LONG' : null
 }
 
 /** Why nothing can be said there: a code inside of success, or a plain refusal. */
-function refusedAt(parent: Thing, user: User): FormCode | 403 | null {
+export function refusedAt(parent: Thing, user: User): FormCode | 403 | null {
   const post = parent.kind === 't3' ? parent : parent.post
   const { access, bans } = post.subforum
   if (bans.has(user)) return 403
