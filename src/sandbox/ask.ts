@@ -22,6 +22,8 @@ export type Twist = {
   refuse_form: { code: FormCode } | { wait_s: number; worded: boolean } | null
   /** A new comment is taken away before anybody else sees it. */
   filtered: boolean
+  /** How the chat refuses. */
+  chat: 'forbidden' | 'existing_room' | 'rate' | null
 }
 
 export const FAIR: Twist = {
@@ -33,10 +35,14 @@ export const FAIR: Twist = {
   status: null,
   refuse_form: null,
   filtered: false,
+  chat: null,
 }
 
 /** The platform's three faces: pages and calls with cookies, the same under a bearer, chat. */
 export type Face = 'www' | 'bearer' | 'chat'
+
+/** A file that came with a form. */
+export type UploadedFile = { name: string; type: string; bytes: Uint8Array }
 
 /** One request, read. */
 export type Ask = {
@@ -52,8 +58,10 @@ export type Ask = {
   path: readonly string[]
   /** What was asked in the address and in a form, together, as the platform reads it. */
   query: URLSearchParams
-  /** As it came. */
+  /** As it came, where it is text. */
   body: string
+  /** Files of the form, by field. */
+  files: ReadonlyMap<string, UploadedFile>
   headers: Headers
   cookies: ReadonlyMap<string, string>
   /** Whose cookies it sets; null: of the very host. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { ACCESS, MAIL, STANDINGS } from './model.ts'
+import { ACCESS, CHATS, MAIL, STANDINGS } from './model.ts'
 import { SUBFORUM_NAME } from './places.ts'
 
 /** What was asked of the sandbox cannot be done; the message names the field and what is allowed. */
@@ -50,6 +50,8 @@ export const editSchema = z.strictObject({
   score: score.optional(),
   locked: z.boolean().optional(),
   stickied: z.boolean().optional(),
+  /** Too old to be answered or voted on; posts only. */
+  archived: z.boolean().optional(),
 })
 /** The query of the log: the `seq` after which. */
 export const sinceSchema = z.object({ since: z.coerce.number().min(0).default(0) })
@@ -83,6 +85,7 @@ export const userSchema = z.strictObject({
   sso: z.boolean().optional(),
   locked: z.boolean().optional(),
   mail: z.enum(MAIL).optional(),
+  chats: z.enum(CHATS).optional(),
   blocks: z.array(userName).optional(),
   subscribed: z.array(subforumName).optional(),
 })

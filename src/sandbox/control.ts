@@ -90,7 +90,7 @@ export function controlRemove(world: World, input: unknown): void {
 
 /** Edits the text, or sets what people and moderators change. */
 export function controlEdit(world: World, input: unknown): void {
-  const { name, text, score: points, locked, stickied } = read(editSchema, input)
+  const { name, text, score: points, locked, stickied, archived } = read(editSchema, input)
   const thing = thingOf(world, name)
   if (text !== undefined) {
     thing.text = text
@@ -99,6 +99,10 @@ export function controlEdit(world: World, input: unknown): void {
   if (points !== undefined) Object.assign(thing, votes(points))
   if (locked !== undefined) thing.locked = locked
   if (stickied !== undefined) thing.stickied = stickied
+  if (archived !== undefined) {
+    if (thing.kind !== 't3') throw new BadControl('archived: only posts are')
+    thing.archived = archived
+  }
   touch(world, thing)
 }
 

@@ -20,6 +20,7 @@ export function createWorld(chance: Chance, now: () => number): World {
     grants: new Map(),
     applications: new Map([[APPLICATION.client_id, APPLICATION]]),
     messages: new Map(),
+    rooms: new Map(),
     version: 0,
     next: {
       post: Number.parseInt('1lq4a02', 36),

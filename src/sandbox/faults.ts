@@ -49,6 +49,10 @@ export function replacement({ input }: Weather): Answer | null {
     case 'form_error':
     case 'write_ratelimit':
     case 'shadow_remove_next_comment':
+    case 'lost_answer':
+    case 'chat_forbidden':
+    case 'chat_existing_room':
+    case 'chat_rate':
       return null
   }
 }
@@ -80,6 +84,9 @@ export function twist(weather: Weather | null, now: number): Twist {
       refuse_form: { wait_s: input.wait_s ?? 300, worded: input.worded ?? false },
     }
   if (input.fault === 'shadow_remove_next_comment') return { ...FAIR, filtered: true }
+  if (input.fault === 'chat_forbidden') return { ...FAIR, chat: 'forbidden' }
+  if (input.fault === 'chat_existing_room') return { ...FAIR, chat: 'existing_room' }
+  if (input.fault === 'chat_rate') return { ...FAIR, chat: 'rate' }
   if (input.fault === 'stale') return { ...FAIR, stale: staleness(weather, now) }
   return FAIR
 }

@@ -34,6 +34,11 @@ export const FORM_ERRORS = {
   WRONG_PASSWORD: ['wrong password', 'passwd'],
   INCORRECT_USERNAME_PASSWORD: ['incorrect username or password', 'passwd'],
   INVALID_OPTION: ['that option is not valid', null],
+  BAD_NUMBER: ["that number isn't in the right range", null],
+  MOD_REQUIRED: ['You must be a moderator to do that.', 'sr'],
+  SUBREDDIT_REQUIRED: ['you must specify a subreddit', 'sr'],
+  BANNED_FROM_SUBREDDIT: ['that user is banned from the subreddit', 'parent'],
+  SUBREDDIT_NOTALLOWED: ["you aren't allowed to post there.", 'sr'],
   QUOTA_FILLED: ["You've submitted too many links recently. Please try again in an hour.", null],
 } as const satisfies Record<string, readonly [string, string | null]>
 

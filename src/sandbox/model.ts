@@ -45,6 +45,9 @@ export type Subforum = {
 export const STANDINGS = ['good', 'suspended', 'shadowed', 'deleted'] as const
 type Standing = (typeof STANDINGS)[number]
 
+/** Whether somebody can be asked into a chat. */
+export const CHATS = ['open', 'closed'] as const
+
 /** Everybody's mail, only that of people one trusts, or chat instead. */
 export const MAIL = ['open', 'trusted', 'chat'] as const
 
@@ -76,6 +79,12 @@ export type User = {
   locked: boolean
   /** From whom mail is taken. */
   mail: (typeof MAIL)[number]
+  chats: (typeof CHATS)[number]
+  /** What stands in the settings of the own profile beside its title and its description. */
+  settings: Map<string, string | boolean>
+  /** Addresses of the own pictures; null: what everybody begins with. */
+  icon: string | null
+  banner: string | null
   blocked: Set<User>
   /** Oldest first. */
   inbox: Letter[]
@@ -168,6 +177,31 @@ export type Message = {
 /** What lies in somebody's inbox: mail, or a comment that answers something of one's own. */
 export type Letter = { thing: Message | Comment; unread: boolean }
 
+/** Something that happened in a room; what was said, among it. */
+export type RoomEvent = {
+  id: string
+  type: string
+  sender: User
+  /** Whose standing it is about; null for what was said. */
+  about: User | null
+  /** Epoch ms. */
+  at: number
+  content: Record<string, unknown>
+}
+
+/** A chat of two. */
+export type Room = {
+  id: string
+  /** Who is in, and who was asked in. */
+  members: Map<User, 'join' | 'invite'>
+  /** Oldest first. */
+  events: RoomEvent[]
+  /** By sender and the name they gave to what they sent: the same again is the same. */
+  sent: Map<string, RoomEvent>
+  /** How many of the events each has seen. */
+  seen: Map<User, number>
+}
+
 /** What stands in listings, and has votes. */
 export type Thing = Post | Comment
 
@@ -223,6 +257,8 @@ export type World = {
   applications: Map<string, Application>
   /** By fullname. */
   messages: Map<string, Message>
+  /** By id. */
+  rooms: Map<string, Room>
   /** Changes whenever anything does; what is computed from the world is kept per version. */
   version: number
   next: { post: number; comment: number; user: number; subforum: number; message: number }

@@ -10,7 +10,7 @@ export function renderSubforum(subforum: Subforum, { user }: Viewer): string {
     user_flair_background_color: null,
     submit_text_html: null,
     restrict_posting: true,
-    user_is_banned: mine(false),
+    user_is_banned: mine(user !== null && subforum.bans.has(user)),
     free_form_reports: true,
     wiki_enabled: null,
     user_is_muted: mine(false),

@@ -68,7 +68,7 @@ const about = (user: User, world: World) => ({
 
 /** What is the same whoever looks. */
 function known(user: User, world: World) {
-  const icon_img = `${AVATAR}${user.serial % 8}.png`
+  const icon_img = user.icon ?? `${AVATAR}${user.serial % 8}.png`
   return {
     is_employee: user.employee,
     subreddit: profile(user, icon_img),
@@ -85,7 +85,7 @@ function known(user: User, world: World) {
     link_karma: user.post_karma,
     pref_show_snoovatar: false,
     total_karma: user.post_karma + user.comment_karma,
-    accept_chats: true,
+    accept_chats: user.chats === 'open',
     name: user.name,
     created: user.created_s,
     created_utc: user.created_s,
@@ -97,11 +97,14 @@ function known(user: User, world: World) {
   }
 }
 
+/** The fullname of somebody's own page, which is a place like others. */
+export const profileName = ({ serial }: User): string => `t5_${(serial * 3 + 1).toString(36)}`
+
 function profile(user: User, icon_img: string) {
   return {
     default_set: true,
     user_is_contributor: null,
-    banner_img: '',
+    banner_img: user.banner ?? '',
     user_is_banned: null,
     free_form_reports: true,
     community_icon: null,
@@ -112,7 +115,7 @@ function profile(user: User, icon_img: string) {
     header_img: null,
     title: user.display_name,
     previous_names: [],
-    over_18: false,
+    over_18: user.settings.get('over_18') === true,
     icon_size: [256, 256],
     primary_color: '',
     icon_img,
@@ -123,12 +126,12 @@ function profile(user: User, icon_img: string) {
     restrict_commenting: false,
     subscribers: 0,
     submit_text_label: '',
-    is_default_icon: true,
+    is_default_icon: user.icon === null,
     link_flair_position: '',
     display_name_prefixed: `u/${user.name}`,
     key_color: '',
-    name: `t5_${(user.serial * 3 + 1).toString(36)}`,
-    is_default_banner: true,
+    name: profileName(user),
+    is_default_banner: user.banner === null,
     url: `/user/${user.name}/`,
     quarantine: false,
     banner_size: null,

@@ -1,4 +1,4 @@
-import type { Face } from './ask.ts'
+import type { Face, UploadedFile } from './ask.ts'
 
 /** One request as it came, before anybody has looked at who sent it. */
 export type Read = {
@@ -13,6 +13,7 @@ export type Read = {
   /** Names of the form's fields. */
   form: string[]
   body: string
+  files: Map<string, UploadedFile>
   segments: string[]
   /** Asked for with `.json`. */
   as_json: boolean
@@ -35,6 +36,7 @@ export function read(request: Request, { face, address }: { face: Face; address:
     query: url.searchParams,
     form: [],
     body: '',
+    files: new Map(),
     segments: bare.split('/').flatMap((part) => (part === '' ? [] : [decode(part)])),
     as_json,
     cookies: cookiesOf(request.headers.get('cookie')),
@@ -51,6 +53,23 @@ export function withBody(asked: Read, body: string): Read {
   const fields = new URLSearchParams(body)
   for (const [name, value] of fields) query.append(name, value)
   return { ...asked, body, query, form: [...new Set(fields.keys())] }
+}
+
+/** Whether a request brings a form with files. */
+export const hasFiles = (request: Request): boolean =>
+  /^multipart\/form-data\b/i.test(request.headers.get('content-type') ?? '')
+
+/** Adds a form with files to what was read. What is no form brings nothing. */
+export async function withFiles(asked: Read): Promise<Read> {
+  const form = await asked.request.formData().catch(() => new FormData())
+  const query = new URLSearchParams(asked.query)
+  const files = new Map<string, UploadedFile>()
+  const names = [...new Set(form.keys())]
+  for (const name of names)
+    for (const value of form.getAll(name))
+      if (typeof value === 'string') query.append(name, value)
+      else files.set(name, { name: value.name, type: value.type, bytes: await value.bytes() })
+  return { ...asked, query, files, form: names }
 }
 
 function decode(part: string): string {

@@ -2,7 +2,9 @@ import { accessToken, revokeToken } from './access-token.ts'
 import { type Answer, refusal, unregistered } from './answer.ts'
 import type { Ask } from './ask.ts'
 import { composerCall } from './composer-call.ts'
+import { svcCall } from './graphql.ts'
 import { accountCall, legacyLogin, loginForm, logout } from './login.ts'
+import { profileCall } from './profile.ts'
 import { preferences, trophiesOf, v1 } from './route-account.ts'
 import { comments, moreChildren } from './route-comments.ts'
 import { byId, info, me } from './route-info.ts'
@@ -12,14 +14,17 @@ import { search } from './route-search.ts'
 import { about, ownSubforums, subforums } from './route-subforums.ts'
 import { user, usersSearch } from './route-users.ts'
 import { wiki } from './route-wiki.ts'
+import { share } from './share.ts'
+import { STORE, store, uploadCall } from './uploads.ts'
 import { write } from './write.ts'
 
-/** Signing in and out, by people and by programs, which nobody counts; null for every other path. */
+/** Signing in and out, links that are shared and files that are stored, which nobody counts; null for every other path. */
 export function callWithoutCount(ask: Ask): Answer | null {
   const [first, second, third, ...rest] = ask.path
   if (ask.face !== 'www') return null
   if (ask.method !== 'POST')
-    return first === 'login' && second === undefined ? loginForm(ask) : null
+    return first === 'login' && second === undefined ? loginForm(ask) : share(ask)
+  if (first === STORE) return store(ask)
   if (first === 'svc' && second === 'shreddit' && third === 'account') return accountCall(ask, rest)
   if (first === 'logout' && second === undefined) return logout(ask)
   if (first === 'api' && second === 'login') return legacyLogin(ask, third)
@@ -43,6 +48,8 @@ export function route(ask: Ask, asJson: boolean): Answer {
 function answered(ask: Ask, asJson: boolean): Answer {
   const composed = composerCall(ask)
   if (composed !== null) return composed
+  const newer = profileCall(ask) ?? uploadCall(ask) ?? svcCall(ask)
+  if (newer !== null) return newer
   if (ask.method === 'POST' && !isRead(ask))
     return (ask.path[0] === 'api' ? write(ask, ask.path[1] ?? '', asJson) : null) ?? unregistered
   if (!['GET', 'HEAD', 'POST'].includes(ask.method)) return unregistered

@@ -43,6 +43,8 @@ export type SandboxOptions = {
   port: number
   /** Of the bearer host; 0: any free port. Without it there is one only by name, under `domain`. */
   bearer_port?: number
+  /** Of the chat; 0: any free port. Without it there is one only by name, under `domain`. */
+  chat_port?: number
   /** 127.0.0.1 unless said otherwise. */
   host?: string
   /** Whose names tell the hosts apart on one port: www, oauth and chat under it. */
@@ -74,6 +76,8 @@ export type Sandbox = Omit<Controls, 'overview'> & {
   port: number
   /** Where a bearer is spoken to; null where only a name would tell. */
   bearer_url: string | null
+  /** Where chats are; null where only a name would tell. */
+  chat_url: string | null
   session_cookie: string
   overview(): ReturnType<typeof overview>
   post(input: PostInput): Added
@@ -159,13 +163,17 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     options.bearer_port === undefined
       ? null
       : listen(options, { port: options.bearer_port, face: 'bearer', answer })
+  const chat =
+    options.chat_port === undefined
+      ? null
+      : listen(options, { port: options.chat_port, face: 'chat', answer })
 
   const stopping = new AbortController()
   const ticking = tick(options.sleep, clockwork, now, stopping.signal)
   const stop = async () => {
     stopping.abort()
     holds.release()
-    await Promise.all([main.server.stop(true), bearer?.server.stop(true)])
+    await Promise.all([main, bearer, chat].map(async (it) => it?.server.stop(true)))
     await ticking
   }
   return {
@@ -174,6 +182,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     port: main.port,
     bearer_url:
       bearer?.url ?? (options.domain === undefined ? null : named(options, 'oauth', main.port)),
+    chat_url:
+      chat?.url ?? (options.domain === undefined ? null : named(options, 'chat', main.port)),
     session_cookie: SESSION_COOKIE,
     stop,
     [Symbol.asyncDispose]: stop,

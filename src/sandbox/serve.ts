@@ -1,6 +1,7 @@
-import { type Answer, page, refusal, unregistered } from './answer.ts'
+import { type Answer, page, refusal } from './answer.ts'
 import type { Ask, Face } from './ask.ts'
 import type { Chance } from './chance.ts'
+import { chat } from './chat.ts'
 import { bearerCookie, tracker, visitorCookies } from './cookies.ts'
 import { replacement, twist } from './faults.ts'
 import { identify, type Identity } from './identity.ts'
@@ -9,7 +10,7 @@ import type { Memory } from './memory.ts'
 import type { World } from './model.ts'
 import { postPage } from './post-page.ts'
 import { type Rate, tooMany } from './rate.ts'
-import { type Read, read, withBody } from './read.ts'
+import { hasFiles, type Read, read, withBody, withFiles } from './read.ts'
 import { callWithoutCount, isPage, route } from './routes.ts'
 import { broken, escaped, toResponse } from './send.ts'
 import { refresh } from './sessions.ts'
@@ -50,6 +51,7 @@ export function serve(
 ): Response | Promise<Response> {
   const asked = read(request, from)
   if (!HAS_BODY.has(request.method)) return respond(platform, asked)
+  if (hasFiles(request)) return withFiles(asked).then((whole) => respond(platform, whole))
   return request.text().then((body) => respond(platform, withBody(asked, body)))
 }
 
@@ -86,7 +88,8 @@ function respond(platform: Platform, asked: Read): Response | Promise<Response> 
   const go = () => {
     const response = answer(platform, asked, who, weather)
     note(response.status)
-    return response
+    // It is done, and whoever asked for it will never know.
+    return weather?.input.fault === 'lost_answer' ? broken(null) : response
   }
   const wait_ms = weather?.input.fault === 'slow' ? (weather.input.delay_s ?? 0) * 1000 : 0
   const late = () => platform.hold(wait_ms, request.signal).then(go)
@@ -111,6 +114,7 @@ function answer(platform: Platform, asked: Read, who: Identity, weather: Weather
     path: asked.segments,
     query: asked.query,
     body: asked.body,
+    files: asked.files,
     headers: asked.request.headers,
     cookies: asked.cookies,
     cookie_domain: platform.cookie_domain,
@@ -124,7 +128,7 @@ function answer(platform: Platform, asked: Read, who: Identity, weather: Weather
     twist: twist(weather, world.now()),
     private_in_multi: platform.private_in_multi,
   }
-  if (asked.face === 'chat') return toResponse(unregistered, [])
+  if (asked.face === 'chat') return toResponse(chat(ask, who.let_in), [])
   if (asked.face === 'bearer' && !who.let_in) return toResponse(strangers, [SERVER])
   const uncounted = callWithoutCount(ask)
   if (uncounted !== null) return toResponse(uncounted, people(ask))

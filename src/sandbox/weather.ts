@@ -28,6 +28,10 @@ export const FAULTS = [
   'form_error',
   'write_ratelimit',
   'shadow_remove_next_comment',
+  'lost_answer',
+  'chat_forbidden',
+  'chat_existing_room',
+  'chat_rate',
 ] as const
 
 /** What signing in can end with. */

@@ -8,15 +8,31 @@ import { mayRead } from './places.ts'
 import { nowSeconds, remove, touch } from './world.ts'
 
 /** `/api/vote`; null when it counted. */
-export function vote({ query, world }: Ask, user: User): Answer | null {
-  const thing = world.things.get(query.get('id') ?? '')
-  if (thing === undefined || thing.removed === 'author') return refusal(404)
-  const place = thing.kind === 't3' ? thing.subforum : thing.post.subforum
-  if (!mayRead(place, user)) return refusal(403)
+export function vote(ask: Ask, user: User): Answer | null {
+  const { query } = ask
+  const id = query.get('id') ?? ''
   const dir = query.get('dir') ?? ''
-  if (!/^[+-]?\d+$/.test(dir)) return refusal(500)
-  if (thing.kind === 't3' ? thing.archived : thing.post.archived) return refusal(400)
-  cast(user, thing, Math.sign(Number(dir)))
+  const number = /^[+-]?\d+$/.test(dir)
+  const status = castVote(ask, user, id, number ? Math.sign(Number(dir)) : null)
+  return status === null ? null : refusal(status)
+}
+
+/** Votes up, down or not at all; the status of the refusal, null when it counted. No way to vote is a broken call. */
+export function castVote(ask: Ask, user: User, id: string, way: number): null | 400 | 403 | 404
+export function castVote(
+  ask: Ask,
+  user: User,
+  id: string,
+  way: number | null,
+): null | 400 | 403 | 404 | 500
+export function castVote({ world }: Ask, user: User, id: string, way: number | null) {
+  const thing = world.things.get(id)
+  if (thing === undefined || thing.removed === 'author') return 404
+  const place = thing.kind === 't3' ? thing.subforum : thing.post.subforum
+  if (!mayRead(place, user)) return 403
+  if (way === null) return 500
+  if (thing.kind === 't3' ? thing.archived : thing.post.archived) return 400
+  cast(user, thing, way)
   touch(world, thing)
   return null
 }

@@ -43,17 +43,28 @@ const WRITES: Record<string, Write> = {
 export function write(ask: Ask, call: string, asJson: boolean): Answer | null {
   const run = Object.hasOwn(WRITES, call) ? WRITES[call] : undefined
   if (run === undefined) return null
-  const { user, session } = ask.viewer
-  if (user === null) return refuseForm(ask, 'USER_REQUIRED')
-  // A bearer needs no token of its own to write; cookies alone prove nothing about who made the form.
-  if (session !== null && tokenOf(ask) !== session.modhash) return refusal(403)
-  if (user.standing === 'suspended') return refusal(403)
-  const { refuse_form } = ask.twist
-  if (refuse_form !== null)
-    return 'code' in refuse_form
-      ? refuseForm(ask, refuse_form.code)
-      : throttled(ask, refuse_form.wait_s, refuse_form.worded)
-  return run(ask, user, asJson)
+  const allowed = mayWrite(ask)
+  return allowed.user === null ? allowed.refusal : run(ask, allowed.user, asJson)
 }
+
+type Allowed = { user: User } | { user: null; refusal: Answer }
+
+/** Who writes, or why nothing is written, whatever it is. */
+export function mayWrite(ask: Ask): Allowed {
+  const { user, session } = ask.viewer
+  if (user === null) return refused(refuseForm(ask, 'USER_REQUIRED'))
+  // A bearer needs no token of its own to write; cookies alone prove nothing about who made the form.
+  if (session !== null && tokenOf(ask) !== session.modhash) return refused(refusal(403))
+  if (user.standing === 'suspended') return refused(refusal(403))
+  const { refuse_form } = ask.twist
+  if (refuse_form === null) return { user }
+  return refused(
+    'code' in refuse_form
+      ? refuseForm(ask, refuse_form.code)
+      : throttled(ask, refuse_form.wait_s, refuse_form.worded),
+  )
+}
+
+const refused = (answer: Answer): Allowed => ({ user: null, refusal: answer })
 
 const tokenOf = ({ query, headers }: Ask) => query.get('uh') ?? headers.get('x-modhash')

@@ -246,7 +246,7 @@ test('names under a domain tell the hosts apart on one port', async () => {
   expect(sandbox.bearer_url).toBe(`http://oauth.forum.test:${sandbox.port}`)
   expect(await at('www.forum.test', '/r/cats/new.json')).toBe(200)
   expect(await at('OAUTH.forum.test:8443', '/r/cats/new.json')).toBe(401)
-  expect(await at('chat.forum.test', '/_matrix/client/v3/sync')).toBe(404)
+  expect(await at('chat.forum.test', '/_matrix/client/v3/sync')).toBe(401)
 })
 
 test('links lead to the pages for people, also under a bearer', async () => {
