@@ -42,9 +42,9 @@ function textOf(query: URLSearchParams): string {
 }
 
 /** The text of a rich document; empty when it is none. */
-export function richText(json: string): string {
+export function richText(document: string): string {
   try {
-    return plain(JSON.parse(json)).trimEnd()
+    return plain(JSON.parse(document)).trimEnd()
   } catch {
     return ''
   }
