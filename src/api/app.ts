@@ -17,6 +17,7 @@ import type { Metrics } from './metrics.ts'
 import { openApiDocument, type RouteLike } from './openapi.ts'
 import { createPacers, type Limits } from './pace.ts'
 import { createPeerOf } from './peer.ts'
+import type { Features } from './policy.ts'
 import type { ReadsHealth } from './reads-health.ts'
 import { scrape } from './scrape.ts'
 import { createTable, pathOf, type Table } from './table.ts'
@@ -37,6 +38,8 @@ export type AppDeps = {
   /** What `/metrics` asks for; empty: only a caller on this machine is answered. */
   metrics_token: string
   trusted_proxies: readonly string[]
+  /** Which writes are switched on; all, unless told. */
+  features?: Features
   /** The address under which callers know the service; asked for at each use, since a port may be found late. */
   public_url: () => string
   reads_health: ReadsHealth
@@ -51,6 +54,8 @@ export type AppDeps = {
 /** Bun's own answer to a large body has none of ours: the gate and the reader of bodies keep the real bounds. */
 const BODY_MAX_OF_SERVER = Number.MAX_SAFE_INTEGER
 const QUIET_BEFORE_HEADERS_S = 10
+
+const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, profile: true }
 
 /** The whole HTTP side, ready to listen. */
 export function createApp(deps: AppDeps) {
@@ -67,6 +72,7 @@ export function createApp(deps: AppDeps) {
     holders,
     pacers: createPacers(clock, deps.limits),
     peerOf,
+    features: deps.features ?? ALL_ON,
     table: () => table(),
   })
 
@@ -102,7 +108,8 @@ export function createApp(deps: AppDeps) {
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
     .use(docs(() => openApiDocument({ routes: routes(), words, public_url: deps.public_url() })))
     .use(account({ db, keyed, clock, monitors: deps.monitors }))
-  for (const group of deps.routes({ words, keyed, meter, clock, random, log })) app.use(group)
+  for (const group of deps.routes({ words, keyed, meter, together, clock, random, log }))
+    app.use(group)
 
   const routes = (): readonly RouteLike[] => app.routes
   let known: Table<true> | null = null

@@ -9,8 +9,8 @@ import { isStorageError } from '../store/db.ts'
 const STORAGE_RETRY_S = 5
 const FRAMES = 6
 
-/** The body of an error, and what goes with it in the head. */
-function render(error: ApiError, words: Words) {
+/** The status and body of an error, and what goes with it in the head. */
+export function render(error: ApiError, words: Words) {
   const { code, details } = error
   const { status, error: sentence } = CODES[code]
   const { message, field, retry_after_s, extra } = details

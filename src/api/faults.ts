@@ -28,7 +28,8 @@ const REFUSED: Record<RefusalReason, string> = {
   other_account: 'name must be the account of the session',
 }
 
-const PROXY = {
+/** What is wrong with a proxy that a caller named. */
+export const PROXY = {
   unreachable: 'the proxy could not be reached',
   denied: "the proxy does not accept the request's username and password",
   failed: 'the proxy could not carry the request',
@@ -74,7 +75,8 @@ export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiE
   }
 }
 
-const because = (reason: RefusalReason | null, otherwise: string) =>
+/** What goes with a refusal that has a reason. */
+export const because = (reason: RefusalReason | null, otherwise: string) =>
   reason === null
     ? { message: otherwise, extra: { reason: null } }
     : { message: REFUSED[reason], extra: { reason } }

@@ -8,7 +8,7 @@ import { type Authenticate, bearer, type Holders, holderWith } from './auth.ts'
 import { bodyMax, tooLarge } from './body.ts'
 import type { Pacers } from './pace.ts'
 import type { PeerOf } from './peer.ts'
-import { policyOf } from './policy.ts'
+import { type Features, policyOf } from './policy.ts'
 import { type Entry, pathOf, type Table } from './table.ts'
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -33,6 +33,7 @@ type Deps = {
   holders: Holders
   pacers: Pacers
   peerOf: PeerOf
+  features: Features
   /** Asked for at the first request: the routes must all be there by then. */
   table: () => Table<true>
 }
@@ -42,7 +43,7 @@ type Deps = {
  * fields, and what it costs, its route finds out afterwards.
  */
 export function createGate(deps: Deps): Gate {
-  const { words, random, authenticate, holders, pacers, peerOf } = deps
+  const { words, random, authenticate, holders, pacers, peerOf, features } = deps
   const preflight = preflightHeaders(words)
 
   return async ({ request, headers, server }) => {
@@ -67,6 +68,11 @@ export function createGate(deps: Deps): Gate {
     const policy = policyOf(words, entry.methods.has(method) ? method : first, entry.path)
     if (!policy.open) {
       const holder = holderWith(authenticate(token), policy.scope)
+      if (policy.feature !== null && !features[policy.feature])
+        throw new ApiError('FEATURE_DISABLED', {
+          message: `${policy.feature} is switched off on this service`,
+          extra: { feature: policy.feature },
+        })
       holders.put(request, holder)
       await pacers[policy.limit](holder.key.id, request.signal)
     }
@@ -97,7 +103,8 @@ const commonHeaders = (request_id: string) => ({
   'x-request-id': request_id,
   'x-content-type-options': 'nosniff',
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'X-Credits-Remaining, Retry-After, X-Request-Id, X-Cache, Allow',
+  'access-control-expose-headers':
+    'X-Credits-Remaining, Retry-After, X-Request-Id, X-Cache, Allow, Idempotent-Replayed',
 })
 
 const commonOf = (headers: HTTPHeaders): Record<string, string> =>

@@ -2,6 +2,7 @@ import type { Words } from '../core/wire.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Keyed } from './auth.ts'
 import type { Meter } from './meter.ts'
+import type { Together } from './together.ts'
 
 /**
  * What every group of routes is built on. Who calls, whether they may, and how fast, is settled by path before a
@@ -19,6 +20,8 @@ export type Infra = {
   /** Puts `holder` (customer and key) and `customer` into the context. Use it in every group. */
   keyed: Keyed
   meter: Meter
+  /** Writes to the database, many in one commit. */
+  together: Together
   clock: Clock
   random: Random
   log: Log

@@ -1,6 +1,6 @@
 import type { HTTPHeaders } from 'elysia'
 
-import { ApiError, CODES } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { PriceMicros, Tier } from '../core/price.ts'
 import type { Clock, Log, Random } from '../outside.ts'
@@ -86,7 +86,7 @@ export function createMeter({ db, together, clock, random, log, billing }: Deps)
       return toApiError(fault, { flavour, with_session })
     })
     const failed = 'error' in ended
-    const billed = failed ? ended.error instanceof ApiError && CODES[ended.error.code].billed : true
+    const billed = failed ? ended.error instanceof ApiError && ended.error.billed : true
     const remaining_micros = await end(id, tier, holder, { billed, failed })
     if (billed && remaining_micros !== null)
       headers['x-credits-remaining'] = dollars(remaining_micros)

@@ -5,6 +5,10 @@ import type { Scope } from '../store/keys.ts'
 export type LimitName =
   'reads' | 'management' | 'webhook_test' | 'account' | 'feedback' | 'dashboard' | 'none'
 
+/** The kinds of writes that an operator may switch off, by `[features]`. */
+export type Feature = 'login' | 'comment' | 'vote' | 'dm' | 'profile'
+export type Features = Readonly<Record<Feature, boolean>>
+
 /** What it takes to reach a route. */
 export type Policy = {
   /** Answers without a key. */
@@ -12,11 +16,22 @@ export type Policy = {
   /** What the key must be good for; null: any key. */
   scope: Scope | null
   limit: LimitName
+  /** What must not be switched off; null: it always answers. */
+  feature: Feature | null
 }
 
-const OPEN: Policy = { open: true, scope: null, limit: 'none' }
-const CLOSED: Policy = { open: false, scope: null, limit: 'none' }
+const OPEN: Policy = { open: true, scope: null, limit: 'none', feature: null }
+const CLOSED: Policy = { ...OPEN, open: false }
 const OPEN_PATHS = ['/health', '/metrics', '/openapi.json', '/docs']
+
+const FEATURES: readonly (readonly [string, Feature])[] = [
+  ['/login', 'login'],
+  ['/comment', 'comment'],
+  ['/v2/comment', 'comment'],
+  ['/vote', 'vote'],
+  ['/dm', 'dm'],
+  ['/profile', 'profile'],
+]
 
 const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
@@ -30,9 +45,9 @@ export function policyOf(words: Words, method: string, path: string): Policy {
   }
   if (under(path, words.api)) {
     const reads = method === 'GET' || path === `${words.api}/comments/verify`
-    return reads
-      ? { ...CLOSED, scope: 'read', limit: 'reads' }
-      : { ...CLOSED, scope: 'write', limit: 'none' }
+    if (reads) return { ...CLOSED, scope: 'read', limit: 'reads' }
+    const [, feature = null] = FEATURES.find(([place]) => under(path, words.api + place)) ?? []
+    return { ...CLOSED, scope: 'write', feature }
   }
   if (path === '/account/usage') return { ...CLOSED, limit: 'dashboard' }
   if (under(path, '/account')) return { ...CLOSED, limit: 'account' }

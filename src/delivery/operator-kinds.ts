@@ -42,6 +42,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
     subject: () => 'pool',
     says: () => 'No account of the pool can be used: reads are degraded and monitors see nothing.',
   },
+  'act.blocked': {
+    kind: 'upstream_blocked',
+    subject: ({ act }) => act,
+    says: (act) =>
+      `The platform wants to see a person before it takes a ${act}. Nothing answers for one: import the account's cookies from its owner's own browser.`,
+  },
   'stream.stalled': {
     kind: 'stream_stalled',
     subject: ({ stream }) => stream,

@@ -79,17 +79,22 @@ export function createLooking({
     return outcome.ok && nobody(call) !== null ? SESSION_DEAD : outcome
   }
 
-  function callOf(session: Session): Call {
-    const id = `caller:${fingerprint(session)}`
-    const own = { id, whose: 'caller', cookie: cookieHeader(session), bearer: null } as const
-    const deadline_at = deadline()
-    if (session.proxy !== null) return { eyes: { ...own, proxy: session.proxy }, deadline_at }
-    // Of the pool's accounts a session borrows the way out, and nothing else.
-    const proxy = eyes_of.lease('read')?.proxy ?? null
-    return { eyes: { ...own, proxy, ...(proxy && { lent: true }) }, deadline_at }
-  }
+  const callOf = (session: Session): Call => ({
+    eyes: callersEyes(session, eyes_of),
+    deadline_at: deadline(),
+  })
 
   return { pool, caller, account }
+}
+
+/** The eyes of a caller's own account, and the way out it asked for. */
+export function callersEyes(session: Session, eyes_of: Pick<EyesOf, 'lease'>): Eyes {
+  const id = `caller:${fingerprint(session)}`
+  const own = { id, whose: 'caller', cookie: cookieHeader(session), bearer: null } as const
+  if (session.proxy !== null) return { ...own, proxy: session.proxy }
+  // Of the pool's accounts a session borrows the way out, and nothing else.
+  const proxy = eyes_of.lease('read')?.proxy ?? null
+  return { ...own, proxy, ...(proxy && { lent: true }) }
 }
 
 /** Whose account a call is made through; `login_required` when the platform takes it for nobody's. */

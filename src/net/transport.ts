@@ -4,6 +4,7 @@ import type { Target } from '../core/address.ts'
 import type { AttemptError } from '../core/ladder.ts'
 import type { Clock, Fetch } from '../outside.ts'
 import type { Guard } from './guard.ts'
+import { pinnedTo } from './pinned.ts'
 
 export type Answer =
   /** `body` is what came within the cap and the deadline: it may be cut, the status never is. */
@@ -52,20 +53,12 @@ export function createTransport({
   const trust = ca === undefined ? {} : { ca: [...getCACertificates('bundled'), ca] }
 
   async function dial(post: Post, target: Target, address: string, signal: AbortSignal) {
-    const { url, host, literal } = target
-    const dialled = new URL(url)
-    dialled.hostname = address.includes(':') ? `[${address}]` : address
-    const response = await fetch(dialled.href, {
+    const { href, host, init } = pinnedTo(target, address, trust)
+    const response = await fetch(href, {
+      ...init,
       method: 'POST',
-      headers: { ...post.headers, 'accept-encoding': 'identity', host: hostHeader(url, host) },
+      headers: { ...post.headers, 'accept-encoding': 'identity', host },
       body: post.body,
-      redirect: 'manual',
-      decompress: false,
-      proxy: false,
-      // An address stands for itself in the certificate; SNI is for names.
-      ...(url.protocol === 'https:' && {
-        tls: literal === null ? { serverName: host, ...trust } : trust,
-      }),
       signal,
     })
     const body = await readStart(response, signal)
@@ -113,11 +106,6 @@ export function createTransport({
 }
 
 const failed = (error: AttemptError): Answer => ({ kind: 'failed', error })
-
-const hostHeader = (url: URL, host: string): string => {
-  const name = host.includes(':') ? `[${host}]` : host
-  return url.port === '' ? name : `${name}:${url.port}`
-}
 
 /** The body up to the cap. The status has been given by then, so a body that breaks off takes nothing back. */
 async function readStart(response: Response, signal: AbortSignal): Promise<Uint8Array> {

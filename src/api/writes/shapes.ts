@@ -1,0 +1,79 @@
+import * as z from 'zod'
+
+import { CHANNELS, DIRECTIONS } from '../../core/acting.ts'
+import { once } from '../../core/once.ts'
+import { worded, type Words } from '../../core/wire.ts'
+import { LOGIN_METHODS } from '../../gateway/act-login.ts'
+import { rowShapes } from '../reads/row-shapes.ts'
+
+/** The bodies of the writes, as zod schemas in the words of the wire; made at the first call. */
+export const createWriteShapes = (words: Words) =>
+  once(() => {
+    const { text, maybe, whole, flag, comment } = rowShapes()
+    const success = z.literal(true)
+    const instant = text.meta({ format: 'date-time', description: 'ISO 8601, UTC.' })
+    const channel = z.enum(CHANNELS)
+    return {
+      login: z.looseObject({
+        success,
+        method: z.enum(LOGIN_METHODS).meta({ description: 'The one that succeeded.' }),
+        username: text,
+        link_karma: whole.nullable(),
+        comment_karma: whole.nullable(),
+        cookies: z
+          .record(text, text)
+          .meta({ description: `The whole jar; ${words.session} and loid make a session.` }),
+        expires: z
+          .record(text, instant.nullable())
+          .meta({ description: 'When each ends; null: with the browser.' }),
+      }),
+      comment: z.looseObject({
+        success,
+        comment_id: text.meta({ description: 't1_ and the id.' }),
+        permalink: maybe.meta({ description: 'Absolute.' }),
+        comment: z
+          .looseObject(worded(words, comment))
+          .nullable()
+          .meta({ description: 'Read back; null where that failed.' }),
+        transport: z.enum(LOGIN_METHODS),
+      }),
+      vote: z.looseObject({ success, id: text, direction: z.enum(DIRECTIONS) }),
+      sent: z.looseObject({ success, id: maybe, thread_id: maybe, channel }),
+      threads: z.looseObject({
+        threads: z.array(
+          z.looseObject({
+            id: text,
+            with: maybe,
+            subject: maybe,
+            unread: flag,
+            message_count: whole,
+            last_message_at: instant.nullable(),
+            last_message: text,
+            channel,
+          }),
+        ),
+        after: maybe,
+        missing: z
+          .array(channel)
+          .meta({ description: 'The ways that could not be looked into just now.' }),
+      }),
+      messages: z.looseObject({
+        messages: z.array(
+          z.looseObject({
+            id: text,
+            thread_id: text,
+            from: maybe,
+            to: maybe,
+            subject: maybe,
+            body: text,
+            created: instant,
+            unread: flag,
+          }),
+        ),
+        after: maybe,
+      }),
+      description: z.looseObject({ success, description: text }),
+      display_name: z.looseObject({ success, display_name: text }),
+      picture: z.looseObject({ success, url: text }),
+    }
+  })
