@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'bun:test'
+
+import { ANONYMOUS } from '../../../../src/platform/platform.ts'
+import { stage } from '../stage.ts'
+import { acting, textsUnder } from './stage.ts'
+
+describe('a comment', () => {
+  test('under a post is told with its name, its address and as it is read back', async () => {
+    await using it = await acting()
+
+    const done = await it.acts.comment({ parent: it.post.name, text: 'How *nice*' }, it.as('ann'))
+
+    const [comment] = it.sandbox.world.users.get('ann')?.comments ?? []
+    expect(done).toMatchObject({
+      ok: true,
+      value: {
+        name: comment?.name,
+        permalink: `${it.sandbox.url}/r/cats/comments/${it.post.id}/a_cat/${comment?.id}/`,
+        comment: {
+          name: comment?.name,
+          body: 'How *nice*',
+          author: 'ann',
+          parent_id: it.post.name,
+        },
+      },
+    })
+    expect(textsUnder(it.sandbox, it.post.name)).toEqual(['How *nice*'])
+  })
+
+  test('under a comment answers that comment', async () => {
+    await using it = await acting()
+    const first = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'First' })
+
+    const done = await it.acts.comment({ parent: first.name, text: 'Second' }, it.as('ann'))
+
+    expect(done).toMatchObject({ ok: true, value: { comment: { parent_id: first.name } } })
+  })
+
+  test('that a filter hides at once is there for its author, and taken', async () => {
+    await using it = await acting()
+    it.sandbox.weather({ path: '/api/comment', fault: 'shadow_remove_next_comment' })
+
+    const done = await it.acts.comment({ parent: it.post.name, text: 'Hidden' }, it.as('ann'))
+
+    expect(done).toMatchObject({ ok: true, value: { comment: { body: 'Hidden' } } })
+  })
+
+  test('by a bearer needs no token to write with', async () => {
+    await using it = await acting({ sandbox: { bearer_port: 0 } })
+    const api_url = it.sandbox.bearer_url ?? ''
+    await using under = await acting({ options: { base_url: it.sandbox.url, api_url } })
+    const token = it.sandbox.session({ username: 'ann' }).cookies['token_v2'] ?? ''
+    const call = it.as('ann', { cookie: null, bearer: token })
+
+    const done = await under.acts.comment({ parent: it.post.name, text: 'Borne' }, call)
+
+    expect(done).toMatchObject({ ok: true })
+    expect(textsUnder(it.sandbox, it.post.name)).toEqual(['Borne'])
+  })
+})
+
+const alive = (modhash = 'm1') =>
+  Response.json({ kind: 't2', data: { name: 'ann', id: 'a1', modhash } })
+const forbidden = () => Response.json({ message: 'Forbidden', error: 403 }, { status: 403 })
+const made = (data: object) =>
+  Response.json({ json: { errors: [], data: { things: [{ kind: 't1', data }] } } })
+
+describe('what the platform says of a comment it took', () => {
+  test('may be the drawing that old pages use: the comment is read back by its id', async () => {
+    const drawn = {
+      parent: 't3_ab12',
+      link: 't3_ab12',
+      id: 't1_zz9',
+      content: '<div class="thing id-t1_zz9"></div>',
+      contentText: 'Hello',
+      contentHTML: '<p>Hello</p>',
+      replies: '',
+    }
+    const row = { id: 'zz9', name: 't1_zz9', body: 'Hello', author: 'ann', subreddit: 'cats' }
+    const back = { link_id: 't3_ab12', permalink: '/r/cats/comments/ab12/a/zz9/', created_utc: 1 }
+    const listing = {
+      kind: 'Listing',
+      data: { children: [{ kind: 't1', data: { ...row, ...back } }] },
+    }
+    await using it = stage([alive(), made(drawn), Response.json(listing)])
+
+    const done = await it.forum.acts.comment({ parent: 't3_ab12', text: 'Hello' }, it.as())
+
+    const address = `${it.base}/r/cats/comments/ab12/a/zz9/`
+    expect(done).toMatchObject({
+      ok: true,
+      value: { name: 't1_zz9', permalink: address, comment: { body: 'Hello' } },
+    })
+    expect(it.paths()[2]).toStartWith('/api/info.json?id=t1_zz9')
+  })
+
+  test('and cannot be read back is told all the same, by its post', async () => {
+    const drawn = { id: 't1_zz9', link: 't3_ab12', contentText: 'Hello' }
+    await using it = stage([alive(), made(drawn), new Response('', { status: 404 })])
+
+    const done = await it.forum.acts.comment({ parent: 't3_ab12', text: 'Hello' }, it.as())
+
+    const permalink = `${it.base}/comments/ab12/comment/zz9/`
+    expect(done).toEqual({ ok: true, value: { name: 't1_zz9', permalink, comment: null } })
+  })
+
+  test('that nobody can read leaves it open what was done', async () => {
+    await using it = stage([alive(), made({ nothing: 'of use' })])
+
+    const done = await it.forum.acts.comment({ parent: 't3_ab12', text: 'Hello' }, it.as())
+
+    expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
+  })
+})
+
+describe('the token that a write carries', () => {
+  const ask = { parent: 't3_ab12', text: 'Hello' }
+
+  test('is fetched once more when the write is refused, and the write repeated with the new one', async () => {
+    const bodies: string[] = []
+    const keep = (answer: () => Response) => async (request: Request) => {
+      bodies.push(await request.text())
+      return answer()
+    }
+    const drawn = { id: 't1_zz9', link: 't3_ab12' }
+    await using it = stage([
+      alive('m1'),
+      keep(forbidden),
+      alive('m2'),
+      keep(() => made(drawn)),
+      new Response('', { status: 404 }),
+    ])
+
+    const done = await it.forum.acts.comment(ask, it.as())
+
+    expect(done).toMatchObject({ ok: true, value: { name: 't1_zz9' } })
+    expect(bodies.map((body) => new URLSearchParams(body).get('uh'))).toEqual(['m1', 'm2'])
+  })
+
+  test('that is the same when asked again is not tried again', async () => {
+    await using it = stage([alive('m1'), forbidden(), alive('m1'), forbidden()])
+
+    const done = await it.forum.acts.comment(ask, it.as())
+
+    expect(done).toEqual({ ok: false, fault: { kind: 'forbidden', reason: null } })
+    expect(it.paths().filter((path) => path.startsWith('/api/comment'))).toHaveLength(1)
+  })
+
+  test('is replaced once, however often the platform says no', async () => {
+    await using it = stage([
+      alive('m1'),
+      forbidden(),
+      alive('m2'),
+      forbidden(),
+      alive('m3'),
+      forbidden(),
+    ])
+
+    const done = await it.forum.acts.comment(ask, it.as())
+
+    expect(done).toMatchObject({ ok: false, fault: { kind: 'forbidden' } })
+    expect(it.paths().filter((path) => path.startsWith('/api/comment'))).toHaveLength(2)
+  })
+})
+
+describe('nothing is written', () => {
+  test('through the eyes of nobody, and nothing is asked', async () => {
+    await using it = await acting()
+    const heard = it.listen()
+    const call = { ...it.as('ann'), eyes: ANONYMOUS }
+
+    const done = await it.acts.comment({ parent: it.post.name, text: 'Hello' }, call)
+
+    expect(done).toEqual({ ok: false, fault: { kind: 'login_required' } })
+    expect(heard()).toEqual([])
+  })
+
+  test('with a session that has died', async () => {
+    await using it = await acting()
+    const call = it.as('ann')
+    it.sandbox.revoke({ username: 'ann' })
+    const heard = it.listen()
+
+    const done = await it.acts.comment({ parent: it.post.name, text: 'Hello' }, call)
+
+    expect(done).toEqual({ ok: false, fault: { kind: 'login_required' } })
+    expect(heard()).toEqual(['GET /api/me.json'])
+  })
+
+  test.each([
+    [
+      'by who is banned there',
+      { kind: 'refused', meaning: 'BANNED_FROM_SUBFORUM', code: 'HTTP_403' },
+    ],
+    ['by who is suspended', { kind: 'forbidden', reason: 'user_suspended' }],
+    ['under a post that is not there', { kind: 'not_found', reason: 'absent' }],
+    ['in a place that is closed', { kind: 'forbidden', reason: 'private' }],
+    ['in a place one has not agreed to see', { kind: 'forbidden', reason: 'quarantined' }],
+    ['under a locked post', { kind: 'refused', meaning: 'THREAD_LOCKED', terminal: true }],
+    ['under an archived post', { kind: 'refused', meaning: 'ARCHIVED', field: 'post_url' }],
+    ['under a deleted post', { kind: 'refused', meaning: 'NOT_FOUND' }],
+    ['to somebody who has blocked one', { kind: 'refused', meaning: 'PERMISSION_DENIED' }],
+  ])('%s, and it is told why', async (what, fault) => {
+    await using it = await acting()
+    const { sandbox } = it
+    const prepare: Record<string, () => void> = {
+      'by who is banned there': () => sandbox.subforum({ name: 'cats', bans: ['ann'] }),
+      'by who is suspended': () => sandbox.user({ name: 'ann', standing: 'suspended' }),
+      'under a post that is not there': () => sandbox.world.things.delete(it.post.name),
+      'in a place that is closed': () => sandbox.subforum({ name: 'cats', access: 'private' }),
+      'in a place one has not agreed to see': () =>
+        sandbox.subforum({ name: 'cats', access: 'quarantined' }),
+      'under a locked post': () => sandbox.edit({ name: it.post.name, locked: true }),
+      'under an archived post': () => sandbox.edit({ name: it.post.name, archived: true }),
+      'under a deleted post': () => sandbox.remove({ name: it.post.name, by: 'author' }),
+      'to somebody who has blocked one': () => sandbox.user({ name: 'ben', blocks: ['ann'] }),
+    }
+    prepare[what]?.()
+
+    const done = await it.acts.comment({ parent: it.post.name, text: 'Hello' }, it.as('ann'))
+
+    expect(done).toMatchObject({ ok: false, fault })
+  })
+
+  test('under a comment that its author has deleted', async () => {
+    await using it = await acting()
+    const gone = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'Gone' })
+    it.sandbox.remove({ name: gone.name, by: 'author' })
+
+    const done = await it.acts.comment({ parent: gone.name, text: 'Hello' }, it.as('ann'))
+
+    expect(done).toMatchObject({
+      ok: false,
+      fault: { code: 'DELETED_COMMENT', meaning: 'NOT_FOUND' },
+    })
+  })
+})
+
+test.each([
+  ['THREAD_LOCKED', '.error.THREAD_LOCKED.field-parent', 'THREAD_LOCKED'],
+  ['a code nobody knows', '.error.NEW_AND_STRANGE.field-text', 'FORUM_REJECTED'],
+])('%s is read out of a script for a page', async (_what, selector, meaning) => {
+  const script = {
+    jquery: [
+      [0, 1, 'call', ['body']],
+      [2, 3, 'call', [selector]],
+    ],
+    success: false,
+  }
+  await using it = stage([alive(), Response.json(script)])
+
+  const done = await it.forum.acts.comment({ parent: 't3_ab12', text: 'Hello' }, it.as())
+
+  expect(done).toMatchObject({ ok: false, fault: { kind: 'refused', meaning } })
+})

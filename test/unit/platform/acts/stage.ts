@@ -1,0 +1,78 @@
+import type { Clock } from '../../../../src/outside.ts'
+import { createForum, type ForumOptions } from '../../../../src/platform/forum.ts'
+import { ANONYMOUS, type Call, type Eyes } from '../../../../src/platform/platform.ts'
+import type { Sandbox, SandboxOptions } from '../../../../src/sandbox/sandbox.ts'
+import { headerOf, NOON, open } from '../../sandbox/visit.ts'
+
+/** Time stands still: what waits, waits until it is given up. */
+const standing: Clock = {
+  now: () => NOON,
+  mono: () => 0,
+  sleep: (_ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) resolve()
+      else signal?.addEventListener('abort', () => resolve(), { once: true })
+    }),
+}
+
+let drawn = 0
+
+/** A platform with ann, ben and a post of ben's about cats, and a forum in front of it. */
+export async function acting({
+  options = {},
+  sandbox: how = {},
+}: { options?: Partial<ForumOptions>; sandbox?: Partial<SandboxOptions> } = {}) {
+  const sandbox = await open({ chat_port: 0, ...how })
+  sandbox.user({ name: 'ann', password: 'open-sesame' })
+  sandbox.user({ name: 'ben' })
+  const post = sandbox.post({ subforum: 'cats', author: 'ben', title: 'A cat', text: 'It sleeps.' })
+  const forum = createForum({
+    fetch: (url, init) => fetch(url, init),
+    clock: standing,
+    random: {
+      uuid: () => `u${++drawn}`,
+      fraction: () => 0.5,
+      bytes: (count) => new Uint8Array(count),
+    },
+    log: () => {},
+    base_url: sandbox.url,
+    chat_url: sandbox.chat_url ?? '',
+    user_agent: 'forumd-test/1.0',
+    timeout_ms: 10_000,
+    retries: 0,
+    requests_per_minute: 600,
+    ...options,
+  })
+  /** As somebody who is signed in, but for what is said otherwise. */
+  const as = (username: string, eyes: Partial<Eyes> = {}): Call => ({
+    eyes: {
+      ...ANONYMOUS,
+      id: `caller:${username}`,
+      whose: 'caller',
+      cookie: headerOf(sandbox.session({ username }).cookies),
+      ...eyes,
+    },
+    deadline_at: NOON + 30_000,
+  })
+  return {
+    sandbox,
+    forum,
+    acts: forum.acts,
+    post,
+    as,
+    /** Methods and paths in the order they were asked, from here on. */
+    listen: () => listening(sandbox),
+    [Symbol.asyncDispose]: () => sandbox.stop(),
+  }
+}
+
+function listening(sandbox: Sandbox): () => string[] {
+  const from = sandbox.requests.length
+  return () => sandbox.requests.slice(from).map(({ method, path }) => `${method} ${path}`)
+}
+
+/** What stands under a post, by text. */
+export const textsUnder = (sandbox: Sandbox, name: string): string[] => {
+  const thing = sandbox.world.things.get(name)
+  return thing?.kind === 't3' ? thing.comments.map(({ text }) => text) : []
+}
