@@ -5,6 +5,7 @@ import type { Proxy } from '../../src/core/proxy.ts'
 import { createGuard } from '../../src/net/guard.ts'
 import { createOutside, realClock } from '../../src/outside.ts'
 import { createBrowser } from '../../src/platform/browser/browser.ts'
+import { createBrowserComment } from '../../src/platform/browser/comment.ts'
 import { findChromium } from '../../src/platform/browser/launch.ts'
 import { createBrowserLogin } from '../../src/platform/browser/login.ts'
 import { createJars } from '../../src/platform/cookies.ts'
@@ -42,6 +43,7 @@ export async function startStage(choice: Choice = {}) {
   sandbox.user({ name: 'ann', password: PASSWORD, email: 'ann@mail.example' })
   sandbox.user({ name: 'bea', password: PASSWORD, totp_secret: SECRET })
   sandbox.user({ name: 'cal', password: PASSWORD, sso: true })
+  sandbox.subforum({ name: 'bread' })
 
   const events: { event: string; fields: Record<string, unknown> }[] = []
   const outside = createOutside((_level, event, fields = {}) => events.push({ event, fields }))
@@ -67,6 +69,7 @@ export async function startStage(choice: Choice = {}) {
   const { session_cookie } = sandbox
   const jars = createJars({ base_url, session_cookie, clock: realClock })
   const login = createBrowserLogin({ browser, jars, clock: realClock, base_url, session_cookie })
+  const comment = createBrowserComment({ browser, clock: realClock, base_url, session_cookie })
   const owned = stack.move()
   return {
     sandbox,
@@ -96,6 +99,33 @@ export async function startStage(choice: Choice = {}) {
         locale: 'de-AT',
         timezone: 'Europe/Vienna',
       }),
+    /** Answers a post (`t3_…`) or a comment (`t1_…` under it) with the session of somebody. */
+    answer(
+      username: string | null,
+      at: { post: string; comment?: string },
+      more: { text?: string; proxy?: Proxy; ms?: number } = {},
+    ) {
+      const cookies = username === null ? {} : sandbox.session({ username }).cookies
+      const pairs = Object.entries(cookies).map(([name, value]) => `${name}=${value}`)
+      return comment(
+        {
+          place: { post_id: at.post.slice(3), comment_id: at.comment?.slice(3) ?? null },
+          text: more.text ?? 'Well said.',
+          locale: 'de-AT',
+          timezone: 'Europe/Vienna',
+        },
+        {
+          eyes: {
+            id: 'caller:1',
+            whose: 'caller',
+            cookie: pairs.join('; ') || 'loid=1',
+            bearer: null,
+            proxy: more.proxy ?? null,
+          },
+          deadline_at: realClock.now() + (more.ms ?? CALL_MS),
+        },
+      )
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

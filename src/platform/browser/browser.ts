@@ -108,7 +108,7 @@ export function createBrowser(options: Options): Browser {
         proxyBypassList: ['<-loopback>'],
         downloadBehavior: { policy: 'deny' },
       })
-      const working = openTab(context, bridge, visiting).then(work)
+      const working = openTab(context, bridge, home, visiting).then(work)
       return await Promise.race([
         working.then((value): Visited<T> => ({ ok: true, value })),
         ended(over),

@@ -1,6 +1,5 @@
 import type { Page } from 'puppeteer-core'
 
-import { fail, ok, type Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../outside.ts'
 import { type Answer, classify } from '../classify.ts'
 import type { Jar, Jars } from '../cookies.ts'
@@ -19,6 +18,7 @@ import { isRow } from '../read.ts'
 import { type Answers, hear, readAnswer } from './answers.ts'
 import type { Browser, Tab, VisitFault } from './browser.ts'
 import { appears, type Field, fill, press } from './hands.ts'
+import { look } from './look.ts'
 
 export type BrowserLoginRequest = LoginRequest & {
   /** Canonical: see core/locale.ts. */
@@ -43,8 +43,6 @@ const PASSWORD = 'pierce/input[name="password"]'
 const CODE = 'pierce/input[name="appOtp"], input[autocomplete="one-time-code"]'
 const FORM_MS = 15_000
 const ANSWER_MS = 20_000
-/** The page goes on by itself once somebody is in, and may cross our question. */
-const ME_TRIES = 4
 
 /**
  * Signs in as a person does: opens the page, types into its fields, presses its button, and reads what the page was
@@ -168,11 +166,7 @@ async function secondFactor(
 }
 
 async function whoIs({ jars, base }: Within, { page, context }: Tab): Promise<LoginResult> {
-  let answer: Outcome<Answer> = fail({ kind: 'unavailable', status: null, retry_after_s: null })
-  for (let tries = 0; tries < ME_TRIES && !answer.ok; tries++) {
-    const response = await page.goto(`${base}${ME.path}?raw_json=1`).catch(() => null)
-    if (response) answer = ok(await readAnswer(response))
-  }
+  const answer = await look(page, `${base}${ME.path}?raw_json=1`)
   const jar = jarOf(jars, await context.cookies())
   return jar === null ? failed('UNKNOWN') : signedInAs(jar, answer)
 }

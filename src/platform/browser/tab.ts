@@ -1,4 +1,4 @@
-import type { BrowserContext, CDPSession, CookieData, Page } from 'puppeteer-core'
+import type { BrowserContext, CDPSession, Page } from 'puppeteer-core'
 
 import { languagesOf } from '../../core/locale.ts'
 import type { Bridge } from './bridge.ts'
@@ -8,8 +8,12 @@ export type Guise = {
   /** Canonical; see core/locale.ts and core/timezone.ts. */
   locale: string
   timezone: string
-  cookies: readonly CookieData[]
+  /** For the platform alone. */
+  cookies: readonly Brought[]
 }
+
+/** A cookie as it is brought along. `hidden`: scripts of the page do not see it. */
+export type Brought = { name: string; value: string; hidden: boolean }
 
 /** A request that a page is about to make. */
 export type Leaving = { method: string; url: string }
@@ -33,9 +37,9 @@ const gone = () => {}
 export async function openTab(
   context: BrowserContext,
   bridge: Bridge,
+  home: URL,
   { locale, timezone, cookies }: Guise,
 ): Promise<Tab> {
-  if (cookies.length > 0) await context.setCookie(...cookies)
   const page = await context.newPage()
   // Time is up when the call's is, not when a library thinks so.
   page.setDefaultTimeout(0)
@@ -52,6 +56,15 @@ export async function openTab(
   // What a worker asks for passes nobody here.
   await session.send('Network.enable')
   await session.send('Network.setBypassServiceWorker', { bypass: true })
+  const secure = home.protocol === 'https:'
+  const brought = cookies.map(({ name, value, hidden }) => ({
+    name,
+    value,
+    secure,
+    httpOnly: hidden,
+    url: home.origin,
+  }))
+  if (brought.length > 0) await session.send('Network.setCookies', { cookies: brought })
 
   return {
     page,
