@@ -9,6 +9,7 @@ import { createUpstream } from '../../src/upstream.ts'
 import { addAccounts, jarText, SESSION_COOKIE } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startHouse } from '../support/house.ts'
+import { ownEmptyPage } from '../unit/platform/stage.ts'
 
 const SECOND = 1000
 const MINUTE = 60_000
@@ -34,10 +35,9 @@ function startBaker() {
       seen.push({ session, token: cookies.get('token_v2') ?? null })
       const number = ++served
       await new Promise<void>((resolve) => void held.push(resolve))
-      return Response.json(
-        { kind: 'Listing', data: { modhash: 'm', after: null, children: [] } },
-        { headers: { 'set-cookie': `token_v2=${session}-${number}; Path=/` } },
-      )
+      return Response.json(ownEmptyPage, {
+        headers: { 'set-cookie': `token_v2=${session}-${number}; Path=/` },
+      })
     },
   })
   return {

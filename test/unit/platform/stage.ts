@@ -94,6 +94,9 @@ export const listing = (
   data: { after: null, before: null, modhash: '', children: rows, ...data },
 })
 
+/** A page of nothing, as somebody who is signed in gets it. */
+export const ownEmptyPage = listing([], { modhash: 'm' })
+
 /** A complete row of a post, invented. */
 export const post = (data: Record<string, unknown> = {}) => ({
   kind: 't3',
