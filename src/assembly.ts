@@ -5,9 +5,11 @@ import { monitors } from './api/monitors.ts'
 import { createReadsHealth } from './api/reads-health.ts'
 import { reads } from './api/reads/reads.ts'
 import { webhooks } from './api/webhooks.ts'
+import { writes } from './api/writes/writes.ts'
 import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
+import { IMAGE_BYTES_MAX } from './core/image-kind.ts'
 import { ACCOUNT_STATES } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
 import { createTrusted } from './delivery/operator-address.ts'
@@ -15,6 +17,8 @@ import { createOperator } from './delivery/operator.ts'
 import { createSend } from './delivery/send.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
+import { createSignIn } from './gateway/act-login.ts'
+import { createActing } from './gateway/act.ts'
 import { createReads } from './gateway/read.ts'
 import { createWatch } from './gateway/watch.ts'
 import { createMonitoring } from './monitor/due.ts'
@@ -22,10 +26,12 @@ import { createFilters } from './monitor/filters.ts'
 import { createSchedule } from './monitor/schedule.ts'
 import { createStallWatch } from './monitor/stalls.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
+import { createDownload } from './net/download.ts'
 import { createGuard } from './net/guard.ts'
 import { createProxyGuard } from './net/proxy-guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
+import { BROWSER_SCHEMES } from './platform/browser/browser.ts'
 import { createPool, type Pool } from './pool/pool.ts'
 import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
@@ -45,6 +51,8 @@ const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deli
 
 /** A caller waits while a place is looked up for its monitor. */
 const LOOKUP_DEADLINE_MS = 10_000
+/** A page takes longer than a request: a browser has to start, to open it, and to type. */
+const BROWSER_DEADLINE_MS = 60_000
 
 /** What a target's sealed secret is bound to. */
 const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
@@ -87,7 +95,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
   const reads_health = createReadsHealth(clock, () => pool.usable())
 
   const guard = createGuard({ ...outside, allowed: createAllowed(config.guard), timeout_ms })
-  const { platform, craft, close } = createUpstream(
+  const { platform, craft, login, browser_login, browser_comment, close } = createUpstream(
     config,
     { ...outside, log },
     {
@@ -126,6 +134,31 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     link_hosts: config.platform.link_hosts,
     short_link_hosts: config.platform.short_link_hosts,
   })
+  const acting_by = {
+    eyes_of: pool,
+    clock,
+    deadline_ms,
+    browser_deadline_ms: Math.max(deadline_ms, BROWSER_DEADLINE_MS),
+  }
+  const deeds = {
+    acting: createActing({
+      ...acting_by,
+      acts: platform.acts,
+      browser_comment,
+      hosts: {
+        link: [new URL(config.platform.base_url).host, ...config.platform.link_hosts],
+        short: config.platform.short_link_hosts,
+      },
+    }),
+    signIn: createSignIn({ ...acting_by, login, browser_login, browser_schemes: BROWSER_SCHEMES }),
+    loadPicture: createDownload({
+      ...outside,
+      guard,
+      user_agent: config.platform.user_agent,
+      timeout_ms: config.platform.timeout_s * 1000,
+      bytes_max: IMAGE_BYTES_MAX,
+    }),
+  }
 
   const send = createSend({
     transport: createTransport({ ...outside, ...receivers, guard }),
@@ -168,11 +201,15 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     on_pending: nudgeSender,
   })
 
+  const sessions = {
+    session_cookie: config.platform.session_cookie,
+    guardProxy: createProxyGuard(guard),
+  }
   const routes = (infra: Infra) => [
+    ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
     ...reads(infra, gateway, {
       ...config.limits,
-      session_cookie: config.platform.session_cookie,
-      guardProxy: createProxyGuard(guard),
+      ...sessions,
       degraded: () => reads_health.state() === 'degraded',
     }),
     monitors(infra, {
@@ -205,6 +242,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     metrics,
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
+    features: config.features,
     public_url: () => config.server.public_url || url(),
     reads_health,
     trouble: () => (signal.aborted ? 'stopping' : null),

@@ -1,15 +1,23 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 import type { Config } from './config.ts'
 import { createEgress } from './net/egress.ts'
 import type { Guard } from './net/guard.ts'
+import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
+import { type Browser, createBrowser } from './platform/browser/browser.ts'
+import { createBrowserComment } from './platform/browser/comment.ts'
+import { createBrowserLogin } from './platform/browser/login.ts'
 import { createJars } from './platform/cookies.ts'
 import { createForum, type RequestEvent } from './platform/forum.ts'
 import { createLogin } from './platform/login.ts'
 import { createTokens } from './platform/oauth.ts'
 import { createCraft } from './pool/at-platform.ts'
 import { createDesk } from './pool/desk.ts'
+
+/** In the data folder; for the browser's own files. */
+const BROWSER_FOLDER = 'browser'
 
 type Around = {
   /** Approves what callers name as their proxy. */
@@ -21,7 +29,7 @@ type Around = {
 
 /** The platform as the configuration names it: its reads, and what the operator's accounts need of it. */
 export function createUpstream(
-  { platform: at, pool }: Config,
+  { platform: at, pool, browser: at_hand, storage }: Config,
   outside: Outside,
   { guard, signal, on_request }: Around,
 ) {
@@ -34,6 +42,10 @@ export function createUpstream(
     egress,
     base_url: at.base_url,
     api_url: at.api_url,
+    chat_url: at.chat_url,
+    link_hosts: at.link_hosts,
+    // Where the platform has its pictures stored it says itself.
+    store: createTransport({ ...outside, guard, timeout_ms }),
     user_agent: at.user_agent,
     timeout_ms,
     retries: at.retries,
@@ -44,15 +56,47 @@ export function createUpstream(
   const { base_url, session_cookie, token_url, user_agent } = at
   const jars = createJars({ base_url, session_cookie, clock })
   const visiting = { egress, clock, user_agent, timeout_ms }
+  const login = createLogin({ ...visiting, jars, base_url })
   const craft = createCraft({
     forum: platform,
     jars,
-    login: createLogin({ ...visiting, jars, base_url }),
+    login,
     tokens: createTokens({ ...visiting, token_url }),
     clock,
     signal,
   })
-  return { platform, craft, jars, close: egress.close }
+  const browser = whenWanted(() =>
+    createBrowser({
+      ...outside,
+      ...at_hand,
+      folder: join(storage.dir, BROWSER_FOLDER),
+      base_url,
+      user_agent,
+      guard,
+    }),
+  )
+  const paged = { browser, clock, base_url, session_cookie }
+  return {
+    platform,
+    craft,
+    jars,
+    login,
+    browser_login: createBrowserLogin({ ...paged, jars }),
+    browser_comment: createBrowserComment(paged),
+    async close() {
+      egress.close()
+      await browser.close()
+    },
+  }
+}
+
+/** A browser that is made at its first call: it clears its folder, which may belong to a running daemon until then. */
+function whenWanted(make: () => Browser): Browser {
+  let browser: Browser | null = null
+  return {
+    visit: (visiting, work) => (browser ??= make()).visit(visiting, work),
+    close: async () => browser?.close(),
+  }
 }
 
 /** What the command line asks of the platform, without a daemon. */
@@ -67,8 +111,7 @@ export function openDesk(config: Config, outside: Outside) {
     ...createDesk({ craft, jars, clock: outside.clock }),
     [Symbol.asyncDispose]() {
       stopping.abort()
-      close()
-      return Promise.resolve()
+      return close()
     },
   }
 }

@@ -6,8 +6,9 @@ import { fullnameOf, parsePostUrl, type PostLink } from '../core/post-url.ts'
 import type { Session } from '../core/session.ts'
 import type { Clock } from '../outside.ts'
 import type { Acts, Picture, ProfileChange } from '../platform/acts.ts'
+import type { BrowserComment } from '../platform/browser/comment.ts'
 import type { Call } from '../platform/platform.ts'
-import type { ActOutcome, BrowserComment } from './act-browser.ts'
+import { type ActOutcome, fromBrowser } from './act-browser.ts'
 import { callersEyes, type EyesOf } from './looking.ts'
 
 type PageAsked = { limit: number; after: string | null }
@@ -80,9 +81,8 @@ export function createActing(deps: Deps): Acting {
       const call = callOf(session, deps.browser_deadline_ms)
       const place = await placeOf(link, call)
       if (!place.ok) return place
-      const { cookies } = session
-      const ask = { place: place.value, text, locale, timezone, cookies }
-      const made = await deps.browser_comment(ask, call)
+      const ask = { place: place.value, text, locale, timezone }
+      const made = fromBrowser(await deps.browser_comment(ask, call))
       if (!made.ok) return made
       const { name, permalink } = made.value
       // It stands there, whether or not it can be read back.

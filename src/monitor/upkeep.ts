@@ -1,7 +1,9 @@
+import { IDEMPOTENCY_MS } from '../core/idempotency.ts'
 import type { Clock } from '../outside.ts'
 import { pruneChecks } from '../store/checks.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
+import { pruneNamedWrites } from '../store/idempotency.ts'
 import { pruneSeen } from '../store/seen.ts'
 import { settleStreams } from '../store/streams.ts'
 
@@ -13,8 +15,8 @@ const KEEP_MS = 14 * 86_400_000
 const KEEP_ITEMS = 2000
 
 /**
- * The monitors' housekeeping, for a loop: puts streams to sleep whose customers are gone, and forgets what no
- * health report looks at any more. Returns when to come again.
+ * Housekeeping, for a loop: puts streams to sleep whose customers are gone, and forgets what no health report looks at
+ * any more, and the answers of writes that are no longer promised. Returns when to come again.
  */
 export function createUpkeep({ db, clock }: { db: Db; clock: Clock }): () => Promise<number> {
   let pruned_at = -Infinity
@@ -27,6 +29,7 @@ export function createUpkeep({ db, clock }: { db: Db; clock: Clock }): () => Pro
         pruneChecks(db, before_at)
         pruneEvents(db, before_at)
         pruneSeen(db, { before_at, keep: KEEP_ITEMS })
+        pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       })
       pruned_at = now
     }

@@ -18,10 +18,17 @@ type Choice = {
   /** Stands in for the sandbox: an address that answers as the platform would. */
   platform_url?: string
   world?: 'seeded' | 'empty'
+  /** With its chat, on a port of its own. */
+  chat?: boolean
 }
 
 /** The whole daemon against the sandbox and a receiver over TLS, on a clock we hold. */
-export async function startHouse({ change, platform_url, world = 'empty' }: Choice = {}) {
+export async function startHouse({
+  change,
+  platform_url,
+  world = 'empty',
+  chat = false,
+}: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   // Time may move when no request is out and the event loop has gone quiet.
   let out = 0
@@ -29,7 +36,16 @@ export async function startHouse({ change, platform_url, world = 'empty' }: Choi
     for (let quiet = 0; quiet < 3; quiet = out > 0 ? 0 : quiet + 1) await Bun.sleep(1)
   })
   const sandbox = stack.use(
-    await startSandbox({ port: 0, seed: 1, speed: 0, world, now: clock.now, allowance: 1_000_000 }),
+    await startSandbox({
+      port: 0,
+      ...(chat && { chat_port: 0 }),
+      seed: 1,
+      speed: 0,
+      world,
+      now: clock.now,
+      allowance: 1_000_000,
+      session_allowance: 1_000_000,
+    }),
   )
   const receiver = stack.use(await startReceiver())
   const dir = await mkdtemp(join(tmpdir(), 'forumd-house-'))
@@ -38,6 +54,7 @@ export async function startHouse({ change, platform_url, world = 'empty' }: Choi
   const config = parseConfig(
     `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "session" }`,
   )
+  config.platform.chat_url = sandbox.chat_url ?? ''
   config.server.port = 0
   config.storage.dir = dir
   config.guard.allow_targets = ['receiver.test']

@@ -5,6 +5,7 @@ import { bodyObject, readProxy, refuseProxies } from '../../core/body-session.ts
 import { ApiError } from '../../core/errors.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import { base32 } from '../../core/totp.ts'
+import { whyNoBrowser } from '../../gateway/act-browser.ts'
 import { LOGIN_METHODS, type SignedIn, type SignIn } from '../../gateway/act-login.ts'
 import { PROXY } from '../faults.ts'
 import { closed } from '../fields.ts'
@@ -59,8 +60,7 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
   }
 
   function toLoginError(failed: Failed, whose: SignedIn['whose']): ApiError {
-    if (failed.code === null)
-      return failed.fault.kind === 'unavailable' ? noBrowser(failed.fault.why) : privateProxy()
+    if (failed.code === null) return noBrowser(whyNoBrowser(failed.fault))
     const { code, trouble, retry_after_s } = failed
     if (trouble !== undefined && whose === 'caller')
       return trouble === 'refused'

@@ -32,7 +32,9 @@ const folderSentence = `folder must be one of ${FOLDERS.join(', ')}`
 
 const sending = {
   to: readAs('to', "a user's name, or # and a community's", recipient),
-  subject: textOf('subject', { max: SUBJECT_MAX }).meta({ description: 'Chat does not show it.' }),
+  subject: textOf('subject', { max: SUBJECT_MAX }).meta({
+    description: 'Chat has none: there it is the first line.',
+  }),
   text: textOf('text', { max: TEXT_MAX }),
 }
 const listing = {
