@@ -3,8 +3,6 @@ const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ERR
 /** The other side could not prove who it is, so nothing was said to it. */
 const DISTRUSTED =
   /^(ERR_(TLS|SSL)_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|HOSTNAME_\w+|INVALID_CA|PATH_LENGTH_\w+)$/
-/** How the SOCKS library says that its proxy would not open a way, and our own lookup that a name has no address. */
-const NO_WAY = /rejected connection|authentication|no accepted|no address|Invalid Socks/i
 
 /**
  * Whether a failed request may have reached the other side, in part or whole. Only what is known to fail before the
@@ -15,5 +13,13 @@ export function mayHaveLeft(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (UNREACHED.test(code) || DISTRUSTED.test(code)) return false
   if (code === 'EPROTO') return !/handshake/i.test(error.message)
-  return !NO_WAY.test(error.message)
+  // Our own lookup says so of a name; the SOCKS library fails only while it opens a way.
+  return !(error.message === 'no address' || isOfSocks(error))
 }
+
+/** Its errors have no name of their own; they carry the options that it was called with. */
+const isOfSocks = (error: Error): boolean =>
+  'options' in error &&
+  typeof error.options === 'object' &&
+  error.options !== null &&
+  'destination' in error.options

@@ -153,17 +153,17 @@ describe('a message', () => {
   })
 })
 
-describe('the token of the chat', () => {
-  /** Ann's cookies, but for those named. */
-  const without = (it: Stage, ...names: string[]) => {
-    const call = it.as('ann')
-    const cookie = (call.eyes.cookie ?? '')
-      .split('; ')
-      .filter((pair) => !names.some((name) => pair.startsWith(`${name}=`)))
-      .join('; ')
-    return { ...call, eyes: { ...call.eyes, cookie } }
-  }
+/** Ann's cookies, but for those named. */
+const without = (it: Stage, ...names: string[]) => {
+  const call = it.as('ann')
+  const cookie = (call.eyes.cookie ?? '')
+    .split('; ')
+    .filter((pair) => !names.some((name) => pair.startsWith(`${name}=`)))
+    .join('; ')
+  return { ...call, eyes: { ...call.eyes, cookie } }
+}
 
+describe('the token of the chat', () => {
   test.each([
     ['asked for where the session brings none', ['token_v2'], 'POST /svc/shreddit/token'],
     ['taken from a page where that needs more', ['token_v2', 'csrf_token'], 'GET /chat/'],

@@ -127,13 +127,16 @@ const store: Transport = async ({ url, headers, body }) => {
   return { kind: 'answered', status: response.status, headers: response.headers, body: bytes }
 }
 
-describe('a picture', () => {
-  const set = (
-    it: Stage,
-    bytes: Uint8Array,
-    { kind = 'png', place = 'avatar' }: { kind?: ImageKind; place?: 'avatar' | 'banner' } = {},
-  ) => it.acts.picture({ place, picture: { bytes, kind } }, it.as('ann'))
+/** Ann sets a picture. */
+const set = (
+  it: Stage,
+  bytes: Uint8Array,
+  { kind = 'png', place = 'avatar' }: { kind?: ImageKind; place?: 'avatar' | 'banner' } = {},
+) => it.acts.picture({ place, picture: { bytes, kind } }, it.as('ann'))
 
+const closed: Transport = () => Promise.resolve({ kind: 'failed', error: 'connect_failed' })
+
+describe('a picture', () => {
   test.each(['avatar', 'banner'] as const)(
     'of the right size becomes the %s in one call',
     async (place) => {
@@ -182,7 +185,6 @@ describe('a picture', () => {
   })
 
   test('that does not reach the store changes nothing', async () => {
-    const closed: Transport = () => Promise.resolve({ kind: 'failed', error: 'connect_failed' })
     await using it = await acting({ options: { store: closed } })
 
     const done = await set(it, png(512))

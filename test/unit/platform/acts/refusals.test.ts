@@ -92,7 +92,7 @@ test.each(CASES)(
         ? { kind: 'login_required' }
         : { kind: 'refused', code, meaning: means[0], terminal: means[1] }
     expect(done).toMatchObject({ ok: false, fault })
-    expect(heard().filter((it) => it.includes(write?.path ?? ''))).toHaveLength(1)
+    expect(heard().filter((line) => line.includes(write?.path ?? ''))).toHaveLength(1)
   },
 )
 
