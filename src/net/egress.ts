@@ -1,7 +1,6 @@
 import { type ProxyTrouble } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../outside.ts'
-import { type Borrowed, createAgents, overAgent } from './agents.ts'
 import { mayHaveLeft } from './departure.ts'
 import type { Guard } from './guard.ts'
 import { readWhole } from './whole.ts'
@@ -63,7 +62,13 @@ const ADDRESSES_MAX = 3
  * SOCKS and checks an https proxy's certificate against the address it dials, which for a caller's is no name.
  */
 export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress {
-  const agents = createAgents({ clock, resolve, ca })
+  let loading: ReturnType<typeof loadAgents> | null = null
+
+  // Loaded with the first proxy that needs one: most daemons have none, and their libraries are many.
+  async function loadAgents() {
+    const { createAgents, overAgent } = await import('./agents.ts')
+    return { ...createAgents({ clock, resolve, ca }), overAgent }
+  }
 
   /** The proxy under each address it may be dialled at; none when it may not be. */
   async function dialled({ host, port }: Proxy, guarded: boolean): Promise<readonly string[]> {
@@ -97,7 +102,9 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
     }
   }
 
-  async function byAgent(errand: Errand, { agent, reused, done }: Borrowed, signal: AbortSignal) {
+  async function byAgent(errand: Errand, proxy: Proxy, address: string, signal: AbortSignal) {
+    const { borrow, overAgent } = await (loading ??= loadAgents())
+    const { agent, reused, done } = borrow(proxy, address, errand.once)
     try {
       // A kept connection may have been hung up meanwhile; to ask once more is safe where nothing is changed by it.
       const again = reused && !changes(errand)
@@ -115,7 +122,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
       last =
         proxy.scheme === 'http'
           ? await byFetch(errand, addressOf(proxy, address), signal)
-          : await byAgent(errand, agents.borrow(proxy, address, errand.once), signal)
+          : await byAgent(errand, proxy, address, signal)
       if (last.ok || last.why !== 'unreachable' || (last.left && errand.once)) break
     }
     return last
@@ -146,7 +153,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
         over.abort()
       }
     },
-    close: agents.close,
+    close: () => void loading?.then(({ close }) => close()),
   }
 }
 
