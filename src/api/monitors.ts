@@ -10,7 +10,7 @@ import type { Infra } from './infra.ts'
 import { addMonitor, editMonitor, type MonitorDeps } from './monitor-edits.ts'
 import { monitorHealth } from './monitor-health.ts'
 import { absentMonitor, createMonitorShapes, toMonitor, toSlots } from './monitor-shapes.ts'
-import { answers, refuses } from './openapi.ts'
+import { answers, refuses, shownAs } from './openapi.ts'
 
 export type { MonitorDeps } from './monitor-edits.ts'
 
@@ -83,7 +83,7 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
   const filter_spec = z
     .unknown()
     .refine((it) => it !== undefined, 'filter_spec is required')
-    .meta({ ...z.toJSONSchema(filterSchema(words), { io: 'input' }), $schema: undefined })
+    .meta(shownAs(() => filterSchema(words)))
   const addBody = closed({ filter_spec, webhook_ids, name, cadence_s, baseline_item_id })
   const active = z.boolean({ error: 'active must be true or false' }).optional()
   const editBody = closed({

@@ -57,6 +57,10 @@ export function answers(schema: () => z.ZodType, example?: unknown): { responses
 /** What goes into a route's `detail` to document the errors that only it can answer with. */
 export const refuses = (...codes: Code[]): { refusals: Code[] } => ({ refusals: codes })
 
+/** What goes into the meta of a field that takes anything, to document it as a schema that is asked for only then. */
+export const shownAs = (schema: () => z.ZodType) => ({ shown_as: schema })
+const shown_shape = z.object({ shown_as: z.custom<() => z.ZodType>() })
+
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -66,6 +70,10 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
       // A field that is read from text loses its default on the way in; its meta still knows it.
       const fallback = z.globalRegistry.get(zodSchema)?.['default']
       if (io === 'input' && fallback !== undefined) Object.assign(shown, { default: fallback })
+      if ('shown_as' in shown) {
+        Object.assign(shown, jsonSchema(shown_shape.parse(shown).shown_as(), io))
+        delete shown['shown_as']
+      }
       // That a whole number is one that JavaScript can hold tells a reader nothing.
       if (shown.minimum === Number.MIN_SAFE_INTEGER) delete shown.minimum
       if (shown.maximum === Number.MAX_SAFE_INTEGER) delete shown.maximum
