@@ -6,9 +6,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dir, '..')
-const folders = ['test/unit', 'test/integration', 'test/conformance', 'test/chaos'].filter((it) =>
-  existsSync(join(root, it)),
-)
+const folders = [
+  'test/unit',
+  'test/integration',
+  'test/conformance',
+  'test/browser',
+  'test/chaos',
+].filter((it) => existsSync(join(root, it)))
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))
 

@@ -4,9 +4,9 @@ import { expect, test } from 'bun:test'
 const NATIVE =
   /reddit|selftext|modhash|author_fullname|author_flair|link_flair|gallery_data|media_metadata|morechildren|raw_json|url_overridden|removed_by_category|crosspost_parent|subscribers_count|\bsr_detail\b/i
 
-/** The rooms that speak the platform's language, and the tests of those. */
+/** The rooms that speak the platform's language, their unit tests, and the tests that talk to a whole platform. */
 const FLUENT =
-  /^(src|test\/unit|test\/integration)\/(platform|sandbox)[/.-]|^test\/(conformance\/|support\/replay\.ts)/
+  /^(src|test\/unit)\/(platform|sandbox)[/.-]|^test\/(browser|clients|conformance|integration|support)\//
 
 const root = `${import.meta.dir}/../../`
 
