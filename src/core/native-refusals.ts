@@ -63,7 +63,7 @@ export function pauseOf(told_s: number | null, sentence: string): number {
 }
 
 /** The pause that a sentence names, in seconds; null when it names none. */
-function secondsIn(sentence: string): number | null {
+export function secondsIn(sentence: string): number | null {
   const [, count, unit] =
     /\b(\d{1,3}) (millisecond|second|minute|hour)s?\b/i
       .exec(sentence)

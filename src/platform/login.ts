@@ -1,10 +1,10 @@
+import { secondsIn } from '../core/native-refusals.ts'
 import type { Fault, Outcome, ProxyTrouble } from '../core/outcome.ts'
 import { totp, TOTP_STEP_MS } from '../core/totp.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Clock } from '../outside.ts'
 import { type Answer, classify } from './classify.ts'
 import type { Jar, Jars } from './cookies.ts'
-import { secondsIn } from './form-errors.ts'
 import {
   type LoginAsked,
   type LoginCode,

@@ -4,10 +4,10 @@ import { fail, type Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../outside.ts'
 import { type Client, isNobody } from '../client.ts'
 import { ME, readMe } from '../me.ts'
+import type { Fields } from '../native-refusals.ts'
 import type { Doing } from '../once.ts'
 import type { Call } from '../platform.ts'
 import { isRow, rowAt, textAt } from '../read.ts'
-import type { Fields } from './native-refusals.ts'
 import { judge } from './verdict.ts'
 
 /** The account that acts, and the token that its writes carry; null for bearers, who need none. */

@@ -7,9 +7,9 @@ import {
 } from '../../core/native-refusals.ts'
 import type { Fault } from '../../core/outcome.ts'
 import { type Answer, classify } from '../classify.ts'
+import { type Fields, readRefusal, refusedBy } from '../native-refusals.ts'
 import type { Done } from '../once.ts'
 import { isHtml } from '../pages.ts'
-import { type Fields, readRefusal, refusedBy } from './native-refusals.ts'
 
 export type Asked = {
   /** Epoch ms. */

@@ -1,9 +1,9 @@
 import { final, type WriteFault } from '../../core/native-refusals.ts'
 import type { Client } from '../client.ts'
+import { refusedBy } from '../native-refusals.ts'
 import type { Call } from '../platform.ts'
 import { isRow, listAt, rowAt, wordAt } from '../read.ts'
 import type { Actor } from './form.ts'
-import { refusedBy } from './native-refusals.ts'
 
 /** Finds out what a refusal without a reason is about. Nothing is written, and what stays unclear stays as it was. */
 export type WhyNot = (

@@ -1,5 +1,5 @@
 import type { WriteFault } from '../../core/native-refusals.ts'
-import { refusalOf } from '../acts/native-refusals.ts'
+import { refusalOf } from '../native-refusals.ts'
 
 // The modern page is told why in a sentence for people. Each stands for the code that the older calls give.
 const SENTENCES: readonly (readonly [RegExp, string])[] = [

@@ -6,8 +6,8 @@ import {
   type Refusal,
   REJECTED,
   type WriteFault,
-} from '../../core/native-refusals.ts'
-import { isRow, listAt, numberAt, type Row, textAt } from '../read.ts'
+} from '../core/native-refusals.ts'
+import { isRow, listAt, numberAt, type Row, textAt } from './read.ts'
 
 /**
  * Every refusal that the platform's calls give by name, and what it means to whoever asked (contract 6). A code that
