@@ -11,6 +11,8 @@ type CareDeps = {
   log: Log
   /** Something was learned that is to be written down. */
   changed: () => void
+  /** Aborts when the daemon stops: what is cut short by that has shown nothing. */
+  signal: AbortSignal
 }
 
 /** A token this young that is refused will not become better by being renewed. */
@@ -23,7 +25,7 @@ const TRIES_BEFORE_ASKING = 3
 export type Care = ReturnType<typeof createCare>
 
 /** What is done for one account: hearing how its requests end, asking who it is, signing it in, renewing its token. */
-export function createCare({ craft, clock, log, changed }: CareDeps) {
+export function createCare({ craft, clock, log, changed, signal }: CareDeps) {
   /** Says a new state once, and asks for a person where nothing else helps. */
   function move(it: Member, standing: Standing) {
     const before = it.standing
@@ -88,6 +90,7 @@ export function createCare({ craft, clock, log, changed }: CareDeps) {
     const eyes = eyesOf(it, clock, changed)
     if (eyes === null) return move(it, needsLogin(clock.now(), 'logged_out'))
     const me = await craft.me(eyes)
+    if (signal.aborted) return
     if (me.ok && me.value !== null) {
       it.username = me.value.name
       it.last_ok_at = clock.now()
@@ -101,6 +104,7 @@ export function createCare({ craft, clock, log, changed }: CareDeps) {
     const credentials = credentialsOf(it)
     if (credentials === null) return
     const ended = await craft.signIn({ ...credentials, proxy: it.proxy })
+    if (signal.aborted && !ended.ok) return
     const now = clock.now()
     it.login_failures = ended.ok ? 0 : it.login_failures + 1
     const wished_at = ended.ok ? 0 : now + (ended.retry_after_s ?? 0) * 1000
@@ -139,6 +143,7 @@ export function createCare({ craft, clock, log, changed }: CareDeps) {
       return changed()
     }
     if (renewed.final) return giveUpToken(it)
+    if (signal.aborted) return
     const wait_ms = RENEW_WAIT_MS * 2 ** Math.min(it.renew_failures++, RENEW_DOUBLINGS_MAX)
     it.renew_at = clock.mono() + wait_ms
     log('warn', 'account.token_pending', { account: it.name, rest_ms: wait_ms })

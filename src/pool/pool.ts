@@ -27,6 +27,8 @@ export type PoolDeps = {
   craft: Craft
   /** Whether nobody's eyes serve while there is no account at all. */
   allow_anonymous: boolean
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
   /** Wakes the loop that runs `turn`. */
   nudge: () => void
 }
@@ -70,7 +72,7 @@ export function createPool(deps: PoolDeps): Pool {
   let looked_at = -Infinity
   let write_at = Infinity
   let empty = false
-  const care = createCare({ craft, clock, log, changed })
+  const care = createCare({ craft, clock, log, changed, signal: deps.signal })
   const work = { probe: care.probe, sign_in: care.signIn, renew: care.renew }
 
   function changed() {

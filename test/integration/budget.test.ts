@@ -116,6 +116,7 @@ async function startTen() {
     ring,
     craft,
     allow_anonymous: false,
+    signal: new AbortController().signal,
     nudge: () => {},
   })
 

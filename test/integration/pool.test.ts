@@ -86,7 +86,16 @@ test("of ten accounts whose answers come back interleaved, none's cookies travel
     signal: stop.signal,
     on_request: (event) => pool.heard(event),
   })
-  const pool = createPool({ db, ring, clock, log, craft, allow_anonymous: false, nudge: () => {} })
+  const pool = createPool({
+    db,
+    ring,
+    clock,
+    log,
+    craft,
+    allow_anonymous: false,
+    signal: stop.signal,
+    nudge: () => {},
+  })
 
   for (let round = 0; round < 5; round++) {
     const reads = Array.from({ length: 40 }, () => {

@@ -3,7 +3,12 @@ import { describe, expect, test } from 'bun:test'
 import { fail, type Fault, ok } from '../../../src/core/outcome.ts'
 import { newStanding, paused } from '../../../src/core/pool.ts'
 import { ANONYMOUS, type Eyes } from '../../../src/platform/platform.ts'
-import { changeAccount, openAccount, removeAccount } from '../../../src/store/accounts.ts'
+import {
+  changeAccount,
+  listAccounts,
+  openAccount,
+  removeAccount,
+} from '../../../src/store/accounts.ts'
 import { jarOf, ring, startStage } from './stage.ts'
 
 const MINUTE = 60_000
@@ -372,4 +377,17 @@ test('an account whose secrets do not open is left out, and said so', () => {
 
   expect(stage.pool.list().map(({ name }) => name)).toEqual(['a'])
   expect(stage.logged).toEqual([['account.unreadable', { account: 'b' }]])
+})
+
+test('a sign-in that the end of the daemon cut short has not failed', async () => {
+  using stage = startStage()
+  const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
+  stage.add('a', { secrets, jar: null })
+  const turn = stage.pool.turn()
+  stage.stopping.abort()
+  await turn
+  await stage.pool.idle()
+
+  expect(stage.asked).toEqual(['sign in a'])
+  expect(listAccounts(stage.beside)).toMatchObject([{ login_failures: 0, next_login_at: null }])
 })

@@ -46,6 +46,7 @@ export function startStage({ allow_anonymous = true } = {}) {
   const renewals: Renewed[] = []
   const asked: string[] = []
   let nudged = false
+  const stopping = new AbortController()
 
   const deps = {
     db,
@@ -53,6 +54,7 @@ export function startStage({ allow_anonymous = true } = {}) {
     clock,
     log,
     allow_anonymous,
+    signal: stopping.signal,
     nudge: () => void (nudged = true),
     craft: {
       openJar: jarOf,
@@ -121,6 +123,7 @@ export function startStage({ allow_anonymous = true } = {}) {
         way: { scheme: 'http', host: 'way.test', port: 8080, username: 'u', password: 'p' },
         created_at: 0,
       }),
+    stopping,
     restarted: () => createPool(deps),
     events: () => logged.map(([event]) => event),
     states: () => Object.fromEntries(pool.list().map(({ name, state }) => [name, state])),

@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test'
+import { EventEmitter } from 'node:events'
+
+import { readHidden } from '../../../src/cli/account-prompt.ts'
+
+/** A terminal that is typed at, and what it shows. */
+function terminal() {
+  const keys = new EventEmitter()
+  const raw: boolean[] = []
+  let screen = ''
+  return {
+    raw,
+    screen: () => screen,
+    ask: () =>
+      readHidden(
+        'Password: ',
+        Object.assign(keys, {
+          setRawMode: (it: boolean) => raw.push(it),
+          resume: () => {},
+          pause: () => {},
+        }),
+        { write: (text: string) => (screen += text) },
+      ),
+    type: (...chunks: (string | Uint8Array)[]) => {
+      for (const chunk of chunks) keys.emit('data', Buffer.from(chunk))
+    },
+    listeners: () => keys.listenerCount('data'),
+  }
+}
+
+test('what is typed is taken up to Enter, mended by backspace, and never shown', async () => {
+  const it = terminal()
+  const typed = it.ask()
+  // A letter of two bytes may come in two pieces.
+  it.type('hu', 'nx\u007f', 'ter', Uint8Array.of(0xc3), Uint8Array.of(0xa9), '\r', 'after')
+
+  expect(await typed).toBe('hunteré')
+  expect(it.screen()).toBe('Password: \n')
+  expect(it.raw).toEqual([true, false])
+  expect(it.listeners()).toBe(0)
+})
+
+test('Ctrl-C gives up and leaves the terminal as it was', async () => {
+  const it = terminal()
+  const typed = it.ask()
+  it.type('secret\u0003')
+
+  expect(await typed.then(String, (error: Error) => error.message)).toBe('given up')
+  expect(it.raw).toEqual([true, false])
+})
