@@ -39,16 +39,17 @@ const proxyAt = (port: number, scheme: Proxy['scheme'] = 'http'): Proxy => ({
   password: null,
 })
 
+const errand = (url: string) => ({
+  url,
+  method: 'POST' as const,
+  headers: {},
+  body: 'x=1',
+  once: true,
+  timeout_ms: 5_000,
+})
+
 const send = (url: string, proxy: Proxy | null = null, guarded = false): Promise<Carried> =>
-  egress.send({
-    url,
-    method: 'POST',
-    headers: {},
-    body: 'x=1',
-    way: { proxy, guarded },
-    once: true,
-    timeout_ms: 5_000,
-  })
+  egress.send({ ...errand(url), way: { proxy, guarded } })
 
 const NOBODY = 1
 
@@ -145,6 +146,43 @@ describe('it may have left', () => {
       ok: false,
       left: true,
     })
+    expect(asked).toBe(1)
+  })
+
+  test('and no other address of the proxy is tried', async () => {
+    let asked = 0
+    await using proxy = await listening((socket) => {
+      socket.once('data', () => {
+        socket.write(Buffer.from([5, 0]))
+        socket.once('data', () => {
+          socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]))
+          socket.once('data', () => {
+            asked += 1
+            socket.end('this is no answer\r\n\r\n')
+          })
+        })
+      })
+    })
+    const addresses: [string, ...string[]] = ['127.0.0.1', '127.0.0.1']
+    const url = new URL('https://proxy.test/')
+    const twice = createEgress({
+      fetch: (to, init) => fetch(to, init),
+      clock: realClock,
+      resolve: () => Promise.resolve(['127.0.0.1']),
+      guard: () =>
+        Promise.resolve({
+          ok: true,
+          target: { url, host: 'proxy.test', literal: null },
+          addresses,
+        }),
+    })
+
+    const carried = await twice.send({
+      ...errand('http://localhost/'),
+      way: { proxy: proxyAt(proxy.port, 'socks5'), guarded: true },
+    })
+
+    expect(carried).toMatchObject({ ok: false, left: true })
     expect(asked).toBe(1)
   })
 })
