@@ -19,8 +19,11 @@ export type ProxyTrouble = 'refused' | 'unreachable' | 'denied' | 'failed'
 
 /** What can go wrong upstream, in the platform's terms. Nothing else escapes the adapter. */
 export type Fault =
-  /** 429, or an edge limit dressed as something else. Seconds until it is worth asking again. */
-  | { kind: 'throttled'; retry_after_s: number }
+  /**
+   * 429, or an edge limit dressed as something else. Seconds until it is worth asking again. `unasked`: it was known
+   * from before, and the platform was not asked this time.
+   */
+  | { kind: 'throttled'; retry_after_s: number; unasked?: true }
   /** A block page, a challenge or a human check: no readable answer. Never worked around. */
   | { kind: 'blocked' }
   /** A login page or a redirect to one: the session is dead, or one was needed. */

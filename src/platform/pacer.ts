@@ -86,7 +86,11 @@ export function createPacer(clock: Clock, rates: Rates): Pacer {
         return ok(leave(eyes.id, me.use))
       }
       if (clock.now() + wait_ms >= me.deadline_at)
-        return fail({ kind: 'throttled', retry_after_s: Math.ceil(wait_ms / 1000) })
+        return fail({
+          kind: 'throttled',
+          retry_after_s: Math.ceil(wait_ms / 1000),
+          unasked: true,
+        })
       await clock.sleep(wait_ms, signal)
     }
     return fail({ kind: 'timeout' })

@@ -16,6 +16,7 @@ export async function startWriting({ change }: { change?: (config: Config) => vo
       config.platform.session_cookie = SESSION_COOKIE
       // Time stands still: what would be tried again would wait for ever.
       config.platform.retries = 0
+      config.limits.account_per_minute = 0
       config.platform.link_hosts = ['www.forum.test']
       // Where the sandbox has pictures stored.
       config.guard.allow_targets = ['127.0.0.1/32', 'receiver.test']

@@ -146,15 +146,17 @@ describe('a field named like a proxy', () => {
   )
 })
 
-describe('the way out', () => {
-  const proxy = (value: unknown, over: Partial<Parameters<typeof readProxy>[1]> = {}) => {
-    try {
-      return readProxy(value, { schemes: PROXY_SCHEMES, ...over })?.scheme ?? null
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      return [error.code, error.details.field]
-    }
+/** The scheme of what is read of a proxy; or the code and field of what is wrong. */
+const proxy = (value: unknown, over: Partial<Parameters<typeof readProxy>[1]> = {}) => {
+  try {
+    return readProxy(value, { schemes: PROXY_SCHEMES, ...over })?.scheme ?? null
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return [error.code, error.details.field]
   }
+}
+
+describe('the way out', () => {
   const BROWSER = ['http', 'https', 'socks5'] as const
 
   test.each([

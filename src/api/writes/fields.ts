@@ -7,8 +7,8 @@ import type { Words } from '../../core/wire.ts'
 
 // What is sent as JSON: numbers are numbers here, and every sentence names its field.
 
-/** How long a text is to a person: an emoji is one character. */
-const charactersOf = (text: string): number => [...text].length
+/** Characters as the platform counts them: an emoji is one, not two halves. */
+const charactersOf = (text: string): number => Array.from(text).length
 
 /** A text of `min` to `max` characters that has to be there; of white space alone it is none. */
 export const textOf = (name: string, { min = 1, max }: { min?: number; max: number }) => {

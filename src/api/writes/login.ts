@@ -47,7 +47,6 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
       ...it,
       name: it.name === session_cookie ? words.session : it.name,
     }))
-    const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
     return {
       success: true,
       method,
@@ -112,6 +111,8 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
     },
   )
 }
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
 const VERDICTS = ['AUTH_FAILED', 'TWO_FACTOR_REQUIRED', 'TWO_FACTOR_INVALID'] as const
 

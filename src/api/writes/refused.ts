@@ -30,6 +30,8 @@ export function toActError(fault: ActFault): ApiError {
       return new ApiError('FORUM_RATELIMIT', {
         message: 'the platform asks to slow down',
         retry_after_s: wait(fault.retry_after_s),
+        // Only what the platform was asked is paid for.
+        ...(fault.unasked && { billed: false }),
         extra: { upstream_code: 'HTTP_429' },
       })
     case 'login_required':

@@ -263,7 +263,7 @@ describe('the rate that the platform tells', () => {
 
     expect(await it.forum.posts(newest, it.call(30_000))).toEqual({
       ok: false,
-      fault: { kind: 'throttled', retry_after_s: 400 },
+      fault: { kind: 'throttled', retry_after_s: 400, unasked: true },
     })
     expect(it.requests.length).toBe(1)
   })
@@ -292,7 +292,7 @@ describe('the rate that the platform tells', () => {
 
     expect(await it.forum.posts(newest, it.call())).toEqual({
       ok: false,
-      fault: { kind: 'throttled', retry_after_s: 90 },
+      fault: { kind: 'throttled', retry_after_s: 90, unasked: true },
     })
   })
 })
@@ -316,7 +316,10 @@ describe('a throttling', () => {
     const second = await it.forum.posts(newest, it.call(30_000))
 
     expect(first).toEqual({ ok: false, fault: { kind: 'throttled', retry_after_s: 60 } })
-    expect(second).toEqual({ ok: false, fault: { kind: 'throttled', retry_after_s: 60 } })
+    expect(second).toEqual({
+      ok: false,
+      fault: { kind: 'throttled', retry_after_s: 60, unasked: true },
+    })
     expect(it.requests.length).toBe(1)
   })
 })

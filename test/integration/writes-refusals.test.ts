@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+
+import { type Code, CODES } from '../../src/core/errors.ts'
+import { FORM_CODES, type FormCode } from '../../src/sandbox/form-errors.ts'
+import { PRICES } from '../support/http.ts'
+import { startWriting, type Writing } from '../support/writing.ts'
+
+// Every write with every refusal that the platform has for it: which error it is, and whether it is paid for.
+
+let it: Writing
+beforeAll(async () => {
+  it = await startWriting()
+})
+beforeEach(() => it.sandbox.clearWeather())
+afterAll(() => it[Symbol.asyncDispose]())
+
+type Path = keyof Writing['WRITES']
+
+/** What each write costs, and the call of the platform's that it comes down to. */
+const WRITES: Record<
+  Exclude<Path, 'dm/threads' | 'dm/messages'>,
+  [price: number, native: string]
+> = {
+  'v2/comment': [PRICES.write, '/api/comment'],
+  vote: [PRICES.vote, '/api/vote'],
+  dm: [PRICES.dm, '/api/compose'],
+  'profile/description': [PRICES.write, '/api/v1/subreddit/update_settings'],
+  'profile/display-name': [PRICES.write, '/api/v1/subreddit/update_settings'],
+  'profile/avatar': [PRICES.write, '/r/u_ann/api/upload_sr_img'],
+  'profile/banner': [PRICES.write, '/r/u_ann/api/upload_sr_img'],
+}
+const isWrite = (path: string): path is keyof typeof WRITES => Object.hasOwn(WRITES, path)
+const PATHS = Object.keys(WRITES).filter(isWrite)
+
+// Contract 6 and the platform's protocol, copied: what each of its codes is answered with.
+const ANSWERS: Record<FormCode, Code> = {
+  USER_REQUIRED: 'REAUTH_REQUIRED',
+  VERIFIED_USER_REQUIRED: 'PERMISSION_DENIED',
+  RATELIMIT: 'FORUM_RATELIMIT',
+  NO_TEXT: 'INVALID_REQUEST',
+  TOO_LONG: 'INVALID_REQUEST',
+  TOO_OLD: 'ARCHIVED',
+  THREAD_LOCKED: 'THREAD_LOCKED',
+  DELETED_COMMENT: 'NOT_FOUND',
+  DELETED_LINK: 'NOT_FOUND',
+  SOMETHING_IS_BROKEN: 'PERMISSION_DENIED',
+  USER_BLOCKED: 'PERMISSION_DENIED',
+  SUBREDDIT_OUTBOUND_LINKING_DISALLOWED: 'INVALID_REQUEST',
+  IN_TIMEOUT: 'PERMISSION_DENIED',
+  NOT_AUTHOR: 'FORUM_REJECTED',
+  NO_USER: 'INVALID_REQUEST',
+  USER_DOESNT_EXIST: 'NOT_FOUND',
+  NO_SUBJECT: 'INVALID_REQUEST',
+  RESTRICTED_TO_PM: 'PERMISSION_DENIED',
+  NOT_WHITELISTED_BY_USER_MESSAGE: 'PERMISSION_DENIED',
+  USER_MUTED: 'PERMISSION_DENIED',
+  MUTED_FROM_SUBREDDIT: 'PERMISSION_DENIED',
+  NO_SR_TO_SR_MESSAGE: 'INVALID_REQUEST',
+  SUBREDDIT_NOEXIST: 'NOT_FOUND',
+  BAD_CAPTCHA: 'FORUM_REJECTED',
+  WRONG_PASSWORD: 'FORUM_REJECTED',
+  INCORRECT_USERNAME_PASSWORD: 'FORUM_REJECTED',
+  INVALID_OPTION: 'FORUM_REJECTED',
+  BAD_NUMBER: 'FORUM_REJECTED',
+  MOD_REQUIRED: 'PERMISSION_DENIED',
+  SUBREDDIT_REQUIRED: 'FORUM_REJECTED',
+  BANNED_FROM_SUBREDDIT: 'BANNED_FROM_SUBFORUM',
+  SUBREDDIT_NOTALLOWED: 'PERMISSION_DENIED',
+  QUOTA_FILLED: 'FORUM_RATELIMIT',
+}
+const GOES_TO_CHAT: readonly FormCode[] = ['RESTRICTED_TO_PM', 'NOT_WHITELISTED_BY_USER_MESSAGE']
+
+/** Does a write and answers it with what it cost. */
+async function done(path: Path) {
+  const before = await it.spent()
+  // A session of its own: one that was throttled has to wait.
+  const answer = await it.send(path, { ...it.sessionOf('ann'), ...it.WRITES[path] })
+  return { ...answer, cost: (await it.spent()) - before }
+}
+
+describe.each(PATHS)('%s', (path) => {
+  const [price, native] = WRITES[path]
+
+  test.each(FORM_CODES)(
+    'refused with %s is answered by its own error, and paid for',
+    async (code) => {
+      it.sandbox.weather({ path: native, fault: 'form_error', code })
+
+      const { status, body, headers, cost } = await done(path)
+
+      if (path === 'dm' && GOES_TO_CHAT.includes(code)) {
+        expect([status, body.channel, cost]).toEqual([200, 'chat', price])
+        return
+      }
+      const means = ANSWERS[code]
+      expect([status, body.code, cost]).toEqual([CODES[means].status, means, price])
+      expect(headers.get('x-credits-remaining')).not.toBeNull()
+      // What the platform said of the session has no code of its own.
+      if (means !== 'REAUTH_REQUIRED') expect(body.upstream_code).toBe(code)
+      if (means === 'INVALID_REQUEST') expect(body.error).toStartWith(body.field)
+      if (means === 'FORUM_RATELIMIT')
+        expect([headers.get('retry-after'), body.retry_after > 0]).toEqual([
+          String(body.retry_after),
+          true,
+        ])
+    },
+  )
+
+  test.each([
+    ['the platform’s 429', { fault: '429_html', retry_after_s: 40 }, 502, 'FORUM_RATELIMIT', true],
+    ['its throttle', { fault: 'write_ratelimit', wait_s: 51 }, 502, 'FORUM_RATELIMIT', true],
+    ['a page of refusal', { fault: 'block_403_html' }, 502, 'UPSTREAM_BLOCKED', false],
+    ['a human check', { fault: 'challenge_200_html' }, 502, 'UPSTREAM_BLOCKED', false],
+    ['the way to sign in', { fault: 'login_page_200' }, 401, 'REAUTH_REQUIRED', true],
+    ['a failure after the fact', { fault: '5xx' }, 502, 'OUTCOME_UNKNOWN', true],
+    ['half an answer', { fault: 'truncated' }, 502, 'OUTCOME_UNKNOWN', true],
+    ['an answer that is lost', { fault: 'lost_answer' }, 502, 'OUTCOME_UNKNOWN', true],
+    ['a broken connection', { fault: 'reset' }, 502, 'OUTCOME_UNKNOWN', true],
+    ['a strange status', { fault: 'answer', status: 418 }, 502, 'FORUM_REJECTED', true],
+  ] as const)(
+    'met by %s is answered by its own error, and asked once',
+    async (_what, weather, status, code, billed) => {
+      it.sandbox.weather({ path: native, ...weather })
+      const seen = it.sandbox.requests.length
+
+      const answer = await done(path)
+
+      expect([answer.status, answer.body.code]).toEqual([status, code])
+      expect(answer.cost).toBe(billed ? price : 0)
+      expect(answer.headers.get('x-credits-remaining') !== null).toBe(billed)
+      const asked = it.sandbox.requests.slice(seen).filter((one) => one.path.startsWith(native))
+      expect(asked).toHaveLength(1)
+    },
+  )
+
+  test('costs its price when it is done', async () => {
+    it.sandbox.clearWeather()
+    const { status, cost } = await done(path)
+
+    expect([status, cost]).toEqual([200, price])
+  })
+})
+
+describe.each(['dm/threads', 'dm/messages'] as const)('%s', (path) => {
+  test.each([
+    ['nothing amiss', null, path === 'dm/threads' ? 200 : 404, true],
+    ['the platform’s 429', { fault: '429_json' }, 502, true],
+    ['a page of refusal', { fault: 'block_403_html' }, 502, false],
+    ['a failure', { fault: '5xx' }, 503, false],
+  ] as const)('with %s', async (_what, weather, status, billed) => {
+    if (weather !== null) {
+      it.sandbox.weather({ path: '/message', ...weather })
+      it.sandbox.weather({ path: '/_matrix', ...weather })
+    }
+
+    const answer = await done(path)
+
+    expect(answer.status).toBe(status)
+    expect(answer.cost).toBe(billed ? PRICES.dm : 0)
+  })
+})
+
+test('a dead session is told so, and paid for, by every write', async () => {
+  for (const [path, body] of Object.entries(it.WRITES)) {
+    const before = await it.spent()
+    const { status, body: said } = await it.send(path, { forum_session: 'x', loid: 'y', ...body })
+    expect([path, status, said.code]).toEqual([path, 401, 'REAUTH_REQUIRED'])
+    expect(await it.spent()).toBeGreaterThan(before)
+  }
+})
+
+test('places and people that say no of themselves', async () => {
+  const { sandbox } = it
+  sandbox.subforum({ name: 'closed', bans: ['ann'] })
+  sandbox.user({ name: 'dora', blocks: ['ann'], chats: 'closed' })
+  const barred = sandbox.post({ subforum: 'closed', author: 'ben', title: 'Barred' })
+  const locked = sandbox.post({ subforum: 'cats', author: 'ben', title: 'Locked' })
+  sandbox.edit({ name: locked.name, locked: true })
+  const old = sandbox.post({ subforum: 'cats', author: 'ben', title: 'Old' })
+  sandbox.edit({ name: old.name, archived: true })
+  const say = (permalink: string) => it.act('v2/comment', { post_url: permalink, text: 'Hello' })
+
+  const answers = [
+    await say(barred.permalink),
+    await say(locked.permalink),
+    await say(old.permalink),
+    await say('/r/cats/comments/zzzzzz9/'),
+    await it.act('vote', { id: old.name, direction: 'up' }),
+    await it.act('dm', { to: 'nobody_here', subject: 'a', text: 'b' }),
+    await it.act('dm', { to: 'dora', subject: 'a', text: 'b' }),
+  ]
+
+  expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
+    [403, 'BANNED_FROM_SUBFORUM'],
+    [409, 'THREAD_LOCKED'],
+    [409, 'ARCHIVED'],
+    [404, 'NOT_FOUND'],
+    [409, 'ARCHIVED'],
+    [404, 'NOT_FOUND'],
+    [403, 'PERMISSION_DENIED'],
+  ])
+})
+
+test('a block is told to the operator, with what to do instead', async () => {
+  it.sandbox.weather({ path: '/api/vote', fault: 'challenge_200_html' })
+
+  const { body } = await it.act('vote', it.WRITES.vote)
+
+  expect(body.message).toMatch(/ordinary browser.*cookies/)
+  expect(it.house.events).toContainEqual({
+    level: 'warn',
+    event: 'act.blocked',
+    fields: { act: 'vote' },
+  })
+})
+
+test('nothing of a session is ever logged', () => {
+  const told = JSON.stringify(it.house.events)
+
+  expect(it.house.events.length).toBeGreaterThan(0)
+  for (const secret of Object.values(it.ann)) expect(told).not.toContain(secret)
+})
