@@ -1,6 +1,5 @@
 /** The pictures that a profile takes, by what they are, not by what they are called. */
-export const IMAGE_KINDS = ['png', 'jpeg', 'webp'] as const
-export type ImageKind = (typeof IMAGE_KINDS)[number]
+export type ImageKind = 'png' | 'jpeg' | 'webp'
 
 /** 5 MiB. */
 export const IMAGE_BYTES_MAX = 5 * 1024 * 1024

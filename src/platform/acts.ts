@@ -19,7 +19,7 @@ import { createVote } from './acts/vote.ts'
 import type { Client } from './client.ts'
 import type { Call, Platform } from './platform.ts'
 
-export type { Picture, PictureAsked } from './acts/picture.ts'
+export type { Picture } from './acts/picture.ts'
 export type { ProfileChange } from './acts/profile.ts'
 
 /**

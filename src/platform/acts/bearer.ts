@@ -77,7 +77,7 @@ export function createBearers({ client, clock }: { client: Client; clock: Clock 
 }
 
 /** The value of a cookie that a session sends, or null. */
-export function cookieOf({ eyes }: Call, name: string): string | null {
+function cookieOf({ eyes }: Call, name: string): string | null {
   for (const pair of (eyes.cookie ?? '').split(/;\s*/)) {
     const at = pair.indexOf('=')
     if (at > 0 && pair.slice(0, at) === name) return pair.slice(at + 1) || null

@@ -28,7 +28,7 @@ export type Line = {
 }
 
 /** A refusal keeps what the chat said beside it. */
-export type ChatDone = { ok: true; value: Row } | { ok: false; fault: WriteFault; said: Row }
+type ChatDone = { ok: true; value: Row } | { ok: false; fault: WriteFault; said: Row }
 
 /** Opens a line; null where this installation, or this session, has no chat. */
 export type OpenLine = (actor: Actor, call: Call) => Promise<Outcome<Line | null>>

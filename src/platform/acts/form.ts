@@ -14,7 +14,7 @@ import { judge } from './verdict.ts'
 export type Actor = Me & { token: string | null }
 
 /** One call that changes something. */
-export type Write = {
+type Write = {
   path_kind: string
   path: string
   /** POST, unless it says otherwise. */

@@ -7,10 +7,8 @@ import type { MailPage, MailRow } from './mail.ts'
 export type Room = { thread: Thread; at: number }
 
 /** Whether one room stands before another: the last spoken in first. */
-export const before = (
-  one: { at: number; id: string },
-  other: { at: number; id: string },
-): boolean => one.at > other.at || (one.at === other.at && one.id < other.id)
+const before = (one: { at: number; id: string }, other: { at: number; id: string }): boolean =>
+  one.at > other.at || (one.at === other.at && one.id < other.id)
 
 const keyOf = ({ thread, at }: Room) => ({ at, id: thread.id })
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createServer, type Socket } from 'node:net'
 
+import type { Target } from '../../../src/core/address.ts'
 import type { Proxy } from '../../../src/core/proxy.ts'
 import { mayHaveLeft } from '../../../src/net/departure.ts'
 import { type Carried, createEgress } from '../../../src/net/egress.ts'
@@ -164,17 +165,18 @@ describe('it may have left', () => {
       })
     })
     const addresses: [string, ...string[]] = ['127.0.0.1', '127.0.0.1']
-    const url = new URL('https://proxy.test/')
+    const target: Target = {
+      url: new URL('https://proxy.test/'),
+      host: 'proxy.test',
+      literal: null,
+      named: false,
+      unless_allowed: null,
+    }
     const twice = createEgress({
       fetch: (to, init) => fetch(to, init),
       clock: realClock,
       resolve: () => Promise.resolve(['127.0.0.1']),
-      guard: () =>
-        Promise.resolve({
-          ok: true,
-          target: { url, host: 'proxy.test', literal: null },
-          addresses,
-        }),
+      guard: () => Promise.resolve({ ok: true, target, addresses }),
     })
 
     const carried = await twice.send({
