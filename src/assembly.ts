@@ -118,6 +118,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     log,
     craft,
     allow_anonymous: config.pool.allow_anonymous,
+    signal,
     nudge: () => wake('pool'),
   })
   measure(metrics, pool)

@@ -10,7 +10,7 @@ export function parsePoolName(text: string): string {
 }
 
 /** Why a sign-in came to nothing, and what helps. */
-export const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
+const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
   wrong_credentials: 'the platform does not accept this username and password',
   second_factor_required: 'the account has a second factor: give its secret with --totp-file',
   second_factor_refused:

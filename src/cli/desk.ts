@@ -11,7 +11,7 @@ export type Opened = {
 }
 
 /** Cookies as they were read out of somebody's browser, or sentences that say what is wrong with them. */
-export type JarRead =
+type JarRead =
   { ok: true; jar: Jar; cookies: number; others: number } | { ok: false; problems: string[] }
 
 /** What asking who an account is has shown; `jar` and `secrets` are set when that has changed them. */
@@ -23,7 +23,7 @@ export type Tested = {
   secrets?: AccountSecrets
 }
 
-export type SignIn =
+type SignIn =
   | { ok: true; username: string; jar: Jar }
   | { ok: false; reason: StateReason | null; final: boolean }
 

@@ -11,23 +11,21 @@ export const ACCOUNT_STATES = [
 /** What an account of the pool is good for. Only a ready one is used; time alone ends a cooling by throttling. */
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
-export const STATE_REASONS = [
-  'throttled',
-  'blocked',
-  'login_page',
-  'never_signed_in',
-  'logged_out',
-  'token_refused',
-  'wrong_credentials',
-  'second_factor_required',
-  'second_factor_refused',
-  'human_check',
-  'suspended',
-  'password_reset',
-  'operator',
-] as const
 /** Why it is in that state. */
-export type StateReason = (typeof STATE_REASONS)[number]
+export type StateReason =
+  | 'throttled'
+  | 'blocked'
+  | 'login_page'
+  | 'never_signed_in'
+  | 'logged_out'
+  | 'token_refused'
+  | 'wrong_credentials'
+  | 'second_factor_required'
+  | 'second_factor_refused'
+  | 'human_check'
+  | 'suspended'
+  | 'password_reset'
+  | 'operator'
 
 /** Where an account stands. Instants are epoch ms. */
 export type Standing = Readonly<{

@@ -22,8 +22,6 @@ const RENEW_DOUBLINGS_MAX = 5
 /** Sign-ins that came to nothing, after which a person is asked to look. */
 const TRIES_BEFORE_ASKING = 3
 
-export type Care = ReturnType<typeof createCare>
-
 /** What is done for one account: hearing how its requests end, asking who it is, signing it in, renewing its token. */
 export function createCare({ craft, clock, log, changed, signal }: CareDeps) {
   /** Says a new state once, and asks for a person where nothing else helps. */

@@ -137,7 +137,7 @@ export function learnedOf(it: Member): Learned {
 }
 
 /** When its access token is to be renewed, epoch ms; null for accounts without one. */
-export function renewalAt({ secrets, token, standing }: Member): number | null {
+function renewalAt({ secrets, token, standing }: Member): number | null {
   if (secrets.kind !== 'oauth' || standing.state === 'paused') return null
   if (standing.state === 'needs_login') return null
   return token === null ? 0 : token.renew_at

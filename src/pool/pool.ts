@@ -34,7 +34,7 @@ export type PoolDeps = {
 }
 
 /** One request as it went, of whosever eyes. */
-export type Heard = { eyes: string; path_kind: string; fault: Fault | null }
+type Heard = { eyes: string; path_kind: string; fault: Fault | null }
 
 export type Pool = {
   /** The eyes that can best afford one more call, none of those to avoid; null when there are none. */

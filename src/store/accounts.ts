@@ -8,7 +8,7 @@ import type { Db } from './db.ts'
 export type AccountSecrets =
   | { kind: 'session'; password: string | null; totp_secret: string | null }
   | { kind: 'oauth'; client_id: string; client_secret: string; refresh_token: string | null }
-export type AccountKind = AccountSecrets['kind']
+type AccountKind = AccountSecrets['kind']
 
 /** A login of the operator's on the platform; its secrets and its jar are sealed and read apart. */
 export type Account = {

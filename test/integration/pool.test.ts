@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { parseConfig } from '../../src/config.ts'
+import { newStanding } from '../../src/core/pool.ts'
 import { createOutside } from '../../src/outside.ts'
 import { createPool } from '../../src/pool/pool.ts'
 import { insertAccount, listAccounts, openAccount } from '../../src/store/accounts.ts'
@@ -116,7 +117,7 @@ test("of ten accounts whose answers come back interleaved, none's cookies travel
     const kept = openAccount(db, ring, id)?.jar ?? ''
     for (const name of names) expect(kept.includes(`${name}-`)).toBe(name === id)
   }
-  close()
+  await close()
   instance.close()
 })
 
@@ -276,3 +277,77 @@ test('a throttled account rests until the platform said so, also over a restart'
   await it.clock.advance(300 * SECOND)
   expect((await it.call(READ)).status).toBe(200)
 })
+
+test('an application reads beside a session, each by its own proof at its own host', async () => {
+  await using bearer = await startBearer()
+  await using it = await startHouse({
+    world: 'seeded',
+    change(config) {
+      config.platform.session_cookie = SESSION_COOKIE
+      config.platform.api_url = bearer.url
+      config.platform.token_url = `${bearer.url}/token`
+      config.limits.read_cache_s = 0
+    },
+  })
+  const { username, cookies } = plainOf(it)
+  const application = { client_id: 'app', client_secret: 'shh', refresh_token: 'r1' }
+  addAccounts(it, [
+    { name: 'session', username, cookies },
+    { name: 'application', secrets: { kind: 'oauth', ...application }, standing: newStanding(0) },
+  ])
+  await it.clock.advance(MINUTE)
+  for (let n = 0; n < 10; n++) expect((await it.call(READ)).status).toBe(200)
+
+  const basic = Buffer.from('app:shh').toString('base64')
+  expect(bearer.grants).toEqual([`Basic ${basic} grant_type=refresh_token&refresh_token=r1`])
+  const reads = bearer.asked.filter(({ path }) => path.startsWith('/r/'))
+  expect(reads.length).toBeGreaterThan(0)
+  expect(reads.length).toBeLessThan(10)
+  expect(new Set(reads.map(({ authorization }) => authorization))).toEqual(new Set(['bearer t1']))
+  expect(bearer.asked.filter(({ cookie }) => cookie !== null)).toEqual([])
+  expect(eyesOf(it, 0).filter((user) => user === username).length).toBe(10 - reads.length)
+
+  // Two minutes before it ends the token is renewed, with what the last answer gave for that.
+  await it.clock.advance(57 * MINUTE)
+  expect(bearer.grants.length).toBe(1)
+  await it.clock.advance(2 * MINUTE)
+  expect(bearer.grants[1]).toEndWith('refresh_token=r2')
+})
+
+/** A host that grants tokens for an hour, and answers whoever has one with an empty listing. */
+async function startBearer() {
+  const grants: string[] = []
+  const asked: { path: string; authorization: string | null; cookie: string | null }[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname: path } = new URL(request.url)
+      const authorization = request.headers.get('authorization')
+      if (path === '/token') {
+        grants.push(`${authorization} ${await request.text()}`)
+        const number = grants.length
+        return Response.json({
+          access_token: `t${number}`,
+          expires_in: 3600,
+          refresh_token: `r${number + 1}`,
+        })
+      }
+      asked.push({ path, authorization, cookie: request.headers.get('cookie') })
+      // Plenty at first, so that it is chosen; then little, so that the session is.
+      const left = (remaining: string) => ({
+        headers: { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': '300' },
+      })
+      if (path === '/api/v1/me')
+        return Response.json({ id: 'app1', name: 'somebody' }, left('9000000.0'))
+      const data = { modhash: null, after: null, children: [] }
+      return Response.json({ kind: 'Listing', data }, left('100.0'))
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    grants,
+    asked,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}

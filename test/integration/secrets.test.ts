@@ -64,6 +64,19 @@ async function forumd(dir: string, args: readonly string[], stdin = '', env = {}
   return { out, err }
 }
 
+const post = (body: unknown): RequestInit => ({ method: 'POST', body: JSON.stringify(body) })
+
+/** The headers by which a caller reads as an account of its own. */
+const session = (cookies: Readonly<Record<string, string>>, proxied?: string): RequestInit => ({
+  headers: {
+    'x-forum-session': cookies[SESSION_COOKIE] ?? '',
+    'x-forum-loid': cookies['loid'] ?? '',
+    'x-forum-token-v2': cookies['token_v2'] ?? '',
+    'x-forum-csrf-token': cookies['csrf_token'] ?? '',
+    ...(proxied !== undefined && { 'x-forum-proxy': proxied }),
+  },
+})
+
 test('of fifty secrets none comes out in logs, errors, metrics, lists, the database or the process', async () => {
   const sandbox = stack.use(
     await startSandbox({
@@ -215,22 +228,12 @@ json = true
     shown.push(text, head)
     return status
   }
-  const post = (body: unknown): RequestInit => ({ method: 'POST', body: JSON.stringify(body) })
   const posts = '/api/forum/posts?subforum=coffee&limit=2'
 
   for (let n = 0; n < 6; n++) expect(await said(posts)).toBe(200)
   expect(proxy.given).toContain(`${way.user}:${way.pass}`)
   for (const token of [invent('unknown key'), fo, poor]) await said(posts, {}, token)
 
-  const session = (cookies: Readonly<Record<string, string>>, proxied?: string): RequestInit => ({
-    headers: {
-      'x-forum-session': cookies[SESSION_COOKIE] ?? '',
-      'x-forum-loid': cookies['loid'] ?? '',
-      'x-forum-token-v2': cookies['token_v2'] ?? '',
-      'x-forum-csrf-token': cookies['csrf_token'] ?? '',
-      ...(proxied !== undefined && { 'x-forum-proxy': proxied }),
-    },
-  })
   const live = plantCookies('caller', sandbox.session({ username: second.username }).cookies)
   const dead = {
     [SESSION_COOKIE]: invent('dead session'),
@@ -252,7 +255,10 @@ json = true
   await said(posts, session(dead))
   await said(posts, session(live, `ftp://${theirs.pass}@x`))
   expect(await said(own, session(live))).toBe(200)
-  const query = new URLSearchParams({ forum_session: dead[SESSION_COOKIE] ?? '', loid: dead.loid })
+  const query = new URLSearchParams({
+    forum_session: dead[SESSION_COOKIE] ?? '',
+    loid: dead.loid,
+  }).toString()
   expect(await said(`${own}?${query}`)).toBe(401)
   await said(`${own}?${query}&proxy=${encodeURIComponent(proxyAt('x'))}`)
   await said(`${posts}&${query}`)

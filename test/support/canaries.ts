@@ -39,7 +39,7 @@ function spellingsOf(secret: string): Buffer[] {
     hex,
     hex.toUpperCase(),
     ...[0, 1, 2].flatMap((shift) => base64Within(secret, shift)),
-    [...secret].toReversed().join(''),
+    Array.from(secret).toReversed().join(''),
   ]
   return [...new Set(texts)].map((text) => Buffer.from(text))
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 import { type Candidate, choose, nextLoginAt } from '../../../src/core/planning.ts'
 

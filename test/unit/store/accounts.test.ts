@@ -136,9 +136,9 @@ describe('an account', () => {
   })
 })
 
-describe('a way out', () => {
-  const addWay = () => insertProxy(db, ring, { id: 'prx_1', name: 'home', way: WAY, created_at: 1 })
+const addWay = () => insertProxy(db, ring, { id: 'prx_1', name: 'home', way: WAY, created_at: 1 })
 
+describe('a way out', () => {
   test('is sealed with its credentials, and opens as it was', () => {
     addWay()
     const [row] = db.query<{ way: Uint8Array }, []>('SELECT way FROM proxies').all()
