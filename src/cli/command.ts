@@ -14,6 +14,8 @@ type RunningSandbox = AsyncDisposable & {
   readonly url: string
   /** Where a bearer is spoken to; null where there is no such host. */
   readonly bearer_url: string | null
+  /** Where its chats are; null where there is no such host. */
+  readonly chat_url: string | null
   readonly session_cookie: string
 }
 
@@ -35,6 +37,8 @@ export type Parts = {
   startSandbox: (options: {
     port: number
     bearer_port?: number
+    /** Of the chat host; 0: any free port. */
+    chat_port?: number
     /** Whose names tell its hosts apart on one port. */
     domain?: string
     /** Certificate and key, in PEM. */

@@ -10,6 +10,7 @@ export const playSandbox = command({
   options: {
     port: { type: 'string', value: 'N', help: 'where it listens on 127.0.0.1; without it any' },
     'bearer-port': { type: 'string', value: 'N', help: 'where its bearer host listens; 0 is any' },
+    'chat-port': { type: 'string', value: 'N', help: 'where its chat host listens; 0 is any' },
     domain: {
       type: 'string',
       value: 'D',
@@ -30,7 +31,7 @@ export const playSandbox = command({
   async run({ values, stdout, stopped, parts }) {
     const stop = stopped()
     const { domain } = values
-    const bearer_port = values['bearer-port']
+    const { 'bearer-port': bearer_port, 'chat-port': chat_port } = values
     const tls = await readTls(values['tls-cert'], values['tls-key'])
     const outside = await parts.createOutside({ level: 'info', json: 'auto' }, stdout)
     await using sandbox = await parts.startSandbox({
@@ -38,13 +39,16 @@ export const playSandbox = command({
       ...(bearer_port !== undefined && {
         bearer_port: parseWhole('bearer-port', bearer_port, ANY_PORT, LAST_PORT),
       }),
+      ...(chat_port !== undefined && {
+        chat_port: parseWhole('chat-port', chat_port, ANY_PORT, LAST_PORT),
+      }),
       ...(domain !== undefined && { domain: parseDomain(domain) }),
       ...(tls !== null && { tls }),
       seed: parseWhole('seed', values.seed ?? '1', 0, 999_999_999),
       speed: parseSpeed(values.speed ?? '1'),
       outside,
     })
-    const { url, bearer_url } = sandbox
+    const { url, bearer_url, chat_url } = sandbox
     stdout.write(
       [
         `The platform is at ${url}. For a daemon that reads it:`,
@@ -55,6 +59,7 @@ export const playSandbox = command({
         ...(bearer_url === null
           ? []
           : [`api_url = "${bearer_url}"`, `token_url = "${url}/api/v1/access_token"`]),
+        ...(chat_url === null ? [] : [`chat_url = "${chat_url}"`]),
         '',
       ].join('\n'),
     )
