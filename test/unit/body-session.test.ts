@@ -73,6 +73,9 @@ describe('a session in a body', () => {
   })
 })
 
+const some = (count: number, value = '1') =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, value]))
+
 describe('further cookies', () => {
   test('come out of the object, and out of the body where that forwards', () => {
     const body = { ...BOTH, cookies: { over18: '1' }, theme: 'dark', text: 'hello' }
@@ -112,9 +115,6 @@ describe('further cookies', () => {
   })
 
   test('are forty with those of the session, and eight kilobytes', () => {
-    const some = (count: number, value = '1') =>
-      Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, value]))
-
     expect(forwarding({ ...BOTH, cookies: some(38) })).toBeString()
     expect(forwarding({ ...BOTH, cookies: some(39) })).toEqual(['INVALID_FIELD', 'cookies'])
     expect(forwarding({ ...BOTH, cookies: some(8, 'x'.repeat(1020)) })).toEqual([
