@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +53,7 @@ export async function startHouse({
   stack.defer(() => rm(dir, { recursive: true }))
 
   const config = parseConfig(
-    `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "session" }`,
+    `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "${sandbox.session_cookie}" }`,
   )
   config.platform.chat_url = sandbox.chat_url ?? ''
   config.server.port = 0
@@ -82,15 +83,18 @@ export async function startHouse({
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
   }
 
-  const key = mintKey(config, outside)
+  const mint = (name: string) => mintKey(config, outside, name)
+  const key = mint('ann')
   let daemon = await startDaemon(config, outside)
   stack.defer(() => daemon[Symbol.asyncDispose]())
 
-  async function call(path: string, init: RequestInit = {}) {
+  async function call(path: string, { headers, ...init }: RequestInit = {}, as = key) {
     out++
     try {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-      const response = await fetch(daemon.url + path, { headers, ...init })
+      const all = new Headers(headers)
+      all.set('authorization', `Bearer ${as}`)
+      all.set('content-type', 'application/json')
+      const response = await fetch(daemon.url + path, { headers: all, ...init })
       return {
         status: response.status,
         headers: response.headers,
@@ -109,6 +113,8 @@ export async function startHouse({
     config,
     events,
     key,
+    /** A key of a further customer. */
+    mint,
     dir,
     call,
     url: () => daemon.url,
@@ -123,22 +129,21 @@ export async function startHouse({
 }
 
 /** A key of a customer with 100 dollars, written as the command line would. */
-function mintKey(config: Config, { clock, random }: Outside): string {
+function mintKey(config: Config, { clock, random }: Outside, name: string): string {
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
-  const token = apiKey('customer', new Uint8Array(32).fill(7))
+  const token = apiKey('customer', createHash('sha256').update(name).digest())
   const created_at = clock.now()
-  insertCustomer(instance.db, {
+  const { id: customer_id } = insertCustomer(instance.db, {
     id: `cus_${random.uuid()}`,
-    name: 'ann',
+    name,
     plan: config.billing.default_plan,
     created_at,
     starting_credit_micros: 100_000_000,
     payment_id: `pay_${random.uuid()}`,
   })
-  const customer = instance.db.query<{ id: string }, []>('SELECT id FROM customers').get()
   insertKey(instance.db, {
     id: `key_${random.uuid()}`,
-    customer_id: customer?.id ?? '',
+    customer_id,
     token,
     name: null,
     scopes: ['read', 'write', 'monitor'],
