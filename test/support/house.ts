@@ -91,9 +91,11 @@ export async function startHouse({
   async function call(path: string, { headers, ...init }: RequestInit = {}, as = key) {
     out++
     try {
-      const all = new Headers(headers)
-      all.set('authorization', `Bearer ${as}`)
-      all.set('content-type', 'application/json')
+      const all = new Headers({
+        authorization: `Bearer ${as}`,
+        'content-type': 'application/json',
+      })
+      for (const [name, value] of new Headers(headers)) all.set(name, value)
       const response = await fetch(daemon.url + path, { headers: all, ...init })
       return {
         status: response.status,
