@@ -10,6 +10,7 @@ import { findChromium } from '../../src/platform/browser/launch.ts'
 import { createBrowserLogin } from '../../src/platform/browser/login.ts'
 import { createJars } from '../../src/platform/cookies.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
 
 /** Where a real browser has to be, and why it is not. */
@@ -32,13 +33,25 @@ type Choice = {
   idle_ms?: number
   uses_max?: number
   base_url?: string
+  ca?: string
+  /** The platform listens under TLS, with this. */
+  tls?: Certificate
+  /** Where the browser's files go, in a folder of that name under it. */
+  folder?: string
 }
 
 /** The platform, a browser that is to be used on it, and what is done in it. */
-export async function startStage(choice: Choice = {}) {
+export async function startStage({ folder: given, tls, ...choice }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   const sandbox = stack.use(
-    await startSandbox({ port: 0, seed: 1, speed: 0, world: 'empty', now: realClock.now }),
+    await startSandbox({
+      port: 0,
+      seed: 1,
+      speed: 0,
+      world: 'empty',
+      now: realClock.now,
+      ...(tls && { tls }),
+    }),
   )
   sandbox.user({ name: 'ann', password: PASSWORD, email: 'ann@mail.example' })
   sandbox.user({ name: 'bea', password: PASSWORD, totp_secret: SECRET })
@@ -48,12 +61,12 @@ export async function startStage(choice: Choice = {}) {
   const events: { event: string; fields: Record<string, unknown> }[] = []
   const outside = createOutside((_level, event, fields = {}) => events.push({ event, fields }))
   const base_url = choice.base_url ?? sandbox.url
-  const folder = stack.use(tempFolder())
+  const folder = given ?? stack.use(tempFolder()).path
   const browser = createBrowser({
     executable: '',
     sandbox: 'auto',
     max_pages: 2,
-    folder: folder.file('browser'),
+    folder: `${folder}/browser`,
     user_agent: 'forumd/1.0',
     ...outside,
     guard: createGuard({
@@ -74,7 +87,7 @@ export async function startStage(choice: Choice = {}) {
   return {
     sandbox,
     browser,
-    folder: folder.path,
+    folder,
     events,
     /** A call through a browser, as somebody in Vienna would make it. */
     visiting: (proxy: Proxy | null = null, ms = CALL_MS) => ({

@@ -1,8 +1,9 @@
 import { createServer, type Socket } from 'node:net'
 
 import type { ProxyTrouble } from '../../core/outcome.ts'
-import type { Dial } from './dial.ts'
-import { answerHead, type Asked, readHead, writeHead } from './heads.ts'
+import { type Dial, isHome } from './dial.ts'
+import { answerHead, type Asked, isProxyRefusal, readHead, writeHead } from './heads.ts'
+import type { Inside } from './inside.ts'
 
 /** The proxy that the browser of one call goes through: ours, on the loopback, for whoever knows its password. */
 export type Bridge = {
@@ -19,8 +20,10 @@ export type Bridge = {
 type Options = {
   dial: Dial
   password: string
-  /** The platform's own host, as in an address: only its troubles count. */
-  home: string
+  /** The platform's own address: only its troubles count. */
+  home: URL
+  /** Set where TLS to the platform ends here. */
+  inside: Inside | null
 }
 
 const USERNAME = 'forumd'
@@ -34,7 +37,7 @@ const UNREACHED = answerHead('502 Bad Gateway')
  * Everything a page loads leaves through here, with or without a proxy behind: one place knows the way out and its
  * credentials, checks where a page wants to go, and tells what failed. Chromium itself knows none of it.
  */
-export async function openBridge({ dial, password, home }: Options): Promise<Bridge> {
+export async function openBridge({ dial, password, home, inside }: Options): Promise<Bridge> {
   const open = new Set<Socket>()
   const closing = new AbortController()
   const wanted = `Basic ${Buffer.from(`${USERNAME}:${password}`).toString('base64')}`
@@ -47,7 +50,7 @@ export async function openBridge({ dial, password, home }: Options): Promise<Bri
   }
 
   async function carry(near: Socket, asked: Asked) {
-    const is_home = asked.far.host === home
+    const is_home = isHome(home, asked.far)
     const dialled = await dial(asked.far, asked.plain !== null, closing.signal)
     if (is_home) trouble = dialled.ok || dialled.why === 'forbidden' ? null : dialled.why
     if (!dialled.ok) {
@@ -63,8 +66,12 @@ export async function openBridge({ dial, password, home }: Options): Promise<Bri
       socket.destroy()
       return
     }
-    if (asked.plain === null) near.write(ESTABLISHED)
-    else socket.write(writeHead(asked.plain, relay))
+    if (asked.plain === null) {
+      near.write(ESTABLISHED)
+      await join(near, socket, is_home ? inside : null)
+      return
+    }
+    socket.write(writeHead(asked.plain, relay))
     if (asked.rest.length > 0) socket.write(asked.rest)
     near.pipe(socket)
     if (relay === null) socket.pipe(near)
@@ -72,7 +79,7 @@ export async function openBridge({ dial, password, home }: Options): Promise<Bri
       socket.once('data', (first: Uint8Array) => {
         socket.pause()
         // The proxy's refusal of our credentials is ours to tell: the browser would take it for our own question.
-        if (/^HTTP\/1\.[01] 407/.test(Buffer.from(first).toString('latin1', 0, 12))) {
+        if (isProxyRefusal(Buffer.from(first).toString('latin1'))) {
           if (is_home) trouble = 'denied'
           near.destroy()
           socket.destroy()
@@ -82,6 +89,19 @@ export async function openBridge({ dial, password, home }: Options): Promise<Bri
         socket.pipe(near)
       })
     socket.once('close', () => near.end())
+  }
+
+  /** What comes on one side goes to the other, until either ends. */
+  async function join(near: Socket, far: Socket, within: Inside | null) {
+    far.once('close', () => near.end())
+    const ends = within === null ? { near, far } : await within.end(near, far)
+    if (ends === null) {
+      near.destroy()
+      return
+    }
+    if (within !== null) for (const end of [ends.near, ends.far]) keep(end)
+    ends.near.pipe(ends.far)
+    ends.far.pipe(ends.near)
   }
 
   const server = createServer({ noDelay: true }, (near) => {

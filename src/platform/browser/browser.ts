@@ -9,6 +9,7 @@ import type { Clock, Log, Random, Resolve } from '../../outside.ts'
 import type { Eyes } from '../platform.ts'
 import { type Bridge, openBridge } from './bridge.ts'
 import { createDial } from './dial.ts'
+import { createInside } from './inside.ts'
 import { type Borrowed, createKeeper } from './keeper.ts'
 import { createLaunch } from './launch.ts'
 import { createSeats } from './seats.ts'
@@ -67,6 +68,8 @@ type Options = {
   resolve: Resolve
   guard: Guard
   log: Log
+  /** The platform's authorities in PEM, instead of the system's; for https proxies, beside the public ones. */
+  ca?: string | undefined
   /** 50: calls after which a fresh browser is started. */
   uses_max?: number
   /** 30,000: how long an unused browser stays. */
@@ -80,10 +83,14 @@ const CLOSE_MS = 3_000
 
 /** Makes a browser that is started when it is first wanted. */
 export function createBrowser(options: Options): Browser {
-  const { clock, log, random, resolve, guard, uses_max = USES_MAX, idle_ms = IDLE_MS } = options
+  const { clock, log, random, resolve, guard, ca } = options
+  const { uses_max = USES_MAX, idle_ms = IDLE_MS } = options
   const home = new URL(options.base_url)
   const seats = createSeats(options.max_pages, clock)
-  const keeper = createKeeper({ launch: createLaunch(options), clock, log, uses_max, idle_ms })
+  const inside = ca !== undefined && home.protocol === 'https:' ? createInside(home, ca) : null
+  const believed = inside?.fingerprint ?? null
+  const launch = createLaunch({ ...options, believed })
+  const keeper = createKeeper({ launch, clock, log, uses_max, idle_ms })
   rmSync(options.folder, { recursive: true, force: true })
 
   async function within<T>(
@@ -98,9 +105,10 @@ export function createBrowser(options: Options): Browser {
     let context: BrowserContext | null = null
     try {
       bridge = await openBridge({
-        dial: createDial({ resolve, guard, home }, { proxy, guarded }),
+        dial: createDial({ resolve, guard, clock, home, ca }, { proxy, guarded }),
         password: Buffer.from(random.bytes(24)).toString('base64url'),
-        home: home.hostname.replace(/^\[|\]$/g, ''),
+        home,
+        inside,
       })
       context = await running.chromium.createBrowserContext({
         proxyServer: `http://127.0.0.1:${bridge.port}`,

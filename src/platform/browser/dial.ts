@@ -4,7 +4,7 @@ import { connect as connectTls, rootCertificates } from 'node:tls'
 import type { ProxyTrouble } from '../../core/outcome.ts'
 import type { Proxy } from '../../core/proxy.ts'
 import type { Guard } from '../../net/guard.ts'
-import type { Resolve } from '../../outside.ts'
+import type { Clock, Resolve } from '../../outside.ts'
 import { basic, type Far, shake } from './handshake.ts'
 
 /** A connection to a page's host, or why there is none; `unreached` is the host's fault, the rest the proxy's. */
@@ -25,11 +25,16 @@ export type Way = {
 type Deps = {
   resolve: Resolve
   guard: Guard
+  clock: Clock
   /** The platform itself, which the operator named: it may be anywhere. */
   home: URL
+  /** Authorities of the operator's, beside the public ones, for https proxies. */
+  ca?: string | undefined
 }
 
 const ADDRESSES_MAX = 3
+/** From knocking to a connection that carries, the proxy's part included. */
+const DIAL_MS = 10_000
 /** What pages load comes from these, unless it is the platform itself. */
 const PORTS = new Set([80, 443])
 
@@ -37,7 +42,10 @@ const PORTS = new Set([80, 443])
  * The way out of one call. The platform may be anywhere; every other host is named by a page, so where we connect
  * directly the guard has to let it pass, and it is dialled at the address that was checked.
  */
-export function createDial({ resolve, guard, home }: Deps, { proxy, guarded }: Way): Dial {
+export function createDial(
+  { resolve, guard, clock, home, ca }: Deps,
+  { proxy, guarded }: Way,
+): Dial {
   /** A caller's proxy is checked once a call: a name that means another place a moment later changes nothing. */
   let checked: Promise<readonly string[]> | null = null
 
@@ -46,15 +54,14 @@ export function createDial({ resolve, guard, home }: Deps, { proxy, guarded }: W
     return answer.ok ? answer.addresses.slice(0, ADDRESSES_MAX) : []
   }
 
-  const isHome = (far: Far) => far.host === hostOf(home) && far.port === portOf(home)
-
   async function direct(far: Far, signal: AbortSignal): Promise<Dialled> {
-    const addresses = isHome(far)
+    const addresses = isHome(home, far)
       ? await found(resolve, far.host)
       : PORTS.has(far.port)
         ? await passed({ ...far, port: 443 })
         : []
-    if (addresses.length === 0) return { ok: false, why: isHome(far) ? 'unreached' : 'forbidden' }
+    if (addresses.length === 0)
+      return { ok: false, why: isHome(home, far) ? 'unreached' : 'forbidden' }
     const socket = await anyOf(addresses, far.port, signal)
     return socket ? { ok: true, socket, relay: null } : { ok: false, why: 'unreached' }
   }
@@ -66,14 +73,18 @@ export function createDial({ resolve, guard, home }: Deps, { proxy, guarded }: W
     signal: AbortSignal,
   ): Promise<Dialled> {
     // What a page names by its number is nothing that a proxy should be asked for either.
-    if (!isHome(far) && isIP(far.host) !== 0 && (await passed({ ...far, port: 443 })).length === 0)
+    if (
+      !isHome(home, far) &&
+      isIP(far.host) !== 0 &&
+      (await passed({ ...far, port: 443 })).length === 0
+    )
       return { ok: false, why: 'forbidden' }
     checked ??= guarded ? passed(by) : found(resolve, by.host)
     const addresses = await checked
     if (addresses.length === 0) return { ok: false, why: guarded ? 'refused' : 'unreachable' }
     const bare = await anyOf(addresses, by.port, signal)
     if (!bare) return { ok: false, why: 'unreachable' }
-    const socket = by.scheme === 'https' ? await underTls(bare, by.host) : bare
+    const socket = by.scheme === 'https' ? await underTls(bare, by.host, ca) : bare
     if (!socket) return { ok: false, why: 'failed' }
     // Many a proxy opens tunnels to 443 alone.
     if (plain && !by.scheme.startsWith('socks'))
@@ -90,9 +101,21 @@ export function createDial({ resolve, guard, home }: Deps, { proxy, guarded }: W
     }
   }
 
-  return (far, plain, signal) =>
-    proxy === null ? direct(far, signal) : through(proxy, far, plain, signal)
+  return async (far, plain, signal) => {
+    const [late, done] = [new AbortController(), new AbortController()]
+    void clock.sleep(DIAL_MS, done.signal).then(() => {
+      if (!done.signal.aborted) late.abort()
+    })
+    const over = AbortSignal.any([signal, late.signal])
+    const dialled = await (proxy === null ? direct(far, over) : through(proxy, far, plain, over))
+    done.abort()
+    return dialled
+  }
 }
+
+/** Whether a connection is to the platform itself. */
+export const isHome = (home: URL, far: Far): boolean =>
+  far.host === hostOf(home) && far.port === portOf(home)
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 const portOf = ({ port, protocol }: URL): number =>
@@ -131,11 +154,11 @@ function open(host: string, port: number, signal: AbortSignal): Promise<Socket |
   })
 }
 
-function underTls(plain: Socket, name: string): Promise<Socket | null> {
+function underTls(plain: Socket, name: string, ca: string | undefined): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connectTls({
       socket: plain,
-      ca: [...rootCertificates],
+      ca: [...rootCertificates, ...(ca === undefined ? [] : [ca])],
       ...(isIP(name) === 0 ? { servername: name } : { host: name }),
     })
     socket.once('secureConnect', () => resolve(socket))

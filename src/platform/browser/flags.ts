@@ -22,7 +22,7 @@ const FLAGS: readonly string[] = [
   '--no-first-run',
   '--no-default-browser-check',
   '--no-pings',
-  '--disable-features=Translate,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying,AcceptCHFrame',
+  '--disable-features=Translate,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying,AcceptCHFrame,AutofillServerCommunication',
   // What has no way out of its own goes nowhere, and a call between pages does not tell our address beside its proxy.
   '--proxy-server=http://127.0.0.1:1',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -43,16 +43,18 @@ const FLAGS: readonly string[] = [
   '--js-flags=--max-old-space-size=512',
 ]
 
-/** The whole command line. `user_agent` null: Chromium's own. */
+/** The whole command line. `user_agent` null: Chromium's own. `believed`: a key's fingerprint. */
 export const flagsOf = (start: {
   profile: string
   sandboxed: boolean
   user_agent: string | null
+  believed: string | null
 }): string[] => [
   ...FLAGS,
   `--user-data-dir=${start.profile}`,
   ...(start.sandboxed ? [] : ['--no-sandbox']),
   ...(start.user_agent === null ? [] : [`--user-agent=${start.user_agent}`]),
+  ...(start.believed === null ? [] : [`--ignore-certificate-errors-spki-list=${start.believed}`]),
   'about:blank',
 ]
 

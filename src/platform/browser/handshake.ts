@@ -86,7 +86,8 @@ async function connect(socket: Socket, read: Reader, proxy: Proxy, far: Far): Pr
   ]
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
   const status = /^HTTP\/1\.[01] (\d{3})/.exec((await read.head()).toString('latin1'))?.[1]
-  if (status === '407') return 'denied'
+  // Some say 401, as if they were the host.
+  if (status === '407' || status === '401') return 'denied'
   return status?.startsWith('2') ? null : 'failed'
 }
 

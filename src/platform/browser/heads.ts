@@ -59,6 +59,13 @@ export function writeHead(
   ].join('\r\n')
 }
 
+/** Whether an answer that came through a proxy is the proxy's own: it does not take our name and password. */
+export function isProxyRefusal(answer: string): boolean {
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1]
+  // Some say 401, as if they were the host; the platform never asks for a name in this way.
+  return status === '407' || (status === '401' && /^www-authenticate: *basic\b/im.test(answer))
+}
+
 const nameOf = (line: string): string => line.split(':', 1)[0]?.toLowerCase() ?? ''
 
 function farOf(url: URL | null, port: number): Far | null {

@@ -31,6 +31,8 @@ export type LaunchOptions = {
   folder: string
   /** Put behind Chromium's own. */
   user_agent: string
+  /** Fingerprint of the one key that is believed without an authority. */
+  believed: string | null
   clock: Clock
 }
 
@@ -53,16 +55,17 @@ export const findChromium = (executable: string): string | null =>
     : Bun.which(executable)
 
 /** Starts Chromium on a pipe: when we die, its end of the pipe closes and it goes too. Never rejects. */
-export function createLaunch({ executable, sandbox, folder, user_agent, clock }: LaunchOptions) {
+export function createLaunch(options: LaunchOptions) {
+  const { executable, sandbox, folder, user_agent, believed, clock } = options
   /** What Chromium of a version calls itself; asking needs one start. */
   let own: { version: string; user_agent: string } | null = null
   const named = () => (own === null ? null : `${own.user_agent} ${user_agent}`)
   let sandboxed = sandbox === 'auto' ? process.getuid?.() !== 0 : sandbox
 
   async function start(path: string, as: string | null): Promise<Launched> {
-    const first = await once(path, { sandboxed, user_agent: as, folder, clock })
+    const first = await once(path, { sandboxed, user_agent: as, believed, folder, clock })
     if (first.ok || sandbox !== 'auto' || !sandboxed || !/sandbox/i.test(first.why)) return first
-    const second = await once(path, { sandboxed: false, user_agent: as, folder, clock })
+    const second = await once(path, { sandboxed: false, user_agent: as, believed, folder, clock })
     if (second.ok) sandboxed = false
     return second.ok ? second : first
   }
@@ -96,7 +99,7 @@ const missing = (executable: string): string =>
     ? `no Chromium or Chrome on PATH (looked for ${NAMES.join(', ')}): install chromium, or set [browser] executable`
     : `[browser] executable names ${executable}, which cannot be run: install Chromium or Chrome there, or leave it empty to search PATH`
 
-type Start = { sandboxed: boolean; user_agent: string | null; folder: string; clock: Clock }
+type Start = Omit<Parameters<typeof flagsOf>[0], 'profile'> & { folder: string; clock: Clock }
 
 async function once(path: string, { folder, clock, ...start }: Start): Promise<Launched> {
   let profile: string
