@@ -1,0 +1,181 @@
+// Goal: whatever a caller gives for a cookie, the platform sees that very cookie or nothing at all, and no header that
+// was not asked for.
+// Method: 10,000 names and values, most of them hostile, through the whole daemon; the platform is a bare socket that
+// keeps the bytes of every head. Which of them are cookies is decided here by RFC 6265, not by our own reader.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { createServer, type Server } from 'node:net'
+import type { AddressInfo } from 'node:net'
+
+import * as fc from 'fast-check'
+
+import { SESSION_COOKIE } from '../support/accounts.ts'
+import { startHouse } from '../support/house.ts'
+
+setDefaultTimeout(120_000)
+
+const seed = Number(process.env['FORUMD_SEED'] ?? 6265)
+const COUNT = 10_000
+const AT_ONCE = 25
+
+// RFC 6265, 4.1.1: cookie-name is a token, cookie-value is made of cookie-octets.
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const OCTETS = /^[\x21\x23-\x2B\x2D-\x3A\x3C-\x5B\x5D-\x7E]*$/
+const LONGEST_NAME = 128
+/** The session's own parts, promises of a browser, and names that objects have of themselves. */
+const NOT_OURS = new RegExp(
+  `^(?:${SESSION_COOKIE}|forum_session|loid|token_v2|csrf_token|edgebucket|csv|session_tracker|pc|__proto__|constructor|prototype|__host-.*|__secure-.*)$`,
+  'i',
+)
+
+const PIECES = [
+  ['\r\n', '\n', '\r', '\0', '; ', ';', ', ', ',', '=', ' ', '\t', '"', '\\', ':', '\u007f'],
+  ['é', '💥', '\ud800', '\u2028', 'Å', '\u0100', '\u010a'],
+  ['__Host-a', '__Secure-a', '__proto__', 'loid', 'forum_session', SESSION_COOKIE, 'CSRF_TOKEN'],
+  ['Set-Cookie: a=b', '\r\nx-evil: 1', 'x; forum_session=evil', '%0d%0a', '%00', 'a=b', 'theme'],
+].flat()
+const hostile = fc
+  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLength: 4 })), { maxLength: 4 })
+  .map((parts) => parts.join(''))
+const plain = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/)
+type Pair = readonly [name: string, value: string]
+const PAIRS: Pair[] = fc.sample(fc.tuple(fc.oneof(plain, hostile), fc.oneof(plain, hostile)), {
+  numRuns: COUNT / 2,
+  seed,
+})
+
+let heads: string[] = []
+let server: Server
+let house: Awaited<ReturnType<typeof startHouse>>
+
+beforeAll(async () => {
+  server = createServer((socket) => {
+    let bytes = ''
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      bytes += chunk.toString('latin1')
+      for (let end = bytes.indexOf('\r\n\r\n'); end !== -1; end = bytes.indexOf('\r\n\r\n')) {
+        heads.push(bytes.slice(0, end))
+        bytes = bytes.slice(end + 4)
+        socket.write(
+          'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+        )
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  house = await startHouse({
+    platform_url: `http://127.0.0.1:${port}`,
+    change: (config) => {
+      config.platform.session_cookie = SESSION_COOKIE
+      config.platform.retries = 0
+      config.billing.enabled = false
+    },
+  })
+})
+afterAll(async () => {
+  await house[Symbol.asyncDispose]()
+  server.close()
+})
+
+/** Each pair in a call of its own, told apart at the platform by its loid. */
+async function sendAll(
+  pairs: readonly Pair[],
+  path: string,
+  toBody: (name: string, value: string) => object,
+) {
+  heads = []
+  const statuses: number[] = []
+  for (let at = 0; at < pairs.length; at += AT_ONCE)
+    await Promise.all(
+      pairs.slice(at, at + AT_ONCE).map(async ([name, value], index) => {
+        const session = { forum_session: 's', loid: `l${at + index}` }
+        // By hand: an object literal would swallow some of the names.
+        const body = JSON.stringify(session).slice(0, -1) + inner(toBody(name, value))
+        const { status } = await house.call(path, { method: 'POST', body, headers: headers() })
+        statuses[at + index] = status
+      }),
+    )
+  return statuses
+}
+
+const headers = () => ({
+  authorization: `Bearer ${house.key}`,
+  'content-type': 'application/json',
+})
+const inner = (body: object) => `,${JSON.stringify(body).slice(1)}`
+
+/** What went to the platform that was not asked for, or that was and did not. */
+function wrongs(
+  pairs: readonly Pair[],
+  statuses: number[],
+  isTaken: (name: string, value: string) => boolean,
+) {
+  const seen = new Map<string, string[]>()
+  for (const head of heads) {
+    const id = /; loid=(l\d+)/.exec(head)?.[1] ?? head
+    seen.set(id, [...(seen.get(id) ?? []), head])
+  }
+  const usual = namesOf(heads.find((head) => /; loid=l\d+; \w+=\w+\r\n/.test(`${head}\r\n`)) ?? '')
+  const found = pairs.flatMap(([name, value], index) => {
+    const id = `l${index}`
+    const sent = seen.get(id) ?? []
+    seen.delete(id)
+    const told = { index, name, value, status: statuses[index], sent }
+    if (!isTaken(name, value)) return statuses[index] === 400 && sent.length === 0 ? [] : [told]
+    const cookie = `${SESSION_COOKIE}=s; loid=${id}; ${name}=${value}`
+    const exact = sent.every(
+      (head) => cookieOf(head) === cookie && namesOf(head).join() === usual.join(),
+    )
+    return sent.length === 1 && exact ? [] : [told]
+  })
+  return [...found, ...seen.keys()]
+}
+
+const linesOf = (head: string) => head.split('\r\n').slice(1)
+const namesOf = (head: string) =>
+  linesOf(head)
+    .map((line) => line.split(':', 1)[0]?.toLowerCase() ?? '')
+    .toSorted()
+const cookieOf = (head: string) =>
+  linesOf(head)
+    .filter((line) => /^cookie:/i.test(line))
+    .map((line) => line.slice('cookie: '.length))
+    .join(' AND ')
+
+const isCookie = (name: string, value: string) =>
+  TOKEN.test(name) && name.length <= LONGEST_NAME && !NOT_OURS.test(name) && OCTETS.test(value)
+
+test(`of ${COUNT / 2} pairs in an object each cookie goes out as it is, and nothing else does (seed ${seed})`, async () => {
+  const statuses = await sendAll(PAIRS, '/api/forum/vote', (name, value) => ({
+    cookies: { [name]: value },
+    id: 't3_abc',
+    direction: 'up',
+  }))
+
+  expect(wrongs(PAIRS, statuses, isCookie)).toEqual([])
+  expect(statuses.filter((status) => status === 404).length).toBeGreaterThan(COUNT / 20)
+  expect(statuses.filter((status) => status === 400).length).toBeGreaterThan(COUNT / 20)
+})
+
+// Case, - and _ make no difference to these.
+const PROXY_LIKE =
+  /^(?:proxy|proxies|proxyurl|server|host|port|username|password|user|pass|httpproxy|httpsproxy|allproxy|socks(?:4a?|5h?)?)$/i
+const isBeside = (name: string, value: string) =>
+  isCookie(name, value) && !PROXY_LIKE.test(name.replace(/[-_]/g, ''))
+/** These are no cookies beside the fields, but the fields themselves. */
+const FIELDS =
+  /^(?:post_url|text|locale|timezone|proxy|cookies|forum_session|loid|token_v2|csrf_token|edgebucket|csv|session_tracker|pc)$/
+
+test(`of ${COUNT / 2} pairs beside the fields of a comment the same is true (seed ${seed})`, async () => {
+  const pairs = PAIRS.filter(([name]) => !FIELDS.test(name))
+  const statuses = await sendAll(pairs, '/api/forum/comment', (name, value) => ({
+    post_url: '/r/cats/s/abc',
+    text: 'Hello',
+    [name]: value,
+  }))
+
+  expect(wrongs(pairs, statuses, isBeside)).toEqual([])
+  expect(pairs.length).toBeGreaterThan(COUNT * 0.4)
+})
