@@ -9,6 +9,7 @@ import { inBrowser, startStage, TEST_MS } from './stage.ts'
 // Method: the processes of this machine are looked at, those left out that are dead and not yet buried.
 
 const LANES = 4
+const HOLDER = Bun.fileURLToPath(new URL('./holder.ts', import.meta.url))
 
 inBrowser('processes of the browser', () => {
   test(
@@ -48,7 +49,7 @@ inBrowser('processes of the browser', () => {
     'when the process that holds one is killed, the browser goes too, and the next start removes its files',
     async () => {
       using folder = tempFolder()
-      const holder = Bun.spawn([process.execPath, `${import.meta.dir}/holder.ts`, folder.path], {
+      const holder = Bun.spawn([process.execPath, HOLDER, folder.path], {
         stdout: 'pipe',
         stderr: 'inherit',
       })

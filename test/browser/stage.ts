@@ -24,7 +24,7 @@ export const inBrowser = describe.skipIf(!there && !process.env['CI'])
 export const TEST_MS = 60_000
 const CALL_MS = 30_000
 
-export const PASSWORD = 'open-sesame 3'
+const PASSWORD = 'open-sesame 3'
 export const SECRET = 'JBSWY3DPEHPK3PXP'
 
 type Choice = {

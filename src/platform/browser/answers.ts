@@ -4,8 +4,7 @@ import type { Clock } from '../../outside.ts'
 import type { Answer } from '../classify.ts'
 
 /** What became of a request of the page: its answer, or the browser's own name for what went wrong. */
-export type Heard =
-  { ok: true; path: string; answer: Answer } | { ok: false; path: string; error: string }
+type Heard = { ok: true; path: string; answer: Answer } | { ok: false; path: string; error: string }
 
 /** Answers to a page's own requests, in the order in which they came to an end. */
 export type Answers = {

@@ -21,7 +21,7 @@ export type { Tab } from './tab.ts'
 export const BROWSER_SCHEMES: readonly Proxy['scheme'][] = ['http', 'https', 'socks5']
 
 /** One call that needs a browser: from where, by when, as whom. */
-export type Visiting = Pick<Eyes, 'proxy' | 'whose' | 'lent'> &
+type Visiting = Pick<Eyes, 'proxy' | 'whose' | 'lent'> &
   Guise & {
     /** Epoch ms. */
     deadline_at: number
@@ -38,7 +38,7 @@ export type VisitFault =
   | { kind: 'unavailable'; why: string }
   | { kind: 'lost'; trouble: ProxyTrouble | null }
 
-export type Visited<T> = { ok: true; value: T } | { ok: false; fault: VisitFault }
+type Visited<T> = { ok: true; value: T } | { ok: false; fault: VisitFault }
 
 /** A real browser, for what only a page can do. */
 export type Browser = {

@@ -16,7 +16,7 @@ import { isUnsent } from './net-errors.ts'
 import type { Brought } from './tab.ts'
 import { createWhyShut, type WhyShut } from './why-shut.ts'
 
-export type BrowserCommentRequest = {
+type BrowserCommentRequest = {
   place: Place
   text: string
   /** Canonical: see core/locale.ts. */

@@ -8,7 +8,7 @@ import type { Clock, Resolve } from '../../outside.ts'
 import { basic, type Far, shake } from './handshake.ts'
 
 /** A connection to a page's host, or why there is none; `unreached` is the host's fault, the rest the proxy's. */
-export type Dialled =
+type Dialled =
   /** `relay`: the proxy is at the other end, and wants to be told the whole address of what is asked. */
   | { ok: true; socket: Socket; relay: { authorization: string | null } | null }
   | { ok: false; why: 'unreached' | 'forbidden' | ProxyTrouble }

@@ -8,7 +8,7 @@ export type Borrowed = {
   done(broken: boolean): void
 }
 
-export type Borrowing = { ok: true; borrowed: Borrowed } | { ok: false; why: string }
+type Borrowing = { ok: true; borrowed: Borrowed } | { ok: false; why: string }
 
 export type Keeper = {
   borrow(): Promise<Borrowing>

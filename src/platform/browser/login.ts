@@ -20,7 +20,7 @@ import type { Browser, Tab, VisitFault } from './browser.ts'
 import { appears, type Field, fill, press } from './hands.ts'
 import { look } from './look.ts'
 
-export type BrowserLoginRequest = LoginRequest & {
+type BrowserLoginRequest = LoginRequest & {
   /** Canonical: see core/locale.ts. */
   locale: string
   /** Primary: see core/timezone.ts. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../outside.ts'
 
 /** A place among few. `leave` must be called once. */
-export type Seat = { leave(): void }
+type Seat = { leave(): void }
 
 /** At most so many at once; whoever comes later waits in line. */
 export type Seats = {

@@ -16,7 +16,7 @@ export type Guise = {
 export type Brought = { name: string; value: string; hidden: boolean }
 
 /** A request that a page is about to make. */
-export type Leaving = { method: string; url: string }
+type Leaving = { method: string; url: string }
 
 /** One page of one call. */
 export type Tab = {
