@@ -15,6 +15,31 @@ const METERED: readonly Code[] = [
   'too_many_concurrent_reads',
 ]
 
+/** What everything that is done as a caller's account can answer. */
+const ACTED: readonly Code[] = [
+  'INVALID_FIELD',
+  'INVALID_PROXY',
+  'insufficient_credits',
+  'FEATURE_DISABLED',
+  'PERMISSION_DENIED',
+  'UPSTREAM_BLOCKED',
+  'PROXY_ERROR',
+]
+/** And what only those with a session can, not the way to one. */
+const AS_SOMEBODY: readonly Code[] = [
+  'INCOMPLETE_SESSION',
+  'SESSION_REQUIRED',
+  'REAUTH_REQUIRED',
+  'NOT_FOUND',
+  'upstream_timeout',
+  'IDEMPOTENCY_MISMATCH',
+  'IN_PROGRESS',
+  'FORUM_REJECTED',
+  'FORUM_RATELIMIT',
+  'OUTCOME_UNKNOWN',
+  'upstream_unavailable',
+]
+
 type Route = {
   method: string
   policy: Policy
@@ -28,7 +53,7 @@ type Route = {
 /** The errors that a route can answer with, by status. */
 export function refusals(route: Route): Record<string, unknown> {
   const { method, takes_fields, takes_body, own, words } = route
-  const { open, limit } = route.policy
+  const { open, limit, feature } = route.policy
   const metered = limit === 'reads'
   const managed = limit === 'management' || limit === 'webhook_test'
   const codes: Code[] = [
@@ -37,6 +62,8 @@ export function refusals(route: Route): Record<string, unknown> {
     ...(open ? [] : (['missing_token', 'invalid_token', 'rate_limited'] as const)),
     ...(metered ? METERED : []),
     ...(metered ? ASKED[method === 'GET' ? 'GET' : 'POST'] : []),
+    ...(feature === null ? [] : ACTED),
+    ...(feature === null || feature === 'login' ? [] : AS_SOMEBODY),
     ...(managed && takes_fields ? (['NOT_FOUND'] as const) : []),
     ...own,
     // What is written down for the caller may find the disk full.
@@ -55,10 +82,7 @@ export function refusals(route: Route): Record<string, unknown> {
         content: {
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },
-            example: {
-              error: CODES[same[0] ?? 'internal_error'].error ?? 'q is required',
-              code: same[0],
-            },
+            example: exampleOf(same[0] ?? 'internal_error', words),
           },
         },
       },
@@ -66,11 +90,20 @@ export function refusals(route: Route): Record<string, unknown> {
   )
 }
 
+const exampleOf = (code: Code, words: Words) => ({
+  error: wireCode(words, CODES[code].error ?? 'q is required'),
+  code: wireCode(words, code),
+})
+
 /** The heads of answers that mean something. */
 export const HEADERS = {
   'X-Credits-Remaining': {
     description: 'What remains of the balance, in USD; on billed answers.',
     schema: { type: 'string', examples: ['0.498'] },
+  },
+  'Idempotent-Replayed': {
+    description: 'true where this is the first answer of this Idempotency-Key once more; free.',
+    schema: { type: 'string' },
   },
   'Retry-After': {
     description: 'Seconds after which the call is worth repeating.',
@@ -93,6 +126,10 @@ export const ERROR_SCHEMA = {
     field: { type: 'string', description: 'The field that is wrong.' },
     retry_after: { type: 'integer', description: 'Seconds.' },
     reason: { type: ['string', 'null'], description: 'Why, where one code has several reasons.' },
+    feature: { type: 'string', description: 'With FEATURE_DISABLED: what is switched off.' },
+    upstream_code: { type: 'string', description: "The platform's own code of its refusal." },
+    upstream_message: { type: ['string', 'null'], description: "The platform's own sentence." },
+    terminal: { type: 'boolean', description: 'Whether the same would be refused again.' },
     hint: { type: 'string', description: 'What mends it.' },
     limit: { type: 'integer', description: 'With 402 of a plan: how many it has room for.' },
     tier: { type: 'string', description: 'With 402 of a plan: its name.' },

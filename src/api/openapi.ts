@@ -6,6 +6,7 @@ import type { Words } from '../core/wire.ts'
 import { ERROR_SCHEMA, HEADERS, refusals } from './openapi-errors.ts'
 import { type Policy, policyOf } from './policy.ts'
 import { tellsSession } from './session.ts'
+import { isNamed, NAMING_PARAMETER } from './writes/document.ts'
 
 const VERSION = '1.0.0'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -153,6 +154,7 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
     ...pathParameters(path, schemas['params']),
     ...queryParameters(schemas['query']),
     ...session.parameters,
+    ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
   ]
   const { body } = schemas
   const takes_body = body instanceof z.ZodType
@@ -217,11 +219,14 @@ function queryParameters(schema: unknown): Json[] {
   }))
 }
 
-function withHeaders(answer: unknown, { open, limit }: Policy): Json {
+function withHeaders(answer: unknown, policy: Policy): Json {
   const headers = {
     'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
-    ...(!open && limit === 'reads'
+    ...(policy.limit === 'reads' || policy.feature !== null
       ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
+      : {}),
+    ...(isNamed(policy)
+      ? { 'Idempotent-Replayed': { $ref: '#/components/headers/Idempotent-Replayed' } }
       : {}),
   }
   return { ...z.looseObject({}).parse(answer), headers }

@@ -9,6 +9,7 @@ import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
 import { answers, refuses } from '../openapi.ts'
 import type { WriteDesk } from './desk.ts'
+import { exampleBody } from './document.ts'
 import { readAs, sessionShape, standing, textOf } from './fields.ts'
 
 const TEXT_MAX = 10_000
@@ -48,7 +49,10 @@ export function comments(desk: WriteDesk, acting: Acting) {
         body: z
           .object({ ...sessionShape(words, browser_schemes), ...onPage })
           .catchall(z.string())
-          .meta({ description: 'Every further text is sent on as a cookie.' }),
+          .meta({
+            description: 'Every further text is sent on as a cookie.',
+            ...exampleBody(words, { ...asked, locale: 'en-US', timezone: 'America/New_York' }),
+          }),
         detail: {
           summary: 'Comment, on the page in a browser',
           tags,
@@ -72,7 +76,9 @@ export function comments(desk: WriteDesk, acting: Acting) {
           forwards: false,
           schemes: PROXY_SCHEMES,
         }),
-        body: closed({ ...sessionShape(words, PROXY_SCHEMES), ...said }),
+        body: closed({ ...sessionShape(words, PROXY_SCHEMES), ...said }).meta(
+          exampleBody(words, asked),
+        ),
         detail: {
           summary: 'Comment, over plain HTTP',
           tags,
@@ -92,6 +98,10 @@ const bodyOf = (words: Words, { name, permalink, comment }: Posted, transport: L
   transport,
 })
 
+const asked = {
+  post_url: 'https://www.forum.example/r/coffee/comments/1abcde/a_post/',
+  text: 'Thank you, that helped.',
+}
 const PERMALINK = '/r/coffee/comments/1abcde/a_post/k2xyz/'
 const exampleOf = (words: Words) => ({
   success: true,

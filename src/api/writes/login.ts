@@ -91,7 +91,9 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
     },
     {
       transform: ({ body }) => refuseProxies(bodyObject(body), Object.keys(fields)),
-      body: closed(fields),
+      body: closed(fields).meta({
+        examples: [{ username: 'example_user', password: 'correct horse battery staple' }],
+      }),
       detail: {
         summary: "Sign in, for the cookies of an account's session",
         description: `Nothing of it is kept. A sign-in over HTTP whose answer cannot be read is tried again in a browser. Where the platform wants to see a person, ${ADVICE}.`,

@@ -9,6 +9,7 @@ import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
 import { answers } from '../openapi.ts'
 import type { WriteDesk } from './desk.ts'
+import { exampleBody } from './document.ts'
 import { count, cursor, readAs, sessionShape, textOf } from './fields.ts'
 
 const SUBJECT_MAX = 100
@@ -70,7 +71,9 @@ export function messages(desk: WriteDesk, acting: Acting) {
         }),
       {
         transform: reads(sending),
-        body: closed({ ...session, ...sending }),
+        body: closed({ ...session, ...sending }).meta(
+          exampleBody(words, { to: 'example_user', subject: 'Beans', text: 'They came today.' }),
+        ),
         detail: {
           summary: 'Send a message; by chat where the recipient takes no mail',
           tags,
@@ -92,7 +95,7 @@ export function messages(desk: WriteDesk, acting: Acting) {
         ),
       {
         transform: reads(listing),
-        body: closed({ ...session, ...listing }),
+        body: closed({ ...session, ...listing }).meta(exampleBody(words, { folder: 'unread' })),
         detail: {
           summary: 'Your conversations, the last spoken in first',
           tags,
@@ -124,7 +127,9 @@ export function messages(desk: WriteDesk, acting: Acting) {
         ),
       {
         transform: reads(reading),
-        body: closed({ ...session, ...reading }),
+        body: closed({ ...session, ...reading }).meta(
+          exampleBody(words, { thread_id: 't4_2abcde' }),
+        ),
         detail: {
           summary: 'The messages of a conversation, newest first',
           tags,

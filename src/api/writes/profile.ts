@@ -6,6 +6,7 @@ import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
 import { answers } from '../openapi.ts'
 import type { WriteDesk } from './desk.ts'
+import { exampleBody } from './document.ts'
 import { sessionShape, textOf } from './fields.ts'
 import { type LoadPicture, pictureOf } from './pictures.ts'
 
@@ -46,7 +47,9 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         }),
       {
         transform: reads(described),
-        body: closed({ ...session, ...described }),
+        body: closed({ ...session, ...described }).meta(
+          exampleBody(words, { description: 'Mostly beans.' }),
+        ),
         detail: {
           summary: 'Say something about yourself',
           tags,
@@ -64,7 +67,7 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         }),
       {
         transform: reads(named),
-        body: closed({ ...session, ...named }),
+        body: closed({ ...session, ...named }).meta(exampleBody(words, { display_name: 'Ann' })),
         detail: {
           summary: 'Choose the name that is shown',
           tags,
@@ -84,7 +87,9 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         }),
       {
         transform: reads(pictured),
-        body: closed({ ...session, ...pictured }),
+        body: closed({ ...session, ...pictured }).meta(
+          exampleBody(words, { image_url: `https://www.example.com/${place}.png` }),
+        ),
         detail: {
           summary: place === 'avatar' ? 'Change your picture' : 'Change your banner',
           description: 'A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is.',

@@ -8,6 +8,7 @@ import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
 import { answers, refuses } from '../openapi.ts'
 import type { WriteDesk } from './desk.ts'
+import { exampleBody } from './document.ts'
 import { readAs, sessionShape } from './fields.ts'
 
 const FULLNAME = /^t[13]_[a-z0-9]{1,13}$/
@@ -66,7 +67,9 @@ export function votes(desk: WriteDesk, acting: Acting) {
         forwards: false,
         schemes: PROXY_SCHEMES,
       }),
-      body: closed({ ...sessionShape(words, PROXY_SCHEMES), ...voted }),
+      body: closed({ ...sessionShape(words, PROXY_SCHEMES), ...voted }).meta(
+        exampleBody(words, { id: 't3_1abcde', direction: 'up' }),
+      ),
       detail: {
         summary: 'Vote on a post or a comment',
         description:
