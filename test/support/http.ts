@@ -110,8 +110,13 @@ const routes =
 export function startHouse({
   credits_micros = 500_000,
   clock: given,
+  routes: made,
   ...over
-}: Partial<Omit<AppDeps, 'clock'>> & { credits_micros?: number; clock?: Clock } = {}): House {
+}: Partial<Omit<AppDeps, 'clock' | 'routes'>> & {
+  credits_micros?: number
+  clock?: Clock
+  routes?: (infra: Infra, db: Db) => AnyElysia[]
+} = {}): House {
   const held = fakeClock(() => Bun.sleep(1))
   const clock = given ?? held
   const db = openDb(':memory:', { create: true })
@@ -146,7 +151,7 @@ export function startHouse({
     reads_health,
     trouble: () => null,
     monitors: () => ({ used: 1, total: 10 }),
-    routes: routes(script),
+    routes: (infra) => (made ? made(infra, db) : routes(script)(infra)),
     ...over,
     clock,
   })
