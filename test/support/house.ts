@@ -21,6 +21,8 @@ type Choice = {
   world?: 'seeded' | 'empty'
   /** With its chat, on a port of its own. */
   chat?: boolean
+  /** When the clock begins; a real browser wants the real time. */
+  start_at?: number
 }
 
 /** The whole daemon against the sandbox and a receiver over TLS, on a clock we hold. */
@@ -29,13 +31,14 @@ export async function startHouse({
   platform_url,
   world = 'empty',
   chat = false,
+  start_at,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   // Time may move when no request is out and the event loop has gone quiet.
   let out = 0
   const clock = fakeClock(async () => {
     for (let quiet = 0; quiet < 3; quiet = out > 0 ? 0 : quiet + 1) await Bun.sleep(1)
-  })
+  }, start_at)
   const sandbox = stack.use(
     await startSandbox({
       port: 0,

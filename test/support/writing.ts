@@ -9,9 +9,13 @@ export const PNG = Buffer.from(
 )
 
 /** The whole daemon before a platform with ann, ben and a post of ben's about cats. */
-export async function startWriting({ change }: { change?: (config: Config) => void } = {}) {
+export async function startWriting({
+  change,
+  start_at,
+}: { change?: (config: Config) => void; start_at?: number } = {}) {
   const house = await startHouse({
     chat: true,
+    ...(start_at !== undefined && { start_at }),
     change: (config) => {
       config.platform.session_cookie = SESSION_COOKIE
       // Time stands still: what would be tried again would wait for ever.
