@@ -73,6 +73,7 @@ export function createUpstream(
       base_url,
       user_agent,
       guard,
+      ca,
     }),
   )
   const paged = { browser, clock, base_url, session_cookie }

@@ -51,7 +51,10 @@ export function createKeeper({ launch, clock, log, uses_max, idle_ms }: Deps): K
     }
     all.add(kept)
     current = kept
-    log('info', 'browser.started', { pid: running.pid, sandboxed: !running.bare })
+    log('info', 'browser.started', {
+      pid: running.pid,
+      state: running.bare ? 'without_sandbox' : 'sandboxed',
+    })
     rest(kept)
     running.chromium.once('disconnected', () => void end(kept, 'gone'))
     return kept
