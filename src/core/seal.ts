@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto'
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -13,6 +13,8 @@ export type Ring = {
   seal(place: string, text: string): Uint8Array
   /** Throws SealBroken when the bytes were changed, moved, or sealed by a key that is not here. */
   unseal(place: string, sealed: Uint8Array): string
+  /** Proofs that a text was written here, in base64url: by the newest key first, then by each older one. */
+  proofs(text: string): string[]
 }
 
 /** A sealed secret cannot be opened: another key file, or bytes that were tampered with. */
@@ -62,6 +64,15 @@ export function createRing(bytes: Uint8Array, random_bytes: (count: number) => U
         throw broken(place)
       }
     },
+
+    // Not the sealing key itself: what is good for two things is one day used for the wrong one.
+    proofs: (text) =>
+      Array.from({ length: count }, (_, at) => {
+        const key = createHmac('sha256', keyOf(newest - at))
+          .update('proofs')
+          .digest()
+        return createHmac('sha256', key).update(text).digest('base64url')
+      }),
   }
 }
 

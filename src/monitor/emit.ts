@@ -6,6 +6,7 @@ import type { Item } from '../core/items.ts'
 import { worded, type Words } from '../core/wire.ts'
 import type { Db } from '../store/db.ts'
 import { insertDelivery } from '../store/deliveries.ts'
+import { keepMatch } from '../store/match-bodies.ts'
 import { countCeiling, reserveDelivery } from '../store/matches.ts'
 import type { Target } from '../store/webhooks.ts'
 
@@ -31,11 +32,18 @@ export type Match = {
  */
 export function emit(deps: EmitDeps, match: Match): number {
   const { item, spec, targets } = match
-  if (targets.length === 0) return 0
   const row = { ...itemOf(deps.words, item), enrichment: enrich(spec, item) }
+  // Who fetches gets what a webhook gets, and a monitor needs none.
+  if (match.stale === null) keep(deps, match, row)
   let pending = 0
   for (const target of targets) if (write(deps, match, target, row)) pending += 1
   return pending
+}
+
+function keep({ db, instance_id }: EmitDeps, { monitor_id, item, now }: Match, row: object): void {
+  const delivery_id = deliveryId(instance_id, monitor_id, null, [item.name])
+  const body = envelope({ delivery_id, monitor_id, items: [row], grouped: false })
+  keepMatch(db, { monitor_id, body, matched_at: now })
 }
 
 /** The item as it is delivered, in the words of the wire. */

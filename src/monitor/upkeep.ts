@@ -4,12 +4,13 @@ import { pruneChecks } from '../store/checks.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
 import { pruneNamedWrites } from '../store/idempotency.ts'
+import { pruneMatchBodies } from '../store/match-bodies.ts'
 import { pruneSeen } from '../store/seen.ts'
 import { settleStreams } from '../store/streams.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000
-/** How long checks, gaps, events and seen items are kept; health looks back a day. */
+/** How long checks, gaps, events, seen items and what is there to fetch are kept; health looks back a day. */
 const KEEP_MS = 14 * 86_400_000
 /** Of seen items every stream keeps at least so many: a quiet place shows its old rows again and again. */
 const KEEP_ITEMS = 2000
@@ -28,6 +29,7 @@ export function createUpkeep({ db, clock }: { db: Db; clock: Clock }): () => Pro
       transact(db, () => {
         pruneChecks(db, before_at)
         pruneEvents(db, before_at)
+        pruneMatchBodies(db, before_at)
         pruneSeen(db, { before_at, keep: KEEP_ITEMS })
         pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       })

@@ -99,6 +99,11 @@ CREATE TABLE events (
   until_at        INTEGER
 ) STRICT;
 
+CREATE TABLE feed_rounds (
+  monitor_id      TEXT    PRIMARY KEY REFERENCES monitors (id),
+  round           INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE gaps (
   id              INTEGER PRIMARY KEY,
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
@@ -126,6 +131,14 @@ CREATE TABLE instance (
   created_at      INTEGER NOT NULL,
   boot_count      INTEGER NOT NULL DEFAULT 0,
   last_seen_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE match_bodies (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  seq             INTEGER NOT NULL,
+  body            BLOB    NOT NULL,
+  matched_at      INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, seq)
 ) STRICT;
 
 CREATE TABLE matches (
@@ -235,6 +248,13 @@ CREATE TABLE streams (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE unsubscribed (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  unsubscribed_at INTEGER NOT NULL,
+  PRIMARY KEY (webhook_id, monitor_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE usage_hours (
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
   hour_at         INTEGER NOT NULL,
@@ -259,7 +279,7 @@ CREATE TABLE webhooks (
   failing_since   INTEGER,
   failing_days    INTEGER NOT NULL DEFAULT 0,
   failing_day     INTEGER,
-  deleted_at      INTEGER,
+  deleted_at      INTEGER, awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)),
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 
@@ -278,6 +298,8 @@ CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id D
 CREATE INDEX events_at ON events (at);
 
 CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
+
+CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 
 CREATE INDEX monitor_streams_stream ON monitor_streams (stream_id);
 
