@@ -1,11 +1,13 @@
-import { cut, type Message, oneLine, type Shown } from './shown.ts'
+import type { Message, Shown } from '../core/shown.ts'
+import { cut, excerpt, oneLine, remarks } from './shown.ts'
 
-// Discord's own limits: 10 embeds, 256 characters a title or author, 4,096 a description, 6,000 over all embeds,
-// 2,000 the message itself.
+// Discord's own limits: 10 embeds, 256 characters a title or author, 4,096 a description, 2,048 a footer or an
+// address, 6,000 over all embeds, 2,000 the message itself.
 const EMBEDS_MAX = 10
 const TITLE_MAX = 256
 const AUTHOR_MAX = 256
 const DESCRIPTION_MAX = 1000
+const FOOTER_MAX = 200
 const ALL_EMBEDS_MAX = 6000
 const CONTENT_MAX = 2000
 const URL_MAX = 2048
@@ -16,14 +18,21 @@ type Embed = {
   author?: { name: string }
   description?: string
   image?: { url: string }
+  footer?: { text: string }
   timestamp?: string
 }
 
+/** What a webhook of Discord takes. */
+type DiscordBody = { content?: string; embeds: Embed[]; allowed_mentions: { parse: never[] } }
+
 /** The body of a Discord webhook: an embed for each item, ten at most, the rest as lines of text. */
-export function discordBody({ items, test }: Message): object {
+export function discordBody({ items, test }: Message): DiscordBody {
   const embedded = items.slice(0, EMBEDS_MAX)
   const budget = Math.floor(ALL_EMBEDS_MAX / Math.max(1, embedded.length))
-  const content = [test ? 'Test delivery' : '', ...rest(items.slice(EMBEDS_MAX))]
+  const head = [test ? 'Test delivery' : '', items.length > 1 ? `${items.length} new matches` : '']
+    .filter(Boolean)
+    .join(': ')
+  const content = [head, ...rest(items.slice(EMBEDS_MAX), CONTENT_MAX - head.length)]
     .filter(Boolean)
     .join('\n')
   return {
@@ -35,38 +44,46 @@ export function discordBody({ items, test }: Message): object {
 }
 
 function embed(item: Shown, budget: number): Embed {
+  const [person, place] = [oneLine(item.author), oneLine(item.subforum)]
   const title = cut(oneLine(item.title) || 'untitled', TITLE_MAX, escape)
-  const name = cut(
-    [item.author, item.subforum && `in ${item.subforum}`].filter(Boolean).join(' '),
-    Math.min(AUTHOR_MAX, Math.max(1, budget - title.length)),
+  const byline = [person, place && `in ${place}`].filter(Boolean).join(' ')
+  const name = cut(byline, Math.min(AUTHOR_MAX, Math.max(1, budget - title.length)))
+  const footer = cut(
+    remarks(item),
+    Math.min(FOOTER_MAX, Math.max(0, budget - title.length - name.length)),
   )
-  const room = Math.min(DESCRIPTION_MAX, budget - title.length - name.length)
-  const description = room > 1 ? cut(item.text.trim(), room) : ''
+  const room = Math.min(DESCRIPTION_MAX, budget - title.length - name.length - footer.length)
+  const said = room > 1 ? cut(excerpt(item.text, item.matched_terms, room), room, escape) : ''
   const created_at = Date.parse(item.created ?? '')
   return {
     title,
     ...(item.url !== null && item.url.length <= URL_MAX && { url: item.url }),
     ...(name && { author: { name } }),
-    ...(description && { description }),
+    ...(said && { description: said }),
     ...(item.image_url !== null &&
       item.image_url.length <= URL_MAX && { image: { url: item.image_url } }),
+    ...(footer && { footer: { text: footer } }),
     ...(!Number.isNaN(created_at) && { timestamp: new Date(created_at).toISOString() }),
   }
 }
 
-/** A line for each further item as long as there is room, and how many there was none for. */
-function rest(items: readonly Shown[]): string[] {
-  const lines: string[] = []
-  let room = CONTENT_MAX - 'Test delivery\nand 99 more\n'.length
-  for (const [index, { title, url }] of items.entries()) {
-    const line = `${cut(oneLine(title), TITLE_MAX, escape)}${url === null ? '' : ` <${url}>`}`
-    room -= line.length + 1
-    if (room < 0) return [...lines, `and ${items.length - index} more`]
-    lines.push(line)
-  }
-  return lines
+const LINE_TITLE_MIN = 24
+
+/** A line for each further item within `room` characters, each title shortened so that all of them are named. */
+function rest(items: readonly Shown[], room: number): string[] {
+  const each = Math.floor(room / Math.max(1, items.length)) - 1
+  return items.map(({ title, url }) => {
+    const label = oneLine(title) || 'untitled'
+    const link = url === null ? '' : ` <${url}>`
+    const fits = each - link.length >= LINE_TITLE_MIN
+    return fits
+      ? `${cut(label, each - link.length, escape)}${link}`
+      : cut(label, Math.max(LINE_TITLE_MIN, each), escape)
+  })
 }
 
-// A title is shown as it was written, not as Markdown.
-const escape = (character: string): string =>
-  /[\\*_~`|>[\]()#]/.test(character) ? `\\${character}` : character
+// What was written is shown as it reads, not as Markdown, and an `@` before a word calls nobody even by its looks.
+const escape = (character: string): string => {
+  if (character === '@') return '@\u200b'
+  return /[\\*_~`|<>[\]()#]/.test(character) ? `\\${character}` : character
+}

@@ -1,87 +1,6 @@
-import * as z from 'zod'
+import type { Shown } from '../core/shown.ts'
 
-/** What a chat message shows of a delivered item. */
-export type Shown = {
-  title: string
-  /** The item's own page; null when it names none that a browser could open. */
-  url: string | null
-  author: string
-  subforum: string
-  /** The beginning of what a person wrote; empty for links and pictures. */
-  text: string
-  /** A picture on the platform's own media hosts. */
-  image_url: string | null
-  created: string | null
-}
-
-export type Message = { items: Shown[]; test: boolean }
-
-/** How to read a body: under which word a community stands in it, and whose pictures may be shown. */
-export type Showing = { community: string; media_hosts: readonly string[] }
-
-const text = z.string().catch('')
-const textOrNull = z.string().nullable().catch(null)
-
-const itemSchema = z.looseObject({
-  kind: textOrNull,
-  title: text,
-  body: text,
-  text,
-  author: text,
-  url: text,
-  link_title: textOrNull,
-  link_url: textOrNull,
-  media_kind: textOrNull,
-  created: textOrNull,
-})
-
-const bodySchema = z.looseObject({
-  items: z.array(itemSchema).catch([]),
-  test: z.boolean().catch(false),
-})
-
-/** Reads the frozen body of a delivery back into what a chat service is shown. */
-export function readMessage(body: Uint8Array, showing: Showing): Message {
-  const { items, test } = bodySchema.parse(JSON.parse(new TextDecoder().decode(body)))
-  return { items: items.map((item) => toShown(item, showing)), test }
-}
-
-function toShown(item: z.infer<typeof itemSchema>, { community, media_hosts }: Showing): Shown {
-  const place = item[community]
-  const shared = {
-    url: webAddress(item.url),
-    author: item.author,
-    subforum: typeof place === 'string' ? place : '',
-    created: item.created,
-  }
-  if (item.kind === 'comment') {
-    const title = `Comment on ${item.link_title ?? 'a post'}`
-    return { ...shared, title, text: item.body, image_url: null }
-  }
-  const image_url = directImage(item.link_url, item.media_kind, media_hosts)
-  return { ...shared, title: item.title, text: item.text, image_url }
-}
-
-const IMAGE_PATH = /\.(png|jpe?g|gif|webp)$/i
-
-/** The address of a post's picture when it is one picture, kept by the platform itself. */
-function directImage(
-  link_url: string | null,
-  media_kind: string | null,
-  media_hosts: readonly string[],
-): string | null {
-  const url = webAddress(link_url ?? '')
-  if (url === null || media_kind === 'gallery' || media_kind === 'video') return null
-  const { protocol, hostname, pathname } = new URL(url)
-  const ours = media_hosts.some((host) => host.toLowerCase() === hostname)
-  return ours && protocol === 'https:' && IMAGE_PATH.test(pathname) ? url : null
-}
-
-function webAddress(address: string): string | null {
-  if (!URL.canParse(address)) return null
-  const { protocol, href } = new URL(address)
-  return protocol === 'https:' || protocol === 'http:' ? href : null
-}
+export { readMessage, type Showing } from '../core/shown.ts'
 
 const ELLIPSIS = '…'
 
@@ -92,14 +11,82 @@ const ELLIPSIS = '…'
 export function cut(whole: string, max: number, escape = (character: string) => character): string {
   let fits = ''
   let fits_with_ellipsis = ''
-  for (const character of whole) {
+  for (const character of whole.toWellFormed()) {
     const longer = fits + escape(character)
-    if (longer.length > max) return fits_with_ellipsis + ELLIPSIS
+    if (longer.length > max) return max < ELLIPSIS.length ? '' : fits_with_ellipsis + ELLIPSIS
     fits = longer
     if (fits.length <= max - ELLIPSIS.length) fits_with_ellipsis = fits
   }
   return fits
 }
 
-/** A text on one line. */
-export const oneLine = (lines: string): string => lines.replace(/\s+/gu, ' ').trim()
+// What turns the reading direction of everything behind it, or breaks a line where none may be: a title could write
+// over the words around it. Marks that belong to a language, such as the joiners within a word, stay.
+const UNRULY = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+/** Signs that nobody sees; a text of nothing else is no text. */
+const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Zs}\u115f\u1160\u2800\u3164\uffa0]/gu
+
+/** A stranger's text on one line, without signs that would disturb what stands around it; '' when nothing is to be seen. */
+export function oneLine(lines: string): string {
+  const line = lines.toWellFormed().replace(/\s+/gu, ' ').replace(UNRULY, '').trim()
+  return line.replace(UNSEEN, '') === '' ? '' : line
+}
+
+/** A stranger's text with its line breaks, else as {@link oneLine}. */
+export function manyLines(text: string): string {
+  const lines = text.toWellFormed().replace(/\r\n?/g, '\n').split('\n').map(oneLine)
+  return lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+/** How much of a text stands before the term that matched. */
+const BEFORE = 0.3
+
+/**
+ * About `max` characters of a text around the first of `terms` that occurs in it, whole words at both ends, with an
+ * ellipsis where something is left out. Its beginning when none occurs.
+ */
+export function excerpt(text: string, terms: readonly string[], max: number): string {
+  const whole = manyLines(text)
+  if (whole.length <= max) return whole
+  const lower = whole.toLowerCase()
+  // A text whose lower case is of another length has no places to compare.
+  const found =
+    lower.length === whole.length
+      ? terms.map((term) => lower.indexOf(plain(term))).filter((at) => at >= 0)
+      : []
+  const at = Math.min(...found, whole.length)
+  if (at === whole.length || at < max * (1 - BEFORE)) return cut(whole, max)
+  const wanted = Math.min(at - Math.floor(max * BEFORE), whole.length - max)
+  const space = whole.slice(wanted, at).search(/\s/u)
+  const from = space < 0 ? at : wanted + space + 1
+  return cut(ELLIPSIS + whole.slice(from), max)
+}
+
+// A term as a filter has it may be a phrase in quotes, or a prefix with a star.
+const plain = (term: string): string =>
+  term
+    .toLowerCase()
+    .replace(/^"|"$|\*$/g, '')
+    .trim() || '\u0000'
+
+const TERMS_MAX = 10
+const TERM_MAX = 60
+
+/** The terms that matched, as a list for reading; '' when there are none. */
+export function termsOf({ matched_terms }: Shown): string {
+  const shown = matched_terms.slice(0, TERMS_MAX).map((term) => cut(oneLine(term), TERM_MAX))
+  const more = matched_terms.length - shown.length
+  return shown.filter(Boolean).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+/** What is told about an item beside it: `matched kettle, pour · positive · question`. */
+export function remarks(item: Shown): string {
+  const terms = termsOf(item)
+  const intent = item.intent?.replaceAll('_', ' ') ?? ''
+  return [terms && `matched ${terms}`, oneLine(item.sentiment ?? ''), oneLine(intent)]
+    .filter(Boolean)
+    .join(' · ')
+}

@@ -3,8 +3,9 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import { envelope } from '../../../src/core/envelope.ts'
+import { readMessage } from '../../../src/core/shown.ts'
 import { discordBody } from '../../../src/delivery/discord.ts'
-import { cut, readMessage } from '../../../src/delivery/shown.ts'
+import { cut, excerpt } from '../../../src/delivery/shown.ts'
 import { slackBody } from '../../../src/delivery/slack.ts'
 
 const SHOWING = { community: 'subforum', media_hosts: ['media.example'] }
@@ -120,7 +121,7 @@ test('nobody is called and no link is forged by what a stranger wrote', () => {
   expect(shown.match(/</g)).toHaveLength(1)
   expect(shown).toContain('&lt;@U1&gt; &lt;#C1&gt;')
   expect(discord(post({ title: '[x](https://evil.example) @everyone' })).embeds[0].title).toBe(
-    '\\[x\\]\\(https://evil.example\\) @everyone',
+    '\\[x\\]\\(https://evil.example\\) @\u200beveryone',
   )
 })
 
@@ -192,18 +193,61 @@ test('whatever was written, and however many items, the limits of both services 
   )
 })
 
-test('25 pictures fit into Slack, and what does not fit is counted', () => {
+test('all of 25 items are in Slack, with as many of their pictures as there are blocks for', () => {
   const { blocks } = slack(...Array.from({ length: 25 }, () => picture))
-  expect(blocks).toHaveLength(49)
-  expect(blocks.at(-1).text.text).toBe('_and 1 more_')
+  expect(blocks).toHaveLength(50)
+  expect(blocks[0]).toEqual({
+    type: 'header',
+    text: { type: 'plain_text', text: '25 new matches' },
+  })
+  expect(blocks.filter(({ type }: { type: string }) => type === 'section')).toHaveLength(25)
 })
 
-test('items beyond ten are lines of text in Discord', () => {
-  const { embeds, content } = discord(...Array.from({ length: 12 }, () => post()))
-  expect(embeds).toHaveLength(10)
-  expect(content).toBe(
-    'Which kettle? <https://forum.example/c/1>\nWhich kettle? <https://forum.example/c/1>',
+test('all of 25 items are named in Discord, ten as embeds and the others as lines', () => {
+  const items = Array.from({ length: 25 }, (_, n) =>
+    post({ title: `Number ${n}: ${'which kettle pours well? '.repeat(8)}` }),
   )
+  const { embeds, content } = discord(...items)
+  const lines = content.split('\n')
+
+  expect(embeds).toHaveLength(10)
+  expect(lines[0]).toBe('25 new matches')
+  expect(lines.slice(1).map((line: string) => line.slice(0, 9))).toEqual(
+    items.slice(10).map(({ title }) => title.slice(0, 9)),
+  )
+  for (const line of lines.slice(1)) expect(line).toEndWith('<https://forum.example/c/1>')
+})
+
+const ENRICHED = {
+  enrichment: {
+    relevance: { score: 1, matched_terms: ['kettle', 'pour*'], considered_terms: 2, method: 'm' },
+    sentiment: { polarity: 0.5, label: 'positive', method: 'm' },
+    intent: { tag: 'recommendation_request', method: 'm' },
+  },
+}
+
+test('why an item came is said under it', () => {
+  const item = post(ENRICHED)
+  const why = 'matched kettle, pour* · positive · recommendation request'
+  expect(slack(item).blocks[0].text.text).toEndWith(`\n_${why}_`)
+  expect(discord(item).embeds[0].footer).toEqual({ text: why })
+})
+
+test('of a long text the part around the match is shown', () => {
+  const text = `${'Nothing of note here. '.repeat(200)}My kettle sings. ${'More follows. '.repeat(200)}`
+  const item = post({ text, ...ENRICHED })
+  for (const shown of [slack(item).blocks[0].text.text, discord(item).embeds[0].description]) {
+    expect(shown).toContain('My kettle sings.')
+    expect(shown).toContain('…')
+  }
+  expect(excerpt(text, ['kettle'], 100)).toMatch(/^…\S.{20,60}kettle.*…$/)
+  expect(excerpt(text, ['absent'], 20)).toBe('Nothing of note her…')
+  expect(excerpt('short', ['absent'], 20)).toBe('short')
+})
+
+test('a title that nobody could see is called untitled, and one cannot turn the line around', () => {
+  expect(discord(post({ title: '\u200b\u3164 \u2060' })).embeds[0].title).toBe('untitled')
+  expect(discord(post({ title: 'safe\u202egpj.exe' })).embeds[0].title).toBe('safegpj.exe')
 })
 
 const ampersands = (character: string) => (character === '&' ? '&amp;' : character)
