@@ -229,7 +229,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
       testTarget: createTester({ db, send, clock, random, words }),
       nudge: nudgeSender,
     }),
-    deliveries(infra, db),
+    deliveries(infra, db, nudgeSender),
   ]
   const app = createApp({
     db,

@@ -9,6 +9,7 @@ import {
   listDeliveries,
   ownedMonitor,
 } from '../store/deliveries.ts'
+import { redeliveries } from './deliveries-redeliver.ts'
 import { limit, maybeInstant, maybeOneOf, optionalText, query } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { answers } from './openapi.ts'
@@ -58,11 +59,16 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow)
   }
 }
 
-/** What became of each match, newest first, under both places where monitoring answers. */
-export const deliveries = (infra: Infra, db: Db) =>
-  new Elysia({ name: 'deliveries' })
-    .use(group(infra.words.monitor, infra, db))
-    .use(group(`/api${infra.words.monitor}`, infra, db))
+/**
+ * What became of each match, newest first, and another round for it, under both places where monitoring answers.
+ * `nudge` is called after something was queued.
+ */
+export const deliveries = (infra: Infra, db: Db, nudge: () => void = () => {}) => {
+  const app = new Elysia({ name: 'deliveries' })
+  for (const place of [infra.words.monitor, `/api${infra.words.monitor}`])
+    app.use(group(place, infra, db)).use(redeliveries(place, infra, db, nudge))
+  return app
+}
 
 const group = (prefix: string, { keyed }: Infra, db: Db) =>
   new Elysia({ name: `deliveries ${prefix}`, prefix }).use(keyed).get(

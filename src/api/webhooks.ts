@@ -4,21 +4,14 @@ import * as z from 'zod'
 import { type Refusal, REFUSALS } from '../core/address.ts'
 import type { TestReport } from '../core/delivery-test.ts'
 import { ApiError, invalid } from '../core/errors.ts'
-import { once } from '../core/once.ts'
-import { toSecret } from '../core/signature.ts'
 import { KIND_FORMS, kindOfUrl, WEBHOOK_KINDS, type WebhookKind } from '../core/webhook-kind.ts'
 import type { Db } from '../store/db.ts'
-import {
-  deleteWebhook,
-  findWebhook,
-  insertWebhook,
-  listWebhooks,
-  PAUSE_REASONS,
-  type Webhook,
-} from '../store/webhooks.ts'
+import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/webhooks.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { answers, refuses } from './openapi.ts'
+import { edits, newSecret } from './webhooks-edit.ts'
+import { absent, idOf, namedBody, shapes, toWebhook } from './webhooks-shape.ts'
 
 export type WebhookDeps = {
   db: Db
@@ -32,7 +25,6 @@ export type WebhookDeps = {
 }
 
 const WEBHOOKS_MAX = 1000
-const SECRET_BYTES = 32
 
 const createBody = closed({
   kind: z
@@ -43,66 +35,7 @@ const createBody = closed({
   }),
 })
 
-const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
-const namedBody = closed({ id: idField('id'), webhook_id: idField('webhook_id') })
-
-/** The id a body names, under either of its names. */
-function idOf({ id, webhook_id }: z.infer<typeof namedBody>): string {
-  if (id !== undefined && webhook_id !== undefined && id !== webhook_id)
-    throw invalid('webhook_id', 'webhook_id must equal id, or be left out')
-  const named = id ?? webhook_id
-  if (named === undefined || named === '') throw invalid('id', 'id is required')
-  return named
-}
-
-// One error for what is absent and what is somebody else's: the answers must not differ by a byte.
-const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such webhook' })
-
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
-
-const toWebhook = ({ id, kind, url, created_at, active, paused_at, pause_reason }: Webhook) => ({
-  id,
-  kind,
-  url,
-  created_at: new Date(created_at).toISOString(),
-  active,
-  paused_at: iso(paused_at),
-  pause_reason,
-})
-
-// For the document alone.
-const shapes = once(() => {
-  const webhook = z.object({
-    id: z.string(),
-    kind: z.enum(WEBHOOK_KINDS),
-    url: z.string(),
-    created_at: z.string(),
-    active: z.boolean(),
-    paused_at: z.string().nullable(),
-    pause_reason: z.enum(PAUSE_REASONS).nullable(),
-  })
-  const created = webhook.extend({
-    secret: z.string(),
-    kind_inferred_from: z.string().nullable(),
-  })
-  const report = z.object({
-    ok: z.boolean(),
-    status_code: z.int().nullable(),
-    delivery_id: z.string(),
-    duration_ms: z.int(),
-    reason: z.string().nullable(),
-    hint: z.string().nullable(),
-    detail: z.string(),
-  })
-  return {
-    created,
-    report,
-    list: z.object({ webhooks: z.array(webhook) }),
-    deleted: z.object({ deleted: z.boolean(), id: z.string() }),
-  }
-})
-
-/** Targets: create, list, test, delete, under both places where monitoring answers. */
+/** Targets: create, list, update, rotate, test, delete, under both places where monitoring answers. */
 export const webhooks = (infra: Infra, deps: WebhookDeps) =>
   new Elysia({ name: 'webhooks' })
     .use(group(`${infra.words.monitor}/webhook`, infra, deps))
@@ -111,6 +44,7 @@ export const webhooks = (infra: Infra, deps: WebhookDeps) =>
 const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
   new Elysia({ name: `webhooks ${prefix}`, prefix })
     .use(infra.keyed)
+    .use(edits(prefix, infra, deps))
     .post('/create', ({ customer, body }) => create(infra, deps, customer.id, body), {
       body: createBody,
       detail: {
@@ -180,7 +114,7 @@ async function create(
 
   // Made before anything is written: an answer that is lost after the commit leaves a target that can be deleted.
   const id = `wh_${random.uuid()}`
-  const secret = toSecret(random.bytes(SECRET_BYTES))
+  const secret = newSecret(random)
   insertWebhook(db, {
     id,
     customer_id,

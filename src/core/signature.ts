@@ -33,19 +33,25 @@ export function signStandard(
   return `v1,${hmac.digest('base64')}`
 }
 
-/** Every header by which a receiver can tell who sent these bytes, when, and under which id. */
+/**
+ * Every header by which a receiver can tell who sent these bytes, when, and under which id. With `old_secret` both
+ * values stand in it, the newer first: whoever knows either finds its own.
+ */
 export function signedHeaders(
   secret: string,
   id: string,
   timestamp_s: number,
   body: Uint8Array,
+  old_secret: string | null = null,
 ): Record<string, string> {
+  const secrets = old_secret === null ? [secret] : [secret, old_secret]
+  const macs = secrets.map((it) => sign(it, timestamp_s, body).split(',')[1])
   return {
-    'x-service-signature': sign(secret, timestamp_s, body),
+    'x-service-signature': [`t=${timestamp_s}`, ...macs].join(','),
     'x-service-timestamp': String(timestamp_s),
     'x-service-delivery-id': id,
     'webhook-id': id,
     'webhook-timestamp': String(timestamp_s),
-    'webhook-signature': signStandard(secret, id, timestamp_s, body),
+    'webhook-signature': secrets.map((it) => signStandard(it, id, timestamp_s, body)).join(' '),
   }
 }

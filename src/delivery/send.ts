@@ -2,17 +2,25 @@ import type { Attempt } from '../core/ladder.ts'
 import { signedHeaders } from '../core/signature.ts'
 import type { Transport } from '../net/transport.ts'
 import type { Clock } from '../outside.ts'
+import type { Told } from '../store/outbox.ts'
 import type { Addressee } from '../store/webhooks.ts'
 import { toAttempt } from './answer.ts'
 import { discordBody } from './discord.ts'
 import { readMessage, type Showing } from './shown.ts'
 import { slackBody } from './slack.ts'
+import { told } from './told.ts'
 
-/** One attempt and when it was. `body` is the frozen body; chat services get theirs made from it. */
-export type Send = (
-  to: Addressee,
-  delivery: { id: string; body: Uint8Array },
-) => Promise<{ attempt: Attempt; started_at: number; ended_at: number; duration_ms: number }>
+/** One attempt, when it was, and what the receiver said beside its status. */
+export type Sent = {
+  attempt: Attempt
+  started_at: number
+  ended_at: number
+  duration_ms: number
+  told: Told | null
+}
+
+/** One attempt. `body` is the frozen body; chat services get theirs made from it. */
+export type Send = (to: Addressee, delivery: { id: string; body: Uint8Array }) => Promise<Sent>
 
 export type SendDeps = {
   transport: Transport
@@ -39,11 +47,18 @@ export function createSend(deps: SendDeps): Send {
         // Receivers refuse what is 300 s off, so a wrong clock of ours must not reach the signature.
         const timestamp_s = Math.floor((clock.now() + deps.clock_offset_ms()) / 1000)
         const secret = deps.openSecret(to.webhook_id, to.secret)
-        return { headers: { ...headers, ...signedHeaders(secret, id, timestamp_s, body) }, body }
+        const signed = signedHeaders(secret, id, timestamp_s, body, oldSecret(to))
+        return { headers: { ...headers, ...signed }, body }
       }
       case 'email':
         throw new Error('no mail can be sent by this version')
     }
+  }
+
+  /** The secret before the last rotation, while it is to go on signing. */
+  function oldSecret({ webhook_id, old_secret = null, old_secret_until }: Addressee) {
+    const over = old_secret === null || (old_secret_until ?? 0) <= clock.now()
+    return over ? null : deps.openSecret(webhook_id, old_secret)
   }
 
   return async (to, { id, body }) => {
@@ -53,7 +68,8 @@ export function createSend(deps: SendDeps): Send {
     const answer = await transport(post)
     const attempt = toAttempt(to.kind, answer, clock.now())
     const duration_ms = Math.round(clock.mono() - began)
-    return { attempt, started_at, ended_at: started_at + duration_ms, duration_ms }
+    const ended_at = started_at + duration_ms
+    return { attempt, started_at, ended_at, duration_ms, told: told(answer) }
   }
 }
 

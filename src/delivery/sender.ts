@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 import { judge, type Ladder } from '../core/ladder.ts'
+import { createTargetPace } from '../core/target-pace.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -58,6 +59,7 @@ export function createSender(deps: SenderDeps): Sender {
   const { db, boot, clock, log, ladder } = deps
   const flights = new Map<string, Flight>()
   const unwritten: { id: string; write: () => void }[] = []
+  const pace = createTargetPace()
   let served_last = ''
   let check_pauses_at = 0
   let broken: Error | null = null
@@ -147,7 +149,12 @@ export function createSender(deps: SenderDeps): Sender {
     const taken = Map.groupBy(flights.values(), ({ webhook_id }) => webhook_id)
     return {
       slots: deps.concurrency - flights.size,
-      of: (webhook_id) => deps.per_target_concurrency - (taken.get(webhook_id)?.length ?? 0),
+      of: (webhook_id, per_second) =>
+        Math.min(
+          deps.per_target_concurrency - (taken.get(webhook_id)?.length ?? 0),
+          pace.room(webhook_id, per_second, wall),
+        ),
+      opensAt: (webhook_id, per_second) => pace.nextAt(webhook_id, per_second, wall),
     }
   }
 
@@ -160,6 +167,7 @@ export function createSender(deps: SenderDeps): Sender {
       pause(at)
       for (const delivery of claimDue(db, { boot, now: at, free: room(), served_last })) {
         served_last = delivery.webhook_id
+        pace.started(delivery.webhook_id, delivery.max_per_second, at)
         flights.set(delivery.id, { webhook_id: delivery.webhook_id, landed: fly(delivery) })
       }
       if (unwritten.length > 0) return at + WRITE_AGAIN_MS

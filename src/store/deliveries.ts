@@ -92,3 +92,37 @@ export function ownedMonitor(db: Db, customer_id: string, monitor_id: string): b
       .get({ monitor_id, customer_id }) !== null
   )
 }
+
+/** One attempt of a delivery, and what the receiver said; `headers` and `body_start` are redacted. */
+export type AttemptRow = {
+  n: number
+  round: number
+  started_at: number
+  ended_at: number
+  http_status: number | null
+  error: string | null
+  headers: Readonly<Record<string, string>>
+  body_start: string | null
+}
+
+/** The attempts of a customer's delivery, oldest first; null when it is absent or somebody else's. */
+export function listAttempts(
+  db: Db,
+  customer_id: string,
+  delivery_id: string,
+): AttemptRow[] | null {
+  const owned = db
+    .query('SELECT 1 FROM deliveries WHERE id = $delivery_id AND customer_id = $customer_id')
+    .get({ delivery_id, customer_id })
+  if (owned === null) return null
+  return db
+    .query<Omit<AttemptRow, 'headers'> & { headers: string | null }, [{ id: string }]>(
+      `SELECT n, round, started_at, ended_at, http_status, error, headers, body_start
+         FROM attempts WHERE delivery_id = $id ORDER BY n`,
+    )
+    .all({ id: delivery_id })
+    .map(({ headers, ...row }) => ({
+      ...row,
+      headers: headers === null ? {} : JSON.parse(headers),
+    }))
+}

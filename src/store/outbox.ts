@@ -15,15 +15,22 @@ export type Claimed = Addressee & {
   attempts: number
   /** Failed attempts in this round. */
   rung: number
+  round: number
   body: Uint8Array
   body_sha256: Uint8Array
+  max_per_second: number | null
 }
+
+/** What a target wants of those who send to it. */
+type Wishes = { id: string; max_per_second: number | null; ordered: number }
 
 export type Free = {
   /** Attempts that may start, all targets together. */
   slots: number
   /** Attempts that may start to this target. */
-  of(webhook_id: string): number
+  of(webhook_id: string, max_per_second: number | null): number
+  /** The instant before which a target with room wants nothing more; without it, it always does. */
+  opensAt?(webhook_id: string, max_per_second: number | null): number
 }
 
 /**
@@ -41,7 +48,8 @@ export function claimDue(
     `UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL`,
   )
   const read = db.query<Claimed, [{ id: string }]>(
-    `SELECT d.id, d.webhook_id, d.attempts, d.rung, d.body, d.body_sha256, w.kind, w.url, w.secret
+    `SELECT d.id, d.webhook_id, d.attempts, d.rung, d.round, d.body, d.body_sha256, w.kind, w.url, w.secret,
+            w.old_secret, w.old_secret_until, w.max_per_second
        FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = $id`,
   )
   return transact(db, () =>
@@ -56,28 +64,34 @@ export function nextDueAt(db: Db, free: Free): number | null {
       WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
   )
   let soonest: number | null = null
-  for (const id of waitingTargets(db)) {
-    if (free.of(id) <= 0) continue
-    const at = next.get({ id })?.at ?? null
-    if (at !== null && (soonest === null || at < soonest)) soonest = at
+  for (const { id, max_per_second, ordered } of waitingTargets(db)) {
+    if (free.of(id, null) <= 0) continue
+    const due_at = ordered ? firstDueOf(db, id) : (next.get({ id })?.at ?? null)
+    if (due_at === null) continue
+    const at = Math.max(due_at, free.opensAt?.(id, max_per_second) ?? due_at)
+    if (soonest === null || at < soonest) soonest = at
   }
   return soonest
 }
 
+const firstDueOf = (db: Db, webhook_id: string): number | null => {
+  const waits = headsOf(db, webhook_id).map(({ next_attempt_at }) => next_attempt_at)
+  return waits.length === 0 ? null : Math.min(...waits)
+}
+
 /** The targets for which something waits, in the order of their ids: one step in the index for each. */
-function waitingTargets(db: Db): string[] {
+function waitingTargets(db: Db): Wishes[] {
   return db
-    .query<{ id: string }, []>(
+    .query<Wishes, []>(
       `WITH RECURSIVE targets (id) AS (
          SELECT min(webhook_id) FROM deliveries WHERE status = 'pending' AND lease IS NULL
          UNION ALL
          SELECT (SELECT min(webhook_id) FROM deliveries
                   WHERE status = 'pending' AND lease IS NULL AND webhook_id > targets.id)
            FROM targets WHERE targets.id IS NOT NULL)
-       SELECT id FROM targets WHERE id IS NOT NULL`,
+       SELECT t.id, w.max_per_second, w.ordered FROM targets t JOIN webhooks w ON w.id = t.id ORDER BY t.id`,
     )
     .all()
-    .map(({ id }) => id)
 }
 
 type Queue = { webhook_id: string; ids: string[] }
@@ -88,13 +102,39 @@ function dueIds(db: Db, now: number, free: Free): Queue[] {
       WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
       ORDER BY next_attempt_at LIMIT $room`,
   )
-  return waitingTargets(db).flatMap((webhook_id) => {
-    const room = Math.min(free.of(webhook_id), free.slots)
+  return waitingTargets(db).flatMap(({ id: webhook_id, max_per_second, ordered }) => {
+    const room = Math.min(free.of(webhook_id, max_per_second), free.slots)
     if (room <= 0) return []
-    const ids = due.all({ id: webhook_id, now, room }).map(({ id }) => id)
-    return ids.length === 0 ? [] : [{ webhook_id, ids }]
+    const rows = ordered
+      ? dueHeads(db, webhook_id, now).slice(0, room)
+      : due.all({ id: webhook_id, now, room })
+    return rows.length === 0 ? [] : [{ webhook_id, ids: rows.map(({ id }) => id) }]
   })
 }
+
+type Head = { id: string; next_attempt_at: number }
+
+/** Of each monitor the oldest delivery to this target that has not ended, unless it is on its way. */
+function headsOf(db: Db, webhook_id: string): Head[] {
+  return db
+    .query<Head & { lease: string | null }, [{ webhook_id: string }]>(
+      `WITH RECURSIVE monitored (id) AS (
+         SELECT min(monitor_id) FROM deliveries WHERE webhook_id = $webhook_id AND status = 'pending'
+         UNION ALL
+         SELECT (SELECT min(monitor_id) FROM deliveries
+                  WHERE webhook_id = $webhook_id AND status = 'pending' AND monitor_id > monitored.id)
+           FROM monitored WHERE monitored.id IS NOT NULL)
+       SELECT d.id, d.next_attempt_at, d.lease FROM monitored JOIN deliveries d ON d.id =
+              (SELECT id FROM deliveries WHERE webhook_id = $webhook_id AND monitor_id = monitored.id
+                  AND status = 'pending' ORDER BY created_at, id LIMIT 1)
+        ORDER BY d.next_attempt_at, d.id`,
+    )
+    .all({ webhook_id })
+    .filter(({ lease }) => lease === null)
+}
+
+const dueHeads = (db: Db, webhook_id: string, now: number): Head[] =>
+  headsOf(db, webhook_id).filter(({ next_attempt_at }) => next_attempt_at <= now)
 
 function choose(queues: readonly Queue[], served_last: string, slots: number): string[] {
   const first = queues.findIndex(({ webhook_id }) => webhook_id > served_last)
@@ -108,13 +148,18 @@ function choose(queues: readonly Queue[], served_last: string, slots: number): s
 
 /** An attempt that ended, whatever way. */
 export type Ended = {
-  delivery: Pick<Claimed, 'id' | 'webhook_id' | 'attempts' | 'rung'>
+  delivery: Pick<Claimed, 'id' | 'webhook_id' | 'attempts' | 'rung' | 'round'>
   verdict: Verdict
   started_at: number
   ended_at: number
   /** The receiver's status; null when nothing answered. */
   http_status: number | null
+  /** What it said beside its status, redacted; null when nothing answered. */
+  told: Told | null
 }
+
+/** Some headers of an answer, and how its body began. */
+export type Told = { headers: Readonly<Record<string, string>>; body_start: string }
 
 /**
  * Writes down how an attempt ended: the delivery's next state, the attempt, and what it says about the target.
@@ -141,16 +186,19 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
       })
     if (changes === 0) return false
     db.query(
-      `INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, http_status, error)
-       VALUES ($id, $n, $boot, $started_at, $ended_at, $http_status, $error)`,
+      `INSERT INTO attempts (delivery_id, n, round, boot, started_at, ended_at, http_status, error, headers, body_start)
+       VALUES ($id, $n, $round, $boot, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
     ).run({
       id: delivery.id,
       n: delivery.attempts + 1,
+      round: delivery.round,
       boot,
       started_at: ended.started_at,
       ended_at: ended.ended_at,
       http_status: ended.http_status,
       error,
+      headers: ended.told && JSON.stringify(ended.told.headers),
+      body_start: ended.told?.body_start ?? null,
     })
     if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
     if (verdict.status === 'failed' || verdict.status === 'dead')

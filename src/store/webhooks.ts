@@ -16,12 +16,23 @@ export type Webhook = {
   active: boolean
   paused_at: number | null
   pause_reason: PauseReason | null
+  /** What its customer calls it. */
+  name: string | null
+  /** Deliveries that may start in a second; null: as many as there are. */
+  max_per_second: number | null
+  /** Whether each monitor's deliveries come one after another. */
+  ordered: boolean
 }
 
-type Row = Omit<Webhook, 'active'> & { active: number }
+type Row = Omit<Webhook, 'active' | 'ordered'> & { active: number; ordered: number }
 
-const COLUMNS = 'id, kind, url, created_at, active, paused_at, pause_reason'
-const fromRow = (row: Row): Webhook => ({ ...row, active: row.active === 1 })
+const COLUMNS =
+  'id, kind, url, created_at, active, paused_at, pause_reason, name, max_per_second, ordered'
+const fromRow = (row: Row): Webhook => ({
+  ...row,
+  active: row.active === 1,
+  ordered: row.ordered === 1,
+})
 
 /** Writes a new target. `secret` is sealed. */
 export function insertWebhook(
@@ -52,17 +63,85 @@ export function findWebhook(db: Db, customer_id: string, id: string): Webhook | 
   return row && fromRow(row)
 }
 
-/** What it takes to send something to a target. `secret` is sealed. */
-export type Addressee = { webhook_id: string; kind: WebhookKind; url: string; secret: Uint8Array }
+/** What it takes to send something to a target. Secrets are sealed. */
+export type Addressee = {
+  webhook_id: string
+  kind: WebhookKind
+  url: string
+  secret: Uint8Array
+  /** The secret before the last rotation, which signs too until `old_secret_until`. */
+  old_secret?: Uint8Array | null
+  old_secret_until?: number | null
+}
 
 /** A customer's target as an addressee; null when it is absent, deleted or somebody else's. */
 export function findAddressee(db: Db, customer_id: string, id: string): Addressee | null {
   return db
     .query<Addressee, [{ id: string; customer_id: string }]>(
-      `SELECT id AS webhook_id, kind, url, secret FROM webhooks
+      `SELECT id AS webhook_id, kind, url, secret, old_secret, old_secret_until FROM webhooks
         WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
     )
     .get({ id, customer_id })
+}
+
+/** What a customer may change of a target; what is left out stays as it is. */
+export type WebhookEdit = {
+  name?: string | null | undefined
+  active?: boolean | undefined
+  max_per_second?: number | null | undefined
+  ordered?: boolean | undefined
+}
+
+/**
+ * Changes a target and returns it as it is now; null when it is absent or somebody else's. What waits for one that is
+ * switched off fails as webhook_paused, where it can be seen and redelivered.
+ */
+export function updateWebhook(
+  db: Db,
+  customer_id: string,
+  id: string,
+  edit: WebhookEdit,
+): Webhook | null {
+  return transact(db, () => {
+    const before = findWebhook(db, customer_id, id)
+    if (before === null) return null
+    const { name = before.name, max_per_second = before.max_per_second } = edit
+    const { active = before.active, ordered = before.ordered } = edit
+    db.query(
+      `UPDATE webhooks SET name = $name, active = $active, max_per_second = $max_per_second, ordered = $ordered
+        WHERE id = $id`,
+    ).run({ id, name, active: active ? 1 : 0, max_per_second, ordered: ordered ? 1 : 0 })
+    if (before.active && !active) failWaiting(db, id, 'webhook_paused')
+    return findWebhook(db, customer_id, id)
+  })
+}
+
+/**
+ * Gives a target a new secret, sealed; with `until` the one before it goes on signing as long. False when the target
+ * is absent or somebody else's.
+ */
+export function rotateSecret(
+  db: Db,
+  customer_id: string,
+  { id, secret, until }: { id: string; secret: Uint8Array; until: number | null },
+): boolean {
+  return transact(
+    db,
+    () =>
+      db
+        .query(
+          `UPDATE webhooks SET old_secret = iif($until IS NULL, NULL, secret), old_secret_until = $until, secret = $secret
+            WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
+        )
+        .run({ id, customer_id, secret, until }).changes > 0,
+  )
+}
+
+/** Forgets secrets whose overlap is over. */
+export function forgetOldSecrets(db: Db, now: number): void {
+  db.query(
+    'UPDATE webhooks SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until <= $now',
+  ).run({ now })
 }
 
 /** A customer's targets, oldest first. */

@@ -26,6 +26,9 @@ test('a target is created with a secret that is shown this once and stored seale
     active: true,
     paused_at: null,
     pause_reason: null,
+    name: null,
+    max_per_second: null,
+    ordered: false,
     kind_inferred_from: null,
   })
   const { secret, kind_inferred_from: _, ...rest } = created.body

@@ -105,7 +105,7 @@ export async function startTargets({
         testTarget: createTester({ db, send, clock, random, words }),
         nudge: () => void (nudges += 1),
       }),
-      deliveries(infra, db),
+      deliveries(infra, db, () => void (nudges += 1)),
     ],
   })
   app.listen({ port: 0, hostname: '127.0.0.1' })

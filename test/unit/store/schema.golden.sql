@@ -43,7 +43,7 @@ CREATE TABLE attempts (
   started_at      INTEGER NOT NULL,
   ended_at        INTEGER NOT NULL,
   http_status     INTEGER,
-  error           TEXT,
+  error           TEXT, round INTEGER NOT NULL DEFAULT 1, headers TEXT, body_start TEXT,
   PRIMARY KEY (delivery_id, n)
 ) STRICT, WITHOUT ROWID;
 
@@ -131,7 +131,7 @@ CREATE TABLE instance (
   created_at      INTEGER NOT NULL,
   boot_count      INTEGER NOT NULL DEFAULT 0,
   last_seen_at    INTEGER NOT NULL
-) STRICT;
+, key_fingerprint TEXT) STRICT;
 
 CREATE TABLE match_bodies (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
@@ -279,7 +279,7 @@ CREATE TABLE webhooks (
   failing_since   INTEGER,
   failing_days    INTEGER NOT NULL DEFAULT 0,
   failing_day     INTEGER,
-  deleted_at      INTEGER, awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)),
+  deleted_at      INTEGER, awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)), name TEXT, max_per_second REAL CHECK (max_per_second > 0), ordered INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)), old_secret BLOB, old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 
@@ -290,6 +290,8 @@ CREATE INDEX checks_stream ON checks (stream_id, ended_at DESC);
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at DESC, id DESC);
 
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
+
+CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE status = 'pending';
 
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 

@@ -1,0 +1,94 @@
+import * as z from 'zod'
+
+import { ApiError, invalid } from '../core/errors.ts'
+import { once } from '../core/once.ts'
+import { WEBHOOK_KINDS } from '../core/webhook-kind.ts'
+import { PAUSE_REASONS, type Webhook } from '../store/webhooks.ts'
+import { closed } from './fields.ts'
+
+/** An id of a target in a body. */
+export const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
+/** A body that names a target and nothing else. */
+export const namedBody = closed({ id: idField('id'), webhook_id: idField('webhook_id') })
+
+/** The id a body names, under either of its names. */
+export function idOf({
+  id,
+  webhook_id,
+}: {
+  id?: string | undefined
+  webhook_id?: string | undefined
+}): string {
+  if (id !== undefined && webhook_id !== undefined && id !== webhook_id)
+    throw invalid('webhook_id', 'webhook_id must equal id, or be left out')
+  const named = id ?? webhook_id
+  if (named === undefined || named === '') throw invalid('id', 'id is required')
+  return named
+}
+
+/** One error for what is absent and what is somebody else's: the answers must not differ by a byte. */
+export const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such webhook' })
+
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+
+/** A target as it is shown. */
+export const toWebhook = ({
+  id,
+  kind,
+  url,
+  created_at,
+  active,
+  paused_at,
+  pause_reason,
+  ...wishes
+}: Webhook) => ({
+  id,
+  kind,
+  url,
+  created_at: new Date(created_at).toISOString(),
+  active,
+  paused_at: iso(paused_at),
+  pause_reason,
+  ...wishes,
+})
+
+/** What routes about targets answer; for the document alone. */
+export const shapes = once(() => {
+  const webhook = z.object({
+    id: z.string(),
+    kind: z.enum(WEBHOOK_KINDS),
+    url: z.string(),
+    created_at: z.string(),
+    active: z.boolean(),
+    paused_at: z.string().nullable(),
+    pause_reason: z.enum(PAUSE_REASONS).nullable(),
+    name: z.string().nullable(),
+    max_per_second: z.number().nullable(),
+    ordered: z.boolean(),
+  })
+  const created = webhook.extend({
+    secret: z.string(),
+    kind_inferred_from: z.string().nullable(),
+  })
+  const report = z.object({
+    ok: z.boolean(),
+    status_code: z.int().nullable(),
+    delivery_id: z.string(),
+    duration_ms: z.int(),
+    reason: z.string().nullable(),
+    hint: z.string().nullable(),
+    detail: z.string(),
+  })
+  return {
+    webhook,
+    created,
+    rotated: z.object({
+      id: z.string(),
+      secret: z.string(),
+      old_secret_until: z.string().nullable(),
+    }),
+    report,
+    list: z.object({ webhooks: z.array(webhook) }),
+    deleted: z.object({ deleted: z.boolean(), id: z.string() }),
+  }
+})

@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test'
+
+import { listAttempts } from '../../src/store/deliveries.ts'
+import { updateWebhook } from '../../src/store/webhooks.ts'
+import { type Delivering, startDelivering } from '../support/delivering.ts'
+
+const ids = (it: Delivering) =>
+  it.receiver.received.map(({ headers }) => headers.get('x-service-delivery-id'))
+
+const wish = (it: Delivering, edit: Parameters<typeof updateWebhook>[3]) =>
+  updateWebhook(it.db, 'cus_1', 'wh_1', edit)
+
+test('a target that wants two a second gets two a second', async () => {
+  await using it = await startDelivering()
+  wish(it, { max_per_second: 2 })
+  for (let n = 0; n < 5; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  const counts: number[] = []
+  for (let second = 0; second < 3; second++) {
+    await it.clock.advance(second === 0 ? 0 : 1000)
+    counts.push(ids(it).length)
+  }
+  expect(counts).toEqual([2, 4, 5])
+})
+
+test('in order: the next waits until the one before has ended, whatever it takes', async () => {
+  await using it = await startDelivering()
+  wish(it, { ordered: true })
+  it.receiver.answers.push(500)
+  for (let n = 0; n < 4; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(4000)
+  expect(ids(it)).toEqual(['dlv_0'])
+  await it.clock.advance(10_000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1', 'dlv_2', 'dlv_3'])
+})
+
+test('one that is refused for good lets the next go', async () => {
+  await using it = await startDelivering()
+  wish(it, { ordered: true })
+  it.receiver.answers.push(400)
+  for (let n = 0; n < 2; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(1000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_1'])
+  expect(it.row('dlv_0').status).toBe('failed')
+})
+
+test('order is kept within a monitor, and no monitor waits for another', async () => {
+  await using it = await startDelivering()
+  wish(it, { ordered: true })
+  it.receiver.answers.push(500)
+  for (let n = 0; n < 2; n++) it.put(`dlv_${n}`)
+  it.db
+    .run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+             VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  it.put('dlv_other')
+  it.db.run("UPDATE deliveries SET monitor_id = 'mon_2' WHERE id = 'dlv_other'")
+  it.nudge()
+  await it.clock.advance(1000)
+  expect(new Set(ids(it))).toEqual(new Set(['dlv_0', 'dlv_other']))
+  expect(ids(it)).toHaveLength(2)
+})
+
+test('a start in the middle keeps the order', async () => {
+  await using it = await startDelivering()
+  wish(it, { ordered: true })
+  it.receiver.answers.push({ hang: true })
+  for (let n = 0; n < 3; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(0)
+  it.die()
+  await it.reboot()
+  await it.clock.advance(1000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1', 'dlv_2'])
+})
+
+test('an attempt keeps what the receiver said, for its owner alone', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push({
+    status: 500,
+    body: 'queue is full',
+    headers: { 'retry-after': '7', 'set-cookie': 'a=1' },
+  })
+  await it.deliver('dlv_1')
+  await it.clock.advance(10_000)
+
+  expect(listAttempts(it.db, 'cus_1', 'dlv_1')).toMatchObject([
+    {
+      n: 1,
+      round: 1,
+      http_status: 500,
+      error: 'http_500',
+      headers: { 'retry-after': '7' },
+      body_start: 'queue is full',
+    },
+    { n: 2, http_status: 200, error: null },
+  ])
+  expect(JSON.stringify(listAttempts(it.db, 'cus_1', 'dlv_1'))).not.toContain('set-cookie')
+  expect(listAttempts(it.db, 'cus_2', 'dlv_1')).toBeNull()
+})

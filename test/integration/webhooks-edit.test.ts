@@ -1,0 +1,153 @@
+import { expect, test } from 'bun:test'
+import { createHmac } from 'node:crypto'
+
+import { insertDelivery } from '../../src/store/deliveries.ts'
+import { retireWebhook } from '../../src/store/webhooks.ts'
+import { startTargets } from '../support/targets.ts'
+
+const PLACES = ['/forum/monitor/webhook', '/api/forum/monitor/webhook']
+const UPDATE = `${PLACES[0]}/update`
+const ROTATE = `${PLACES[0]}/rotate`
+const TEST = `${PLACES[0]}/test`
+
+test.each(PLACES)('%s/update changes what is named and leaves the rest', async (place) => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  const first = await it.call(`${place}/update`, { id, name: ' alerts ', max_per_second: 0.5 })
+  expect(first.body).toMatchObject({
+    id,
+    name: 'alerts',
+    active: true,
+    max_per_second: 0.5,
+    ordered: false,
+  })
+  const second = await it.call(`${place}/update`, { webhook_id: id, ordered: true, name: null })
+  expect(second.body).toMatchObject({ name: null, max_per_second: 0.5, ordered: true })
+  expect((await it.call(`${place}/list`)).body.webhooks).toEqual([second.body])
+})
+
+test('what waits for a target that is switched off fails where it can be seen', async () => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  it.addMonitor('mon_1')
+  insertDelivery(it.db, {
+    id: 'dlv_1',
+    customer_id: 'cus_1',
+    monitor_id: 'mon_1',
+    webhook_id: id,
+    status: 'pending',
+    body: new TextEncoder().encode('{"count":0,"grouped":false,"items":[]}'),
+    now: it.clock.now(),
+  })
+  expect((await it.call(UPDATE, { id, active: false })).body.active).toBe(false)
+  expect((await it.call('/forum/monitor/deliveries')).body.deliveries).toMatchObject([
+    { status: 'failed', last_error: 'webhook_paused' },
+  ])
+})
+
+test('switching on does not un-pause what its receiver said is gone', async () => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  retireWebhook(it.db, id, it.clock.now())
+  expect((await it.call(UPDATE, { id, active: true })).body).toMatchObject({
+    active: true,
+    pause_reason: 'gone',
+  })
+})
+
+/** The v1 values of the last request, and the values that these secrets give for it. */
+function signatures(
+  { receiver }: Awaited<ReturnType<typeof startTargets>>,
+  secrets: readonly string[],
+) {
+  const last = receiver.received.at(-1)
+  const header = last?.headers.get('x-service-signature') ?? ''
+  const [, timestamp = ''] = /^t=(\d+)/.exec(header) ?? []
+  const standard = last?.headers.get('webhook-signature') ?? ''
+  return {
+    found: header.split(',').slice(1),
+    standard: standard.split(' '),
+    expected: secrets.map(
+      (secret) =>
+        `v1=${createHmac('sha256', secret).update(`${timestamp}.${last?.text}`).digest('hex')}`,
+    ),
+    expected_standard: secrets.map((secret) => {
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+      const id = last?.headers.get('webhook-id')
+      const signed = `${id}.${timestamp}.${last?.text}`
+      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+    }),
+  }
+}
+
+test('during the overlap both secrets sign, after it only the new one', async () => {
+  await using it = await startTargets()
+  const { id, secret: old } = await it.create()
+  const { body } = await it.call(ROTATE, { id, overlap_s: 60 })
+  expect(body).toEqual({
+    id,
+    secret: expect.stringMatching(/^whsec_/),
+    old_secret_until: '2026-01-01T00:01:00.000Z',
+  })
+  expect(body.secret).not.toBe(old)
+
+  await it.call(TEST, { id })
+  const both = signatures(it, [body.secret, old])
+  expect(both.found).toEqual(both.expected)
+  expect(both.standard).toEqual(both.expected_standard)
+
+  await it.clock.advance(60_000)
+  await it.call(TEST, { id })
+  const one = signatures(it, [body.secret])
+  expect(one.found).toEqual(one.expected)
+  expect(one.standard).toEqual(one.expected_standard)
+})
+
+test('without an overlap the old secret signs nothing more, and neither is stored readable', async () => {
+  await using it = await startTargets()
+  const { id, secret: old } = await it.create()
+  const { body } = await it.call(ROTATE, { id })
+  expect(body.old_secret_until).toBeNull()
+  await it.call(TEST, { id })
+  const one = signatures(it, [body.secret])
+  expect(one.found).toEqual(one.expected)
+  await it.call(ROTATE, { id, overlap_s: 60 })
+  const row = it.db
+    .query<{ secret: Uint8Array; old_secret: Uint8Array }, []>(
+      'SELECT secret, old_secret FROM webhooks',
+    )
+    .get()
+  const stored = Buffer.concat([row?.secret ?? Buffer.of(), row?.old_secret ?? Buffer.of()])
+  for (const secret of [old, body.secret]) expect(stored.includes(secret)).toBe(false)
+})
+
+test.each([
+  [UPDATE, { name: '' }, 'name', 'name must be text of 1 to 100 characters, or null'],
+  [
+    UPDATE,
+    { max_per_second: 0 },
+    'max_per_second',
+    'max_per_second must be a number from 0.01 to 1000, or null for no bound',
+  ],
+  [UPDATE, { ordered: 'yes' }, 'ordered', 'ordered must be true or false'],
+  [UPDATE, { active: 1 }, 'active', 'active must be true or false'],
+  [ROTATE, { overlap_s: 86_401 }, 'overlap_s', 'overlap_s must be a whole number from 0 to 86400'],
+  [ROTATE, { overlap_s: 1.5 }, 'overlap_s', 'overlap_s must be a whole number from 0 to 86400'],
+])('%s with %j: names %s', async (path, body, field, error) => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  expect(await it.call(path, { id, ...body })).toMatchObject({
+    status: 400,
+    body: { field, error },
+  })
+})
+
+test("somebody else's target cannot be edited, and is the same 404 as none", async () => {
+  await using it = await startTargets()
+  const { id } = await it.create(undefined, 'cus_2')
+  for (const path of [UPDATE, ROTATE]) {
+    const foreign = await it.call(path, { id })
+    const absent = await it.call(path, { id: 'wh_none' })
+    expect([foreign.status, foreign.text]).toEqual([404, absent.text])
+  }
+})
