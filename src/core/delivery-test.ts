@@ -47,7 +47,7 @@ const DETAILS: Record<string, string> = {
 /** Puts the one attempt of a test into words. */
 export function toReport(attempt: Attempt, delivery_id: string, duration_ms: number): TestReport {
   const verdict = judge(attempt, 0, { retry_delays_s: [0], jitter: 0 }, 0)
-  const status_code = attempt.kind === 'answered' ? attempt.status : null
+  const status_code = codeOf(attempt)
   const reason = verdict.status === 'delivered' ? null : verdict.error
   return {
     ok: reason === null,
@@ -55,15 +55,24 @@ export function toReport(attempt: Attempt, delivery_id: string, duration_ms: num
     delivery_id,
     duration_ms,
     reason,
-    hint: reason === null ? null : (HINTS[reason] ?? hintFor(status_code)),
+    hint: reason === null ? null : (HINTS[reason] ?? hintFor(attempt, status_code)),
     detail:
       status_code === null
         ? (DETAILS[reason ?? ''] ?? 'what came back is no HTTP answer')
-        : `the receiver answered ${status_code}${reason === 'bad_answer' ? ', but not with what says yes there' : ''}`,
+        : `the ${attempt.kind === 'mailed' ? 'mail server' : 'receiver'} answered ${status_code}${reason === 'bad_answer' ? ', but not with what says yes there' : ''}`,
   }
 }
 
-function hintFor(status: number | null): string {
+function codeOf(attempt: Attempt): number | null {
+  if (attempt.kind === 'failed') return null
+  return attempt.kind === 'mailed' ? attempt.code : attempt.status
+}
+
+function hintFor(attempt: Attempt, status: number | null): string {
+  if (attempt.kind === 'mailed')
+    return attempt.refused
+      ? 'check that the address exists and takes mail'
+      : 'the mail server would not take it now; a real delivery would be tried again later'
   if (status !== null && status >= 300 && status < 400)
     return 'redirects are not followed: register the address that this one points to'
   if (status !== null && status >= 500) return 'the receiver failed: look into its log'

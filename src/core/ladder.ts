@@ -1,6 +1,8 @@
 /** What one attempt to deliver met. Bodies are judged before: `accepted` is what the kind of target calls yes. */
 export type Attempt =
   | { kind: 'answered'; status: number; accepted: boolean; retry_after_s: number | null }
+  /** A mail server's say. `refused`: it will not take this mail for this reader, ever. */
+  | { kind: 'mailed'; code: number; accepted: boolean; refused: boolean }
   | { kind: 'failed'; error: AttemptError }
 
 /** Why an attempt got no answer that counts. */
@@ -11,6 +13,7 @@ export type AttemptError =
 export type DeliveryError =
   | AttemptError
   | `http_${number}`
+  | `smtp_${number}`
   | 'webhook_paused'
   | 'webhook_deleted'
   | 'interrupted_repeatedly'
@@ -39,11 +42,12 @@ export function judge(
   ladder: Ladder,
   fraction: number,
 ): Verdict {
-  if (attempt.kind === 'answered' && attempt.accepted) return { status: 'delivered' }
+  if (attempt.kind !== 'failed' && attempt.accepted) return { status: 'delivered' }
 
   const error = errorOf(attempt)
   if (attempt.kind === 'answered' && isFinal(attempt.status))
     return { status: 'failed', error, gone: attempt.status === GONE }
+  if (attempt.kind === 'mailed' && attempt.refused) return { status: 'failed', error, gone: false }
 
   const delay_s = ladder.retry_delays_s[failures + 1]
   if (delay_s === undefined) return { status: 'dead', error }
@@ -60,6 +64,7 @@ const isFinal = (status: number): boolean => status >= 400 && status < 500 && st
 // A 2xx that is no yes (a page in place of Slack's "ok") is an answer from somebody else on the way.
 function errorOf(attempt: Attempt): DeliveryError {
   if (attempt.kind === 'failed') return attempt.error
+  if (attempt.kind === 'mailed') return `smtp_${attempt.code}`
   return isSuccess(attempt.status) ? 'bad_answer' : `http_${attempt.status}`
 }
 

@@ -1,7 +1,5 @@
 import type { Shown } from '../core/shown.ts'
 
-export { readMessage, type Showing } from '../core/shown.ts'
-
 const ELLIPSIS = '…'
 
 /**

@@ -2,7 +2,9 @@ import { type TestReport, toReport } from '../core/delivery-test.ts'
 import type { Words } from '../core/wire.ts'
 import type { Clock, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
+import { awaitsConfirmation } from '../store/mail-targets.ts'
 import { findAddressee, resumeWebhook } from '../store/webhooks.ts'
+import type { EmailOffice } from './email-office.ts'
 import { sampleBody } from './sample.ts'
 import type { Send } from './send.ts'
 
@@ -14,7 +16,7 @@ export type TestTarget = (customer_id: string, webhook_id: string) => Promise<Te
 
 /**
  * One attempt with an invented match, signed like a real one, listed nowhere. An answer that says yes takes a paused
- * target back into service.
+ * target back into service. A reader of mail who has not said yes yet is asked once more instead.
  */
 export function createTester({
   db,
@@ -22,17 +24,24 @@ export function createTester({
   clock,
   random,
   words,
+  email,
 }: {
   db: Db
   send: Send
   clock: Clock
   random: Random
   words: Words
+  email?: EmailOffice | undefined
 }): TestTarget {
   return async (customer_id, webhook_id) => {
     const to = findAddressee(db, customer_id, webhook_id)
     if (!to) return null
     const id = `dlv_${Buffer.from(random.bytes(ID_BYTES)).toString('base64url')}`
+    if (email !== undefined && awaitsConfirmation(db, webhook_id)) {
+      const began = clock.mono()
+      const attempt = await email.confirm(to)
+      return toReport(attempt, id, Math.round(clock.mono() - began))
+    }
     const body = sampleBody(id, words, clock.now())
     const { attempt, duration_ms } = await send(to, { id, body })
     const report = toReport(attempt, id, duration_ms)

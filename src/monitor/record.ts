@@ -147,7 +147,7 @@ function matchFor(
       insertMatch(db, { monitor_id, item_id: item.name, stream_id: stream.id, matched_at: now }),
   )
   if (hits.length === 0) return total
-  const targets = listTargets(db, customer_id, watcher.webhook_ids)
+  const targets = listTargets(db, customer_id, watcher.webhook_ids, monitor_id)
   const ceiling = deps.plan_of(watcher.plan).daily_deliveries
   for (const item of hits) {
     const created_at = item.created_utc * 1000

@@ -1,5 +1,6 @@
 import type { WebhookKind } from '../core/webhook-kind.ts'
 import { type Db, transact } from './db.ts'
+import { listUnsubscribed } from './mail-targets.ts'
 
 export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
@@ -26,8 +27,10 @@ export type Webhook = {
 
 type Row = Omit<Webhook, 'active' | 'ordered'> & { active: number; ordered: number }
 
+// A target whose reader has not said yes is switched off, whatever its customer would like.
+
 const COLUMNS =
-  'id, kind, url, created_at, active, paused_at, pause_reason, name, max_per_second, ordered'
+  'id, kind, url, created_at, active AND NOT awaits_confirmation AS active, paused_at, pause_reason, name, max_per_second, ordered'
 const fromRow = (row: Row): Webhook => ({
   ...row,
   active: row.active === 1,
@@ -44,12 +47,14 @@ export function insertWebhook(
     url: string
     secret: Uint8Array
     created_at: number
+    /** Nothing is sent there until its reader says yes. */
+    awaits_confirmation?: boolean
   },
 ): void {
   db.query(
-    `INSERT INTO webhooks (id, customer_id, kind, url, secret, created_at)
-     VALUES ($id, $customer_id, $kind, $url, $secret, $created_at)`,
-  ).run(webhook)
+    `INSERT INTO webhooks (id, customer_id, kind, url, secret, created_at, awaits_confirmation)
+     VALUES ($id, $customer_id, $kind, $url, $secret, $created_at, $awaits_confirmation)`,
+  ).run({ ...webhook, awaits_confirmation: webhook.awaits_confirmation ? 1 : 0 })
 }
 
 /** A customer's target by id; null when it is absent, deleted or somebody else's. */
@@ -108,9 +113,9 @@ export function updateWebhook(
     const { name = before.name, max_per_second = before.max_per_second } = edit
     const { active = before.active, ordered = before.ordered } = edit
     db.query(
-      `UPDATE webhooks SET name = $name, active = $active, max_per_second = $max_per_second, ordered = $ordered
+      `UPDATE webhooks SET name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
         WHERE id = $id`,
-    ).run({ id, name, active: active ? 1 : 0, max_per_second, ordered: ordered ? 1 : 0 })
+    ).run({ id, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
     if (before.active && !active) failWaiting(db, id, 'webhook_paused')
     return findWebhook(db, customer_id, id)
   })
@@ -160,22 +165,27 @@ export type Target = { id: string; kind: WebhookKind; paused: boolean }
 
 /**
  * The targets of a monitor: with null every active one that is not paused; with a list those of it that
- * still exist, in its order and paused ones among them.
+ * still exist, in its order and paused ones among them. One whose reader wants no more from this monitor counts as
+ * paused.
  */
 export function listTargets(
   db: Db,
   customer_id: string,
   webhook_ids: readonly string[] | null,
+  monitor_id?: string,
 ): Target[] {
+  const stopped = monitor_id === undefined ? NOBODY : listUnsubscribed(db, monitor_id)
   const all = listWebhooks(db, customer_id).map(({ id, kind, active, paused_at }) => ({
     id,
     kind,
-    paused: paused_at !== null || !active,
+    paused: paused_at !== null || !active || stopped.has(id),
   }))
   if (webhook_ids === null) return all.filter(({ paused }) => !paused)
   const by_id = new Map(all.map((target) => [target.id, target]))
   return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
 }
+
+const NOBODY: ReadonlySet<string> = new Set()
 
 /**
  * Removes a target; false when it is absent or somebody else's. What waits for it fails as webhook_deleted, and its
