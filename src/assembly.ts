@@ -1,32 +1,38 @@
 import { createApp, type Infra } from './api/app.ts'
+import { confirm } from './api/confirm.ts'
 import { deliveries } from './api/deliveries.ts'
+import { feed, feedUrl } from './api/feed.ts'
+import { items } from './api/items.ts'
 import { createMetrics, type Metrics } from './api/metrics.ts'
 import { monitors } from './api/monitors.ts'
 import { createReadsHealth } from './api/reads-health.ts'
 import { reads } from './api/reads/reads.ts'
+import { stream } from './api/stream.ts'
+import { unsubscribe } from './api/unsubscribe.ts'
 import { webhooks } from './api/webhooks.ts'
 import { writes } from './api/writes/writes.ts'
 import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
-import { IMAGE_BYTES_MAX } from './core/image-kind.ts'
+import { createLinks } from './core/links.ts'
 import { ACCOUNT_STATES } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
+import { createDeeds } from './deeds.ts'
+import { createEmailOffice } from './delivery/email-office.ts'
+import { createMailer } from './delivery/mailer.ts'
 import { createTrusted } from './delivery/operator-address.ts'
 import { createOperator } from './delivery/operator.ts'
 import { createSend } from './delivery/send.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
-import { createSignIn } from './gateway/act-login.ts'
-import { createActing } from './gateway/act.ts'
 import { createReads } from './gateway/read.ts'
 import { createWatch } from './gateway/watch.ts'
 import { createMonitoring } from './monitor/due.ts'
 import { createFilters } from './monitor/filters.ts'
 import { createSchedule } from './monitor/schedule.ts'
 import { createStallWatch } from './monitor/stalls.ts'
+import { createStorage } from './monitor/storage.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
-import { createDownload } from './net/download.ts'
 import { createGuard } from './net/guard.ts'
 import { createProxyGuard } from './net/proxy-guard.ts'
 import { createTransport } from './net/transport.ts'
@@ -51,9 +57,8 @@ const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deli
 
 /** A caller waits while a place is looked up for its monitor. */
 const LOOKUP_DEADLINE_MS = 10_000
-/** A page takes longer than a request: a browser has to start, to open it, and to type. */
-const BROWSER_DEADLINE_MS = 60_000
-
+/** How often monitors look whether a full disk has room again. */
+const FULL_DISK_MS = 5000
 /** What a target's sealed secret is bound to. */
 const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
 
@@ -61,17 +66,19 @@ const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
 type Around = {
   config: Config
   outside: Outside
-  instance: Pick<Instance, 'db' | 'boot' | 'instance_id' | 'ring'>
+  instance: Pick<Instance, 'db' | 'path' | 'boot' | 'instance_id' | 'ring'>
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes a loop. */
   wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator') => void
   /** Where the daemon listens; empty until it does. */
   url: () => string
+  /** Told when the daemon cannot go on and must be started again. */
+  lost: (reason: 'storage' | 'database_replaced') => void
 }
 
 /** Makes every part of the daemon, each from what it needs. Nothing runs yet, and nothing listens. */
-export function assemble({ config, outside, instance, signal, wake, url }: Around) {
+export function assemble({ config, outside, instance, signal, wake, url, lost }: Around) {
   const { clock, random } = outside
   const { db, boot, instance_id, ring } = instance
   const timeout_ms = config.delivery.timeout_s * 1000
@@ -95,7 +102,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
   const reads_health = createReadsHealth(clock, () => pool.usable())
 
   const guard = createGuard({ ...outside, allowed: createAllowed(config.guard), timeout_ms })
-  const { platform, craft, login, browser_login, browser_comment, close } = createUpstream(
+  const upstream = createUpstream(
     config,
     { ...outside, log },
     {
@@ -111,6 +118,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
       },
     },
   )
+  const { platform, craft, close } = upstream
   const pool: Pool = createPool({
     db,
     ring,
@@ -135,38 +143,27 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     link_hosts: config.platform.link_hosts,
     short_link_hosts: config.platform.short_link_hosts,
   })
-  const acting_by = {
-    eyes_of: pool,
-    clock,
-    deadline_ms,
-    browser_deadline_ms: Math.max(deadline_ms, BROWSER_DEADLINE_MS),
-  }
-  const deeds = {
-    acting: createActing({
-      ...acting_by,
-      acts: platform.acts,
-      browser_comment,
-      hosts: {
-        link: [new URL(config.platform.base_url).host, ...config.platform.link_hosts],
-        short: config.platform.short_link_hosts,
-      },
-    }),
-    signIn: createSignIn({ ...acting_by, login, browser_login, browser_schemes: BROWSER_SCHEMES }),
-    loadPicture: createDownload({
-      ...outside,
-      guard,
-      user_agent: config.platform.user_agent,
-      timeout_ms: config.platform.timeout_s * 1000,
-      bytes_max: IMAGE_BYTES_MAX,
-    }),
-  }
+  const deeds = createDeeds(config, { ...outside, log }, { guard, upstream, eyes_of: pool })
 
+  const public_url = () => config.server.public_url || url()
+  const links = createLinks({ ring, words, public_url })
+  const showing = { community: words.community, media_hosts: config.platform.media_hosts }
+  const email =
+    config.smtp.url === ''
+      ? undefined
+      : createEmailOffice({
+          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock }),
+          links,
+          showing,
+          public_url,
+        })
   const send = createSend({
     transport: createTransport({ ...outside, ...receivers, guard }),
     clock,
     clock_offset_ms: platform.clock_offset_ms,
     openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
-    showing: { community: words.community, media_hosts: config.platform.media_hosts },
+    showing,
+    email,
     user_agent: config.platform.user_agent,
   })
   const nudgeSender = () => wake('sender')
@@ -182,6 +179,24 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     per_target_concurrency: config.delivery.per_target_concurrency,
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
+  })
+
+  const storage = createStorage({
+    db,
+    path: instance.path,
+    dir: config.storage.dir,
+    boot,
+    instance_id,
+    clock,
+    log,
+    attempts_max: config.delivery.retry_delays_s.length,
+    longest_wait_ms: Math.max(...config.delivery.retry_delays_s) * 1000,
+    in_flight: sender.carries,
+    snapshots: {
+      ...config.upkeep,
+      schedule: createSchedule(config.upkeep.snapshots, config.upkeep.time_zone),
+    },
+    lost,
   })
 
   const plan_of = (name: string): Plan => config.plans[name] ?? NO_PLAN
@@ -206,6 +221,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     session_cookie: config.platform.session_cookie,
     guardProxy: createProxyGuard(guard),
   }
+  const readers = new AbortController()
   const routes = (infra: Infra) => [
     ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
     ...reads(infra, gateway, {
@@ -218,6 +234,7 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
       watch: createWatch({ platform, eyes_of: pool, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
       plan_of,
       nudge: monitoring.nudge,
+      feed_url: (id) => feedUrl({ db, links }, id),
     }),
     webhooks(infra, {
       db,
@@ -226,9 +243,15 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
         const guarded = await guard(target)
         return guarded.ok ? null : guarded.refusal
       },
-      testTarget: createTester({ db, send, clock, random, words }),
+      testTarget: createTester({ db, send, clock, random, words, email }),
+      mails: email !== undefined,
       nudge: nudgeSender,
     }),
+    items(infra, db),
+    stream(infra, { db, ended: readers.signal }),
+    feed(infra, { db, links }),
+    confirm({ db, links }),
+    unsubscribe({ db, links, clock }),
     deliveries(infra, db, nudgeSender),
   ]
   const app = createApp({
@@ -244,9 +267,10 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
-    public_url: () => config.server.public_url || url(),
+    public_url,
     reads_health,
     trouble: () => (signal.aborted ? 'stopping' : null),
+    storage_trouble: storage.trouble,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     routes,
   })
@@ -255,8 +279,11 @@ export function assemble({ config, outside, instance, signal, wake, url }: Aroun
     stalls()
     return operator.turn()
   }
-  const upkeep = createUpkeep({ db, clock })
-  return { app, sender, monitoring, pool, tellOperator, upkeep, close }
+  const upkeep = createUpkeep({ db, clock, retention_days: config.storage.retention_days })
+  /** On a full disk nothing could be kept of what would be seen. */
+  const checkDue = () =>
+    storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
+  return { app, sender, monitoring: { ...monitoring, checkDue }, pool, storage, tellOperator, upkeep, close, endStreams: () => readers.abort() }
 }
 
 /** How the pool stands, for the operator's graphs. */

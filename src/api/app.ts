@@ -6,7 +6,7 @@ import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { account } from './account.ts'
 import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
-import { bodyMax, readJson } from './body.ts'
+import { bodyMax, readJson, takesNoBody } from './body.ts'
 import { docs } from './docs.ts'
 import { errors } from './errors.ts'
 import { health } from './health.ts'
@@ -45,6 +45,8 @@ export type AppDeps = {
   reads_health: ReadsHealth
   /** Why the daemon cannot serve; null when it can. */
   trouble: () => string | null
+  /** What is wrong with what is stored; nothing, unless told. */
+  storage_trouble?: () => string | null
   /** Monitors of a customer, paused ones too, and how many its plan has room for. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
   /** The groups of routes that stand on the infrastructure made here. */
@@ -93,9 +95,10 @@ export function createApp(deps: AppDeps) {
       started.set(request, clock.mono())
       return gate({ request, headers: set.headers, server })
     })
-    .onParse({ as: 'global' }, ({ request }) =>
-      readJson(request, bodyMax(words, pathOf(request.url)), clock),
-    )
+    .onParse({ as: 'global' }, ({ request }) => {
+      const path = pathOf(request.url)
+      return takesNoBody(path) ? null : readJson(request, bodyMax(words, path), clock)
+    })
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
       const labels = { method: request.method, route: route || 'none' }
       metrics.count('http_requests_total', { ...labels, status: String(set.status ?? 200) })
@@ -104,7 +107,7 @@ export function createApp(deps: AppDeps) {
         metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)
     })
     .use(errors(words, log))
-    .use(health({ clock, reads_health, health_cache_s, trouble: deps.trouble }))
+    .use(health({ ...deps, clock, reads_health, health_cache_s }))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
     .use(docs(() => openApiDocument({ routes: routes(), words, public_url: deps.public_url() })))
     .use(account({ db, keyed, clock, monitors: deps.monitors }))

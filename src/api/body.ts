@@ -14,6 +14,9 @@ export const bodyMax = (words: Words, path: string): number =>
     ? IMAGE_BODY_MAX
     : BODY_MAX
 
+/** Whether a body sent to this path is left unread: mail programs post a form there, and the address says all. */
+export const takesNoBody = (path: string): boolean => path.startsWith('/unsubscribe/')
+
 /** 413, saying how much is allowed. */
 export const tooLarge = (max: number): ApiError =>
   new ApiError('BODY_TOO_LARGE', {

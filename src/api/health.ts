@@ -12,9 +12,11 @@ type Deps = {
   health_cache_s: number
   /** Why the daemon cannot serve; null when it can. */
   trouble: () => string | null
+  /** What is wrong with what is stored, while calls are served all the same. */
+  storage_trouble?: (() => string | null) | undefined
 }
 
-type Health = { ok: boolean; reads: ReadsState }
+type Health = { ok: boolean; reads: ReadsState; storage?: string }
 
 const health_shape = () =>
   z.object({
@@ -22,19 +24,32 @@ const health_shape = () =>
     reads: z
       .enum(['ok', 'degraded', 'unknown'])
       .meta({ description: 'How the platform has answered over the last 60 seconds.' }),
+    storage: z
+      .string()
+      .optional()
+      .meta({ description: 'What is wrong with what is stored; absent when nothing is.' }),
   })
 
 const ready_shape = () => z.object({ ready: z.boolean() })
 
 /** `/health`, always 200 and cached, and `/health/ready`, 503 while the daemon does not serve. */
-export function health({ clock, reads_health, health_cache_s, trouble }: Deps) {
+export function health({ clock, reads_health, health_cache_s, trouble, storage_trouble }: Deps) {
   let cached: { at: number; health: Health } | null = null
 
   function look(): Health {
     const now = clock.mono()
     if (cached === null || now - cached.at >= health_cache_s * 1000)
-      cached = { at: now, health: { ok: trouble() === null, reads: reads_health.state() } }
+      cached = { at: now, health: lookAnew() }
     return cached.health
+  }
+
+  function lookAnew(): Health {
+    const storage = storage_trouble?.() ?? null
+    return {
+      ok: trouble() === null,
+      reads: reads_health.state(),
+      ...(storage !== null && { storage }),
+    }
   }
 
   return new Elysia({ name: 'health' })

@@ -17,6 +17,8 @@ export type MonitorDeps = {
   /** The way to the platform; its deadline should be short, because a caller waits. */
   watch: Watch
   plan_of: (name: string) => Plan
+  /** The address at which a monitor's feed answers now. */
+  feed_url: (monitor_id: string) => string
   /** Called after a change is committed. */
   nudge: () => void
 }
@@ -31,7 +33,7 @@ type Given = {
 /** Creates a monitor. Everything is checked before it is written; it begins with the second it was asked for. */
 export async function addMonitor(
   { words, clock, random }: Infra,
-  { db, watch, plan_of, nudge }: MonitorDeps,
+  { db, watch, plan_of, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   given: Given & { baseline_item_id?: string | undefined },
 ) {
@@ -70,13 +72,14 @@ export async function addMonitor(
     startMonitor(db, monitor, places)
   })
   nudge()
-  return { ...toMonitor(db, words, wantMonitor(db, customer.id, id)), ...warned(words, warnings) }
+  const added = toMonitor(db, words, wantMonitor(db, customer.id, id), feed_url)
+  return { ...added, ...warned(words, warnings) }
 }
 
 /** Changes a monitor: what is not given stays. Only resuming, and places newly named, begin afresh. */
 export async function editMonitor(
   { words, clock }: Infra,
-  { db, watch, plan_of, nudge }: MonitorDeps,
+  { db, watch, plan_of, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   id: string,
   given: Given & { active?: boolean | undefined },
@@ -117,7 +120,8 @@ export async function editMonitor(
     changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
   })
   nudge()
-  return { ...toMonitor(db, words, wantMonitor(db, customer.id, id)), ...warned(words, warnings) }
+  const edited = toMonitor(db, words, wantMonitor(db, customer.id, id), feed_url)
+  return { ...edited, ...warned(words, warnings) }
 }
 
 /** A customer's monitor. @throws ApiError NOT_FOUND, the same for what is absent and what is somebody else's */

@@ -18,7 +18,12 @@ export const iso = (at: number): string => new Date(at).toISOString()
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** A monitor as it is shown. */
-export function toMonitor(db: Db, words: Words, monitor: Monitor) {
+export function toMonitor(
+  db: Db,
+  words: Words,
+  monitor: Monitor,
+  feed_url: (monitor_id: string) => string,
+) {
   const { id, name, cadence_s, webhook_ids, active } = monitor
   return {
     id,
@@ -30,7 +35,7 @@ export function toMonitor(db: Db, words: Words, monitor: Monitor) {
     created_at: iso(monitor.created_at),
     updated_at: iso(monitor.updated_at),
     last_match_at: isoOrNull(monitor.last_match_at),
-    feed_url: null,
+    feed_url: feed_url(id),
     streams: listWatched(db, id).map(({ key, kind, place, interval_s }) =>
       worded(words, { id: key, kind, subforum: kind === 'search' ? null : place, interval_s }),
     ),
@@ -79,7 +84,7 @@ export const createMonitorShapes = (words: Words) =>
       created_at: instant,
       updated_at: instant,
       last_match_at: maybeInstant,
-      feed_url: maybeText,
+      feed_url: text.meta({ description: 'The matches as Atom, for who knows this address.' }),
       streams: z.array(
         z.looseObject(
           worded(words, {

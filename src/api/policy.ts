@@ -6,7 +6,7 @@ export type LimitName =
   'reads' | 'management' | 'webhook_test' | 'account' | 'feedback' | 'dashboard' | 'none'
 
 /** The kinds of writes that an operator may switch off, by `[features]`. */
-export type Feature = 'login' | 'comment' | 'vote' | 'dm' | 'profile'
+type Feature = 'login' | 'comment' | 'vote' | 'dm' | 'profile'
 export type Features = Readonly<Record<Feature, boolean>>
 
 /** What it takes to reach a route. */
@@ -22,7 +22,7 @@ export type Policy = {
 
 const OPEN: Policy = { open: true, scope: null, limit: 'none', feature: null }
 const CLOSED: Policy = { ...OPEN, open: false }
-const OPEN_PATHS = ['/health', '/metrics', '/openapi.json', '/docs']
+const OPEN_PATHS = ['/health', '/metrics', '/openapi.json', '/docs', '/unsubscribe', '/confirm']
 
 const FEATURES: readonly (readonly [string, Feature])[] = [
   ['/login', 'login'],
@@ -39,6 +39,8 @@ const under = (path: string, place: string) => path === place || path.startsWith
 export function policyOf(words: Words, method: string, path: string): Policy {
   if (OPEN_PATHS.some((place) => under(path, place))) return OPEN
   for (const place of [words.monitor, `/api${words.monitor}`]) {
+    // Who reads a feed has no header to send: its address is the key.
+    if (path === `${place}/feed/:token`) return OPEN
     if (path === `${place}/webhook/test`)
       return { ...CLOSED, scope: 'monitor', limit: 'webhook_test' }
     if (under(path, place)) return { ...CLOSED, scope: 'monitor', limit: 'management' }

@@ -69,6 +69,10 @@ export const shapes = once(() => {
   const created = webhook.extend({
     secret: z.string(),
     kind_inferred_from: z.string().nullable(),
+    confirmation: z
+      .string()
+      .optional()
+      .meta({ description: 'Kind email only: sent, or the code of why it was not.' }),
   })
   const report = z.object({
     ok: z.boolean(),

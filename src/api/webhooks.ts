@@ -6,6 +6,7 @@ import type { TestReport } from '../core/delivery-test.ts'
 import { ApiError, invalid } from '../core/errors.ts'
 import { KIND_FORMS, kindOfUrl, WEBHOOK_KINDS, type WebhookKind } from '../core/webhook-kind.ts'
 import type { Db } from '../store/db.ts'
+import { checkMailTargets, settleMailto } from './confirm-bounds.ts'
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/webhooks.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
@@ -20,6 +21,8 @@ export type WebhookDeps = {
   checkTarget: (url: string) => Promise<Refusal | null>
   /** Sends a test delivery; null when the customer has no such target. */
   testTarget: (customer_id: string, webhook_id: string) => Promise<TestReport | null>
+  /** Whether a mail server is named, so that there can be targets of kind email. */
+  mails?: boolean
   /** Called after a target is gone, and with it what waited for it. */
   nudge: () => void
 }
@@ -50,6 +53,8 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
       detail: {
         summary: 'Register a target; its secret is shown this once',
         tags: ['Monitoring'],
+        description:
+          'Kind email takes mailto: and one address, is active once its reader has followed the link in the confirmation mail, and answers with confirmation: sent, or why it was not; a test sends it again.',
         ...refuses('webhook_url_rejected', 'webhook_kind_mismatch', 'email_not_configured'),
         ...answers(() => shapes().created),
       },
@@ -101,16 +106,20 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
 
 async function create(
   { clock, random }: Infra,
-  { db, sealSecret, checkTarget }: WebhookDeps,
+  deps: WebhookDeps,
   customer_id: string,
   body: z.infer<typeof createBody>,
 ) {
-  const { kind, inferred_from } = await settleKind(body, checkTarget)
+  const { db, sealSecret } = deps
+  const { kind, url, inferred_from } = await settleKind(body, deps)
   if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
     throw invalid(
       'url',
       `url: there are ${WEBHOOKS_MAX} webhooks, which is all that is allowed; delete one first`,
     )
+
+  const email = kind === 'email'
+  if (email) checkMailTargets(db, { customer_id, url, now: clock.now() })
 
   // Made before anything is written: an answer that is lost after the commit leaves a target that can be deleted.
   const id = `wh_${random.uuid()}`
@@ -119,27 +128,33 @@ async function create(
     id,
     customer_id,
     kind,
-    url: body.url,
+    url,
     secret: sealSecret(id, secret),
     created_at: clock.now(),
+    awaits_confirmation: email,
   })
   const webhook = findWebhook(db, customer_id, id)
   if (!webhook) throw new Error('a webhook that was just written is not there')
-  return { ...toWebhook(webhook), secret, kind_inferred_from: inferred_from }
+  const shown = { ...toWebhook(webhook), secret, kind_inferred_from: inferred_from }
+  if (!email) return shown
+  const report = await deps.testTarget(customer_id, id)
+  return { ...shown, confirmation: report?.reason ?? 'sent' }
 }
 
 /** The kind a new target is of, once its address has been found fit to be one. */
 async function settleKind(
   { kind, url }: z.infer<typeof createBody>,
-  checkTarget: WebhookDeps['checkTarget'],
-): Promise<{ kind: WebhookKind; inferred_from: string | null }> {
+  { checkTarget, mails }: WebhookDeps,
+): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
   const of_url = URL.canParse(url) ? kindOfUrl(new URL(url)) : null
-  if (kind === 'email' || (kind === undefined && of_url === 'email'))
+  if (kind === 'email' || (kind === undefined && of_url === 'email')) {
+    if (mails === true) return { kind: 'email', url: settleMailto(url), inferred_from: null }
     throw new ApiError('email_not_configured', {
       field: kind === undefined ? 'url' : 'kind',
       message:
         'kind email needs [smtp], which this server does not have; use webhook, slack or discord',
     })
+  }
 
   const refusal = await checkTarget(url)
   if (refusal)
@@ -154,5 +169,5 @@ async function settleKind(
       message: `kind ${kind} takes ${KIND_FORMS[kind]}`,
     })
   const told = kind === undefined && (of_url === 'slack' || of_url === 'discord')
-  return { kind: of_url ?? 'webhook', inferred_from: told ? new URL(url).hostname : null }
+  return { kind: of_url ?? 'webhook', url, inferred_from: told ? new URL(url).hostname : null }
 }

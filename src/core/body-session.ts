@@ -34,7 +34,7 @@ export type Sending = {
 }
 
 /** The fields that every body with a session may have. */
-export const sessionFields = (words: Words): string[] => [
+const sessionFields = (words: Words): string[] => [
   ...SESSION_PARTS.map((part) => sessionField(words, part)),
   'cookies',
   'proxy',

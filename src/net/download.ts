@@ -4,7 +4,7 @@ import type { Guard } from './guard.ts'
 import { pinnedTo } from './pinned.ts'
 
 /** What a stranger's address holds, or why it is not to be had. */
-export type Downloaded =
+type Downloaded =
   | { ok: true; bytes: Uint8Array }
   | { ok: false; why: Refusal | 'unreachable' | 'not_found' | 'too_large' | 'too_slow' }
 

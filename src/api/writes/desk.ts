@@ -27,7 +27,7 @@ export type WritesOptions = Pick<OnceDeps, 'db' | 'ring'> & {
 type Set = { status?: number | string; headers: HTTPHeaders }
 
 /** One call of a write, as its route hands it on. */
-export type Call = {
+type Call = {
   request: Request
   holder: Holder
   set: Set
@@ -37,7 +37,7 @@ export type Call = {
 }
 
 /** The hands of a write: whose they are, and how to ask the platform for something that is paid for. */
-export type Hands = {
+type Hands = {
   session: Session
   /** Answers what the act made, or throws what its fault stands for. */
   ask<T>(act: () => Promise<ActOutcome<T>>): Promise<T>

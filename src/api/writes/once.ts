@@ -26,7 +26,7 @@ const given_shape = z.object({
   body: z.record(z.string(), z.unknown()),
 })
 /** An answer as it is given to a repeat: the first one. */
-export type Given = z.infer<typeof given_shape>
+type Given = z.infer<typeof given_shape>
 
 /** The body of an answer. */
 export type Body = Record<string, unknown>

@@ -1,0 +1,92 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { ApiError, invalid } from '../core/errors.ts'
+import type { Links } from '../core/links.ts'
+import type { Db } from '../store/db.ts'
+import { feedRound, findFeedMonitor, rotateFeed } from '../store/feeds.ts'
+import { listNewestMatches } from '../store/match-bodies.ts'
+import { findMonitor } from '../store/monitors.ts'
+import { atomOf } from './feed-atom.ts'
+import { closed } from './fields.ts'
+import type { Infra } from './infra.ts'
+import { answers } from './openapi.ts'
+
+const ENTRIES = 50
+const FRESH_S = 60
+
+export type FeedDeps = { db: Db; links: Links }
+
+const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
+const rotateBody = closed({ id: idField('id'), monitor_id: idField('monitor_id') })
+
+const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
+
+/** The address at which a monitor's feed answers now. */
+export const feedUrl = ({ db, links }: FeedDeps, monitor_id: string): string =>
+  links.feed(monitor_id, feedRound(db, monitor_id))
+
+/** A monitor's matches as Atom, for who knows the address, under both places where monitoring answers. */
+export const feed = (infra: Infra, deps: FeedDeps) =>
+  new Elysia({ name: 'feed' })
+    .use(group(infra.words.monitor, infra, deps))
+    .use(group(`/api${infra.words.monitor}`, infra, deps))
+
+const group = (prefix: string, { keyed, words }: Infra, deps: FeedDeps) =>
+  new Elysia({ name: `feed ${prefix}`, prefix })
+    .get(
+      '/feed/:token',
+      ({ params: { token }, request }) =>
+        answer(deps, words.community, token, request.headers.get('if-none-match')),
+      {
+        detail: {
+          summary: "A monitor's matches as an Atom feed",
+          description:
+            'Needs no key: who knows the address may read. It is the feed_url of the monitor.',
+          tags: ['Monitoring'],
+          responses: {
+            200: {
+              description: 'The newest matches.',
+              content: { 'application/atom+xml': { schema: { type: 'string' } } },
+            },
+            304: { description: 'Nothing has changed since.' },
+          },
+        },
+      },
+    )
+    .use(keyed)
+    .post('/feed/rotate', ({ customer, body }) => rotate(deps, customer.id, body), {
+      body: rotateBody,
+      detail: {
+        summary: 'Give a monitor a new feed address; the one before is dead at once',
+        tags: ['Monitoring'],
+        ...answers(() => z.object({ id: z.string(), feed_url: z.string() })),
+      },
+    })
+
+function rotate(deps: FeedDeps, customer_id: string, body: z.infer<typeof rotateBody>) {
+  if (body.id !== undefined && body.monitor_id !== undefined && body.id !== body.monitor_id)
+    throw invalid('monitor_id', 'monitor_id must equal id, or be left out')
+  const id = body.id ?? body.monitor_id
+  if (id === undefined || id === '') throw invalid('id', 'id is required')
+  if (findMonitor(deps.db, customer_id, id) === null) throw absent()
+  rotateFeed(deps.db, id)
+  return { id, feed_url: feedUrl(deps, id) }
+}
+
+function answer(deps: FeedDeps, community: string, token: string, known: string | null): Response {
+  const { db, links } = deps
+  const named = links.readFeed(token)
+  const monitor = named && findFeedMonitor(db, named.monitor_id)
+  if (!monitor || named.round !== feedRound(db, monitor.id))
+    throw new ApiError('NOT_FOUND', { message: 'there is no feed at this address' })
+  const rows = listNewestMatches(db, { monitor_id: monitor.id, limit: ENTRIES })
+  const etag = `W/"${rows[0]?.seq ?? 0}-${Bun.hash(monitor.name ?? '').toString(36)}"`
+  const headers = { etag, 'cache-control': `private, max-age=${FRESH_S}` }
+  if (known?.split(',').some((tag) => tag.trim() === etag))
+    return new Response(null, { status: 304, headers })
+  const self = feedUrl(deps, monitor.id)
+  return new Response(atomOf({ monitor, rows, community, self }), {
+    headers: { ...headers, 'content-type': 'application/atom+xml; charset=utf-8' },
+  })
+}
