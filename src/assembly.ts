@@ -222,6 +222,7 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     guardProxy: createProxyGuard(guard),
   }
   const readers = new AbortController()
+  const endStreams = () => readers.abort()
   const routes = (infra: Infra) => [
     ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
     ...reads(infra, gateway, {
@@ -283,7 +284,17 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
   /** On a full disk nothing could be kept of what would be seen. */
   const checkDue = () =>
     storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
-  return { app, sender, monitoring: { ...monitoring, checkDue }, pool, storage, tellOperator, upkeep, close, endStreams: () => readers.abort() }
+  return {
+    app,
+    sender,
+    monitoring: { ...monitoring, checkDue },
+    pool,
+    storage,
+    tellOperator,
+    upkeep,
+    close,
+    endStreams,
+  }
 }
 
 /** How the pool stands, for the operator's graphs. */

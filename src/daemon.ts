@@ -31,7 +31,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   let url = ''
-  const { app, sender, monitoring, pool, tellOperator, upkeep, close } = assemble({
+  const { app, sender, monitoring, pool, tellOperator, upkeep, close, endStreams } = assemble({
     config,
     outside,
     instance,
@@ -51,6 +51,8 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const { host, port } = config.server
   app.listen({ hostname: host, port })
   stack.defer(() => app.server?.stop(false))
+  // The server waits for the answers it is giving; those that go on for as long as somebody listens are ended first.
+  stack.defer(endStreams)
   url = `http://${host.includes(':') ? `[${host}]` : host}:${app.server?.port}`
 
   const onFailedTurn = (error: unknown) => {

@@ -109,7 +109,9 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
     .get(
       '/list',
       ({ customer }) => ({
-        monitors: listMonitors(db, customer.id).map((it) => toMonitor(db, words, it, deps.feed_url)),
+        monitors: listMonitors(db, customer.id).map((it) =>
+          toMonitor(db, words, it, deps.feed_url),
+        ),
         slots: toSlots(db, customer, deps.plan_of(customer.plan)),
       }),
       {

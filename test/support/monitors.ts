@@ -73,6 +73,7 @@ export function startMonitors({ plan = PLAN, community = 'subforum' } = {}) {
         db,
         watch: stage.feed.watch,
         plan_of: () => plan,
+        feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),
       }),
       deliveries(infra, db),
