@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 
 import { type Code, CODES } from '../../src/core/errors.ts'
+import { toldBy } from '../../src/delivery/operator-kinds.ts'
 import { FORM_CODES, type FormCode } from '../../src/sandbox/form-errors.ts'
 import { PRICES } from '../support/http.ts'
 import { startWriting, type Writing } from '../support/writing.ts'
@@ -211,6 +212,11 @@ test('a block is told to the operator, with what to do instead', async () => {
     level: 'warn',
     event: 'act.blocked',
     fields: { act: 'vote' },
+  })
+  expect(toldBy('act.blocked', { act: 'vote' })).toMatchObject({
+    kind: 'upstream_blocked',
+    subject: 'vote',
+    message: expect.stringMatching(/import the account's cookies/),
   })
 })
 

@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 
 /** Files of the top floor that make everything and decide nothing. */
-const ROOTS = ['main', 'demo', 'daemon', 'assembly', 'upstream']
+const ROOTS = ['main', 'demo', 'daemon', 'assembly', 'upstream', 'deeds']
 
 /** The one library that core takes: schemas are rules too. */
 const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod']
