@@ -91,9 +91,9 @@ const ERRORS: Record<string, AttemptError> = {
   ETLS: 'tls_failed',
   EREQUIRETLS: 'tls_failed',
 }
-const CERTIFICATE = /^(ERR_(TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_)/
+const UNTRUSTED = /certificate|altnames|\b(TLS|SSL)\b/i
 
-// Only codes are looked at: the text of a server may repeat what we sent it.
+// A server's own words are not looked at: they may repeat what we sent it.
 function toAttempt(error: unknown): Attempt {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const status = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
@@ -102,6 +102,8 @@ function toAttempt(error: unknown): Attempt {
     const about_mail = code === 'EENVELOPE' || code === 'EMESSAGE'
     return { kind: 'mailed', code: status, accepted: false, refused: about_mail && status >= 500 }
   }
-  if (CERTIFICATE.test(code)) return { kind: 'failed', error: 'tls_failed' }
+  // nodemailer puts one code of its own over every fault of the connection; whose certificate it was only the text tells.
+  if (code === 'ESOCKET' && error instanceof Error && UNTRUSTED.test(error.message))
+    return { kind: 'failed', error: 'tls_failed' }
   return { kind: 'failed', error: ERRORS[code] ?? 'connect_failed' }
 }

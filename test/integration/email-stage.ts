@@ -1,0 +1,275 @@
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+
+import { createApp } from '../../src/api/app.ts'
+import { confirm } from '../../src/api/confirm.ts'
+import { feed } from '../../src/api/feed.ts'
+import { items } from '../../src/api/items.ts'
+import { createMetrics } from '../../src/api/metrics.ts'
+import { createReadsHealth } from '../../src/api/reads-health.ts'
+import { stream } from '../../src/api/stream.ts'
+import { unsubscribe } from '../../src/api/unsubscribe.ts'
+import { webhooks } from '../../src/api/webhooks.ts'
+import { deliveryId } from '../../src/core/delivery-id.ts'
+import { envelope } from '../../src/core/envelope.ts'
+import { createLinks } from '../../src/core/links.ts'
+import { createRing } from '../../src/core/seal.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { createEmailOffice } from '../../src/delivery/email-office.ts'
+import { createMailer } from '../../src/delivery/mailer.ts'
+import { createSend } from '../../src/delivery/send.ts'
+import { createSender } from '../../src/delivery/sender.ts'
+import { createTester } from '../../src/delivery/tester.ts'
+import { insertCustomer } from '../../src/store/customers.ts'
+import { openDb } from '../../src/store/db.ts'
+import { insertDelivery } from '../../src/store/deliveries.ts'
+import { insertKey } from '../../src/store/keys.ts'
+import { keepMatch } from '../../src/store/match-bodies.ts'
+import { certificate } from '../support/certificate.ts'
+import { fakeClock } from '../support/clock.ts'
+import { PRICES } from '../support/http.ts'
+
+const NO_LIMITS = {
+  key_burst: 0,
+  key_rate: 0,
+  key_max_wait_s: 10,
+  management_per_minute: 0,
+  webhook_test_per_minute: 0,
+  account_per_minute: 0,
+  feedback_per_minute: 0,
+  dashboard_per_minute: 0,
+  unknown_routes_per_minute: 0,
+}
+
+/** What the mail server is to refuse, as `[code, text]`; null takes everything. */
+export type Refusals = {
+  auth?: [number, string]
+  reader?: [number, string]
+  data?: [number, string]
+}
+export type Arrived = { mail: Email; raw: string; secure: boolean; user: string; to: string[] }
+
+/** A mail server with STARTTLS and a password on the loopback, which keeps what arrives. */
+export async function startMailServer(refuse: Refusals = {}) {
+  const { cert, key } = await certificate(['mail.test', '127.0.0.1'])
+  const arrived: Arrived[] = []
+  const refused = ([code, text]: [number, string]) =>
+    Object.assign(new Error(text), { responseCode: code })
+  const server = new SMTPServer({
+    key,
+    cert,
+    authOptional: false,
+    onAuth({ username = '', password = '' }, _, done) {
+      if (refuse.auth) return done(refused(refuse.auth))
+      if (password !== 'secret') return done(refused([535, 'no']))
+      return done(null, { user: username })
+    },
+    onRcptTo: (_address, _session, done) => (refuse.reader ? done(refused(refuse.reader)) : done()),
+    onData(data, session, done) {
+      const parts: Buffer[] = []
+      data.on('data', (part: Buffer) => void parts.push(part))
+      data.on('end', () => {
+        if (refuse.data) return done(refused(refuse.data))
+        const raw = Buffer.concat(parts).toString('utf8')
+        const to = session.envelope.rcptTo.map(({ address }) => address)
+        void PostalMime.parse(raw).then((mail) => {
+          arrived.push({ mail, raw, secure: session.secure, user: String(session.user), to })
+          done()
+        })
+        return undefined
+      })
+    },
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const address = server.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    arrived,
+    refuse,
+    ca: cert,
+    url: `smtp://ann:secret@127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}
+
+/** Targets by mail and what is fetched, over HTTP, with two customers, a mail server, and a clock that is held. */
+export async function startReaders({ url, ca }: { url?: string; ca?: string } = {}) {
+  await using stack = new AsyncDisposableStack()
+  const mail_server = stack.use(await startMailServer())
+  const clock = fakeClock(() => Bun.sleep(1))
+  const db = stack.adopt(openDb(':memory:', { create: true }), (it) => it.close())
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    fraction: () => 0.5,
+    bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
+  }
+  const ring = createRing(random.bytes(32), random.bytes)
+  const words = createWords({ platform: 'forum', community: 'subforum' })
+  let base = ''
+  const public_url = () => base
+  const links = createLinks({ ring, words, public_url })
+  const showing = { community: 'subforum', media_hosts: ['media.example'] }
+  const email = createEmailOffice({
+    mailer: createMailer({
+      url: url ?? mail_server.url,
+      from: 'forumd <alerts@forum.example>',
+      timeout_ms: 5000,
+      ca: ca ?? mail_server.ca,
+      clock,
+    }),
+    links,
+    showing,
+    public_url,
+  })
+  const send = createSend({
+    transport: () => Promise.reject(new Error('nothing but mail leaves here')),
+    clock,
+    clock_offset_ms: () => 0,
+    openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
+    showing,
+    user_agent: 'forumd/test',
+    email,
+  })
+  const sender = createSender({
+    db,
+    boot: 'boot_1',
+    send,
+    clock,
+    random,
+    log: () => {},
+    ladder: { retry_delays_s: [0, 5, 30, 120, 300, 780], jitter: 0 },
+    concurrency: 64,
+    per_target_concurrency: 4,
+    pause_after_ms: 168 * 3_600_000,
+    nudge: () => {},
+  })
+  const ended = new AbortController()
+  const app = createApp({
+    db,
+    clock,
+    random,
+    log: () => {},
+    words,
+    limits: NO_LIMITS,
+    billing: { enabled: true, prices: PRICES },
+    health_cache_s: 10,
+    metrics: createMetrics({}),
+    metrics_token: '',
+    trusted_proxies: [],
+    public_url,
+    reads_health: createReadsHealth(clock),
+    trouble: () => null,
+    monitors: () => ({ used: 0, total: 10 }),
+    routes: (infra) => [
+      webhooks(infra, {
+        db,
+        sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
+        checkTarget: () => Promise.resolve(null),
+        testTarget: createTester({ db, send, clock, random, words, email }),
+        mails: true,
+        nudge: () => {},
+      }),
+      items(infra, db),
+      stream(infra, { db, ended: ended.signal }),
+      feed(infra, { db, links }),
+      confirm({ db, links }),
+      unsubscribe({ db, links, clock }),
+    ],
+  })
+  app.listen({ port: 0, hostname: '127.0.0.1' })
+  stack.defer(async () => void (await app.stop(true)))
+  base = `http://127.0.0.1:${app.server?.port}`
+
+  for (const id of ['cus_1', 'cus_2']) {
+    insertCustomer(db, {
+      id,
+      name: id,
+      plan: 'entry',
+      created_at: clock.now(),
+      starting_credit_micros: 0,
+      payment_id: `pay_${id}`,
+    })
+    insertKey(db, {
+      id: `key_${id}`,
+      customer_id: id,
+      token: `fk_${id}`,
+      name: null,
+      scopes: ['monitor'],
+      created_at: clock.now(),
+      expires_at: null,
+    })
+  }
+  const addMonitor = (id: string, customer = 'cus_1', name: string | null = null) =>
+    db
+      .query(
+        `INSERT INTO monitors (id, customer_id, name, filter_spec, cadence_s, active_since, created_at, updated_at)
+         VALUES (?, ?, ?, '{}', 60, 0, 0, 0)`,
+      )
+      .run(id, customer, name)
+  addMonitor('mon_1', 'cus_1', 'kettles')
+  addMonitor('mon_2', 'cus_1')
+
+  /** Asks with a customer's key; an answer that is no JSON has body null. */
+  async function call(path: string, body?: object, customer = 'cus_1') {
+    const response = await fetch(`${base}/forum/monitor${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer fk_${customer}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : null }
+  }
+
+  const owned = stack.move()
+  return {
+    db,
+    clock,
+    base,
+    links,
+    mail_server,
+    arrived: mail_server.arrived,
+    call,
+    addMonitor,
+    endStreams: () => ended.abort(),
+    /** Registers an address and gives the target's id. */
+    async register(address = 'reader@example.com') {
+      const { body } = await call('/webhook/create', { url: `mailto:${address}` })
+      return String(body.id)
+    },
+    /** Registers an address, and lets its reader say yes. */
+    async confirmed(address = 'reader@example.com') {
+      const id = await this.register(address)
+      await fetch(links.confirm(id))
+      return id
+    },
+    /** Commits a delivery as a check would. */
+    put(webhook_id: string, content: object[], { id = 'dlv_1', monitor_id = 'mon_1' } = {}) {
+      const body = envelope({
+        delivery_id: id,
+        monitor_id,
+        items: content,
+        grouped: content.length > 1,
+      })
+      const row = { id, customer_id: 'cus_1', monitor_id, webhook_id, body, now: clock.now() }
+      insertDelivery(db, { ...row, status: 'pending' })
+    },
+    /** Sends what is due, and waits until it has been written down. */
+    async sendDue() {
+      await sender.turn()
+      await sender.idle()
+    },
+    rows: () =>
+      db
+        .query<{ id: string; status: string; attempts: number; last_error: string | null }, []>(
+          'SELECT id, status, attempts, last_error FROM deliveries ORDER BY id',
+        )
+        .all(),
+    /** Keeps a match to be fetched, as a check does. */
+    match(item: object & { name: string }, monitor_id = 'mon_1') {
+      const delivery_id = deliveryId('ins_1', monitor_id, null, [item.name])
+      const body = envelope({ delivery_id, monitor_id, items: [item], grouped: false })
+      keepMatch(db, { monitor_id, body, matched_at: clock.now() })
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

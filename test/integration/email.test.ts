@@ -1,0 +1,351 @@
+import { expect, test } from 'bun:test'
+
+import { createMailer } from '../../src/delivery/mailer.ts'
+import { realClock } from '../../src/outside.ts'
+import { listTargets } from '../../src/store/webhooks.ts'
+import { certificate } from '../support/certificate.ts'
+import { postOf } from '../support/items.ts'
+import { startMailServer, startReaders } from './email-stage.ts'
+
+const enriched = (fields: Parameters<typeof postOf>[0]) => ({
+  ...postOf(fields),
+  enrichment: {
+    relevance: { score: 1, matched_terms: ['kettle'], considered_terms: 1, method: 'm' },
+    sentiment: { polarity: 0.5, label: 'positive', method: 'm' },
+    intent: { tag: 'question', method: 'm' },
+  },
+})
+
+const addressIn = (text = '') => /https?:\/\/\S+/.exec(text)?.[0] ?? ''
+
+test('a new address gets nothing but the question whether it wants to, until its reader follows the link', async () => {
+  await using it = await startReaders()
+  const created = await it.call('/webhook/create', { url: 'mailto:Reader@Example.COM' })
+
+  expect(created.status).toBe(200)
+  expect(created.body).toMatchObject({
+    kind: 'email',
+    url: 'mailto:Reader@example.com',
+    active: false,
+    confirmation: 'sent',
+    secret: expect.stringMatching(/^whsec_/),
+  })
+  const [asked] = it.arrived
+  expect(asked?.to).toEqual(['Reader@example.com'])
+  expect(asked?.mail.subject).toStartWith('Confirm that you want alerts from 127.0.0.1')
+  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
+  expect(listTargets(it.db, 'cus_1', [created.body.id], 'mon_1')).toMatchObject([{ paused: true }])
+
+  const link = addressIn(asked?.mail.text)
+  expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)
+  expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
+  const followed = await fetch(link)
+  expect([followed.status, await followed.text()]).toEqual([
+    200,
+    expect.stringContaining('Reader@example.com gets alerts from now on'),
+  ])
+  expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(true)
+  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toMatchObject([{ paused: false }])
+})
+
+test('its customer cannot say yes for a reader, only have them asked again', async () => {
+  await using it = await startReaders()
+  const id = await it.register()
+
+  expect((await it.call('/webhook/update', { id, active: true })).body.active).toBe(false)
+  expect((await it.call('/webhook/update', { id, name: 'mine' })).body.active).toBe(false)
+  const tested = await it.call('/webhook/test', { id })
+  expect(tested.body).toMatchObject({ ok: true, status_code: 250, reason: null })
+  expect(it.arrived.map(({ mail }) => mail.subject?.slice(0, 7))).toEqual(['Confirm', 'Confirm'])
+
+  await fetch(addressIn(it.arrived[1]?.mail.text))
+  expect((await it.call('/webhook/list')).body.webhooks[0]).toMatchObject({
+    active: true,
+    name: 'mine',
+  })
+})
+
+test('a delivery arrives over STARTTLS with its text, its page and a way to stop it', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.put(id, [
+    enriched({
+      title: 'Which kettle – für Tee?',
+      text: 'It should **pour** well.',
+      link_url: 'https://media.example/k.png',
+      media_kind: 'image',
+    }),
+  ])
+  await it.sendDue()
+
+  const { mail, secure, user } = it.arrived.at(-1) ?? {}
+  expect([secure, user]).toEqual([true, 'ann'])
+  expect(mail).toMatchObject({
+    subject: 'Which kettle – für Tee?',
+    messageId: '<dlv_1@forum.example>',
+    from: { name: 'forumd', address: 'alerts@forum.example' },
+    to: [{ address: 'reader@example.com' }],
+  })
+  for (const shown of ['in cats by someone', 'It should pour well.', 'matched kettle · positive'])
+    for (const part of [mail?.text, mail?.html]) expect(part).toContain(shown)
+  expect(mail?.html).toContain(
+    '<a href="https://www.forum.example/r/cats/comments/p1/a_title/">Which kettle – für Tee?</a>',
+  )
+  expect(mail?.html).toContain('<img src="https://media.example/k.png"')
+  const head = Object.fromEntries(mail?.headers.map(({ key, value }) => [key, value]) ?? [])
+  expect(head).toMatchObject({
+    'list-unsubscribe': `<${it.links.unsubscribe(id, 'mon_1')}>`,
+    'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+    'auto-submitted': 'auto-generated',
+  })
+  expect(it.rows()).toMatchObject([{ status: 'delivered', attempts: 1, last_error: null }])
+})
+
+test('a bundle is one mail that names every item', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.put(
+    id,
+    Array.from({ length: 25 }, (_, n) => enriched({ title: `Kettle number ${n}` })),
+  )
+  await it.sendDue()
+
+  const { mail } = it.arrived.at(-1) ?? {}
+  expect(mail?.subject).toBe('25 new matches: Kettle number 0')
+  for (let n = 0; n < 25; n++) expect(mail?.text).toContain(`Kettle number ${n}\n`)
+})
+
+test('one click stops this monitor for this reader, and nothing else', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.put(id, [enriched({})])
+  await it.sendDue()
+  it.put(id, [enriched({})], { id: 'dlv_2' })
+  it.put(id, [enriched({})], { id: 'dlv_3', monitor_id: 'mon_2' })
+  const header = it.arrived.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')
+  const link = header?.value.slice(1, -1) ?? ''
+
+  const shown = await fetch(link)
+  expect([shown.status, await shown.text()]).toEqual([
+    200,
+    expect.stringMatching(/Stop sending reader@example.com what the monitor “kettles” finds\?/),
+  ])
+  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toHaveLength(1)
+
+  for (let n = 0; n < 2; n++) {
+    const clicked = await fetch(link, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    })
+    expect(clicked.status).toBe(200)
+    expect(await clicked.text()).toContain('gets nothing more from the monitor “kettles”')
+  }
+  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
+  expect(listTargets(it.db, 'cus_1', [id], 'mon_1')).toMatchObject([{ paused: true }])
+  expect(listTargets(it.db, 'cus_1', null, 'mon_2')).toMatchObject([{ id, paused: false }])
+  expect(it.rows().map(({ status, last_error }) => [status, last_error])).toEqual([
+    ['delivered', null],
+    ['failed', 'webhook_paused'],
+    ['pending', null],
+  ])
+})
+
+test.each([
+  ['nonsense', 'nonsense'],
+  ['a token for something else', null],
+])('%s opens neither page', async (_, token) => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  const swapped = (link: string) => link.slice(link.lastIndexOf('/') + 1)
+  const forged = [
+    `/unsubscribe/${token ?? swapped(it.links.confirm(id))}`,
+    `/confirm/${token ?? swapped(it.links.unsubscribe(id, 'mon_1'))}`,
+  ]
+  for (const path of forged) expect((await fetch(it.base + path)).status).toBe(404)
+  const posted = await fetch(it.base + (forged[0] ?? ''), { method: 'POST' })
+  expect(posted.status).toBe(404)
+})
+
+test('once its target is removed a link leads nowhere', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  await it.call('/webhook/delete', { id })
+  for (const link of [it.links.confirm(id), it.links.unsubscribe(id, 'mon_1')])
+    expect((await fetch(link)).status).toBe(404)
+})
+
+test.each([
+  ['a reader that is not there', { reader: [550, 'no such user'] }, 'failed', 'smtp_550'],
+  ['a reader that is busy', { reader: [451, 'later'] }, 'pending', 'smtp_451'],
+  ['a mail that is not wanted', { data: [554, 'spam'] }, 'failed', 'smtp_554'],
+  ['a server that is full', { data: [452, 'full'] }, 'pending', 'smtp_452'],
+  [
+    "our password, for the operator to mend, not the reader's loss",
+    { auth: [535, 'no'] },
+    'pending',
+    'smtp_535',
+  ],
+] as const)('refused: %s', async (_, refusals, status, last_error) => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  Object.assign(it.mail_server.refuse, refusals)
+  it.put(id, [enriched({})])
+  await it.sendDue()
+  expect(it.rows()).toMatchObject([{ status, last_error, attempts: 1 }])
+})
+
+test('a mail that was put off is sent again with the same Message-ID', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.mail_server.refuse.data = [451, 'greylisted']
+  it.put(id, [enriched({})])
+  await it.sendDue()
+  delete it.mail_server.refuse.data
+  await it.clock.advance(5000)
+  await it.sendDue()
+
+  expect(it.rows()).toMatchObject([{ status: 'delivered', attempts: 2 }])
+  expect(it.arrived.at(-1)?.mail.messageId).toBe('<dlv_1@forum.example>')
+})
+
+test('a mail server that is not there, or not who it says, is a reason to try again', async () => {
+  const { cert } = await certificate(['elsewhere.test'])
+  for (const [options, last_error] of [
+    [{ url: 'smtp://ann:secret@127.0.0.1:1' }, 'connect_failed'],
+    [{ ca: cert }, 'tls_failed'],
+  ] as const) {
+    await using it = await startReaders(options)
+    const id = await it.register()
+    it.put(id, [enriched({})])
+    await it.sendDue()
+    expect(it.rows()).toMatchObject([{ status: 'pending', last_error }])
+  }
+})
+
+test.each([
+  'mailto:',
+  'mailto:a',
+  'mailto:a@b',
+  'mailto:a@example.com,b@example.com',
+  'mailto:a@example.com;b@example.com',
+  'mailto:a@example.com?cc=b@example.com',
+  'mailto:a@example.com\r\nBcc: b@example.com',
+  'mailto:a%0d%0aBcc:b@example.com',
+  'mailto:Ann <a@example.com>',
+  'mailto:"a b"@example.com',
+  'mailto:a@[127.0.0.1]',
+  'mailto:a@127.0.0.1',
+  'mailto:.a@example.com',
+  'mailto:a..b@example.com',
+  'mailto:a@exämple.com',
+  'mailto:a@-example.com',
+  `mailto:${'a'.repeat(65)}@example.com`,
+  `mailto:a@${'b'.repeat(250)}.com`,
+])('%p is not one plain address', async (url) => {
+  await using it = await startReaders()
+  const { status, body } = await it.call('/webhook/create', { kind: 'email', url })
+  expect([status, body.code, body.field]).toEqual([400, 'webhook_url_rejected', 'url'])
+  expect(body.message).toContain('one plain address')
+  expect(it.arrived).toEqual([])
+})
+
+test('kind email takes mailto: and nothing else', async () => {
+  await using it = await startReaders()
+  const { status, body } = await it.call('/webhook/create', {
+    kind: 'email',
+    url: 'https://hooks.example.com/',
+  })
+  expect([status, body.code]).toEqual([400, 'webhook_kind_mismatch'])
+})
+
+test('nobody can have an address flooded with questions', async () => {
+  await using it = await startReaders()
+  for (let n = 0; n < 3; n++) {
+    const id = await it.register()
+    await it.call('/webhook/delete', { id })
+  }
+  const fourth = await it.call('/webhook/create', { url: 'mailto:reader@example.com' }, 'cus_2')
+  expect([fourth.status, fourth.body.code, fourth.body.message]).toEqual([
+    429,
+    'rate_limited',
+    'an address may be asked 3 times in a day',
+  ])
+  expect(it.arrived).toHaveLength(3)
+  await it.clock.advance(86_400_001)
+  expect((await it.call('/webhook/create', { url: 'mailto:reader@example.com' })).status).toBe(200)
+})
+
+test.each([
+  'Subject\r\nBcc: victim@example.com\r\n\r\nbody',
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  '=?utf-8?q?injected?=',
+  '\u202emoc.live\u202c',
+  '😀'.repeat(5000),
+  '\ud800 half',
+  '.\r\n.\r\nQUIT\r\n',
+])('a title like %p changes nothing but the words of the mail', async (title) => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.put(id, [enriched({ title, text: title, author: title, subforum: title })])
+  await it.sendDue()
+
+  const { mail, to, raw } = it.arrived.at(-1) ?? {}
+  expect(it.rows()).toMatchObject([{ status: 'delivered' }])
+  expect(to).toEqual(['reader@example.com'])
+  expect(mail?.bcc ?? []).toEqual([])
+  expect(mail?.headers.map(({ key }) => key).toSorted()).toEqual([
+    'auto-submitted',
+    'content-type',
+    'date',
+    'from',
+    'list-unsubscribe',
+    'list-unsubscribe-post',
+    'message-id',
+    'mime-version',
+    'subject',
+    'to',
+  ])
+  expect(mail?.subject?.length).toBeWithin(1, 151)
+  expect(mail?.html).not.toMatch(/<script|<img src=x/)
+  expect(raw?.split('\r\n').every((line) => line.length <= 998)).toBe(true)
+})
+
+test('a test mail says that it is one, and has nothing to stop', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  const { body } = await it.call('/webhook/test', { id })
+
+  expect(body).toMatchObject({ ok: true, status_code: 250, detail: 'the mail server answered 250' })
+  const { mail } = it.arrived.at(-1) ?? {}
+  expect(mail?.subject).toStartWith('Test delivery: A sample post')
+  expect(mail?.headers.some(({ key }) => key === 'list-unsubscribe')).toBe(false)
+})
+
+test('a test tells how the mail server refused', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.mail_server.refuse.reader = [550, 'no such user']
+  const { body } = await it.call('/webhook/test', { id })
+  expect(body).toMatchObject({
+    ok: false,
+    status_code: 550,
+    reason: 'smtp_550',
+    hint: 'check that the address exists and takes mail',
+  })
+})
+
+test('the password is never said without TLS', async () => {
+  await using plain = await startMailServer()
+  // A name that is not of this machine, to a server that offers no STARTTLS.
+  const mailer = createMailer({
+    url: plain.url.replace('127.0.0.1', '0.0.0.0') + '?ignoreTLS=true',
+    from: 'a@forum.example',
+    timeout_ms: 2000,
+    clock: realClock,
+  })
+  const mail = { to: 'b@example.com', subject: 's', text: 't', html: 'h', id: 'x', headers: {} }
+  expect(await mailer(mail)).toEqual({ kind: 'failed', error: 'tls_failed' })
+  expect(plain.arrived).toEqual([])
+})
