@@ -49,12 +49,13 @@ export type Refusals = {
 }
 export type Arrived = { mail: Email; raw: string; secure: boolean; user: string; to: string[] }
 
+const refused = ([code, text]: [number, string]) =>
+  Object.assign(new Error(text), { responseCode: code })
+
 /** A mail server with STARTTLS and a password on the loopback, which keeps what arrives. */
 export async function startMailServer(refuse: Refusals = {}) {
   const { cert, key } = await certificate(['mail.test', '127.0.0.1'])
   const arrived: Arrived[] = []
-  const refused = ([code, text]: [number, string]) =>
-    Object.assign(new Error(text), { responseCode: code })
   const server = new SMTPServer({
     key,
     cert,

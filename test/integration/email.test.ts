@@ -16,6 +16,7 @@ const enriched = (fields: Parameters<typeof postOf>[0]) => ({
   },
 })
 
+const tokenOf = (link: string) => link.slice(link.lastIndexOf('/') + 1)
 const addressIn = (text = '') => /https?:\/\/\S+/.exec(text)?.[0] ?? ''
 
 test('a new address gets nothing but the question whether it wants to, until its reader follows the link', async () => {
@@ -157,10 +158,9 @@ test.each([
 ])('%s opens neither page', async (_, token) => {
   await using it = await startReaders()
   const id = await it.confirmed()
-  const swapped = (link: string) => link.slice(link.lastIndexOf('/') + 1)
   const forged = [
-    `/unsubscribe/${token ?? swapped(it.links.confirm(id))}`,
-    `/confirm/${token ?? swapped(it.links.unsubscribe(id, 'mon_1'))}`,
+    `/unsubscribe/${token ?? tokenOf(it.links.confirm(id))}`,
+    `/confirm/${token ?? tokenOf(it.links.unsubscribe(id, 'mon_1'))}`,
   ]
   for (const path of forged) expect((await fetch(it.base + path)).status).toBe(404)
   const posted = await fetch(it.base + (forged[0] ?? ''), { method: 'POST' })

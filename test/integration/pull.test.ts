@@ -1,0 +1,318 @@
+import { expect, test } from 'bun:test'
+
+import { openEvents } from '../../src/api/stream-events.ts'
+import { type MatchBody, pruneMatchBodies } from '../../src/store/match-bodies.ts'
+import { fakeClock } from '../support/clock.ts'
+import { postOf } from '../support/items.ts'
+import { startReaders } from './email-stage.ts'
+
+const numbered = (n: number) => postOf({ id: `p${n}`, name: `t3_p${n}`, title: `number ${n}` })
+const titles = (body: { items: { title: string }[] }) => body.items.map(({ title }) => title)
+
+type Readers = Awaited<ReturnType<typeof startReaders>>
+
+/** A stream that is read: what has come so far, and a wait for so many events. */
+async function follow(it: Readers, path: string, headers: Record<string, string> = {}) {
+  const leave = new AbortController()
+  const response = await fetch(`${it.base}/forum/monitor${path}`, {
+    headers: { authorization: 'Bearer fk_cus_1', ...headers },
+    signal: leave.signal,
+  })
+  const reader = response.body?.getReader()
+  let text = ''
+  let done = false
+  const decoder = new TextDecoder()
+  async function more() {
+    const chunk = await reader?.read()
+    if (chunk === undefined || chunk.done) done = true
+    else text += decoder.decode(chunk.value)
+  }
+  return {
+    response,
+    text: () => text,
+    leave: () => leave.abort(),
+    /** Reads until `sign` occurs, or to the end. */
+    async until(sign: string) {
+      while (!done && !text.includes(sign)) await more()
+      return text
+    },
+    async end() {
+      while (!done) await more()
+    },
+    events: () =>
+      text
+        .split('\n\n')
+        .filter((block) => block.startsWith('id: '))
+        .map((block) => {
+          const [id = '', event = '', data = ''] = block.split('\n')
+          return { id: id.slice(4), event: event.slice(7), data: JSON.parse(data.slice(6)) }
+        }),
+  }
+}
+
+test('matches are fetched oldest first, and the next call goes on where the last one ended', async () => {
+  await using it = await startReaders()
+  expect((await it.call('/items?id=mon_1')).body).toEqual({
+    items: [],
+    after: null,
+    has_more: false,
+  })
+  for (let n = 1; n <= 5; n++) it.match(numbered(n))
+  it.match(numbered(9), 'mon_2')
+
+  const first = (await it.call('/items?id=mon_1&limit=3')).body
+  expect([titles(first), first.after, first.has_more]).toEqual([
+    ['number 1', 'number 2', 'number 3'],
+    '3',
+    true,
+  ])
+  expect(first.items[0]).toEqual(numbered(1))
+  const rest = (await it.call(`/items?id=mon_1&after=${first.after}`)).body
+  expect([titles(rest), rest.after, rest.has_more]).toEqual([['number 4', 'number 5'], '5', false])
+  const none = (await it.call(`/items?id=mon_1&after=${rest.after}`)).body
+  expect(none).toEqual({ items: [], after: '5', has_more: false })
+  it.match(numbered(6))
+  expect(titles((await it.call(`/items?id=mon_1&after=${none.after}`)).body)).toEqual(['number 6'])
+})
+
+test.each(['/items?id=', '/stream?id='])(
+  "%s: what is absent and what is somebody else's are the same 404",
+  async (path) => {
+    await using it = await startReaders()
+    it.addMonitor('mon_3', 'cus_2')
+    const foreign = await it.call(`${path}mon_3`)
+    const absent = await it.call(`${path}mon_4`)
+    expect(foreign.status).toBe(404)
+    expect(absent.text).toBe(foreign.text)
+  },
+)
+
+test.each([
+  ['/items', 'id is required'],
+  ['/items?id=mon_1&after=x', 'after must be what an earlier answer gave as after'],
+  ['/items?id=mon_1&after=-1', 'after must be what an earlier answer gave as after'],
+  ['/items?id=mon_1&limit=201', 'limit must be a whole number from 1 to 200'],
+  ['/stream', 'id is required'],
+])('%s: %s', async (path, error) => {
+  await using it = await startReaders()
+  const { status, body } = await it.call(path)
+  expect([status, body.error]).toEqual([400, error])
+})
+
+test('what is older than is promised is forgotten, but never the count', async () => {
+  await using it = await startReaders()
+  for (let n = 1; n <= 3; n++) it.match(numbered(n))
+  pruneMatchBodies(it.db, it.clock.now() + 1)
+  expect(titles((await it.call('/items?id=mon_1')).body)).toEqual(['number 3'])
+
+  it.match(numbered(4))
+  expect((await it.call('/items?id=mon_1&after=3')).body).toMatchObject({ after: '4' })
+})
+
+test('a stream begins with what comes from now on, each event as a webhook gets it', async () => {
+  await using it = await startReaders()
+  it.match(numbered(1))
+  const stream = await follow(it, '/stream?id=mon_1')
+  expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  expect(stream.response.headers.get('x-request-id')).not.toBeNull()
+  expect(await stream.until('retry')).toBe('retry: 3000\n\n')
+  it.match(numbered(2))
+  it.match(numbered(3))
+  await it.clock.advance(1000)
+  await stream.until('number 3')
+
+  expect(stream.events()).toEqual([
+    {
+      id: '2',
+      event: 'match',
+      data: {
+        delivery_id: expect.stringMatching(/^dlv_.{22}$/),
+        monitor_id: 'mon_1',
+        count: 1,
+        grouped: false,
+        items: [numbered(2)],
+      },
+    },
+    { id: '3', event: 'match', data: expect.objectContaining({ items: [numbered(3)] }) },
+  ])
+  stream.leave()
+})
+
+test('a stream that was cut goes on after Last-Event-ID, missing and repeating nothing', async () => {
+  await using it = await startReaders()
+  for (let n = 1; n <= 120; n++) it.match(numbered(n))
+  const stream = await follow(it, '/stream?id=mon_1', { 'last-event-id': '2' })
+  await stream.until('number 120"')
+
+  expect(stream.events().map(({ id }) => Number(id))).toEqual(
+    Array.from({ length: 118 }, (_, n) => n + 3),
+  )
+  stream.leave()
+})
+
+test('a Last-Event-ID that is none of ours is said to be so', async () => {
+  await using it = await startReaders()
+  const { response } = await follow(it, '/stream?id=mon_1', { 'last-event-id': 'abc' })
+  expect(response.status).toBe(400)
+})
+
+test('a quiet stream says every fifteen seconds that it is still there', async () => {
+  await using it = await startReaders()
+  const stream = await follow(it, '/stream?id=mon_1')
+  await stream.until('retry')
+  await it.clock.advance(15_000)
+  expect(await stream.until(': nothing new')).toBe('retry: 3000\n\n: nothing new\n\n')
+  stream.leave()
+})
+
+test.each([
+  ['the daemon stops', (it: Readers) => void it.endStreams()],
+  [
+    'its monitor is removed',
+    (it: Readers) => void it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_1'"),
+  ],
+  ['an hour has passed', (it: Readers) => it.clock.advance(3_600_000)],
+])('a stream ends when %s', async (_, happens) => {
+  await using it = await startReaders()
+  const stream = await follow(it, '/stream?id=mon_1')
+  await stream.until('retry')
+  const ended = stream.end()
+  await happens(it)
+  await it.clock.advance(1000)
+  await ended
+})
+
+test('a customer has ten streams at most, and one that was left makes room', async () => {
+  await using it = await startReaders()
+  const streams = await Promise.all(
+    Array.from({ length: 10 }, () => follow(it, '/stream?id=mon_1')),
+  )
+  await Promise.all(streams.map((one) => one.until('retry')))
+  const eleventh = await it.call('/stream?id=mon_1')
+  expect([eleventh.status, eleventh.body.code]).toEqual([429, 'rate_limited'])
+
+  streams[0]?.leave()
+  let again = await follow(it, '/stream?id=mon_1')
+  // That a reader has left is noticed a moment later.
+  while (again.response.status === 429) {
+    await Bun.sleep(1)
+    again = await follow(it, '/stream?id=mon_1')
+  }
+  expect(again.response.status).toBe(200)
+  for (const one of [...streams, again]) one.leave()
+})
+
+test('a reader who does not read is kept nothing for', async () => {
+  const clock = fakeClock(() => Bun.sleep(0))
+  let asked = 0
+  const rows = (seq: number, limit: number): MatchBody[] => {
+    asked += 1
+    return Array.from({ length: limit }, (_, n) => ({
+      seq: seq + n + 1,
+      body: new TextEncoder().encode('{}'),
+      matched_at: 0,
+    }))
+  }
+  let closed = 0
+  const events = openEvents({
+    clock,
+    ended: new AbortController().signal,
+    seq: 0,
+    next: rows,
+    on_close: () => void (closed += 1),
+  })
+  await clock.advance(60_000)
+  expect(asked).toBeLessThanOrEqual(1)
+
+  const reader = events.getReader()
+  for (let n = 0; n < 3; n++) await reader.read()
+  await clock.advance(60_000)
+  expect(asked).toBeLessThanOrEqual(4)
+  await reader.cancel()
+  expect(closed).toBe(1)
+})
+
+test("a monitor's feed is open to who knows its address, until that is changed", async () => {
+  await using it = await startReaders()
+  it.match(numbered(1))
+  it.match(
+    postOf({
+      id: 'p2',
+      name: 't3_p2',
+      title: '<b>&"\u0000\ud800 ]]> 😀',
+      text: 'It **pours** & <sings>',
+      author: 'a&b',
+    }),
+  )
+  const link = it.links.feed('mon_1', 1)
+  const answer = await fetch(link)
+  const text = await answer.text()
+
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8')
+  expect(text).toStartWith('<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns=')
+  expect(text).toContain('<title>kettles</title>')
+  expect(text).toContain(`<link rel="self" type="application/atom+xml" href="${link}"/>`)
+  expect(text.match(/<entry>/g)).toHaveLength(2)
+  expect(text.indexOf('number 1')).toBeGreaterThan(text.indexOf('😀'))
+  expect(text).toContain('<title>&lt;b&gt;&amp;&quot;\ufffd ]]&gt; 😀</title>')
+  expect(text).toContain('<content type="text">It pours &amp; &lt;sings&gt;</content>')
+  expect(text).toContain('<author><name>a&amp;b</name></author>')
+  expect(text).toContain('<published>2026-01-01T00:00:00.000Z</published>')
+
+  const rotated = await it.call('/feed/rotate', { id: 'mon_1' })
+  expect(rotated.body).toEqual({ id: 'mon_1', feed_url: it.links.feed('mon_1', 2) })
+  expect((await fetch(link)).status).toBe(404)
+  expect((await fetch(rotated.body.feed_url)).status).toBe(200)
+  expect((await it.call('/feed/rotate', { monitor_id: 'mon_1' })).body.feed_url).toBe(
+    it.links.feed('mon_1', 3),
+  )
+})
+
+test('a feed that has not changed is not sent again', async () => {
+  await using it = await startReaders()
+  it.match(numbered(1))
+  const link = it.links.feed('mon_1', 1)
+  const etag = (await fetch(link)).headers.get('etag') ?? ''
+  const again = () => fetch(link, { headers: { 'if-none-match': etag } })
+  expect((await again()).status).toBe(304)
+  it.match(numbered(2))
+  expect((await again()).status).toBe(200)
+})
+
+test('no other token opens a feed, and nobody changes the address of one that is not theirs', async () => {
+  await using it = await startReaders()
+  const link = it.links.feed('mon_1', 1)
+  const at = (token: string) => `${it.base}/forum/monitor/feed/${token}`
+  const tampered = [
+    at('x'),
+    at('mon_1~1'),
+    at('mon_1~1~'),
+    link.replace('mon_1', 'mon_2'),
+    `${link}x`,
+    link.slice(0, -1),
+    at(it.links.confirm('mon_1').split('/').at(-1) ?? ''),
+    it.links.feed('mon_9', 1),
+  ]
+  for (const address of tampered) expect((await fetch(address)).status).toBe(404)
+  const foreign = await it.call('/feed/rotate', { id: 'mon_1' }, 'cus_2')
+  const absent = await it.call('/feed/rotate', { id: 'mon_9' }, 'cus_2')
+  expect([foreign.status, foreign.text]).toEqual([404, absent.text])
+  expect((await fetch(link)).status).toBe(200)
+})
+
+test.each([
+  [{}, 'id is required'],
+  [{ id: 'a', monitor_id: 'b' }, 'monitor_id must equal id, or be left out'],
+  [{ id: 1 }, 'id must be text'],
+  [{ name: 'x' }, 'name is not a known field; allowed: id, monitor_id'],
+])('feed/rotate with %j: %s', async (body, error) => {
+  await using it = await startReaders()
+  expect(await it.call('/feed/rotate', body)).toMatchObject({ status: 400, body: { error } })
+})
+
+test('a feed is found under the other place too', async () => {
+  await using it = await startReaders()
+  const link = it.links.feed('mon_1', 1).replace('/forum/', '/api/forum/')
+  expect((await fetch(link)).status).toBe(200)
+})
