@@ -166,7 +166,7 @@ test('a quiet stream says every fifteen seconds that it is still there', async (
 })
 
 test.each([
-  ['the daemon stops', (it: Readers) => void it.endStreams()],
+  ['the daemon stops', (it: Readers) => it.endStreams()],
   [
     'its monitor is removed',
     (it: Readers) => void it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_1'"),
