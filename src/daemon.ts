@@ -31,21 +31,23 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   let url = ''
-  const { app, sender, monitoring, pool, tellOperator, upkeep, close, endStreams } = assemble({
-    config,
-    outside,
-    instance,
-    signal,
-    wake: (loop) => loops.get(loop)?.nudge(),
-    url: () => url,
-  })
+  const { app, sender, monitoring, pool, storage, tellOperator, upkeep, close, endStreams } =
+    assemble({
+      config,
+      outside,
+      instance,
+      signal,
+      wake: (loop) => loops.get(loop)?.nudge(),
+      url: () => url,
+      lost: failure.resolve,
+    })
 
   stack.defer(close)
   // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
   stack.defer(async () => {
     stopping.abort()
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
-    await Promise.all([monitoring.idle(), sender.idle(), pool.idle()])
+    await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
   })
 
   const { host, port } = config.server
@@ -64,6 +66,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     pool: pool.turn,
     operator: tellOperator,
     upkeep,
+    storage: storage.turn,
   }))
     loops.set(name, startLoop(outside, name, signal, turn, onFailedTurn))
 
@@ -84,10 +87,17 @@ export async function openApiDocument(config: Config): Promise<unknown> {
   const { app } = assemble({
     config,
     outside,
-    instance: { db, boot: '', instance_id: '', ring: createRing(random.bytes(32), random.bytes) },
+    instance: {
+      db,
+      path: '',
+      boot: '',
+      instance_id: '',
+      ring: createRing(random.bytes(32), random.bytes),
+    },
     signal: AbortSignal.abort(),
     wake: () => {},
     url: () => `http://${config.server.host}:${config.server.port}`,
+    lost: () => {},
   })
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
   return await answer.json()

@@ -5,6 +5,9 @@ import { version } from '../../package.json'
 import { command, EXIT } from './command.ts'
 import { readConfig } from './config-file.ts'
 
+/** How long a daemon that cannot go on may take to end. */
+const LAST_MS = 500
+
 export const serve = command({
   name: 'serve',
   summary: 'runs the daemon until it is told to stop',
@@ -21,7 +24,7 @@ export const serve = command({
     log('info', 'serve.starting', { version, pid: process.pid, dir: config.storage.dir })
     for (const warning of warnings) log('warn', 'config.warning', { warning })
 
-    await using daemon = await parts.startDaemon(config, outside)
+    const daemon = await parts.startDaemon(config, outside)
     using _address = writeAddress(config.storage.dir, daemon.url)
     if (stdout.isTerminal) stdout.write(`forumd listens on ${daemon.url}\n`)
     log('info', 'serve.listening', { url: daemon.url })
@@ -32,6 +35,9 @@ export const serve = command({
       (daemon.failed ?? never).then((reason) => ({ code: EXIT.restart, reason })),
     ])
     log(end.code === EXIT.done ? 'info' : 'error', 'serve.stopping', end)
+    const ended = daemon[Symbol.asyncDispose]()
+    // On a disk that fails nothing gets better by waiting for it.
+    await (end.code === EXIT.done ? ended : Promise.race([ended, outside.clock.sleep(LAST_MS)]))
     return end.code
   },
 })

@@ -59,6 +59,26 @@ const KINDS: Readonly<Record<string, Kind>> = {
     says: (id, reason) =>
       `The webhook ${id} takes nothing any more and is paused${because(reason)}.`,
   },
+  'storage.invariant_broken': {
+    ...invariant((subject) => `What is stored contradicts itself at ${subject}; the log says how.`),
+    subject: ({ target }) => target,
+  },
+  'storage.low': {
+    kind: 'disk_low',
+    subject: () => 'disk',
+    says: () =>
+      'The disk of the data folder is nearly full: make room, or nothing can be kept soon.',
+  },
+  'storage.full': {
+    kind: 'disk_low',
+    subject: () => 'disk full',
+    says: () => 'The disk of the data folder is full: nothing new is watched until there is room.',
+  },
+  'storage.snapshot_failed': {
+    kind: 'snapshot_failed',
+    subject: () => 'snapshot',
+    says: (_, reason) => `No snapshot could be taken${because(reason)}.`,
+  },
   'delivery.body_damaged': {
     ...invariant((id) => `The stored body of the delivery ${id} has changed; it was not sent.`),
     subject: ({ delivery_id }) => delivery_id,

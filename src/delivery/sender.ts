@@ -50,6 +50,8 @@ export type Sender = {
   turn(): Promise<number>
   /** Resolves when every attempt on its way has ended and been written down as far as the disk allows. */
   idle(): Promise<void>
+  /** Whether an attempt of this delivery is on its way, or its outcome waits to be written. */
+  carries(delivery_id: string): boolean
 }
 
 type Flight = { webhook_id: string; landed: Promise<void> }
@@ -175,6 +177,7 @@ export function createSender(deps: SenderDeps): Sender {
       const free = room()
       return (free.slots > 0 ? nextDueAt(db, free) : null) ?? at + IDLE_MS
     },
+    carries: (delivery_id) => flights.has(delivery_id),
     async idle() {
       await Promise.all([...flights.values()].map(({ landed }) => landed))
       writeAgain()

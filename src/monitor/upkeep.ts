@@ -1,5 +1,6 @@
 import { IDEMPOTENCY_MS } from '../core/idempotency.ts'
 import type { Clock } from '../outside.ts'
+import { blankBodies, packBodies } from '../store/bodies.ts'
 import { pruneChecks } from '../store/checks.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
@@ -7,6 +8,7 @@ import { pruneNamedWrites } from '../store/idempotency.ts'
 import { pruneMatchBodies } from '../store/match-bodies.ts'
 import { pruneSeen } from '../store/seen.ts'
 import { settleStreams } from '../store/streams.ts'
+import { forgetOldSecrets } from '../store/webhooks.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000
@@ -14,16 +16,33 @@ const PRUNE_MS = 3_600_000
 const KEEP_MS = 14 * 86_400_000
 /** Of seen items every stream keeps at least so many: a quiet place shows its old rows again and again. */
 const KEEP_ITEMS = 2000
+/** After so long nobody but a reader of old lists wants a delivery's body. */
+const PACK_AFTER_MS = 7 * 86_400_000
+/** Bodies worked on in one turn, so that a turn stays short; what is over waits a minute. */
+const BODIES_A_TURN = 500
+const DAY_MS = 86_400_000
 
 /**
  * Housekeeping, for a loop: puts streams to sleep whose customers are gone, and forgets what no health report looks at
- * any more, and the answers of writes that are no longer promised. Returns when to come again.
+ * any more, and the answers of writes that are no longer promised; packs old bodies. Returns when to come again.
  */
-export function createUpkeep({ db, clock }: { db: Db; clock: Clock }): () => Promise<number> {
+export function createUpkeep({
+  db,
+  clock,
+  retention_days = 0,
+}: {
+  db: Db
+  clock: Clock
+  /** After so many days the bodies of deliveries are blanked; 0: never. */
+  retention_days?: number
+}): () => Promise<number> {
   let pruned_at = -Infinity
   return async () => {
     const now = clock.now()
     transact(db, () => settleStreams(db, now))
+    forgetOldSecrets(db, now)
+    packBodies(db, now - PACK_AFTER_MS, BODIES_A_TURN)
+    if (retention_days > 0) blankBodies(db, now - retention_days * DAY_MS, BODIES_A_TURN)
     if (Math.abs(now - pruned_at) >= PRUNE_MS) {
       const before_at = now - KEEP_MS
       transact(db, () => {

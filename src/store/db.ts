@@ -41,9 +41,22 @@ export function openDb(path: string, options: { create?: boolean } = {}): Db {
   }
 }
 
+type Listener = (error: SQLiteError) => void
+const listeners = new WeakMap<Db, Listener>()
+
+/** Lets one listener hear of every transaction that this database's disk or file refused. The error still goes on. */
+export function onStorageError(db: Db, listener: Listener): void {
+  listeners.set(db, listener)
+}
+
 /** Runs `work` as one write transaction. It may not await, so nothing can interleave. */
 export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T {
-  return db.transaction(work).immediate()
+  try {
+    return db.transaction(work).immediate()
+  } catch (error) {
+    if (isStorageError(error)) listeners.get(db)?.(error)
+    throw error
+  }
 }
 
 /** Brings the schema up to date. Each step runs in its own transaction; the version is the number of steps that have run. */

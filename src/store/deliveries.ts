@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import { unpackBody } from './bodies.ts'
 import type { Db } from './db.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
@@ -15,7 +16,7 @@ export type NewDelivery = {
 } & (
   | { status: 'pending'; webhook_id: string }
   | { status: 'suppressed'; webhook_id: string | null; reason: string }
-  | { status: 'failed'; webhook_id: string; last_error: 'webhook_paused' }
+  | { status: 'failed'; webhook_id: string; last_error: 'webhook_paused' | 'webhook_deleted' }
 )
 
 /**
@@ -82,6 +83,7 @@ export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
         ORDER BY created_at DESC, id DESC LIMIT $limit`,
     )
     .all(query)
+    .map((row) => ({ ...row, body: unpackBody(row.body) }))
 }
 
 /** Whether the customer has, or once had, this monitor: deliveries outlive their monitor. */

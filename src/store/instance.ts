@@ -40,6 +40,8 @@ export class KeyMissing extends Error {
 
 export type Instance = {
   db: Db
+  /** Where the database lies. */
+  path: string
   instance_id: string
   /** This run's own id; leases and holds of other boots are dead. Fresh in both modes. */
   boot: string
@@ -93,20 +95,22 @@ export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' 
           clock.now(),
         )
       })
-    return { db, instance_id, boot, ring, close: () => undo.forEach((it) => it.release()) }
+    const close = () => undo.forEach((it) => it.release())
+    return { db, path: paths.db, instance_id, boot, ring, close }
   } catch (error) {
     for (const it of undo) it.release()
     throw error
   }
 }
 
-type Paths = { dir: string; db: string; marker: string; key: string }
+export type Paths = { dir: string; db: string; marker: string; key: string }
 
-function pathsOf({
+/** Where the parts of an instance lie. */
+export function pathsOf({
   dir,
   key_file,
   credentials_dir = Bun.env['CREDENTIALS_DIRECTORY'],
-}: Place): Paths {
+}: Pick<Place, 'dir' | 'key_file' | 'credentials_dir'>): Paths {
   const credential = credentials_dir ? join(credentials_dir, 'secrets.key') : null
   const own = join(dir, 'secrets.key')
   const key = key_file || (credential && existsSync(credential) ? credential : own)
@@ -185,7 +189,11 @@ function bringUpToDate(db: Db, mode: 'serve' | 'beside', lock_path: string) {
 
 /** The instance's id, which the marker file has to agree with, as it has to with the key. */
 function identify(db: Db, paths: Paths, ring: Ring, random: Place['random']): string {
-  const row = db.query<{ id: string }, []>('SELECT id FROM instance').get()
+  const row = db
+    .query<{ id: string; key_fingerprint: string | null }, []>(
+      'SELECT id, key_fingerprint FROM instance',
+    )
+    .get()
   if (!row) throw damaged(paths, 'it has lost the row that says whose it is')
   const expected = `${row.id}\n${ring.fingerprint}\n`
   const found = readOrMake(paths.marker, `${paths.marker}.${random.uuid()}`, () =>
@@ -197,6 +205,9 @@ function identify(db: Db, paths: Paths, ring: Ring, random: Place['random']): st
     throw new KeyMissing(
       `the key file ${paths.key} is not the one this instance began with: put that one back, or name it in [storage].key_file`,
     )
+  // So that a copy of the database can tell which key its secrets want.
+  if (row.key_fingerprint !== fingerprint)
+    db.query('UPDATE instance SET key_fingerprint = ?').run(fingerprint)
   syncPath(paths.dir)
   return row.id
 }

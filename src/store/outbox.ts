@@ -1,4 +1,5 @@
 import type { DeliveryError, Verdict } from '../core/ladder.ts'
+import { unpackBody } from './bodies.ts'
 import { type Db, transact } from './db.ts'
 import { type Addressee, clearFailures, recordFailure, retireWebhook } from './webhooks.ts'
 
@@ -53,7 +54,10 @@ export function claimDue(
        FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = $id`,
   )
   return transact(db, () =>
-    chosen.flatMap((id) => (take.run({ id, boot }).changes === 1 ? (read.get({ id }) ?? []) : [])),
+    chosen.flatMap((id) => {
+      const row = take.run({ id, boot }).changes === 1 ? read.get({ id }) : null
+      return row === null ? [] : [{ ...row, body: unpackBody(row.body) }]
+    }),
   )
 }
 

@@ -1,0 +1,194 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Clock, Log } from '../outside.ts'
+import { auditHead, chainAudit, findEdited } from '../store/audit.ts'
+import { findBreaches } from '../store/auditor.ts'
+import { createBallast, freeBytes } from '../store/ballast.ts'
+import { type Db, onStorageError } from '../store/db.ts'
+import { takeSnapshot } from '../store/snapshots.ts'
+import { noteStorageError } from '../store/storage-errors.ts'
+import type { Schedule } from './schedule.ts'
+
+const LOOK_MS = 60_000
+/** While the disk is full. */
+const SOON_MS = 5_000
+const AUDIT_MS = 300_000
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const LOW_BYTES = 1024 ** 3
+const WAIT_MIN_MS = 20 * 60_000
+
+export type StorageDeps = {
+  db: Db
+  /** The database, and the folder it lies in. */
+  path: string
+  dir: string
+  boot: string
+  instance_id: string
+  clock: Clock
+  log: Log
+  attempts_max: number
+  /** The longest wait of the ladder. */
+  longest_wait_ms: number
+  /** Whether an attempt of this delivery is on its way. */
+  in_flight: (delivery_id: string) => boolean
+  snapshots: { schedule: Schedule; keep_hourly: number; keep_daily: number }
+  /** Told when the process cannot go on and must be started again. */
+  lost: (reason: 'storage' | 'database_replaced') => void
+}
+
+export type Storage = {
+  /** Looks after the database's file; for a loop. Returns when to come again. */
+  turn(): Promise<number>
+  /** The disk is full: nothing is begun that would want to be written. */
+  full(): boolean
+  /** What is wrong with what is stored; null when nothing is. */
+  trouble(): 'storage_full' | 'invariant_broken' | null
+  /** Resolves when no snapshot is being taken. */
+  idle(): Promise<void>
+}
+
+/**
+ * Watches over the file that everything is in: that it is the one we opened, that there is room, that what it says is
+ * what every commit keeps true, that its log stays short and that there are copies.
+ */
+export function createStorage(deps: StorageDeps): Storage {
+  const { db, path, dir, clock, log, snapshots } = deps
+  const ballast = createBallast(join(dir, 'ballast'))
+  const inode = inodeOf(path)
+  const changes = db.query<{ n: number }, []>('SELECT total_changes() AS n')
+  let is_full = false
+  let is_low = false
+  let is_broken = false
+  let is_edited = false
+  let lost = false
+  let audited_at: number | null = null
+  let seen_changes = -1
+  let taking: Promise<void> | null = null
+  const started_at = clock.mono()
+  let snapshot_at = snapshots.schedule(clock.now())
+
+  function lose(reason: 'storage' | 'database_replaced') {
+    if (lost) return
+    lost = true
+    log('error', 'storage.lost', { reason })
+    if (reason === 'storage') noteStorageError(dir, clock.now())
+    deps.lost(reason)
+  }
+
+  onStorageError(db, ({ code = '' }) => {
+    if (code.startsWith('SQLITE_FULL')) {
+      const freed = ballast.drop()
+      if (!is_full) log('error', 'storage.full', { freed })
+      is_full = true
+    }
+    // Whether a write that failed on the disk is there, only the next start can tell.
+    if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) lose('storage')
+  })
+
+  function lookAtDisk() {
+    // A start has better things to do than to write 32 MiB.
+    if (clock.mono() - started_at < LOOK_MS) return
+    if (ballast.refill() && is_full) {
+      is_full = false
+      log('info', 'storage.recovered')
+    }
+    const low = freeBytes(dir) < LOW_BYTES
+    if (low && !is_low) log('warn', 'storage.low', { bytes: freeBytes(dir) })
+    is_low = low
+  }
+
+  function audit(now: number) {
+    const first = audited_at === null
+    const breaches = findBreaches(db, {
+      ...deps,
+      now,
+      since_at: now - (first ? DAY_MS : HOUR_MS),
+      wait_max_ms: Math.max(WAIT_MIN_MS, deps.longest_wait_ms * 2),
+    })
+    for (const { invariant, subject } of breaches)
+      log('error', 'storage.invariant_broken', { kind: invariant, target: subject })
+    is_broken = breaches.length > 0
+    chainAudit(db)
+    if (first) {
+      const edited = findEdited(db)
+      is_edited = edited !== null
+      if (edited)
+        log('error', 'storage.invariant_broken', {
+          kind: `audit_${edited.what}`,
+          target: `audit ${edited.seq}`,
+        })
+    }
+    audited_at = now
+  }
+
+  /** A short log is soon read after a crash, and a damaged byte in it takes little along. */
+  function shorten() {
+    const n = changes.get()?.n ?? 0
+    const idle = n === seen_changes
+    seen_changes = n
+    if (!idle) return
+    // Whoever reads just now keeps the log; it is not worth waiting for.
+    db.run('PRAGMA busy_timeout = 0')
+    try {
+      db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      db.run('PRAGMA busy_timeout = 5000')
+    }
+  }
+
+  function snapshot(now: number) {
+    if (now < snapshot_at || taking !== null) return
+    snapshot_at = snapshots.schedule(now)
+    if (snapshots.keep_hourly + snapshots.keep_daily === 0) return
+    const { instance_id } = deps
+    taking = takeSnapshot(path, join(dir, 'snapshots'), { ...snapshots, instance_id, now })
+      .then((file) => {
+        const head = auditHead(db)
+        // Whoever cuts off the end of the chain cannot cut it out of the log as well.
+        log('info', 'storage.snapshot', {
+          file,
+          item: head && `audit ${head.seq}`,
+          value: head?.hash,
+        })
+      })
+      .catch((error: unknown) =>
+        log('error', 'storage.snapshot_failed', {
+          reason: error instanceof Error ? error.message : 'unknown',
+        }),
+      )
+      .finally(() => {
+        taking = null
+      })
+  }
+
+  return {
+    full: () => is_full,
+    trouble: () => (is_full ? 'storage_full' : is_broken || is_edited ? 'invariant_broken' : null),
+    idle: async () => void (await taking),
+    turn() {
+      const now = clock.now()
+      if (inodeOf(path) !== inode) {
+        lose('database_replaced')
+        return Promise.resolve(now + LOOK_MS)
+      }
+      lookAtDisk()
+      if (audited_at === null || Math.abs(now - audited_at) >= AUDIT_MS) audit(now)
+      snapshot(now)
+      shorten()
+      const next_at = now + (is_full ? SOON_MS : LOOK_MS)
+      return Promise.resolve(Math.min(next_at, Math.max(snapshot_at, now + 1000)))
+    },
+  }
+}
+
+/** Tells one file from another that has taken its name; empty when none has it. */
+function inodeOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path)
+    return `${dev}:${ino}`
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+
+import { type Db, transact } from './db.ts'
+
+// Bodies stay in the row, packed: an archive apart would be a second file to back up, to restore and to keep in step.
+
+const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
+const LEVEL = 9
+
+/** The bytes of a body as they were frozen, whether it was packed since or not. JSON never begins as zstd does. */
+export function unpackBody(stored: Uint8Array): Uint8Array {
+  return ZSTD.every((byte, at) => stored[at] === byte) ? Bun.zstdDecompressSync(stored) : stored
+}
+
+type Row = {
+  row: number
+  id: string
+  monitor_id: string
+  status: string
+  created_at: number
+  body: Uint8Array
+}
+
+/** How far one kind of work on old bodies has come is kept in the row of the instance. */
+type Cursor = 'packed_to' | 'blanked_to'
+
+/** Packs the bodies of up to `limit` deliveries older than `before_at`; their rows stay as they are. Returns how many. */
+export function packBodies(db: Db, before_at: number, limit: number): number {
+  const pack = db.query('UPDATE deliveries SET body = $body WHERE rowid = $row')
+  return walk(db, 'packed_to', before_at, limit, ({ row, body }) => {
+    const whole = unpackBody(body)
+    const packed = Bun.zstdCompressSync(whole, { level: LEVEL })
+    if (packed.length < whole.length) pack.run({ row, body: packed })
+  })
+}
+
+/**
+ * Takes the content out of up to `limit` deliveries older than `before_at`, and what their receivers said; the rows and
+ * their ids stay. Returns how many.
+ */
+export function blankBodies(db: Db, before_at: number, limit: number): number {
+  const blank = db.query(
+    'UPDATE deliveries SET body = $body, body_sha256 = $digest WHERE rowid = $row',
+  )
+  const forget = db.query(
+    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_id = $id',
+  )
+  return walk(db, 'blanked_to', before_at, limit, ({ row, id, monitor_id }) => {
+    const body = Buffer.from(
+      JSON.stringify({ delivery_id: id, monitor_id, count: 0, grouped: false, items: [] }),
+    )
+    blank.run({ row, body, digest: createHash('sha256').update(body).digest() })
+    forget.run({ id })
+  })
+}
+
+/** Goes on through the deliveries in the order they were written, to the first that is not old enough. */
+function walk(
+  db: Db,
+  cursor: Cursor,
+  before_at: number,
+  limit: number,
+  work: (row: Row) => void,
+): number {
+  return transact(db, () => {
+    const from = db.query<{ at: number }, []>(`SELECT ${cursor} AS at FROM instance`).get()?.at ?? 0
+    const rows = db
+      .query<Row, [{ from: number; limit: number }]>(
+        `SELECT rowid AS row, id, monitor_id, status, created_at, body FROM deliveries
+          WHERE rowid > $from ORDER BY rowid LIMIT $limit`,
+      )
+      .all({ from, limit })
+    const young = rows.findIndex(({ created_at }) => created_at >= before_at)
+    const old = young === -1 ? rows : rows.slice(0, young)
+    // What still waits, after all this time, keeps the bytes that it is to be sent with.
+    for (const row of old) if (row.status !== 'pending') work(row)
+    const last = old.at(-1)
+    if (last) db.query(`UPDATE instance SET ${cursor} = $at`).run({ at: last.row })
+    return old.length
+  })
+}

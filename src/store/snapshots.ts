@@ -1,0 +1,122 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+
+import * as z from 'zod'
+
+import { APPLICATION_ID } from './db.ts'
+import { syncPath } from './files.ts'
+
+/** A copy of a database could not be made, or is no good. Its message says why. */
+export class CopyFailed extends Error {
+  override name = 'CopyFailed'
+}
+
+// A worker of its own, because both the copy and its check keep a thread busy for as long as the disk takes.
+const WORKER = `
+import { Database } from 'bun:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+try {
+  const db = new Database(workerData.from, { readwrite: true, create: false })
+  db.run('PRAGMA busy_timeout = 5000')
+  db.query('VACUUM INTO ?').run(workerData.to)
+  db.close()
+  const copy = new Database(workerData.to, { readonly: true })
+  const one = (sql) => Object.values(copy.query(sql).get() ?? {})[0]
+  const found = {
+    integrity: one('PRAGMA integrity_check(1)'),
+    application_id: one('PRAGMA application_id'),
+    instance_id: one('SELECT id FROM instance'),
+  }
+  copy.close()
+  parentPort.postMessage(found)
+} catch (error) {
+  parentPort.postMessage({ error: String(error?.code ?? error?.message ?? error) })
+}
+`
+
+const found = z.union([
+  z.object({ error: z.string() }),
+  z.object({ integrity: z.string(), application_id: z.number(), instance_id: z.string() }),
+])
+type Found = z.infer<typeof found>
+
+/**
+ * Copies a database that may be in use to a file that is not there yet: consistent, compact, checked in every page, and
+ * safe on the disk. Throws CopyFailed, and then leaves no file.
+ */
+export async function copyDatabase(
+  from: string,
+  to: string,
+  { instance_id }: { instance_id: string },
+): Promise<void> {
+  const part = `${to}.part`
+  rmSync(part, { force: true })
+  try {
+    const copy = await inWorker({ from, to: part })
+    if ('error' in copy) throw new CopyFailed(`the copy could not be made: ${copy.error}`)
+    if (copy.integrity !== 'ok') throw new CopyFailed(`the copy is damaged: ${copy.integrity}`)
+    if (copy.application_id !== APPLICATION_ID || copy.instance_id !== instance_id)
+      throw new CopyFailed('the copy is not of this instance')
+    syncPath(part)
+    if (existsSync(to)) throw new CopyFailed(`${to} is there already`)
+    renameSync(part, to)
+    syncPath(join(to, '..'))
+  } finally {
+    rmSync(part, { force: true })
+  }
+}
+
+async function inWorker(job: { from: string; to: string }): Promise<Found> {
+  const worker = new Worker(WORKER, { eval: true, workerData: job })
+  const { promise, resolve } = Promise.withResolvers<Found>()
+  worker.once('message', (message) => resolve(found.parse(message)))
+  worker.once('error', ({ message }) => resolve({ error: message }))
+  try {
+    return await promise
+  } finally {
+    await worker.terminate()
+  }
+}
+
+const NAME = /^forumd-(\d{8})T\d{6}Z\.sqlite$/
+
+const nameAt = (at: number) =>
+  `forumd-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}.sqlite`
+
+/** The snapshots in a folder, newest first. */
+export function listSnapshots(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => NAME.test(name))
+    .toSorted((a, b) => (a < b ? 1 : -1))
+}
+
+export type Keep = { keep_hourly: number; keep_daily: number }
+
+/** Which snapshots stay: the newest so many, and of each of the newest so many days its last one. */
+export function keptSnapshots(
+  names: readonly string[],
+  { keep_hourly, keep_daily }: Keep,
+): string[] {
+  const newest = names.toSorted((a, b) => (a < b ? 1 : -1))
+  const by_day = Map.groupBy(newest, (name) => NAME.exec(name)?.[1] ?? '')
+  const daily = [...by_day.values()].slice(0, keep_daily).flatMap(([last]) => last ?? [])
+  const kept = new Set([...newest.slice(0, keep_hourly), ...daily])
+  return newest.filter((name) => kept.has(name))
+}
+
+/** Takes a verified snapshot into the folder and removes those whose time is over; returns its path. */
+export async function takeSnapshot(
+  database: string,
+  folder: string,
+  { instance_id, now, ...keep }: Keep & { instance_id: string; now: number },
+): Promise<string> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, nameAt(now))
+  if (!existsSync(path)) await copyDatabase(database, path, { instance_id })
+  const names = listSnapshots(folder)
+  const kept = new Set(keptSnapshots(names, keep))
+  for (const name of names) if (!kept.has(name)) rmSync(join(folder, name), { force: true })
+  return path
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test'
+
+import { findBreaches } from '../../../src/store/auditor.ts'
+import { type Db, openDb } from '../../../src/store/db.ts'
+import { insertDelivery } from '../../../src/store/deliveries.ts'
+import { reserveDelivery } from '../../../src/store/matches.ts'
+import { claimDue, recordEnded } from '../../../src/store/outbox.ts'
+import { insertWebhook } from '../../../src/store/webhooks.ts'
+
+const NOW = 1_767_225_600_000
+
+function sound(): Db {
+  const db = openDb(':memory:', { create: true })
+  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
+  insertWebhook(db, {
+    id: 'wh_1',
+    customer_id: 'cus_1',
+    kind: 'webhook',
+    url: 'https://hooks.example.com/',
+    secret: new Uint8Array(1),
+    created_at: 0,
+  })
+  for (const id of ['dlv_sent', 'dlv_waits']) {
+    reserveDelivery(db, { monitor_id: 'mon_1', ceiling: 10, now: NOW })
+    insertDelivery(db, {
+      id,
+      customer_id: 'cus_1',
+      monitor_id: 'mon_1',
+      webhook_id: 'wh_1',
+      status: 'pending',
+      body: new Uint8Array(1),
+      now: NOW,
+    })
+  }
+  const free = { slots: 1, of: () => 1 }
+  const [delivery] = claimDue(db, { boot: 'boot_1', now: NOW, free, served_last: '' })
+  if (!delivery) throw new Error('nothing was due')
+  const times = { started_at: NOW, ended_at: NOW }
+  const verdict = { status: 'delivered' } as const
+  recordEnded(db, 'boot_1', { delivery, verdict, ...times, http_status: 200, told: null }, NOW)
+  return db
+}
+
+const breaches = (db: Db, in_flight: (id: string) => boolean = () => false) =>
+  findBreaches(db, {
+    now: NOW,
+    since_at: NOW - 3_600_000,
+    boot: 'boot_1',
+    attempts_max: 6,
+    wait_max_ms: 1_200_000,
+    in_flight,
+  }).map(({ invariant, subject }) => `${invariant} ${subject}`)
+
+test('a sound database has nothing to tell, also while something is on its way', () => {
+  using db = sound()
+  expect(breaches(db)).toEqual([])
+  db.run("UPDATE deliveries SET lease = 'boot_1' WHERE id = 'dlv_waits'")
+  expect(breaches(db, (id) => id === 'dlv_waits')).toEqual([])
+})
+
+test.each([
+  ["DELETE FROM attempts WHERE delivery_id = 'dlv_sent'", 'delivered_without_yes dlv_sent'],
+  ["UPDATE attempts SET error = 'http_500'", 'delivered_without_yes dlv_sent'],
+  ["UPDATE deliveries SET round = 2 WHERE id = 'dlv_sent'", 'delivered_without_yes dlv_sent'],
+  [
+    `INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, error)
+       SELECT 'dlv_waits', value, 'b', 0, 0, 'timeout' FROM json_each('[1,2,3,4,5,6,7]')`,
+    'too_many_attempts dlv_waits',
+  ],
+  ['UPDATE monitor_days SET deliveries = 3', 'day_miscounted mon_1'],
+  [
+    `UPDATE deliveries SET next_attempt_at = ${NOW + 1_200_001} WHERE id = 'dlv_waits'`,
+    'waits_too_long dlv_waits',
+  ],
+  ["UPDATE deliveries SET lease = 'boot_1' WHERE id = 'dlv_waits'", 'leased_by_nobody dlv_waits'],
+  ["UPDATE deliveries SET lease = 'boot_0' WHERE id = 'dlv_waits'", 'leased_by_nobody dlv_waits'],
+  ['UPDATE customers SET balance_micros = 1', 'unbalanced cus_1'],
+])('%s: %s', (sql, breach) => {
+  using db = sound()
+  db.run(sql)
+  expect(breaches(db)).toEqual([breach])
+})
+
+test('a day in which the clock jumped is not counted up', () => {
+  using db = sound()
+  db.run('UPDATE monitor_days SET deliveries = 3')
+  db.run(`INSERT INTO events (kind, at) VALUES ('clock_jump', ${NOW})`)
+  expect(breaches(db)).toEqual([])
+})

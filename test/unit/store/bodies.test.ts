@@ -1,0 +1,120 @@
+import { expect, test } from 'bun:test'
+
+import { envelope } from '../../../src/core/envelope.ts'
+import { blankBodies, packBodies, unpackBody } from '../../../src/store/bodies.ts'
+import { type Db, openDb } from '../../../src/store/db.ts'
+import { insertDelivery, listDeliveries } from '../../../src/store/deliveries.ts'
+import { claimDue } from '../../../src/store/outbox.ts'
+import { redeliver } from '../../../src/store/redeliver.ts'
+import { insertWebhook } from '../../../src/store/webhooks.ts'
+
+const TEXT = 'a needle in the hay. '.repeat(40)
+
+/** Deliveries of the instants 1 to `count`, all of them dead. */
+function opened(count: number): Db {
+  const db = openDb(':memory:', { create: true })
+  db.run("INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 0, 0)")
+  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
+  insertWebhook(db, {
+    id: 'wh_1',
+    customer_id: 'cus_1',
+    kind: 'webhook',
+    url: 'https://hooks.example.com/',
+    secret: new Uint8Array(1),
+    created_at: 0,
+  })
+  for (let n = 0; n < count; n++)
+    insertDelivery(db, {
+      id: `dlv_${n}`,
+      customer_id: 'cus_1',
+      monitor_id: 'mon_1',
+      webhook_id: 'wh_1',
+      status: 'pending',
+      body: bodyOf(n),
+      now: n,
+    })
+  db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
+  return db
+}
+
+const bodyOf = (n: number) =>
+  envelope({
+    delivery_id: `dlv_${n}`,
+    monitor_id: 'mon_1',
+    items: [{ id: 'a', title: TEXT }],
+    grouped: false,
+  })
+
+const stored = (db: Db) =>
+  db
+    .query<{ size: number }, []>('SELECT length(body) AS size FROM deliveries ORDER BY rowid')
+    .all()
+    .map(({ size }) => size)
+
+const texts = (db: Db) =>
+  listDeliveries(db, {
+    customer_id: 'cus_1',
+    monitor_id: null,
+    status: null,
+    before: null,
+    limit: 100,
+  })
+    .toReversed()
+    .map(({ body }) => new TextDecoder().decode(body))
+
+test('old bodies are packed, a few at a time, and read as they were', () => {
+  using db = opened(6)
+  const before = texts(db)
+  const whole = stored(db)[5] ?? 0
+  expect(packBodies(db, 5, 3)).toBe(3)
+  expect(packBodies(db, 5, 3)).toBe(1)
+  expect(packBodies(db, 5, 3)).toBe(0)
+
+  expect(stored(db).map((size) => size < whole / 2)).toEqual([true, true, true, true, false, false])
+  expect(texts(db)).toEqual(before)
+})
+
+test('what was packed goes out again with the very bytes that it had', () => {
+  using db = opened(1)
+  packBodies(db, 10, 10)
+  redeliver(db, {
+    customer_id: null,
+    which: { delivery_id: 'dlv_0' },
+    dry_run: false,
+    rows_max: 1,
+    now: 20,
+  })
+  const free = { slots: 1, of: () => 1 }
+  const [claimed] = claimDue(db, { boot: 'b', now: 20, free, served_last: '' })
+  expect(claimed?.body).toEqual(new Uint8Array(bodyOf(0)))
+})
+
+test('what still waits keeps its bytes', () => {
+  using db = opened(1)
+  db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 99")
+  packBodies(db, 10, 10)
+  blankBodies(db, 10, 10)
+  expect(texts(db)).toEqual([new TextDecoder().decode(bodyOf(0))])
+})
+
+test('a body that is blanked says so by its shape, and its row stays', () => {
+  using db = opened(2)
+  packBodies(db, 10, 10)
+  expect(blankBodies(db, 2, 10)).toBe(1)
+  const [blank = '', kept = ''] = texts(db)
+  expect(JSON.parse(blank)).toEqual({
+    delivery_id: 'dlv_0',
+    monitor_id: 'mon_1',
+    count: 0,
+    grouped: false,
+    items: [],
+  })
+  expect(kept).toContain('needle')
+})
+
+test('any body comes back from what it was', () => {
+  for (const bytes of [new Uint8Array(), new Uint8Array([0x28, 0xb5]), bodyOf(1)])
+    expect(unpackBody(bytes)).toBe(bytes)
+})
