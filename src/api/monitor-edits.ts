@@ -64,7 +64,7 @@ export async function addMonitor(
       baseline_item_id: baseline?.fullname ?? null,
       webhook_ids,
       active: true,
-      active_since: baseline?.created_at ?? beginningAt(asked_at + watch.clock_offset_ms()),
+      active_since: baseline?.created_at ?? beginningAt(asked_at, watch.clock_measured_ms()),
       created_at: asked_at,
       updated_at: asked_at,
       last_match_at: null,
@@ -89,7 +89,7 @@ export async function editMonitor(
   const places = spec && placesOf(spec)
   const plan = plan_of(customer.plan)
   const asked_at = clock.now()
-  const begins_at = beginningAt(asked_at + watch.clock_offset_ms())
+  const begins_at = beginningAt(asked_at, watch.clock_measured_ms())
   const known = new Set(listStreamKeys(db, id))
   const added = (places ?? []).filter((it) => !known.has(streamKey(it)))
   const warnings = await checkPlaces(db, watch, words, added)

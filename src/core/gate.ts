@@ -36,8 +36,18 @@ export function judgeSlots(
   return null
 }
 
-/** Where a monitor begins: the second of the platform's clock in which it was created or resumed. */
-export const beginningAt = (platform_now: number): number => Math.floor(platform_now / 1000) * 1000
+// The platform tells whole seconds, and its answers take a while: less than this is no difference between two clocks.
+const CLOCKS_AGREE_MS = 1500
+
+/**
+ * Where a monitor begins: the second of the platform's clock in which it was created or resumed at `now` by ours.
+ * `ahead_ms`: how far the platform's clock was seen to be ahead. What is not known for sure goes in favour of the
+ * monitor: it may match what was created a second before it, and misses nothing that was created after it.
+ */
+export function beginningAt(now: number, ahead_ms: number): number {
+  const sure_ms = Math.abs(ahead_ms) > CLOCKS_AGREE_MS ? ahead_ms - 500 : 0
+  return Math.floor((now + sure_ms) / 1000) * 1000
+}
 
 /**
  * Whether an item lies ahead of where its monitor begins. The platform tells whole seconds only, so within the

@@ -36,6 +36,8 @@ export type Post = {
   is_crosspost: boolean
   /** Comments stand in random order. Left out where the platform does not tell. */
   contest_mode?: boolean
+  /** The platform keeps the score to itself for now, and `upvotes` is not it. Left out otherwise. */
+  score_hidden?: true
   /** The subforum, id and permalink of the post this one was crossposted from. */
   crosspost_origin: { id: string; subforum: string; permalink: string } | null
   flair: string | null
@@ -72,6 +74,8 @@ export type Comment = {
   edited: string | boolean
   over_18: boolean | null
   author_info: AuthorInfo
+  /** As on a post. */
+  score_hidden?: true
 }
 
 export const MEDIA_KINDS = ['image', 'video', 'gallery', 'gif'] as const

@@ -38,6 +38,8 @@ export type Look = {
   floor_at: number | null
   /** Whether a page that looks like an old copy is to be believed, because it has been so for long. */
   believing: boolean
+  /** The ids that an earlier, cut check did not reach and this one looks for further down; null: there are none. */
+  lost: readonly string[] | null
   /** Distinct rows in the platform's order. */
   rows: readonly Row[]
   pages: number
@@ -47,6 +49,10 @@ export type Look = {
   limit: number
   /** Whether the head has been met. */
   met: boolean
+  /** Whether all is read that this check needs; what it reads on for is only what an earlier one has lost. */
+  enough: boolean
+  /** Whether what was lost has been reached. */
+  healed: boolean
 }
 
 /** What follows from a page. `again` asks for the same page once more, `empty` has to be confirmed. */
@@ -54,15 +60,20 @@ export type Sighting = { look: Look } & (
   { kind: 'reached' | 'onward' | 'again' | 'empty' | 'stale' } | { kind: 'cut'; reason: CutReason }
 )
 
+type Start = Pick<Look, 'head' | 'floor_at' | 'believing'> & { lost?: readonly string[] | null }
+
 /** A check that has not asked for anything yet. */
-export const startLook = (from: Pick<Look, 'head' | 'floor_at' | 'believing'>): Look => ({
+export const startLook = ({ lost = null, ...from }: Start): Look => ({
   ...from,
+  lost,
   rows: [],
   pages: 0,
   tries: 0,
   after: null,
   limit: PAGE_LIMIT,
   met: from.head === null,
+  enough: false,
+  healed: false,
 })
 
 /** Reads one page. `after` null is the only sign that a listing has ended; a short page is none. */
@@ -79,6 +90,7 @@ export function sight(look: Look, page: { rows: readonly Row[]; after: string | 
   if (look.pages > 0 && isRestart(look.rows, page.rows)) {
     // The cursor's row is gone and the platform began anew: the row before it may still be there.
     const earlier = look.rows.at(-1 - tries)
+    if (look.enough) return { kind: 'reached', look }
     return last_try || earlier === undefined
       ? { kind: 'cut', reason: 'page_restart', look }
       : { kind: 'again', look: { ...look, tries, after: earlier.id } }
@@ -90,20 +102,45 @@ function advance(look: Look, page: { rows: readonly Row[]; after: string | null 
   const known = new Set(look.rows.map(({ id }) => id))
   const rows = [...look.rows, ...page.rows.filter(({ id }) => !known.has(id))]
   const ended = page.after === null
-  const anchors = new Set(look.head?.anchors)
   const met =
     look.met ||
-    page.rows.some(({ id, sticky }) => !sticky && anchors.has(id)) ||
+    holdsAny(page.rows, look.head?.anchors ?? []) ||
     // The last check saw an empty listing: whatever there is now is new, and must be seen to its end.
-    (anchors.size === 0 && ended && rows.length < EXHAUSTED_ROWS)
-  const next: Look = { ...look, rows, met, pages: look.pages + 1, tries: 0, after: page.after }
+    (look.head?.anchors.length === 0 && ended && rows.length < EXHAUSTED_ROWS)
+  const whole = ended && rows.length < EXHAUSTED_ROWS
   const oldest_at = oldestAt(rows)
   const deep = look.floor_at === null || (oldest_at !== null && oldest_at < look.floor_at)
-  if (met && (deep || (ended && rows.length < EXHAUSTED_ROWS)))
-    return { kind: 'reached', look: next }
+  const enough = met && (deep || whole)
+  const healed = look.lost !== null && (whole || holdsAny(rows, look.lost))
+  const pages = look.pages + 1
+  const next = { ...look, rows, met, enough, healed, pages, tries: 0, after: page.after }
+  const seeks_on = look.lost !== null && !healed && !ended && pages < PAGES_MAX
+  if (enough && !seeks_on) return { kind: 'reached', look: next }
   if (ended) return { kind: 'cut', reason: 'listing_exhausted', look: next }
   if (next.pages >= PAGES_MAX) return { kind: 'cut', reason: 'poll_overflow', look: next }
   return { kind: 'onward', look: { ...next, limit: PAGE_LIMIT } }
+}
+
+/** Whether one of these ids is among the rows. A pinned row proves nothing. */
+export function holdsAny(rows: readonly Row[], ids: readonly string[]): boolean {
+  const wanted = new Set(ids)
+  return rows.some(({ id, sticky }) => !sticky && wanted.has(id))
+}
+
+/**
+ * Rows as they may be anchors. One that stands above newer ones was put there by somebody, whether or not the
+ * platform says so, and is as good as pinned.
+ */
+export function settleRows(rows: readonly Row[]): Row[] {
+  let newest_below = -Infinity
+  return rows
+    .toReversed()
+    .map((row) => {
+      const sticky = row.sticky || row.created_at < newest_below
+      if (!sticky) newest_below = Math.max(newest_below, row.created_at)
+      return sticky === row.sticky ? row : { ...row, sticky }
+    })
+    .toReversed()
 }
 
 /** Nothing where there used to be something. */
@@ -152,11 +189,21 @@ export function headAfter({ head, rows }: Look, reached: boolean): Head {
   }
 }
 
-/** What a cut check did not see: from where it should have reached (null: unknown) to the oldest row it read. */
-export const gapOf = (look: Look): { from_at: number | null; until_at: number | null } => ({
-  from_at: look.met ? look.floor_at : (look.head?.head_created_at ?? look.floor_at),
-  until_at: oldestAt(look.rows),
-})
+/**
+ * What a cut check did not see: from where it should have reached (null: unknown) to the oldest row it read.
+ * `checked_at`: when the last finished check was, by the platform's clock. What was created before it had been there
+ * to be seen, however long ago the newest row of a quiet place was created.
+ */
+export function gapOf(
+  look: Look,
+  checked_at: number | null = null,
+): { from_at: number | null; until_at: number | null } {
+  const until_at = oldestAt(look.rows)
+  if (look.met) return { from_at: look.floor_at, until_at }
+  const head_at = look.head?.head_created_at ?? null
+  const known = [head_at, checked_at].filter((it) => it !== null)
+  return { from_at: known.length === 0 ? look.floor_at : Math.max(...known), until_at }
+}
 
 /** New items a second, from the rows of one look; null when they are too few to tell. */
 export function rateOf(rows: readonly Row[]): number | null {
@@ -164,6 +211,13 @@ export function rateOf(rows: readonly Row[]): number | null {
   const newest_at = plain.reduce((newest, { created_at }) => Math.max(newest, created_at), 0)
   const span_s = (newest_at - (oldestAt(plain) ?? newest_at)) / 1000
   return span_s > 0 ? (plain.length - 1) / span_s : null
+}
+
+/** New items a second, from the rows of a first look at `now`; null when there are none. */
+export function rateUntil(rows: readonly Row[], now: number): number | null {
+  const plain = rows.filter(({ sticky }) => !sticky)
+  const span_s = (now - (oldestAt(plain) ?? now)) / 1000
+  return span_s > 0 ? plain.length / span_s : null
 }
 
 /** The rate over many checks: the latest moves it by a fifth. */
@@ -181,7 +235,15 @@ export function estimateMissed(
   return Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
 }
 
-export const STREAM_KINDS = ['posts', 'comments', 'search'] as const
+/** What is watched: a place's posts or comments, a search, the comments of a post, what a person writes. */
+export const STREAM_KINDS = [
+  'posts',
+  'comments',
+  'search',
+  'thread',
+  'user_posts',
+  'user_comments',
+] as const
 export type StreamKind = (typeof STREAM_KINDS)[number]
 
 /** One key for all monitors that watch the same feed. */

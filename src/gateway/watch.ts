@@ -3,6 +3,8 @@ import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
 import type { StreamKind } from '../core/stream.ts'
 import type { Clock } from '../outside.ts'
 import type { Call, Eyes, Listing, Platform } from '../platform/platform.ts'
+import { everyNode } from './nodes.ts'
+import { readFullTree } from './tree.ts'
 
 /** What is known of a place that somebody wants watched. `why` is the platform's reason, when it told one. */
 export type PlaceVerdict =
@@ -20,8 +22,12 @@ export type Watch = {
   subforum(name: string): Promise<PlaceVerdict>
   /** When the item of this fullname was created, epoch ms; null when there is no such item. */
   createdAt(fullname: string): Promise<Outcome<number | null>>
-  /** How far the platform's clock is ahead of ours. */
+  /** These items as they are now, at most 100; what is gone or kept from us is left out. */
+  again(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<Item[]>>
+  /** How far the platform's clock is ahead of ours; 0 unless it is more than a minute. */
   clock_offset_ms(): number
+  /** How far it was seen to be ahead, give or take a second, however little that is; 0 until it was. */
+  clock_measured_ms(): number
 }
 
 // Names that stand for many places, or for whoever is asking.
@@ -29,6 +35,9 @@ const RESERVED = new Set(['all', 'popular', 'friends', 'mod', 'random', 'randnsf
 
 /** Several subforums travel in one request, joined like this. */
 const JOIN = '+'
+
+/** Further requests for a thread, where the first does not bring all of it. */
+const THREAD_FETCHES = 12
 
 const post = (row: Omit<Extract<Item, { kind: 'post' }>, 'kind'>): Item => ({
   ...row,
@@ -102,6 +111,17 @@ export function createWatch({
           const query = { ...paging, q: place, subforum: null, sort: 'new', t: 'all', nsfw: true }
           return pageOf(await listed((call) => platform.search(query, call), signal), post)
         }
+        case 'user_posts': {
+          const query = { ...paging, name: place, tab: 'submitted', sort: 'new', t: null } as const
+          const page = await listed((call) => platform.userItems(query, call), signal)
+          return pageOf(page, (item) => item)
+        }
+        case 'user_comments': {
+          const query = { ...paging, name: place, sort: 'new', t: null }
+          return pageOf(await listed((call) => platform.userComments(query, call), signal), comment)
+        }
+        case 'thread':
+          return through((call) => threadPage(platform, place, call), signal)
       }
     },
 
@@ -128,8 +148,52 @@ export function createWatch({
       return ok(row === undefined ? null : row.created_utc * 1000)
     },
 
+    async again(fullnames, signal) {
+      const posts = fullnames.filter((it) => it.startsWith('t3_')).map(idOf)
+      const comments = fullnames.filter((it) => it.startsWith('t1_')).map(idOf)
+      const found: Item[] = []
+      if (posts.length > 0) {
+        const rows = await through((call) => platform.postsById(posts, call), signal)
+        if (!rows.ok) return rows
+        found.push(...rows.value.map(post))
+      }
+      if (comments.length > 0) {
+        const nodes = await through((call) => platform.nodesById(comments, call), signal)
+        if (!nodes.ok) return nodes
+        found.push(...nodes.value.map((node) => comment(platform.commentOf(node))))
+      }
+      return ok(found)
+    },
+
     clock_offset_ms: () => platform.clock_offset_ms(),
+    clock_measured_ms: () => platform.clock_measured_ms(),
   }
+}
+
+const idOf = (fullname: string): string => fullname.slice(3)
+
+/** The comments under a post as one page, newest first, with what the tree does not tell them of their thread. */
+async function threadPage(
+  platform: Platform,
+  post_id: string,
+  call: Call,
+): Promise<Outcome<Page<Item>>> {
+  const asked = { post_id, comment_id: null, sort: 'new', depth: null, limit: null }
+  const tree = await readFullTree(platform, asked, THREAD_FETCHES, call)
+  if (!tree.ok) return tree
+  const { post: top, comments } = tree.value
+  const rows = [...everyNode(comments)]
+    .filter(({ kind }) => kind === 't1')
+    .map((node) => platform.commentOf(node))
+    .map((row) => ({
+      ...row,
+      link_title: row.link_title ?? top.title,
+      link_url: row.link_url ?? top.link_url ?? top.url,
+    }))
+  return ok({
+    rows: rows.toSorted((a, b) => b.created_utc - a.created_utc).map(comment),
+    after: null,
+  })
 }
 
 type Dated = { created_utc: number }

@@ -1,107 +1,163 @@
 import type { Item } from '../core/items.ts'
-import type { Fault, Outcome } from '../core/outcome.ts'
-import {
-  type CutReason,
-  type Look,
-  PAGES_MAX,
-  type Row,
-  sight,
-  startLook,
-  TRIES_MAX,
-} from '../core/stream.ts'
+import type { Fault } from '../core/outcome.ts'
+import { type CutReason, type Look, startLook } from '../core/stream.ts'
 import type { Watch } from '../gateway/watch.ts'
-import type { Clock } from '../outside.ts'
+import type { ConvoyState } from '../store/convoys.ts'
 import type { Stream } from '../store/streams.ts'
+import type { Traveller, Trip } from '../store/trips.ts'
+import { type LookDeps, readBack } from './read-back.ts'
+import { feedOf, splitRound } from './round.ts'
 
-/** How a check ended. `void`: it was no check at all, and nothing of it is written down. */
+export type { LookDeps } from './read-back.ts'
+
+/** How a check of a stream ended. */
 export type Ending =
   | { kind: 'reached' }
   | { kind: 'cut'; reason: CutReason; fault: string | null; retry_after_s: number }
-  | { kind: 'void'; why: 'stale_listing' | 'stopping' }
 
-/** What a check has seen. Instants `*_at` are by our clock, `seen_at` is by the platform's. */
+/** What a check of one stream has seen. Instants `*_at` are by our clock, `seen_at` is by the platform's. */
 export type Finding = {
   stream: Stream
   look: Look
-  /** Every row of every page, by fullname, as first read. */
   items: ReadonlyMap<string, Item>
   ending: Ending
+  /** The gap whose loss was looked for. */
+  lost_gap: number | null
   started_at: number
   ended_at: number
   seen_at: number
 }
 
-export type LookDeps = { watch: Watch; clock: Clock; signal: AbortSignal }
+/** What a trip has brought: what each stream showed, and where that leaves the convoy. */
+export type Report = {
+  findings: Finding[]
+  /** Null for a stream by itself, and when nothing of the round counts. */
+  round: Round | null
+  /** When the trip of a stream by itself began, in the order of turns. */
+  turn: number
+}
 
-// The client below has its own retries; these are for what survives them.
-const PAUSES_MS = [1000, 3000]
-/** All pages and tries of one check together. */
-const CHECK_MS = 120_000
-const WORTH_TRYING: readonly Fault['kind'][] = ['timeout', 'unavailable', 'unreadable']
+export type Round = {
+  convoy: ConvoyState
+  /** All rows of the round, of whatever member; null: it showed none, and the convoy has no anchors any more. */
+  look: Look | null
+  /** Members that have to be looked at by themselves, because the round proves nothing of them. */
+  strays: number[]
+  ended_at: number
+}
+
+/** A trip that was no check at all: nothing of it is written down. `wait_s`: how long there is nobody to ask. */
+export type Void = { why: 'stale_listing' | 'stopping' | 'over_budget'; wait_s: number }
+
 // An old copy that is served for more than this many intervals is believed: nothing is lost by it, because the
 // head only moves to what was read and old anchors stay.
 const BELIEVE_INTERVALS = 2.5
 
-/**
- * Looks at one stream once: page after page until the head is met, or the check has to be cut. Reads only; what
- * it learned is for {@link record}. `floor_at`: how far back monitors that begin here want it to read.
- */
-export async function lookAt(
-  { watch, clock, signal }: LookDeps,
-  stream: Stream,
-  floor_at: number | null,
-): Promise<Finding> {
-  const started_at = clock.now()
-  const began = clock.mono()
-  const items = new Map<string, Item>()
-  const silent_ms = stream.last_check_at === null ? 0 : started_at - stream.last_check_at
-  const believing = silent_ms > BELIEVE_INTERVALS * stream.interval_s * 1000
-  let look = startLook({ head: stream.head, floor_at, believing })
-  let faults = 0
-
-  const end = (ending: Ending): Finding => {
-    const ended_at = clock.now()
-    const seen_at = ended_at + watch.clock_offset_ms()
-    return { stream, look, items, ending, started_at, ended_at, seen_at }
-  }
-
-  for (let request = 0; request < PAGES_MAX * TRIES_MAX; request++) {
-    const page = await watch.page(stream, { limit: look.limit, after: look.after }, signal)
-    if (signal.aborted) return end({ kind: 'void', why: 'stopping' })
-    if (!page.ok) {
-      const pause_ms = PAUSES_MS[faults++]
-      const late = clock.mono() - began > CHECK_MS
-      if (!WORTH_TRYING.includes(page.fault.kind) || pause_ms === undefined || late)
-        return end(cutBy(page.fault))
-      await clock.sleep(pause_ms, signal)
-      continue
-    }
-    for (const item of page.value.rows) if (!items.has(item.name)) items.set(item.name, item)
-    const sighting = sight(look, { rows: page.value.rows.map(toRow), after: page.value.after })
-    if (sighting.look.pages > look.pages) faults = 0
-    look = sighting.look
-    switch (sighting.kind) {
-      case 'reached':
-        return end({ kind: 'reached' })
-      case 'cut':
-        return end(cut(sighting.reason))
-      case 'stale':
-        return end({ kind: 'void', why: 'stale_listing' })
-      case 'empty':
-        return end(await explainEmpty(watch, stream))
-      case 'again':
-      case 'onward':
-        break
-    }
-  }
-  return end(cut('poll_overflow'))
+/** Makes a trip. Reads only; what it learned is for {@link record}. */
+export async function lookAt(deps: LookDeps, trip: Trip): Promise<Report | Void> {
+  const { travellers, convoy, turn } = trip
+  if (convoy !== null) return lookAtAll(deps, travellers, convoy)
+  const [only] = travellers
+  if (only === undefined) return { why: 'stopping', wait_s: 0 }
+  const finding = await lookAtOne(deps, only)
+  return 'why' in finding ? finding : { findings: [finding], round: null, turn }
 }
 
-const toRow = (item: Item): Row => ({
-  id: item.name,
-  created_at: item.created_utc * 1000,
-  sticky: item.kind === 'post' && item.stickied,
+async function lookAtOne(
+  deps: LookDeps,
+  { stream, floor_at, lost }: Traveller,
+): Promise<Finding | Void> {
+  const { watch, clock } = deps
+  const started_at = clock.now()
+  const { head } = stream
+  const believing = isBelieving(stream, started_at)
+  const start = startLook({ head, floor_at, believing, lost: lost?.anchors ?? null })
+  const { look, items, ending } = await readBack(deps, stream, start)
+  const lost_gap = lost?.gap_id ?? null
+  const finding = (how: Ending): Finding => {
+    const ended_at = clock.now()
+    const seen_at = ended_at + watch.clock_offset_ms()
+    return { stream, look, items, ending: how, lost_gap, started_at, ended_at, seen_at }
+  }
+  switch (ending.kind) {
+    case 'reached':
+      return finding({ kind: 'reached' })
+    case 'cut':
+      return finding(cut(ending.reason))
+    case 'empty':
+      return finding(await explainEmpty(watch, stream))
+    case 'fault':
+      return voidBy(ending.fault) ?? finding(cutBy(ending.fault))
+    case 'stale':
+      return { why: 'stale_listing', wait_s: 0 }
+    case 'stopping':
+      return { why: 'stopping', wait_s: 0 }
+  }
+}
+
+async function lookAtAll(
+  deps: LookDeps,
+  travellers: readonly Traveller[],
+  convoy: ConvoyState,
+): Promise<Report | Void> {
+  const { watch, clock } = deps
+  const started_at = clock.now()
+  const floors = travellers.flatMap(({ floor_at }) => floor_at ?? [])
+  const floor_at = floors.length === 0 ? null : Math.min(...floors)
+  const believing = travellers.every(({ stream }) => isBelieving(stream, started_at))
+  const start = startLook({ head: convoy.head, floor_at, believing })
+  const feed = feedOf(travellers)
+  const { look, items, ending } = await readBack(deps, feed, start)
+  const ended_at = clock.now()
+  const at = { started_at, ended_at, seen_at: ended_at + watch.clock_offset_ms() }
+  switch (ending.kind) {
+    case 'reached':
+    case 'cut':
+      return splitRound({ travellers, convoy, look, items, at, whole: ending.kind === 'reached' })
+    case 'empty':
+      return nothingOf(travellers, convoy, ended_at)
+    case 'fault': {
+      // Who of them is refused, the platform does not say.
+      if (ending.fault.kind === 'forbidden' || ending.fault.kind === 'not_found')
+        return nothingOf(travellers, convoy, ended_at)
+      const made = cutBy(ending.fault)
+      return (
+        voidBy(ending.fault) ?? {
+          findings: travellers.map(({ stream, floor_at: own_floor }) => ({
+            stream,
+            look: startLook({ head: stream.head, floor_at: own_floor, believing: false }),
+            items: new Map(),
+            ending: made,
+            lost_gap: null,
+            ...at,
+          })),
+          round: null,
+          turn: 0,
+        }
+      )
+    }
+    case 'stale':
+      return { why: 'stale_listing', wait_s: 0 }
+    case 'stopping':
+      return { why: 'stopping', wait_s: 0 }
+  }
+}
+
+/** A round that proves nothing of anybody: each is looked at alone. */
+const nothingOf = (
+  travellers: readonly Traveller[],
+  convoy: ConvoyState,
+  ended_at: number,
+): Report => ({
+  findings: [],
+  round: { convoy, look: null, strays: travellers.map(({ stream }) => stream.id), ended_at },
+  turn: 0,
 })
+
+function isBelieving({ last_check_at, interval_s }: Stream, now: number): boolean {
+  const silent_ms = last_check_at === null ? 0 : now - last_check_at
+  return silent_ms > BELIEVE_INTERVALS * interval_s * 1000
+}
 
 const cut = (reason: CutReason): Ending => ({ kind: 'cut', reason, fault: null, retry_after_s: 0 })
 
@@ -111,6 +167,12 @@ const cutBy = (fault: Fault): Ending => ({
   fault: faultText(fault),
   retry_after_s: 'retry_after_s' in fault ? (fault.retry_after_s ?? 0) : 0,
 })
+
+/** What our own budget did not let us ask is no check that was cut: it is one that is late. */
+const voidBy = (fault: Fault): Void | null =>
+  fault.kind === 'throttled' && fault.unasked
+    ? { why: 'over_budget', wait_s: fault.retry_after_s }
+    : null
 
 /** A place that shows nothing any more may have been closed; its own page tells. */
 async function explainEmpty(watch: Watch, { kind, place }: Stream): Promise<Ending> {
@@ -123,7 +185,7 @@ async function explainEmpty(watch: Watch, { kind, place }: Stream): Promise<Endi
 const named = (why: string | null) => (why === null ? {} : { fault: `refused:${why}` })
 
 /** A fault in a word, such as `throttled` or `forbidden:private`: for the row and the log. */
-function faultText(fault: Extract<Outcome<never>, { ok: false }>['fault']): string {
+function faultText(fault: Fault): string {
   if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
   if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
   return fault.kind

@@ -1,20 +1,18 @@
 import type { Log } from '../outside.ts'
-import { transact } from '../store/db.ts'
+import { clampBundles, nextCloseAt, rebaseBundles } from '../store/bundles.ts'
+import { clampCandidates, rebaseCandidates } from '../store/candidates.ts'
+import { type Db, transact } from '../store/db.ts'
 import { insertEvent } from '../store/events.ts'
-import { firstLookFloor } from '../store/monitors.ts'
-import {
-  claimDueStreams,
-  clampStreams,
-  nextStreamDueAt,
-  rebaseStreams,
-  settleStreams,
-  type Stream,
-} from '../store/streams.ts'
-import { lookAt, type LookDeps } from './check.ts'
+import { clampStreams, nextStreamDueAt, rebaseStreams, settleStreams } from '../store/streams.ts'
+import { claimTrips } from '../store/trips.ts'
+import { closeBundles } from './bundles.ts'
 import { createJumpWatch } from './clock.ts'
-import type { Unwritten } from './position.ts'
-import { record, type RecordDeps } from './record.ts'
+import { askAgain, nextAskAt } from './late.ts'
+import { createPlanner } from './plan.ts'
+import type { LookDeps } from './read-back.ts'
+import type { RecordDeps } from './record.ts'
 import type { Schedule } from './schedule.ts'
+import { createTravel } from './travel.ts'
 
 export type MonitoringDeps = LookDeps &
   RecordDeps & {
@@ -31,92 +29,78 @@ export type Monitoring = {
   checkDue(): Promise<number>
   /** Looks for due streams at once, whatever the schedule says: somebody has changed what is watched. */
   nudge(): void
-  /** Resolves when every check under way has ended. */
+  /** Resolves when everything under way has ended. */
   idle(): Promise<void>
 }
 
-/** Streams looked at together: enough that one slow answer holds nobody up, few enough for the platform. */
-const CHECKS_AT_ONCE = 4
+/** Trips made together: enough that one slow answer holds nobody up, few enough for the platform. */
+const TRIPS_AT_ONCE = 4
 /** A check that is later than this at start means that nobody was there to make it. */
 const DOWN_MIN_MS = 60_000
 const LOOK_AGAIN_MS = 60_000
+const WINDOW_MAX_MS = 3_600_000
 
-/** The loop that looks at streams. What is due, and since when, stands in the rows; only checks under way are in memory. */
+/**
+ * The loop that looks at streams, asks about candidates and closes bundles. What is due, and since when, stands in the
+ * rows; only what is under way is in memory.
+ */
 export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clock, log, signal } = deps
-  const under_way = new Map<number, Promise<void>>()
-  const unwritten = new Map<number, Unwritten>()
+  const under_way = new Set<Promise<void>>()
+  const busy = new Set<number>()
   const jumped = createJumpWatch(clock)
+  const planner = createPlanner(db)
+  const travel = createTravel(deps, planner)
+  let trips = 0
+  let asking = false
   let looks_at = -Infinity
   let failure: { error: unknown } | null = null
 
-  transact(db, () => {
-    const now = clock.now()
-    const due_at = nextStreamDueAt(db)
-    if (now - due_at > DOWN_MIN_MS)
-      insertEvent(db, { kind: 'process_down', stream_id: null, at: due_at, until_at: now })
-    clampStreams(db, now)
-    settleStreams(db, now)
-  })
+  transact(db, () => wakeUp(db, clock.now()))
 
   function followJump(jump_ms: number): void {
     const now = clock.now()
     looks_at = -Infinity
     transact(db, () => {
       rebaseStreams(db, jump_ms)
+      rebaseBundles(db, jump_ms)
+      rebaseCandidates(db, jump_ms)
       insertEvent(db, { kind: 'clock_jump', stream_id: null, at: now - jump_ms, until_at: now })
     })
     log('warn', 'monitor.clock_jumped', { jump_ms })
   }
 
-  async function check(stream: Stream, floor_at: number | null): Promise<void> {
-    const finding = await lookAt(deps, stream, floor_at)
-    const { ending } = finding
-    if (ending.kind === 'void') {
-      if (ending.why !== 'stopping')
-        log('info', 'check.void', { stream: stream.key, why: ending.why })
-      return
-    }
-    if (ending.kind === 'cut')
-      log('warn', 'check.cut', { stream: stream.key, reason: ending.reason, fault: ending.fault })
-    try {
-      const { new_items, matched, pending } = record(
-        deps,
-        finding,
-        unwritten.get(stream.id) ?? null,
-      )
-      unwritten.delete(stream.id)
-      if (pending > 0) deps.on_pending()
-      log('debug', 'check.recorded', { stream: stream.key, new_items, matched, pending })
-    } catch (error) {
-      // The head has not moved: the next check finds the same. What is lost is the note that this one ended here.
-      const kind = isFull(error) ? 'storage_full' : 'poll_log_failed'
-      unwritten.set(stream.id, { at: finding.ended_at, kind })
-      throw error
-    }
-  }
-
-  function start({ stream, floor_at }: { stream: Stream; floor_at: number | null }): void {
-    const landed = check(stream, floor_at)
+  function start(work: Promise<void>, done: () => void): void {
+    const landed = work
       .catch((error: unknown) => {
         failure = { error }
       })
       .finally(() => {
-        under_way.delete(stream.id)
+        under_way.delete(landed)
+        done()
         deps.wake()
       })
-    under_way.set(stream.id, landed)
+    under_way.add(landed)
   }
 
-  function claim(now: number) {
-    const limit = CHECKS_AT_ONCE - under_way.size
-    if (limit <= 0) return []
-    return transact(db, () =>
-      claimDueStreams(db, { now, limit, busy: under_way.keys() }).map((stream) => ({
-        stream,
-        floor_at: firstLookFloor(db, stream.id),
-      })),
-    )
+  function setOut(now: number): void {
+    const limit = TRIPS_AT_ONCE - trips
+    const claimed = limit <= 0 ? [] : transact(db, () => claimTrips(db, { now, limit, busy }))
+    for (const trip of claimed) {
+      const ids = trip.travellers.map(({ stream }) => stream.id)
+      trips += 1
+      for (const id of ids) busy.add(id)
+      start(travel(trip), () => {
+        trips -= 1
+        for (const id of ids) busy.delete(id)
+      })
+    }
+  }
+
+  async function ask(): Promise<void> {
+    const { matched, pending } = await askAgain(deps)
+    if (matched > 0) log('debug', 'candidates.matched', { matched, pending })
+    if (pending > 0) deps.on_pending()
   }
 
   return {
@@ -128,27 +112,46 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         failure = null
         throw error
       }
+      if (signal.aborted) return Infinity
       const now = clock.now()
-      if (now >= looks_at && !signal.aborted) {
-        for (const claimed of claim(now)) start(claimed)
-        // With every slot taken there is nothing to look for until one is free, which wakes the loop.
-        if (under_way.size >= CHECKS_AT_ONCE) return Infinity
+      if (closeBundles(deps, now) > 0) deps.on_pending()
+      if (!asking && nextAskAt(db) <= now) {
+        asking = true
+        start(ask(), () => {
+          asking = false
+        })
+      }
+      if (now >= looks_at) {
+        planner.turn(clock.mono())
+        setOut(now)
         const due_at = Math.min(nextStreamDueAt(db), now + LOOK_AGAIN_MS)
         looks_at = deps.schedule(Math.max(now, due_at - 1))
       }
-      return looks_at
+      // With every slot taken there is nothing to look for until one is free, which wakes the loop.
+      const next_look_at = trips >= TRIPS_AT_ONCE ? Infinity : looks_at
+      if (trips >= TRIPS_AT_ONCE) looks_at = -Infinity
+      return Math.min(next_look_at, nextCloseAt(db), asking ? Infinity : nextAskAt(db))
     },
 
     nudge() {
       looks_at = -Infinity
+      planner.changed(clock.mono())
       deps.wake()
     },
 
     async idle() {
-      await Promise.all(under_way.values())
+      while (under_way.size > 0) await Promise.all(under_way)
     },
   }
 }
 
-const isFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'SQLITE_FULL'
+/** What nobody was there to do, and what a clock that was put back meanwhile would keep from being done. */
+function wakeUp(db: Db, now: number): void {
+  const due_at = nextStreamDueAt(db)
+  if (now - due_at > DOWN_MIN_MS)
+    insertEvent(db, { kind: 'process_down', stream_id: null, at: due_at, until_at: now })
+  clampStreams(db, now)
+  clampBundles(db, now, WINDOW_MAX_MS)
+  clampCandidates(db, now)
+  settleStreams(db, now)
+}

@@ -1,5 +1,5 @@
 import { deliveryId } from '../core/delivery-id.ts'
-import { enrich } from '../core/enrich.ts'
+import { enrich, type Enrichment } from '../core/enrich.ts'
 import { envelope, type Suppressed } from '../core/envelope.ts'
 import type { FilterSpec } from '../core/filter.ts'
 import type { Item } from '../core/items.ts'
@@ -7,67 +7,81 @@ import { worded, type Words } from '../core/wire.ts'
 import type { Db } from '../store/db.ts'
 import { insertDelivery } from '../store/deliveries.ts'
 import { keepMatch } from '../store/match-bodies.ts'
-import { countCeiling, reserveDelivery } from '../store/matches.ts'
+import { countCeiling, nextDeliveryAt, reserveDelivery } from '../store/matches.ts'
 import type { Target } from '../store/webhooks.ts'
 
 export type EmitDeps = { db: Db; instance_id: string; words: Words }
 
-/** A match, and whom it is for. */
-export type Match = {
+/** What one monitor has to tell: one match, or several that travel together. */
+export type Parcel = {
   monitor_id: string
   customer_id: string
-  spec: FilterSpec
-  item: Item
-  /** Null when it was fresh. */
-  stale: Suppressed | null
-  targets: readonly Target[]
+  /** Fullnames, in the order of the rows. */
+  names: readonly string[]
+  /** Items as they are delivered. */
+  rows: readonly object[]
+  /** Why it is not sent; null when it is. */
+  suppressed: Suppressed | null
   /** Deliveries a UTC day. */
   ceiling: number
   now: number
 }
 
-/**
- * Writes a match's delivery rows, one for each target, with their frozen bodies. Inside the transaction that
- * moves the stream. Returns how many are to be sent.
- */
-export function emit(deps: EmitDeps, match: Match): number {
-  const { item, spec, targets } = match
-  const row = { ...itemOf(deps.words, item), enrichment: enrich(spec, item) }
-  // Who fetches gets what a webhook gets, and a monitor needs none.
-  if (match.stale === null) keep(deps, match, row)
-  let pending = 0
-  for (const target of targets) if (write(deps, match, target, row)) pending += 1
-  return pending
+/** An item as it is delivered, in the words of the wire, with what a monitor's filter makes of it. */
+export function rowOf(
+  words: Words,
+  spec: FilterSpec,
+  item: Item,
+): { row: object; enrichment: Enrichment } {
+  const enrichment = enrich(spec, item)
+  return { row: { ...itemOf(words, item), enrichment }, enrichment }
 }
 
-function keep({ db, instance_id }: EmitDeps, { monitor_id, item, now }: Match, row: object): void {
-  const delivery_id = deliveryId(instance_id, monitor_id, null, [item.name])
-  const body = envelope({ delivery_id, monitor_id, items: [row], grouped: false })
-  keepMatch(db, { monitor_id, body, matched_at: now })
-}
-
-/** The item as it is delivered, in the words of the wire. */
 function itemOf(words: Words, item: Item): object {
   if (item.kind === 'comment' || item.crosspost_origin === null) return worded(words, item)
   return worded(words, { ...item, crosspost_origin: worded(words, item.crosspost_origin) })
 }
 
-/** True when the row is pending. */
-function write({ db, instance_id }: EmitDeps, match: Match, target: Target, row: object): boolean {
-  const { monitor_id, customer_id, item, stale, ceiling, now } = match
-  const id = deliveryId(instance_id, monitor_id, target.id, [item.name])
-  const content = { delivery_id: id, monitor_id, items: [row], grouped: false }
-  const base = { id, customer_id, monitor_id, webhook_id: target.id, now }
-  const withhold = (suppressed: Suppressed) =>
-    insertDelivery(db, {
-      ...base,
-      status: 'suppressed',
-      reason: suppressed.reason,
-      body: envelope({ ...content, suppressed }),
-    })
+/**
+ * Writes a parcel's delivery rows, one for each target, with their frozen bodies. Inside the transaction that moves
+ * the stream. Returns how many are to be sent.
+ */
+export function emit(deps: EmitDeps, parcel: Parcel, targets: readonly Target[]): number {
+  // Who fetches gets what a webhook gets, and a monitor needs none.
+  if (parcel.suppressed === null) keep(deps, parcel)
+  return targets.filter((target) => sendTo(deps, parcel, target)).length
+}
 
-  if (stale !== null) {
-    withhold(stale)
+/** Keeps a parcel for who comes to fetch it. */
+export function keep(deps: EmitDeps, parcel: Parcel): void {
+  const { monitor_id, now } = parcel
+  const { body } = contentOf(deps, parcel, null)
+  keepMatch(deps.db, { monitor_id, body: body(), matched_at: now })
+}
+
+/** The id of a parcel for one target, or for nobody in particular, and its frozen body. */
+export function contentOf({ instance_id }: EmitDeps, parcel: Parcel, webhook_id: string | null) {
+  const { monitor_id, names, rows } = parcel
+  const id = deliveryId(instance_id, monitor_id, webhook_id, names)
+  const content = { delivery_id: id, monitor_id, items: rows, grouped: rows.length > 1 }
+  const body = (suppressed?: Suppressed) =>
+    envelope(suppressed === undefined ? content : { ...content, suppressed })
+  return { id, body }
+}
+
+/** Writes a parcel's row for one target; true when it is pending. */
+export function sendTo(deps: EmitDeps, parcel: Parcel, target: Target): boolean {
+  const { db } = deps
+  const { monitor_id, customer_id, suppressed, ceiling } = parcel
+  const { id, body } = contentOf(deps, parcel, target.id)
+  // The day that a delivery counts for is that of its row.
+  const now = nextDeliveryAt(db, customer_id, parcel.now)
+  const base = { id, customer_id, monitor_id, webhook_id: target.id, now }
+  const withhold = (why: Suppressed) =>
+    insertDelivery(db, { ...base, status: 'suppressed', reason: why.reason, body: body(why) })
+
+  if (suppressed !== null) {
+    withhold(suppressed)
     return false
   }
   if (!reserveDelivery(db, { monitor_id, ceiling, now })) {
@@ -75,10 +89,14 @@ function write({ db, instance_id }: EmitDeps, match: Match, target: Target, row:
       withhold({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
     return false
   }
-  const body = envelope(content)
   if (target.paused) {
-    insertDelivery(db, { ...base, status: 'failed', last_error: 'webhook_paused', body })
+    insertDelivery(db, {
+      ...base,
+      status: 'failed',
+      last_error: 'webhook_paused',
+      body: body(),
+    })
     return false
   }
-  return insertDelivery(db, { ...base, status: 'pending', body })
+  return insertDelivery(db, { ...base, status: 'pending', body: body() })
 }

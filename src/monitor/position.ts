@@ -1,3 +1,4 @@
+import { FULL_PAGE, paceAfter } from '../core/planner.ts'
 import {
   type CutReason,
   estimateMissed,
@@ -6,17 +7,29 @@ import {
   headAfter,
   nextDueAt,
   rateOf,
+  rateUntil,
   smooth,
+  startLook,
 } from '../core/stream.ts'
-import { healOpenGaps, insertCheck, insertGap } from '../store/checks.ts'
+import { healOpenGaps, insertCheck, insertGap, recordHealing } from '../store/checks.ts'
+import { busyRateOf, lastWeekRate } from '../store/convoys.ts'
 import type { Db } from '../store/db.ts'
 import { insertEvent } from '../store/events.ts'
-import { moveHead, postponeStream, type Stream } from '../store/streams.ts'
+import {
+  type Moved,
+  moveHead,
+  paceOf,
+  postponeStream,
+  slowStream,
+  type Stream,
+} from '../store/streams.ts'
+import { phaseKey } from '../store/trips.ts'
 import type { Ending, Finding } from './check.ts'
 
 /** What is written beside a check's own findings: the run, and the stream's next sequence number. */
 export type Position = { boot: string; next_seq: number; new_items: number }
 
+const NOTHING = { floor_at: null, believing: false }
 const EMPTIED: Head = { anchors: [], head_created_at: null }
 
 /**
@@ -26,30 +39,67 @@ const EMPTIED: Head = { anchors: [], head_created_at: null }
 export const movesOn = (reason: CutReason): boolean =>
   reason === 'poll_overflow' || reason === 'listing_exhausted'
 
-/** Writes down a check that met the head. `emptied`: the listing has nothing any more, and that is believed. */
+const HOUR_MS = 3_600_000
+const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
+
+/** Whether a look is the first of a stream in this hour: then the rate of its busiest hours is worked out again. */
+export const isNewHour = ({ last_check_at }: Stream, now: number): boolean =>
+  last_check_at === null || hourOf(last_check_at) !== hourOf(now)
+
+/**
+ * Writes down a check that met the head. `emptied`: the listing has nothing any more, and that is believed. `turn`:
+ * when a look at this stream alone began; `in_turn`: the round in which it was seen among others.
+ */
 export function recordReached(
   db: Db,
   stream: Stream,
   finding: Finding,
-  { boot, next_seq, new_items, emptied }: Position & { emptied: boolean },
+  at: Position & { emptied: boolean; turn: number; in_turn: number },
 ): void {
-  const { look, started_at, ended_at } = finding
+  const { look, started_at, ended_at, items, lost_gap } = finding
+  const { boot, next_seq, new_items, emptied, turn, in_turn } = at
+  const alone = in_turn === 0
+  const slowed = paceAfter(stream.slowed, false)
+  const busy_per_s = busyAfter(db, stream, finding, new_items)
   moveHead(db, stream.id, {
     head: emptied ? EMPTIED : headAfter(look, true),
     next_seq,
     last_check_at: ended_at,
     last_fault: null,
     rate_per_s: rateAfter(stream, finding, new_items),
+    busy_per_s,
+    slowed,
+    interval_s: paceOf({ ...stream, slowed, busy_per_s }),
+    shown_at: alone || items.size > 0 ? ended_at : stream.shown_at,
+    in_turn: alone ? stream.in_turn : in_turn,
+    covered_turn: alone ? turn : stream.covered_turn,
   })
-  healOpenGaps(db, stream.id, ended_at)
+  healOpenGaps(db, [stream.id], ended_at)
+  if (lost_gap !== null) recordHealing(db, lost_gap, look.healed, ended_at)
   const check = { stream_id: stream.id, started_at, ended_at, boot, cut_reason: null }
   insertCheck(db, { ...check, new_items, pages: look.pages })
 }
 
-function rateAfter(stream: Stream, { look, ended_at }: Finding, new_items: number): number | null {
-  const elapsed_s = stream.last_check_at === null ? 0 : (ended_at - stream.last_check_at) / 1000
-  if (elapsed_s <= 0) return stream.rate_per_s ?? rateOf(look.rows)
-  return smooth(stream.rate_per_s, new_items / elapsed_s)
+function rateAfter(stream: Stream, finding: Finding, new_items: number): number | null {
+  const latest = rateIn(stream, finding, new_items)
+  return latest === null
+    ? (stream.rate_per_s ?? rateUntil(finding.look.rows, finding.seen_at))
+    : smooth(stream.rate_per_s, latest)
+}
+
+/** New items a second since the last check; null for a first one. */
+function rateIn({ last_check_at }: Stream, { ended_at }: Finding, new_items: number) {
+  const elapsed_s = last_check_at === null ? 0 : (ended_at - last_check_at) / 1000
+  return elapsed_s > 0 ? new_items / elapsed_s : null
+}
+
+/** A page that fills says at once what the busiest hours will say only later. */
+function busyAfter(db: Db, stream: Stream, finding: Finding, new_items: number): number | null {
+  const busy = isNewHour(stream, finding.ended_at)
+    ? busyRateOf(db, stream.id, finding.seen_at)
+    : stream.busy_per_s
+  const latest = rateIn(stream, finding, new_items)
+  return latest === null || new_items <= FULL_PAGE ? busy : Math.max(busy ?? 0, latest)
 }
 
 /** Writes down a check that did not meet the head, and what it therefore cannot know. */
@@ -58,25 +108,25 @@ export function recordCut(
   stream: Stream,
   finding: Finding,
   ending: Extract<Ending, { kind: 'cut' }>,
-  { boot, next_seq, new_items }: Position,
+  { boot, next_seq, new_items, turn }: Position & { turn: number },
 ): void {
   const { look, started_at, ended_at, seen_at } = finding
   const { reason, fault, retry_after_s } = ending
   const moves = movesOn(reason)
   const read = reason !== 'error' && (moves || stream.head !== null)
+  const slowed = fault === 'throttled' ? paceAfter(stream.slowed, true) : stream.slowed
   moveHead(db, stream.id, {
+    ...kept(stream),
     head: moves ? headAfter(look, false) : (stream.head ?? EMPTIED),
     next_seq,
     last_check_at: read ? ended_at : stream.last_check_at,
     last_fault: fault ?? reason,
-    rate_per_s: stream.rate_per_s,
+    slowed,
+    interval_s: paceOf({ ...stream, slowed }),
+    in_turn: stream.in_turn,
+    covered_turn: moves ? turn : stream.covered_turn,
   })
-  if (retry_after_s > 0)
-    postponeStream(
-      db,
-      stream.id,
-      nextDueAt(stream.key, stream.interval_s * 1000, ended_at + retry_after_s * 1000 - 1),
-    )
+  if (retry_after_s > 0) putOff(db, stream, ended_at + retry_after_s * 1000)
   const check_id = insertCheck(db, {
     stream_id: stream.id,
     started_at,
@@ -86,22 +136,53 @@ export function recordCut(
     new_items,
     pages: look.pages,
   })
-  const { from_at, until_at } = gapOf(look)
-  const missed_estimate = estimateMissed({ from_at, until_at: until_at ?? seen_at }, [
+  const { from_at, until_at } = gapOf(look, lookedAt(stream, seen_at - ended_at))
+  const end_at = until_at ?? seen_at
+  const missed_estimate = estimateMissed({ from_at, until_at: end_at }, [
     stream.rate_per_s,
     rateOf(look.rows),
+    lastWeekRate(db, stream.id, end_at),
   ])
   insertGap(db, {
     stream_id: stream.id,
     check_id,
     reason,
     from_at,
-    until_at: moves ? (until_at ?? seen_at) : null,
+    until_at: moves ? end_at : null,
     missed_estimate,
     anchors: stream.head?.anchors ?? [],
     recorded_at: ended_at,
   })
 }
+
+/** A stream that nobody could be asked about goes on later, and slower, as if the platform had said so. */
+export function recordOverBudget(db: Db, stream: Stream, now: number, wait_s: number): void {
+  const slowed = paceAfter(stream.slowed, true)
+  slowStream(db, stream.id, { slowed, interval_s: paceOf({ ...stream, slowed }) })
+  postponeStream(db, stream.id, now + wait_s * 1000)
+}
+
+/** The first instant of a stream's phase that is not before this one. */
+function putOff(db: Db, stream: Stream, at: number): void {
+  postponeStream(db, stream.id, nextDueAt(phaseKey(stream), stream.interval_s * 1000, at - 1))
+}
+
+const kept = ({
+  rate_per_s,
+  busy_per_s,
+  shown_at,
+}: Stream): Pick<Moved, 'rate_per_s' | 'busy_per_s' | 'shown_at'> => ({
+  rate_per_s,
+  busy_per_s,
+  shown_at,
+})
+
+// What was created shortly before a check may not have been there yet for it to see.
+const LATE_MS = 60_000
+
+/** When the last finished check was, by the platform's clock, to be sure of what it has seen. */
+const lookedAt = ({ last_check_at, head }: Stream, offset_ms: number): number | null =>
+  last_check_at === null || head === null ? null : last_check_at + offset_ms - LATE_MS
 
 /** A check that could not be written down when it ended: when that was, and why. */
 export type Unwritten = { at: number; kind: 'storage_full' | 'poll_log_failed' }
@@ -119,7 +200,7 @@ export function recordUnwritten(
   }
   const check = { stream_id: stream.id, started_at: at, ended_at: at, boot, new_items: 0, pages: 0 }
   const check_id = insertCheck(db, { ...check, cut_reason: kind })
-  const from_at = stream.head?.head_created_at ?? null
+  const { from_at } = gapOf(startLook({ ...NOTHING, head: stream.head }), lookedAt(stream, 0))
   insertGap(db, {
     stream_id: stream.id,
     check_id,

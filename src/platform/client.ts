@@ -143,6 +143,7 @@ export function createClient(options: ClientOptions) {
     base,
     once: createOnce({ ...options, send, pacer, base, api }),
     clock_offset_ms: offset.ms,
+    clock_measured_ms: offset.measured_ms,
     headroom: (eyes_id: string, use: Use = 'read'): Headroom => pacer.headroom(eyes_id, use),
     get,
     /** Who the platform takes us for; null when it is nobody. */

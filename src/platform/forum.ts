@@ -55,5 +55,6 @@ export function createForum(options: ForumOptions): Forum {
     headroom: client.headroom,
     commentOf,
     clock_offset_ms: client.clock_offset_ms,
+    clock_measured_ms: client.clock_measured_ms,
   }
 }

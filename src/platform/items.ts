@@ -65,6 +65,7 @@ export function toPost(base: string, row: Row): Post {
     thumbnail_url: thumbnailOf(row),
     edited: editedOf(row),
     author_info: authorInfoOf(row),
+    ...hiddenScore(row),
   }
 }
 
@@ -94,6 +95,7 @@ export function toComment(base: string, row: Row): Comment {
     edited: editedOf(row),
     over_18: flagAt(row, 'over_18'),
     author_info: authorInfoOf(row),
+    ...hiddenScore(row),
   }
 }
 
@@ -108,6 +110,10 @@ const authorOf = (row: Row): string => wordAt(row, 'author') ?? MASKED
 // Before 2014 a comment carried only what its score is made of.
 const scoreOf = (row: Row): number =>
   wholeAt(row, 'score') ?? (wholeAt(row, 'ups') ?? 0) - (wholeAt(row, 'downs') ?? 0)
+
+/** A young item's score is kept back: what stands in its place is made up. */
+const hiddenScore = (row: Row): { score_hidden?: true } =>
+  row['score_hidden'] === true || row['hide_score'] === true ? { score_hidden: true } : {}
 
 /** ISO of the last edit; old edits are told as `true`, without their time. */
 function editedOf(row: Row): string | boolean {

@@ -156,6 +156,8 @@ export type Platform = {
   commentOf(node: Node): Comment
   /** How far the platform's clock is ahead of ours, in ms; 0 until three answers agree that it is over 60 s. */
   clock_offset_ms(): number
+  /** The same however little it is, to about a second; 0 until three answers have told. */
+  clock_measured_ms(): number
 }
 
 const USER_TABS = [

@@ -51,12 +51,20 @@ export function insertGap(db: Db, { anchors, ...row }: NewGap): void {
   ).run({ ...row, anchors: JSON.stringify(anchors) })
 }
 
-/** A check reached the head: nothing that was created while it could not be reached is missing. */
-export function healOpenGaps(db: Db, stream_id: number, now: number): void {
+/** Checks reached the heads of these streams: nothing that was created while they could not be reached is missing. */
+export function healOpenGaps(db: Db, stream_ids: readonly number[], now: number): void {
   db.query(
     `UPDATE gaps SET healed_at = $now, until_at = $now
-      WHERE stream_id = $stream_id AND until_at IS NULL AND healed_at IS NULL`,
-  ).run({ stream_id, now })
+      WHERE stream_id IN (SELECT value FROM json_each($ids)) AND until_at IS NULL AND healed_at IS NULL`,
+  ).run({ ids: JSON.stringify(stream_ids), now })
+}
+
+/** A later check has looked for what was lost in a gap, and reached it or not. */
+export function recordHealing(db: Db, gap_id: number, healed: boolean, now: number): void {
+  db.query(
+    `UPDATE gaps SET heal_tries = heal_tries + 1, healed_at = CASE WHEN $healed THEN $now END
+      WHERE id = $gap_id AND healed_at IS NULL`,
+  ).run({ gap_id, healed: healed ? 1 : 0, now })
 }
 
 /** Whether the last `count` checks of a stream were all cut for this reason. */

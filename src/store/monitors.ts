@@ -1,7 +1,6 @@
 import type { Slots } from '../core/gate.ts'
 import type { StreamKind } from '../core/stream.ts'
 import type { Db } from './db.ts'
-import { FIRST_LOOK } from './streams.ts'
 
 /** A customer's filter and its targets. `filter_spec` is its stored text. */
 export type Monitor = {
@@ -26,7 +25,8 @@ type Row = Omit<Monitor, 'webhook_ids' | 'active'> & { webhook_ids: string | nul
 const COLUMNS =
   'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at'
 
-const readIds = (text: string | null): string[] | null =>
+/** A stored list of ids. */
+export const readIds = (text: string | null): string[] | null =>
   text === null ? null : (JSON.parse(text) as string[])
 
 const fromRow = ({ webhook_ids, active, ...row }: Row): Monitor => ({
@@ -157,7 +157,7 @@ export type Watcher = {
   active_from_seq: number
 }
 
-type WatcherRow = Omit<Watcher, 'webhook_ids'> & { webhook_ids: string | null }
+export type WatcherRow = Omit<Watcher, 'webhook_ids'> & { webhook_ids: string | null }
 
 /** The active monitors on a stream. */
 export function listWatchers(db: Db, stream_id: number): Watcher[] {
@@ -172,19 +172,6 @@ export function listWatchers(db: Db, stream_id: number): Watcher[] {
     )
     .all({ stream_id })
     .map((row) => ({ ...row, webhook_ids: readIds(row.webhook_ids) }))
-}
-
-/** How far back the monitors that begin on a stream want its next check to read; null when none begins. */
-export function firstLookFloor(db: Db, stream_id: number): number | null {
-  const row = db
-    .query<{ floor_at: number | null }, [{ stream_id: number }]>(
-      `SELECT min(ms.active_since) AS floor_at
-         FROM monitor_streams ms
-         JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
-        WHERE ms.stream_id = $stream_id AND ms.active_from_seq = ${FIRST_LOOK}`,
-    )
-    .get({ stream_id })
-  return row?.floor_at ?? null
 }
 
 /** The stored text of a monitor's filter; null when the monitor is gone. */

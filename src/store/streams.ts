@@ -1,4 +1,5 @@
-import { type Head, nextDueAt, streamKey, type StreamKind } from '../core/stream.ts'
+import { intervalOf } from '../core/planner.ts'
+import { type Head, streamKey, type StreamKind } from '../core/stream.ts'
 import type { Db } from './db.ts'
 
 /** A watched feed of the platform. `head` is null until a check of it has finished. */
@@ -9,26 +10,44 @@ export type Stream = {
   place: string
   /** How often it is looked at. */
   interval_s: number
+  /** The fastest cadence asked of it. */
+  asked_s: number
+  /** How far the platform has slowed it: 1 is as planned. */
+  slowed: number
   /** No active monitor watches it. */
   asleep: boolean
   head: Head | null
   next_seq: number
   last_check_at: number | null
   last_fault: string | null
+  /** New items a second: as of late, and in its busiest hours. */
   rate_per_s: number | null
+  busy_per_s: number | null
   created_at: number
+  /** When a row of it was last seen, by our clock. */
+  shown_at: number | null
+  /** Whom it travels with, the round of theirs it was last whole in, and the turn of its last finished look alone. */
+  convoy_id: number | null
+  in_turn: number
+  covered_turn: number
 }
 
-type Row = Omit<Stream, 'head' | 'asleep'> & {
+export type StreamRow = Omit<Stream, 'head' | 'asleep'> & {
   anchors: string
   head_created_at: number | null
   next_check_at: number | null
 }
 
-const COLUMNS =
-  'id, key, kind, place, interval_s, anchors, head_created_at, next_seq, next_check_at, last_check_at, last_fault, rate_per_s, created_at'
+export const STREAM_COLUMNS = `id, key, kind, place, interval_s, asked_s, slowed, anchors, head_created_at, next_seq,
+  next_check_at, last_check_at, last_fault, rate_per_s, busy_per_s, created_at, shown_at, convoy_id, in_turn, covered_turn`
 
-const fromRow = ({ anchors, head_created_at, next_check_at, ...row }: Row): Stream => ({
+/** A stored row as a stream. */
+export const streamOf = ({
+  anchors,
+  head_created_at,
+  next_check_at,
+  ...row
+}: StreamRow): Stream => ({
   ...row,
   asleep: next_check_at === null,
   head:
@@ -40,17 +59,17 @@ const fromRow = ({ anchors, head_created_at, next_check_at, ...row }: Row): Stre
 /** A stream by its id; null when there is none. */
 export function findStream(db: Db, id: number): Stream | null {
   const row = db
-    .query<Row, [{ id: number }]>(`SELECT ${COLUMNS} FROM streams WHERE id = $id`)
+    .query<StreamRow, [{ id: number }]>(`SELECT ${STREAM_COLUMNS} FROM streams WHERE id = $id`)
     .get({ id })
-  return row && fromRow(row)
+  return row && streamOf(row)
 }
 
 /** A stream by its key; null when there is none. */
 export function findStreamByKey(db: Db, key: string): Stream | null {
   const row = db
-    .query<Row, [{ key: string }]>(`SELECT ${COLUMNS} FROM streams WHERE key = $key`)
+    .query<StreamRow, [{ key: string }]>(`SELECT ${STREAM_COLUMNS} FROM streams WHERE key = $key`)
     .get({ key })
-  return row && fromRow(row)
+  return row && streamOf(row)
 }
 
 /**
@@ -66,8 +85,8 @@ export function attachStreams(
   for (const { kind, place } of places) {
     const key = streamKey({ kind, place })
     db.query(
-      `INSERT OR IGNORE INTO streams (key, kind, place, interval_s, created_at)
-       VALUES ($key, $kind, $place, $cadence_s, $now)`,
+      `INSERT OR IGNORE INTO streams (key, kind, place, interval_s, asked_s, created_at)
+       VALUES ($key, $kind, $place, $cadence_s, $cadence_s, $now)`,
     ).run({ key, kind, place, cadence_s, now })
     db.query(
       `INSERT OR REPLACE INTO monitor_streams (monitor_id, stream_id, active_since, active_from_seq)
@@ -106,21 +125,23 @@ export function listStreamKeys(db: Db, monitor_id: string): string[] {
     .map(({ key }) => key)
 }
 
-type Asked = {
-  id: number
-  interval_s: number
+type Asked = Pick<Stream, 'id' | 'asked_s' | 'slowed' | 'busy_per_s'> & {
   next_check_at: number | null
   fastest_s: number | null
 }
 
+/** How often a stream is looked at, with all that is known of it. */
+export const paceOf = (it: Pick<Stream, 'asked_s' | 'slowed' | 'busy_per_s'>): number =>
+  Math.round(intervalOf(it.asked_s, it.busy_per_s) * it.slowed)
+
 /**
- * Sets the interval of these streams, or of all, to the fastest cadence asked of each. One that nobody asks for
- * any more falls asleep; one that somebody asks for again begins a new life, with nothing to catch up on.
+ * Sets the pace of these streams, or of all, by the fastest cadence asked of each. One that nobody asks for any more
+ * falls asleep; one that somebody asks for again begins a new life, with nothing to catch up on.
  */
 export function settleStreams(db: Db, now: number, keys: readonly string[] | null = null): void {
   const rows = db
     .query<Asked, [{ keys: string | null }]>(
-      `SELECT s.id, s.interval_s, s.next_check_at,
+      `SELECT s.id, s.asked_s, s.slowed, s.busy_per_s, s.next_check_at,
               (SELECT min(m.cadence_s) FROM monitor_streams ms
                  JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
                  JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
@@ -128,40 +149,29 @@ export function settleStreams(db: Db, now: number, keys: readonly string[] | nul
          FROM streams s ${keys === null ? 'WHERE $keys IS NULL' : 'WHERE key IN (SELECT value FROM json_each($keys))'}`,
     )
     .all({ keys: keys === null ? null : JSON.stringify(keys) })
-  for (const { id, interval_s, next_check_at, fastest_s } of rows) {
+  for (const { id, asked_s, slowed, busy_per_s, next_check_at, fastest_s } of rows) {
     if (fastest_s === null) {
       if (next_check_at !== null)
-        db.query('UPDATE streams SET next_check_at = NULL WHERE id = $id').run({ id })
+        db.query('UPDATE streams SET next_check_at = NULL, convoy_id = NULL WHERE id = $id').run({
+          id,
+        })
     } else if (next_check_at === null) {
+      const interval_s = paceOf({ asked_s: fastest_s, slowed: 1, busy_per_s })
       db.query(
-        `UPDATE streams SET interval_s = $fastest_s, next_check_at = $now, anchors = '[]',
-                head_created_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now
+        `UPDATE streams SET asked_s = $fastest_s, interval_s = $interval_s, slowed = 1, next_check_at = $now,
+                anchors = '[]', head_created_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now,
+                shown_at = NULL, convoy_id = NULL, in_turn = 0, covered_turn = 0
           WHERE id = $id`,
-      ).run({ id, fastest_s, now })
-    } else if (interval_s !== fastest_s) {
+      ).run({ id, fastest_s, interval_s, now })
+    } else if (asked_s !== fastest_s) {
+      const interval_s = paceOf({ asked_s: fastest_s, slowed, busy_per_s })
+      // Only streams of one pace travel together.
       db.query(
-        `UPDATE streams SET interval_s = $fastest_s,
-                next_check_at = min(next_check_at, $now + 1000 * $fastest_s) WHERE id = $id`,
-      ).run({ id, fastest_s, now })
+        `UPDATE streams SET asked_s = $fastest_s, interval_s = $interval_s, convoy_id = NULL,
+                next_check_at = min(next_check_at, $now + 1000 * $interval_s) WHERE id = $id`,
+      ).run({ id, fastest_s, interval_s, now })
     }
   }
-}
-
-/** Takes up to `limit` due streams, longest waiting first, and puts each off to its next turn. */
-export function claimDueStreams(
-  db: Db,
-  { now, limit, busy }: { now: number; limit: number; busy: Iterable<number> },
-): Stream[] {
-  const due = db
-    .query<Row, [{ now: number; limit: number; busy: string }]>(
-      `SELECT ${COLUMNS} FROM streams
-        WHERE next_check_at <= $now AND id NOT IN (SELECT value FROM json_each($busy))
-        ORDER BY next_check_at, id LIMIT $limit`,
-    )
-    .all({ now, limit, busy: JSON.stringify([...busy]) })
-  for (const { id, key, interval_s } of due)
-    postponeStream(db, id, nextDueAt(key, interval_s * 1000, now))
-  return due.map(fromRow)
 }
 
 /** Puts a stream's next check off, never forward; a sleeping one sleeps on. */
@@ -169,6 +179,14 @@ export function postponeStream(db: Db, id: number, until: number): void {
   db.query(
     'UPDATE streams SET next_check_at = max(next_check_at, $until) WHERE id = $id AND next_check_at IS NOT NULL',
   ).run({ id, until })
+}
+
+/** Sets how far the platform has slowed a stream. */
+export function slowStream(db: Db, id: number, pace: { slowed: number; interval_s: number }): void {
+  db.query('UPDATE streams SET slowed = $slowed, interval_s = $interval_s WHERE id = $id').run({
+    id,
+    ...pace,
+  })
 }
 
 /** When the next stream is due; Infinity when all are asleep. */
@@ -179,22 +197,28 @@ export function nextStreamDueAt(db: Db): number {
   return row?.due_at ?? Infinity
 }
 
+/** What a check changes of its stream, beside the head. */
+export type Moved = Pick<
+  Stream,
+  | 'next_seq'
+  | 'last_check_at'
+  | 'last_fault'
+  | 'rate_per_s'
+  | 'busy_per_s'
+  | 'slowed'
+  | 'interval_s'
+  | 'shown_at'
+  | 'in_turn'
+  | 'covered_turn'
+>
+
 /** Moves a stream to where a check left it. */
-export function moveHead(
-  db: Db,
-  id: number,
-  to: {
-    head: Head
-    next_seq: number
-    last_check_at: number | null
-    last_fault: string | null
-    rate_per_s: number | null
-  },
-): void {
-  const { head, ...rest } = to
+export function moveHead(db: Db, id: number, { head, ...rest }: Moved & { head: Head }): void {
   db.query(
     `UPDATE streams SET anchors = $anchors, head_created_at = $head_created_at, next_seq = $next_seq,
-            last_check_at = $last_check_at, last_fault = $last_fault, rate_per_s = $rate_per_s
+            last_check_at = $last_check_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
+            busy_per_s = $busy_per_s, slowed = $slowed, interval_s = $interval_s, shown_at = $shown_at,
+            in_turn = $in_turn, covered_turn = $covered_turn
       WHERE id = $id`,
   ).run({
     ...rest,
@@ -210,7 +234,8 @@ export function moveHead(
 export function rebaseStreams(db: Db, jump_ms: number): void {
   db.query(
     `UPDATE streams SET next_check_at = next_check_at + $jump_ms,
-            last_check_at = last_check_at + $jump_ms, created_at = created_at + $jump_ms`,
+            last_check_at = last_check_at + $jump_ms, created_at = created_at + $jump_ms,
+            shown_at = shown_at + $jump_ms`,
   ).run({ jump_ms })
 }
 
@@ -218,6 +243,6 @@ export function rebaseStreams(db: Db, jump_ms: number): void {
 export function clampStreams(db: Db, now: number): void {
   db.query(
     `UPDATE streams SET next_check_at = min(next_check_at, $now + 1000 * interval_s),
-            last_check_at = min(last_check_at, $now) WHERE next_check_at IS NOT NULL`,
+            last_check_at = min(last_check_at, $now), shown_at = min(shown_at, $now) WHERE next_check_at IS NOT NULL`,
   ).run({ now })
 }

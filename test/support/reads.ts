@@ -121,6 +121,7 @@ const scripted = (answers: Partial<Platform>): Platform => ({
   commentOf: ({ data }) =>
     aComment(String(data['id']), { body: String(data['body']), upvotes: Number(data['score']) }),
   clock_offset_ms: () => 0,
+  clock_measured_ms: () => 0,
   ...answers,
 })
 

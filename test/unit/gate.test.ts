@@ -42,9 +42,17 @@ test('a plan below its use refuses more but not an edit that takes nothing', () 
   expect(judgeSlots(plan, { used: 9, sitewide_used: 9 }, { used: 0, sitewide_used: 0 })).toBeNull()
 })
 
-test('a monitor begins with the whole second it was made in', () => {
-  expect(beginningAt(12_999)).toBe(12_000)
-})
+test.each([
+  ['clocks that agree', 0, 12_000],
+  ['a difference that may be none', -1400, 12_000],
+  ['our clock 30 s ahead', -30_000, -18_000],
+  ['our clock an hour behind', 3_600_000, 3_612_000],
+])(
+  'a monitor begins with the second it was made in, by the clock of the platform: %s',
+  (_, ahead, at) => {
+    expect(beginningAt(12_999, ahead)).toBe(at)
+  },
+)
 
 test.each([
   ['the second itself', 12_000, true],

@@ -66,7 +66,7 @@ export const rowShapes = once(() => {
     thumbnail_url: maybe,
     edited,
     author_info,
-  } satisfies Fields<Omit<Post, 'contest_mode'>>
+  } satisfies Fields<Omit<Post, 'contest_mode' | 'score_hidden'>>
 
   const comment = {
     id: text.meta({ description: 'Without prefix.' }),
@@ -88,7 +88,7 @@ export const rowShapes = once(() => {
     edited,
     over_18: maybeFlag,
     author_info,
-  } satisfies Fields<Comment>
+  } satisfies Fields<Omit<Comment, 'score_hidden'>>
 
   const user = {
     id: maybe,

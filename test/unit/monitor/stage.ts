@@ -31,6 +31,7 @@ function createFeed() {
   const instead: (Outcome<Page<Item>> | ((rows: Item[]) => Outcome<Page<Item>>))[] = []
   const asked: { place: string; limit: number; after: string | null }[] = []
   const verdicts = new Map<string, PlaceVerdict>()
+  let measured_ms = 0
   let before_answer: (() => void | Promise<void>) | null = null
   const rowsOf = (place: string) => places.get(place) ?? []
 
@@ -54,12 +55,19 @@ function createFeed() {
       const found = [...places.values()].flat().find(({ name }) => name === fullname)
       return ok(found === undefined ? null : found.created_utc * 1000)
     },
+    async again(fullnames) {
+      const all = [...places.values()].flat()
+      return ok(fullnames.flatMap((name) => all.find((it) => it.name === name) ?? []))
+    },
     clock_offset_ms: () => 0,
+    clock_measured_ms: () => measured_ms,
   }
   return {
     watch,
     asked,
     verdicts,
+    /** The platform's clock is found to be so far ahead. */
+    ahead: (ms: number) => void (measured_ms = ms),
     /** Puts items on top of a place, the last one topmost. */
     put(place: string, ...items: Item[]) {
       places.set(place, [...items.toReversed(), ...rowsOf(place)])

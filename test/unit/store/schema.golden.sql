@@ -144,6 +144,38 @@ CREATE TABLE audit (
   hash            BLOB
 ) STRICT;
 
+CREATE TABLE bundle_items (
+  bundle_id       INTEGER NOT NULL REFERENCES bundles (id),
+  item_id         TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  PRIMARY KEY (bundle_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE bundles (
+  id              INTEGER PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  webhook_id      TEXT    REFERENCES webhooks (id),
+  opened_at       INTEGER NOT NULL,
+  close_at        INTEGER NOT NULL,
+  items           INTEGER NOT NULL DEFAULT 0,
+  bytes           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE candidates (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  stream_id       INTEGER NOT NULL,
+  item            TEXT    NOT NULL,
+  min_score       INTEGER,
+  min_comments    INTEGER,
+  first_seen_at   INTEGER NOT NULL,
+  until_at        INTEGER NOT NULL,
+  asked_at        INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, item_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE checks (
   id              INTEGER PRIMARY KEY,
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
@@ -153,6 +185,14 @@ CREATE TABLE checks (
   cut_reason      TEXT,
   new_items       INTEGER NOT NULL,
   pages           INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE convoys (
+  id              INTEGER PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  anchors         TEXT    NOT NULL DEFAULT '[]',
+  head_created_at INTEGER,
+  turn            INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE customers (
@@ -212,7 +252,7 @@ CREATE TABLE gaps (
   anchors         TEXT    NOT NULL DEFAULT '[]',
   recorded_at     INTEGER NOT NULL,
   healed_at       INTEGER
-) STRICT;
+, heal_tries INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE holds (
   id              TEXT    PRIMARY KEY,
@@ -320,6 +360,13 @@ CREATE TABLE proxies (
   last_error      TEXT
 ) STRICT;
 
+CREATE TABLE stream_hours (
+  stream_id       INTEGER NOT NULL REFERENCES streams (id),
+  hour            INTEGER NOT NULL,
+  items           INTEGER NOT NULL,
+  PRIMARY KEY (stream_id, hour)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE stream_items (
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
   item_id         TEXT    NOT NULL,
@@ -332,9 +379,12 @@ CREATE TABLE stream_items (
 CREATE TABLE streams (
   id              INTEGER PRIMARY KEY,
   key             TEXT    NOT NULL UNIQUE,
-  kind            TEXT    NOT NULL CHECK (kind IN ('posts', 'comments', 'search')),
+  kind            TEXT    NOT NULL
+                  CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments')),
   place           TEXT    NOT NULL,
+  asked_s         INTEGER NOT NULL,
   interval_s      INTEGER NOT NULL,
+  slowed          REAL    NOT NULL DEFAULT 1,
   anchors         TEXT    NOT NULL DEFAULT '[]',
   head_created_at INTEGER,
   next_seq        INTEGER NOT NULL DEFAULT 1,
@@ -342,7 +392,17 @@ CREATE TABLE streams (
   last_check_at   INTEGER,
   last_fault      TEXT,
   rate_per_s      REAL,
+  busy_per_s      REAL,
+  shown_at        INTEGER,
+  convoy_id       INTEGER REFERENCES convoys (id),
+  in_turn         INTEGER NOT NULL DEFAULT 0,
+  covered_turn    INTEGER NOT NULL DEFAULT 0,
   created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE turns (
+  one             INTEGER PRIMARY KEY CHECK (one = 1),
+  n               INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE unsubscribed (
@@ -384,6 +444,12 @@ CREATE INDEX api_keys_customer ON api_keys (customer_id);
 
 CREATE INDEX audit_unchained ON audit (seq) WHERE hash IS NULL;
 
+CREATE INDEX bundles_close ON bundles (close_at);
+
+CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
+
+CREATE INDEX candidates_asked ON candidates (asked_at);
+
 CREATE INDEX checks_stream ON checks (stream_id, ended_at DESC);
 
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at DESC, id DESC);
@@ -398,9 +464,15 @@ CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id D
 
 CREATE INDEX events_at ON events (at);
 
+CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE healed_at IS NULL;
+
+CREATE INDEX gaps_open ON gaps (stream_id) WHERE healed_at IS NULL AND until_at IS NULL;
+
 CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
 
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
+
+CREATE INDEX monitor_streams_first ON monitor_streams (stream_id) WHERE active_from_seq = -1;
 
 CREATE INDEX monitor_streams_stream ON monitor_streams (stream_id);
 
@@ -415,6 +487,8 @@ CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_
 CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
 
 CREATE INDEX stream_items_created ON stream_items (stream_id, created_at);
+
+CREATE INDEX streams_convoy ON streams (convoy_id) WHERE convoy_id IS NOT NULL;
 
 CREATE INDEX streams_due ON streams (next_check_at) WHERE next_check_at IS NOT NULL;
 

@@ -1,0 +1,61 @@
+import type { Late } from '../core/filter-late.ts'
+import type { FilterSpec } from '../core/filter.ts'
+import { isAhead } from '../core/gate.ts'
+import type { Item } from '../core/items.ts'
+import type { Db } from '../store/db.ts'
+import { listWatchers, type Watcher } from '../store/monitors.ts'
+import { FIRST_LOOK, type Stream } from '../store/streams.ts'
+import type { Finding } from './check.ts'
+import type { Filters } from './filters.ts'
+
+/** What a check has seen of one stream. */
+export type Seen = {
+  /** Oldest first. */
+  ordered: readonly Item[]
+  /** What this stream had never shown before. */
+  fresh: ReadonlySet<string>
+  /** When each item of the check was first seen, platform clock. */
+  first_seen: ReadonlyMap<string, number>
+  next_seq: number
+}
+
+/** An item that satisfies what a monitor's filter asks at first sight. */
+export type Hit = {
+  watcher: Watcher
+  spec: FilterSpec
+  item: Item
+  stream_id: number
+  first_seen_at: number
+  now: number
+  /** What it had to reach when it was first seen, where it was looked at again since. */
+  late?: Late
+}
+
+/** Puts what is new to each monitor of a stream through its filter. */
+export function matchAll(
+  deps: { db: Db; filters: Filters },
+  stream: Stream,
+  { look, ended_at: now }: Finding,
+  { ordered, fresh, first_seen }: Seen,
+): Hit[] {
+  if (fresh.size === 0 && look.floor_at === null) return []
+  return listWatchers(deps.db, stream.id).flatMap((watcher) => {
+    // A monitor that begins here takes what others have seen before it; the ledger keeps that from counting twice.
+    const begins = watcher.active_from_seq === FIRST_LOOK
+    const candidates = ordered.filter(
+      (it) =>
+        (begins || fresh.has(it.name)) &&
+        isAhead({ name: it.name, created_at: it.created_utc * 1000 }, watcher),
+    )
+    const filter = candidates.length === 0 ? null : deps.filters(watcher)
+    if (filter === null) return []
+    return candidates.filter(filter.matches).map((item) => ({
+      watcher,
+      spec: filter.spec,
+      item,
+      stream_id: stream.id,
+      first_seen_at: first_seen.get(item.name) ?? item.created_utc * 1000,
+      now,
+    }))
+  })
+}

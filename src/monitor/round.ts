@@ -1,0 +1,95 @@
+import type { Item } from '../core/items.ts'
+import { isTooSilent, joinPlaces } from '../core/planner.ts'
+import { holdsAny, type Look, startLook, type StreamKind } from '../core/stream.ts'
+import type { ConvoyState } from '../store/convoys.ts'
+import type { Stream } from '../store/streams.ts'
+import type { Traveller } from '../store/trips.ts'
+import { belongsTo } from './belongs.ts'
+import type { Finding, Report } from './check.ts'
+import { toRows } from './read-back.ts'
+
+// Streams stay one a place, in the store and in what is said of them; only the asking is shared. So a round is taken
+// apart again: each member gets its own rows as if it had been looked at alone, and what proves that it was read as
+// far as its last check is a row of the convoy's last round, or one of its own. For whom neither was met the round
+// proves nothing, and it is looked at by itself at once.
+
+/** The one listing that shows what is in any of these streams. */
+export function feedOf(travellers: readonly Traveller[]): { kind: StreamKind; place: string } {
+  const kind = travellers[0]?.stream.kind ?? 'posts'
+  return {
+    kind,
+    place: joinPlaces(
+      kind,
+      travellers.map(({ stream }) => stream.place),
+    ),
+  }
+}
+
+type Seen = {
+  travellers: readonly Traveller[]
+  convoy: ConvoyState
+  look: Look
+  items: ReadonlyMap<string, Item>
+  at: Pick<Finding, 'started_at' | 'ended_at' | 'seen_at'>
+  /** Whether the round met its own head, as far back as anybody wanted. */
+  whole: boolean
+}
+
+/** A round, taken apart into a finding for each member that it proves something of. */
+export function splitRound({ travellers, convoy, look, items, at, whole }: Seen): Report {
+  const findings: Finding[] = []
+  const strays: number[] = []
+  // Without a head of its own a round meets nobody by definition.
+  const together = whole && convoy.head !== null
+  const rows = rowsOf(travellers, items)
+  for (const { stream, floor_at } of travellers) {
+    const mine = rows.get(stream.id) ?? new Map<string, Item>()
+    const own = toRows([...mine.values()])
+    const met = together || holdsAny(own, stream.head?.anchors ?? [])
+    // Where the round was cut short, nobody read as far back as a monitor that begins wants it.
+    if (!met || (!whole && floor_at !== null)) {
+      strays.push(stream.id)
+      continue
+    }
+    if (own.length === 0 && isSilent(stream, at.ended_at)) strays.push(stream.id)
+    findings.push({
+      stream,
+      look: {
+        ...startLook({ head: stream.head, floor_at, believing: false }),
+        rows: own,
+        pages: look.pages,
+        met: true,
+        enough: true,
+      },
+      items: mine,
+      ending: { kind: 'reached' },
+      lost_gap: null,
+      ...at,
+    })
+  }
+  return { findings, round: { convoy, look, strays, ended_at: at.ended_at }, turn: 0 }
+}
+
+/** Whose rows they are. What a search finds may be several members' own. */
+function rowsOf(
+  travellers: readonly Traveller[],
+  items: ReadonlyMap<string, Item>,
+): Map<number, Map<string, Item>> {
+  const found = new Map<number, Map<string, Item>>()
+  const give = ({ id }: Stream, item: Item) => {
+    const mine = found.get(id) ?? new Map<string, Item>()
+    found.set(id, mine.set(item.name, item))
+  }
+  const by_place = new Map(travellers.map(({ stream }) => [stream.place, stream]))
+  for (const item of items.values()) {
+    const stream = by_place.get(item.subforum.toLowerCase())
+    if (stream !== undefined && stream.kind !== 'search') give(stream, item)
+    else
+      for (const it of travellers)
+        if (it.stream.kind === 'search' && belongsTo(it.stream.place, item)) give(it.stream, item)
+  }
+  return found
+}
+
+const isSilent = ({ shown_at, busy_per_s }: Stream, now: number): boolean =>
+  shown_at === null || isTooSilent(now - shown_at, busy_per_s)

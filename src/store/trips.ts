@@ -1,0 +1,136 @@
+import { nextDueAt } from '../core/stream.ts'
+import { type ConvoyState, findConvoy, nextTurn } from './convoys.ts'
+import type { Db } from './db.ts'
+import { FIRST_LOOK, type Stream, STREAM_COLUMNS, streamOf, type StreamRow } from './streams.ts'
+
+/** A stream that is to be looked at now, with what this look is to reach. */
+export type Traveller = {
+  stream: Stream
+  /** How far back monitors that begin here want it to read; null when none begins. */
+  floor_at: number | null
+  /** The gap of an earlier check that this one tries to close; null when there is none. */
+  lost: Lost | null
+}
+
+/** A gap that may still be closed: the ids that were not reached. */
+export type Lost = { gap_id: number; anchors: readonly string[] }
+
+/** One look: at a stream, or at several in one request. `turn`: when it began, in the order of turns. */
+export type Trip = { travellers: Traveller[]; convoy: ConvoyState | null; turn: number }
+
+/** Due streams that are looked through for trips; more are due only when nobody was there for long. */
+const LOOKED_THROUGH = 2000
+/** A monitor that begins further back than so many intervals makes its stream read alone. */
+const FLOOR_INTERVALS = 3
+
+/**
+ * Takes up to `limit` trips of due streams, longest waiting first, and puts each stream off to its next turn. Streams
+ * of one convoy go together, but for those that have to be looked at alone.
+ */
+export function claimTrips(
+  db: Db,
+  { now, limit, busy }: { now: number; limit: number; busy: ReadonlySet<number> },
+): Trip[] {
+  const due = db
+    .query<StreamRow, [{ now: number; count: number }]>(
+      `SELECT ${STREAM_COLUMNS} FROM streams WHERE next_check_at <= $now
+        ORDER BY next_check_at, id LIMIT $count`,
+    )
+    .all({ now, count: LOOKED_THROUGH + busy.size })
+  if (due.length === 0) return []
+  const wants = wantsOf(db, now)
+  const taken = new Set(busy)
+  const trips: Trip[] = []
+  for (const row of due) {
+    if (trips.length >= limit) break
+    if (taken.has(row.id)) continue
+    const trip = tripOf(db, toTraveller(row, wants), { wants, taken, now })
+    for (const { stream } of trip.travellers) taken.add(stream.id)
+    putOff(db, trip, now)
+    trips.push(trip)
+  }
+  return trips
+}
+
+type Wants = { floors: ReadonlyMap<number, number>; lost: ReadonlyMap<number, Lost> }
+type Around = { wants: Wants; taken: ReadonlySet<number>; now: number }
+
+const toTraveller = (row: StreamRow, { floors, lost }: Wants): Traveller => ({
+  stream: streamOf(row),
+  floor_at: floors.get(row.id) ?? null,
+  lost: lost.get(row.id) ?? null,
+})
+
+function tripOf(db: Db, first: Traveller, around: Around): Trip {
+  const { convoy_id } = first.stream
+  const convoy = convoy_id === null ? null : findConvoy(db, convoy_id)
+  if (convoy !== null && mayTravel(first, convoy, around.now)) {
+    const travellers = listMembers(db, convoy.id)
+      .filter(({ id }) => !around.taken.has(id))
+      .map((row) => toTraveller(row, around.wants))
+      .filter((it) => mayTravel(it, convoy, around.now))
+    if (travellers.length > 1) return { travellers, convoy, turn: 0 }
+  }
+  return { travellers: [first], convoy: null, turn: nextTurn(db) }
+}
+
+/**
+ * Whether a look at the convoy proves anything of this member: it was whole in the last round, or by itself since
+ * then. Then whatever stood in that round is as good an anchor for it as a row of its own.
+ */
+function mayTravel({ stream, floor_at, lost }: Traveller, convoy: ConvoyState, now: number) {
+  const { head, in_turn, covered_turn, interval_s } = stream
+  const reaches =
+    floor_at === null || floor_at > now - FLOOR_INTERVALS * Math.max(60, interval_s) * 1000
+  const in_step = convoy.turn === 0 || in_turn === convoy.turn || covered_turn > convoy.turn
+  return head !== null && lost === null && reaches && in_step
+}
+
+const listMembers = (db: Db, convoy_id: number): StreamRow[] =>
+  db
+    .query<StreamRow, [{ convoy_id: number }]>(
+      `SELECT ${STREAM_COLUMNS} FROM streams
+        WHERE convoy_id = $convoy_id AND next_check_at IS NOT NULL ORDER BY place`,
+    )
+    .all({ convoy_id })
+
+/** The key that gives a stream its phase: that of its convoy, so that its members are due together. */
+export const phaseKey = ({ key, convoy_id }: Pick<Stream, 'key' | 'convoy_id'>): string =>
+  convoy_id === null ? key : `convoy:${convoy_id}`
+
+function putOff(db: Db, { travellers }: Trip, now: number): void {
+  const interval_s = Math.max(...travellers.map(({ stream }) => stream.interval_s))
+  const put = db.query('UPDATE streams SET next_check_at = $at WHERE id = $id')
+  for (const { stream } of travellers)
+    put.run({ id: stream.id, at: nextDueAt(phaseKey(stream), interval_s * 1000, now) })
+}
+
+const HEAL_MS = 3_600_000
+const HEAL_TRIES_MAX = 3
+
+/** What looks are to reach beyond their heads, of all streams: few have anything of the kind. */
+function wantsOf(db: Db, now: number): Wants {
+  const floors = db
+    .query<{ stream_id: number; floor_at: number }, []>(
+      `SELECT ms.stream_id, min(ms.active_since) AS floor_at FROM monitor_streams ms
+         JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
+        WHERE ms.active_from_seq = ${FIRST_LOOK} GROUP BY ms.stream_id`,
+    )
+    .all()
+  const lost = db
+    .query<{ id: number; stream_id: number; anchors: string }, [{ since: number }]>(
+      `SELECT id, stream_id, anchors FROM gaps
+        WHERE healed_at IS NULL AND until_at IS NOT NULL AND anchors <> '[]'
+          AND heal_tries < ${HEAL_TRIES_MAX} AND recorded_at > $since ORDER BY id`,
+    )
+    .all({ since: now - HEAL_MS })
+  return {
+    floors: new Map(floors.map((it) => [it.stream_id, it.floor_at])),
+    lost: new Map(
+      lost.map(({ id, stream_id, anchors }) => [
+        stream_id,
+        { gap_id: id, anchors: JSON.parse(anchors) as string[] },
+      ]),
+    ),
+  }
+}
