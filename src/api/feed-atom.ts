@@ -1,4 +1,4 @@
-import { readMessage, type Shown } from '../core/shown.ts'
+import { readMessage } from '../core/shown.ts'
 import type { FeedMonitor } from '../store/feeds.ts'
 import type { MatchBody } from '../store/match-bodies.ts'
 
@@ -25,29 +25,30 @@ export function atomOf({
     `<updated>${iso(updated_at)}</updated>`,
     `<link rel="self" type="application/atom+xml" href="${xml(self)}"/>`,
     '<generator>forumd</generator>',
-    ...rows.map((row) => entryOf(row, community)),
+    ...rows.flatMap((row) => entriesOf(row, community)),
     '</feed>',
     '',
   ].join('\n')
 }
 
-function entryOf({ body, matched_at }: MatchBody, community: string): string {
+/** An entry for each item: what travelled as a bundle is read one by one. */
+function entriesOf({ body, matched_at }: MatchBody, community: string): string[] {
   const { delivery_id, items } = readMessage(body, { community, media_hosts: [] })
-  const item: Partial<Shown> = items[0] ?? {}
-  const { title = '', url = null, author = '', subforum = '', text = '', created = null } = item
-  const created_at = Date.parse(created ?? '')
-  return [
-    '<entry>',
-    `<id>urn:forumd:${xml(delivery_id)}</id>`,
-    `<title>${xml(title.trim() || 'untitled')}</title>`,
-    `<updated>${iso(matched_at)}</updated>`,
-    ...(Number.isNaN(created_at) ? [] : [`<published>${iso(created_at)}</published>`]),
-    `<author><name>${xml(author || 'unknown')}</name></author>`,
-    ...(url === null ? [] : [`<link rel="alternate" href="${xml(url)}"/>`]),
-    ...(subforum === '' ? [] : [`<category term="${xml(subforum)}"/>`]),
-    `<content type="text">${xml(text)}</content>`,
-    '</entry>',
-  ].join('\n')
+  return items.map(({ title, url, author, subforum, text, created }, at) => {
+    const created_at = Date.parse(created ?? '')
+    return [
+      '<entry>',
+      `<id>urn:forumd:${xml(items.length === 1 ? delivery_id : `${delivery_id}:${at + 1}`)}</id>`,
+      `<title>${xml(title.trim() || 'untitled')}</title>`,
+      `<updated>${iso(matched_at)}</updated>`,
+      ...(Number.isNaN(created_at) ? [] : [`<published>${iso(created_at)}</published>`]),
+      `<author><name>${xml(author || 'unknown')}</name></author>`,
+      ...(url === null ? [] : [`<link rel="alternate" href="${xml(url)}"/>`]),
+      ...(subforum === '' ? [] : [`<category term="${xml(subforum)}"/>`]),
+      `<content type="text">${xml(text)}</content>`,
+      '</entry>',
+    ].join('\n')
+  })
 }
 
 const iso = (at: number) => new Date(at).toISOString()

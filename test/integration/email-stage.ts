@@ -93,6 +93,8 @@ export async function startMailServer(refuse: Refusals = {}) {
   }
 }
 
+type Named = object & { name: string }
+
 /** Targets by mail and what is fetched, over HTTP, with two customers, a mail server, and a clock that is held. */
 export async function startReaders({ url, ca }: { url?: string; ca?: string } = {}) {
   await using stack = new AsyncDisposableStack()
@@ -265,10 +267,13 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
           'SELECT id, status, attempts, last_error FROM deliveries ORDER BY id',
         )
         .all(),
-    /** Keeps a match to be fetched, as a check does. */
-    match(item: object & { name: string }, monitor_id = 'mon_1') {
-      const delivery_id = deliveryId('ins_1', monitor_id, null, [item.name])
-      const body = envelope({ delivery_id, monitor_id, items: [item], grouped: false })
+    /** Keeps a match, or a bundle of them, to be fetched, as a check does. */
+    match(item: Named | Named[], monitor_id = 'mon_1') {
+      const found = [item].flat()
+      const names = found.map(({ name }) => name)
+      const delivery_id = deliveryId('ins_1', monitor_id, null, names)
+      const grouped = found.length > 1
+      const body = envelope({ delivery_id, monitor_id, items: found, grouped })
       keepMatch(db, { monitor_id, body, matched_at: clock.now() })
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

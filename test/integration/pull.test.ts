@@ -269,6 +269,19 @@ test("a monitor's feed is open to who knows its address, until that is changed",
   )
 })
 
+test('a bundle is fetched and fed item by item', async () => {
+  await using it = await startReaders()
+  it.match([numbered(1), numbered(2)])
+
+  expect(titles((await it.call('/items?id=mon_1')).body)).toEqual(['number 1', 'number 2'])
+  const text = await (await fetch(it.links.feed('mon_1', 1))).text()
+  const ids = [...text.matchAll(/<entry>\n<id>(.*)<\/id>/g)].map(([, id]) => id)
+  expect(ids).toEqual([
+    expect.stringMatching(/^urn:forumd:dlv_.{22}:1$/),
+    expect.stringMatching(/^urn:forumd:dlv_.{22}:2$/),
+  ])
+})
+
 test('a feed that has not changed is not sent again', async () => {
   await using it = await startReaders()
   it.match(numbered(1))
