@@ -2,6 +2,7 @@
 export const TAKEN_PLACES: readonly string[] = [
   'account',
   'api',
+  'confirm',
   'dashboard',
   'docs',
   'feed',

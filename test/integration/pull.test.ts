@@ -166,10 +166,10 @@ test('a quiet stream says every fifteen seconds that it is still there', async (
 })
 
 test.each([
-  ['the daemon stops', (it: Readers) => it.endStreams()],
+  ['the daemon stops', async (it: Readers) => it.endStreams()],
   [
     'its monitor is removed',
-    (it: Readers) => void it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_1'"),
+    async (it: Readers) => it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_1'"),
   ],
   ['an hour has passed', (it: Readers) => it.clock.advance(3_600_000)],
 ])('a stream ends when %s', async (_, happens) => {

@@ -13,7 +13,10 @@ const operation_shape = z.object({
   responses: z.record(
     z.string(),
     z.object({
-      content: z.object({ 'application/json': z.object({ schema: schema_shape }) }).optional(),
+      // Some answer with no JSON: events, a feed.
+      content: z
+        .object({ 'application/json': z.object({ schema: schema_shape }).optional() })
+        .optional(),
     }),
   ),
 })
@@ -37,7 +40,7 @@ async function startDocumented() {
   function judge(method: string, template: string, status: number, body: unknown): string | null {
     const response = paths[template]?.[method.toLowerCase()]?.responses[status]
     if (!response) return `${method} ${template} does not tell of ${status}`
-    const said = response.content?.['application/json'].schema ?? {}
+    const said = response.content?.['application/json']?.schema ?? {}
     const schema = '$ref' in said ? components.schemas.Error : said
     const { error } = z.fromJSONSchema(schema).safeParse(body)
     return error ? `${method} ${template} ${status}: ${z.prettifyError(error)}` : null
@@ -79,6 +82,8 @@ test.each([
   [`${A}/search/users`, '?q=ada', 200],
   [`${A}/comments`, '?permalink=nowhere', 400],
   ['/forum/monitor/health', '?id=mon_x', 404],
+  ['/forum/monitor/items', '?id=mon_x', 404],
+  ['/forum/monitor/items', '', 400],
   ['/forum/monitor/deliveries', '?status=lost', 400],
 ])('GET %s%s answers as the document says: %i', async (path, query, expected) => {
   const it = await startDocumented()
@@ -142,6 +147,8 @@ test.each(['', '/api'])(
       await it.get(`${M}/list`),
       await it.get(`${M}/health`, `${M}/health?id=${named.id}`),
       await it.get(`${M}/deliveries`),
+      await it.get(`${M}/items`, `${M}/items?id=${named.id}`),
+      await it.post(`${M}/feed/rotate`, named),
       await it.get(`${M}/webhook/list`),
       await it.post(`${M}/webhook/test`, { id: target.body.id }),
       await it.post(`${M}/webhook/delete`, { id: target.body.id }),
