@@ -74,7 +74,7 @@ const TERMS_MAX = 10
 const TERM_MAX = 60
 
 /** The terms that matched, as a list for reading; '' when there are none. */
-export function termsOf({ matched_terms }: Shown): string {
+function termsOf({ matched_terms }: Shown): string {
   const shown = matched_terms.slice(0, TERMS_MAX).map((term) => cut(oneLine(term), TERM_MAX))
   const more = matched_terms.length - shown.length
   return shown.filter(Boolean).join(', ') + (more > 0 ? ` and ${more} more` : '')

@@ -64,9 +64,9 @@ export function unsubscribe(db: Db, pair: Pair, now: number): void {
        VALUES ($webhook_id, $monitor_id, $now)`,
     ).run({ ...pair, now })
     db.query(
-      `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL
-        WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id
-          AND status = 'pending' AND lease IS NULL`,
+      // What is on its way at this moment may still arrive, but is not tried again.
+      `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL, lease = NULL
+        WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id AND status = 'pending'`,
     ).run(pair)
   })
 }

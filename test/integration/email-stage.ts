@@ -42,12 +42,12 @@ const NO_LIMITS = {
 }
 
 /** What the mail server is to refuse, as `[code, text]`; null takes everything. */
-export type Refusals = {
+type Refusals = {
   auth?: [number, string]
   reader?: [number, string]
   data?: [number, string]
 }
-export type Arrived = { mail: Email; raw: string; secure: boolean; user: string; to: string[] }
+type Arrived = { mail: Email; raw: string; secure: boolean; user: string; to: string[] }
 
 const refused = ([code, text]: [number, string]) =>
   Object.assign(new Error(text), { responseCode: code })

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { createMailer } from '../../src/delivery/mailer.ts'
 import { realClock } from '../../src/outside.ts'
+import { redeliver } from '../../src/store/redeliver.ts'
 import { listTargets } from '../../src/store/webhooks.ts'
 import { certificate } from '../support/certificate.ts'
 import { postOf } from '../support/items.ts'
@@ -150,6 +151,49 @@ test('one click stops this monitor for this reader, and nothing else', async () 
     ['failed', 'webhook_paused'],
     ['pending', null],
   ])
+})
+
+test('a new round reaches nobody who has not said yes, or has said no', async () => {
+  await using it = await startReaders()
+  const again = (delivery_id: string) =>
+    redeliver(it.db, {
+      customer_id: 'cus_1',
+      which: { delivery_id },
+      dry_run: false,
+      rows_max: 10,
+      now: it.clock.now(),
+    })
+  const fail = (id: string) =>
+    it.db.run(`UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE id = '${id}'`)
+  const asked = await it.register('asked@example.com')
+  it.put(asked, [enriched({})])
+  fail('dlv_1')
+  expect(again('dlv_1')).toEqual({ queued: 0, skipped: 1 })
+
+  const id = await it.confirmed()
+  it.put(id, [enriched({})], { id: 'dlv_2' })
+  fail('dlv_2')
+  expect(again('dlv_2')).toEqual({ queued: 1, skipped: 0 })
+  await fetch(it.links.unsubscribe(id, 'mon_1'), { method: 'POST' })
+  expect(again('dlv_2')).toEqual({ queued: 0, skipped: 1 })
+  const before = it.arrived.length
+  await it.sendDue()
+  expect(it.arrived).toHaveLength(before)
+})
+
+test('a reader who says no while a mail is put off gets no other', async () => {
+  await using it = await startReaders()
+  const id = await it.confirmed()
+  it.mail_server.refuse.data = [451, 'later']
+  it.put(id, [enriched({})])
+  await it.sendDue()
+  delete it.mail_server.refuse.data
+  await fetch(it.links.unsubscribe(id, 'mon_1'), { method: 'POST' })
+  const before = it.arrived.length
+  await it.clock.advance(3_600_000)
+  await it.sendDue()
+  expect(it.arrived).toHaveLength(before)
+  expect(it.rows()).toMatchObject([{ status: 'failed', last_error: 'webhook_paused' }])
 })
 
 test.each([
