@@ -25,12 +25,15 @@ const toEvent = ({ seq, body }: MatchBody): string =>
 export function openEvents({
   clock,
   ended,
+  left,
   seq,
   next,
   on_close,
 }: {
   clock: Clock
   ended: AbortSignal
+  /** Aborts when the reader is gone, even one who never began to read. */
+  left: AbortSignal
   seq: number
   /** The matches after this seq, at most so many; null when there will be no more. */
   next: (seq: number, limit: number) => MatchBody[] | null
@@ -49,6 +52,12 @@ export function openEvents({
     closed = true
     on_close()
   }
+
+  function leave() {
+    gone.abort()
+    close()
+  }
+  left.addEventListener('abort', leave, { once: true })
 
   /** What there is to say now; null when there is nothing, and the end of it all as ''. */
   function say(): string | null {
@@ -81,10 +90,7 @@ export function openEvents({
         spoke_at = clock.mono()
         controller.enqueue(encoder.encode(said))
       },
-      cancel() {
-        gone.abort()
-        close()
-      },
+      cancel: leave,
     },
     { highWaterMark: 1 },
   )

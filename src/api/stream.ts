@@ -12,6 +12,13 @@ import { openEvents } from './stream-events.ts'
 const OPEN_MAX = 10
 const RETRY_S = 5
 
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // A proxy that collects an answer before passing it on would keep events for itself.
+  'x-accel-buffering': 'no',
+}
+
 export type StreamDeps = {
   db: Db
   /** Aborts before the server stops: it waits for answers that are still being given. */
@@ -41,6 +48,8 @@ const group = (
       const from = lastEventId(request.headers.get('last-event-id')) ?? after
       const alive = () => findMonitor(db, customer.id, id) !== null
       if (!alive()) throw new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
+      // Who asks for the head alone never reads, and would hold a place for nothing.
+      if (request.method === 'HEAD') return new Response(null, { headers: HEADERS })
       const opened = open.get(customer.id) ?? 0
       if (opened >= OPEN_MAX)
         throw new ApiError('rate_limited', {
@@ -51,19 +60,13 @@ const group = (
       const events = openEvents({
         clock,
         ended,
+        left: request.signal,
         seq: from ?? newestSeq(db, id),
         next: (seq, limit) =>
           alive() ? listMatchesAfter(db, { monitor_id: id, seq, limit }) : null,
         on_close: () => void open.set(customer.id, (open.get(customer.id) ?? 1) - 1),
       })
-      return new Response(events, {
-        headers: {
-          'content-type': 'text/event-stream; charset=utf-8',
-          'cache-control': 'no-store',
-          // A proxy that collects an answer before passing it on would keep events for itself.
-          'x-accel-buffering': 'no',
-        },
-      })
+      return new Response(events, { headers: HEADERS })
     },
     {
       query: streamQuery,

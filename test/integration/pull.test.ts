@@ -12,10 +12,16 @@ const titles = (body: { items: { title: string }[] }) => body.items.map(({ title
 type Readers = Awaited<ReturnType<typeof startReaders>>
 
 /** A stream that is read: what has come so far, and a wait for so many events. */
-async function follow(it: Readers, path: string, headers: Record<string, string> = {}) {
+async function follow(
+  it: Readers,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+) {
   const leave = new AbortController()
   const response = await fetch(`${it.base}/forum/monitor${path}`, {
     headers: { authorization: 'Bearer fk_cus_1', ...headers },
+    method,
     signal: leave.signal,
   })
   const reader = response.body?.getReader()
@@ -202,6 +208,35 @@ test('a customer has ten streams at most, and one that was left makes room', asy
   for (const one of [...streams, again]) one.leave()
 })
 
+test('who asks for the head of a stream takes nobody a place', async () => {
+  await using it = await startReaders()
+  for (let n = 0; n < 11; n++) {
+    const { response } = await follow(it, '/stream?id=mon_1', {}, 'HEAD')
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+    ])
+  }
+  const { response, leave } = await follow(it, '/stream?id=mon_1')
+  expect(response.status).toBe(200)
+  leave()
+})
+
+test('a reader who is gone before the first word makes room', () => {
+  const left = new AbortController()
+  let closed = 0
+  openEvents({
+    clock: fakeClock(() => Bun.sleep(0)),
+    ended: new AbortController().signal,
+    left: left.signal,
+    seq: 0,
+    next: () => [],
+    on_close: () => void (closed += 1),
+  })
+  left.abort()
+  expect(closed).toBe(1)
+})
+
 test('a reader who does not read is kept nothing for', async () => {
   const clock = fakeClock(() => Bun.sleep(0))
   let asked = 0
@@ -217,6 +252,7 @@ test('a reader who does not read is kept nothing for', async () => {
   const events = openEvents({
     clock,
     ended: new AbortController().signal,
+    left: new AbortController().signal,
     seq: 0,
     next: rows,
     on_close: () => void (closed += 1),
