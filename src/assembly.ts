@@ -281,9 +281,11 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     return operator.turn()
   }
   const upkeep = createUpkeep({ db, clock, retention_days: config.storage.retention_days })
-  /** On a full disk nothing could be kept of what would be seen. */
-  const checkDue = () =>
-    storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
+  function checkDue() {
+    if (storage.changedBeside()) nudgeSender()
+    // On a full disk nothing could be kept of what would be seen.
+    return storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
+  }
   return {
     app,
     sender,

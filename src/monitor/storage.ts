@@ -43,6 +43,8 @@ export type Storage = {
   turn(): Promise<number>
   /** The disk is full: nothing is begun that would want to be written. */
   full(): boolean
+  /** Whether somebody beside us, such as the command line, has written since this was last asked. */
+  changedBeside(): boolean
   /** What is wrong with what is stored; null when nothing is. */
   trouble(): 'storage_full' | 'invariant_broken' | null
   /** Resolves when no snapshot is being taken. */
@@ -58,6 +60,8 @@ export function createStorage(deps: StorageDeps): Storage {
   const ballast = createBallast(join(dir, 'ballast'))
   const inode = inodeOf(path)
   const changes = db.query<{ n: number }, []>('SELECT total_changes() AS n')
+  const version = db.query<{ data_version: number }, []>('PRAGMA data_version')
+  let seen_version = version.get()?.data_version
   let is_full = false
   let is_low = false
   let is_broken = false
@@ -165,6 +169,11 @@ export function createStorage(deps: StorageDeps): Storage {
 
   return {
     full: () => is_full,
+    changedBeside() {
+      const before = seen_version
+      seen_version = version.get()?.data_version
+      return seen_version !== before
+    },
     trouble: () => (is_full ? 'storage_full' : is_broken || is_edited ? 'invariant_broken' : null),
     idle: async () => void (await taking),
     turn() {

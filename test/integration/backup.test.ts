@@ -1,0 +1,273 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import BetterSqlite from 'better-sqlite3'
+
+import { openAccount } from '../../src/store/accounts.ts'
+import { insertDelivery } from '../../src/store/deliveries.ts'
+import { openInstance } from '../../src/store/instance.ts'
+import { insertWebhook } from '../../src/store/webhooks.ts'
+import { type Folder, tempFolder } from '../support/folder.ts'
+
+const MAIN = join(import.meta.dir, '../../src/main.ts')
+// Each run of the program is a process of its own, and the machine may be busy.
+setDefaultTimeout(60_000)
+
+const CONFIG = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
+const PASSWORD = 'correct horse battery staple'
+
+const world = {
+  clock: { now: Date.now },
+  random: {
+    uuid: () => Bun.randomUUIDv7(),
+    bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
+  },
+}
+
+/** Runs the program as a person would, in `dir`. */
+function forumd(dir: string, args: string[], stdin = '') {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
+    cwd: dir,
+    stdin: Buffer.from(stdin),
+    env: { PATH: process.env['PATH'] ?? '' },
+  })
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
+}
+
+const opened = (dir: string) =>
+  openInstance({ dir: join(dir, 'data'), key_file: '', ...world }, { mode: 'beside' })
+
+/** A data folder in which there is something to lose, and a backup of it. */
+function backedUp(): Folder & { backup: string; key: string } {
+  const folder = tempFolder()
+  writeFileSync(folder.file('forumd.toml'), CONFIG)
+  expect(forumd(folder.path, ['customer', 'create', 'ann']).code).toBe(0)
+  const added = ['account', 'add', 'mule', '--username', 'mule', '--password-file', '-']
+  // Nothing answers where it would sign in, and it is kept all the same.
+  expect(forumd(folder.path, added, PASSWORD).out).toContain('mule is in the pool')
+  const instance = opened(folder.path)
+  const id = instance.db.query<{ id: string }, []>('SELECT id FROM customers').get()?.id ?? ''
+  insertWebhook(instance.db, {
+    id: 'wh_1',
+    customer_id: id,
+    kind: 'webhook',
+    url: 'https://hooks.example.com/',
+    secret: instance.ring.seal('webhooks.secret:wh_1', 'whsec_secret'),
+    created_at: 0,
+  })
+  instance.close()
+  const backup = folder.file('backup.sqlite')
+  expect(forumd(folder.path, ['backup', backup])).toMatchObject({ code: 0, err: '' })
+  return {
+    ...folder,
+    [Symbol.dispose]: folder[Symbol.dispose],
+    backup,
+    key: folder.file('data/secrets.key'),
+  }
+}
+
+const customers = (dir: string): string[] =>
+  JSON.parse(forumd(dir, ['customer', 'list', '--json']).out).customers.map(
+    ({ name }: { name: string }) => name,
+  )
+
+test('a backup holds everything but the key, says so, and is whole for another engine', () => {
+  using it = backedUp()
+  const { out } = forumd(it.path, ['backup', it.file('second.sqlite')])
+  expect(out).toContain(`The key file ${it.key} is not in it`)
+
+  const db = new BetterSqlite(it.backup, { readonly: true })
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+  expect(db.prepare('SELECT name FROM customers').pluck().all()).toEqual(['ann'])
+  db.close()
+  const bytes = readFileSync(it.backup)
+  expect(bytes.includes(readFileSync(it.key))).toBe(false)
+  expect(bytes.includes(PASSWORD)).toBe(false)
+  expect(forumd(it.path, ['backup', it.backup])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is there already'),
+  })
+})
+
+test('what was lost comes back, and what was there is moved aside', () => {
+  using it = backedUp()
+  forumd(it.path, ['customer', 'create', 'bob'])
+  const { code, out } = forumd(it.path, ['restore', it.backup])
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: expect.stringContaining('The database that was there is'),
+  })
+
+  expect(customers(it.path)).toEqual(['ann'])
+  expect(readdirSync(it.file('data')).filter((name) => name.includes('.before-'))).not.toEqual([])
+  const { db, ring, close } = opened(it.path)
+  const account = db.query<{ id: string }, []>('SELECT id FROM accounts').get()?.id ?? ''
+  expect(openAccount(db, ring, account)?.secrets).toMatchObject({ password: PASSWORD })
+  expect(
+    db.query("SELECT count(*) AS n FROM events WHERE kind = 'restore_detected'").get(),
+  ).toEqual({ n: 1 })
+  close()
+})
+
+test('the database alone may be lost: the marker stays, and the backup goes into its place', () => {
+  using it = backedUp()
+  for (const end of ['', '-wal', '-shm'])
+    rmSync(it.file(`data/forumd.sqlite${end}`), { force: true })
+  expect(forumd(it.path, ['customer', 'list']).code).toBe(78)
+  expect(forumd(it.path, ['restore', it.backup]).code).toBe(0)
+  expect(customers(it.path)).toEqual(['ann'])
+})
+
+test('with another key, or none, it refuses, says what to do, and changes nothing', () => {
+  using it = backedUp()
+  forumd(it.path, ['customer', 'create', 'bob'])
+  renameSync(it.key, it.file('kept.key'))
+  const none = forumd(it.path, ['restore', it.backup])
+  expect(none.code).toBe(78)
+  expect(none.err).toContain('put the key file there')
+  expect(none.err).toContain('--without-secrets')
+  expect(existsSync(it.key)).toBe(false)
+
+  writeFileSync(it.key, world.random.bytes(32))
+  const other = forumd(it.path, ['restore', it.backup])
+  expect(other.code).toBe(78)
+  expect(other.err).toContain('is not the one that the backup is sealed with')
+
+  copyFileSync(it.file('kept.key'), it.key)
+  expect(customers(it.path)).toEqual(['ann', 'bob'])
+})
+
+test('without the secrets all else comes back, and what to enter again is listed', () => {
+  using it = backedUp()
+  using fresh = tempFolder()
+  writeFileSync(fresh.file('forumd.toml'), CONFIG)
+  const { code, out } = forumd(fresh.path, ['restore', it.backup, '--without-secrets'])
+  expect(code).toBe(0)
+  expect(out).toContain('Enter again: forumd account add mule')
+  expect(out).toContain('rotated its secret and switches it on: wh_1')
+
+  expect(customers(fresh.path)).toEqual(['ann'])
+  const { db, ring, close } = opened(fresh.path)
+  const row = db
+    .query<{ active: number; secret: Uint8Array }, []>('SELECT active, secret FROM webhooks')
+    .get()
+  expect(row?.active).toBe(0)
+  expect(ring.unseal('webhooks.secret:wh_1', row?.secret ?? new Uint8Array())).not.toBe(
+    'whsec_secret',
+  )
+  close()
+})
+
+test.each([
+  ['cut short', (file: string) => truncateSync(file, 20_480)],
+  [
+    'overwritten in the middle',
+    (file: string) => {
+      const bytes = readFileSync(file)
+      bytes.fill(0x5a, 4096 * 3, 4096 * 6)
+      writeFileSync(file, bytes)
+    },
+  ],
+  ['empty', (file: string) => writeFileSync(file, '')],
+  ['a picture', (file: string) => writeFileSync(file, Buffer.alloc(100_000, 'PNG'))],
+])('a backup that is %s is refused, and what is there stays', (_, damage) => {
+  using it = backedUp()
+  damage(it.backup)
+  const { code, err } = forumd(it.path, ['restore', it.backup])
+  expect(code).not.toBe(0)
+  expect(err).toMatch(/is damaged|is no backup|does not say whose/)
+  expect(customers(it.path)).toEqual(['ann'])
+  expect(
+    readdirSync(it.file('data')).filter((name) => /before-|sqlite\.[0-9a-f]/.test(name)),
+  ).toEqual([])
+})
+
+test("a backup does not go into another instance's folder", () => {
+  using it = backedUp()
+  using other = backedUp()
+  copyFileSync(it.key, other.key)
+  const { code, err } = forumd(other.path, ['restore', it.backup])
+  expect(code).not.toBe(0)
+  expect(err).toContain('restore it into a folder of its own')
+})
+
+test('while a daemon holds the folder nothing is restored', () => {
+  using it = backedUp()
+  const daemon = openInstance({ dir: it.file('data'), key_file: '', ...world }, { mode: 'serve' })
+  const { code, err } = forumd(it.path, ['restore', it.backup])
+  daemon.close()
+  expect(code).toBe(1)
+  expect(err).toContain('another forumd is using this data folder')
+})
+
+test('a folder that is not there, or a file, is named', () => {
+  using folder = tempFolder()
+  writeFileSync(folder.file('forumd.toml'), CONFIG)
+  mkdirSync(folder.file('data'))
+  expect(forumd(folder.path, ['restore', 'nothing.sqlite'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('there is no file'),
+  })
+  expect(forumd(folder.path, ['backup', 'no/where.sqlite'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('there is no folder'),
+  })
+})
+
+test('the operator sees what died, and sends it again', () => {
+  using it = backedUp()
+  const instance = opened(it.path)
+  const customer_id =
+    instance.db.query<{ id: string }, []>('SELECT id FROM customers').get()?.id ?? ''
+  instance.db
+    .query(
+      `INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+       VALUES ('mon_1', ?, '{}', 60, 0, 0, 0)`,
+    )
+    .run(customer_id)
+  for (const id of ['dlv_1', 'dlv_2'])
+    insertDelivery(instance.db, {
+      id,
+      customer_id,
+      monitor_id: 'mon_1',
+      webhook_id: 'wh_1',
+      status: 'pending',
+      body: new TextEncoder().encode('{}'),
+      now: Date.now(),
+    })
+  instance.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
+  instance.close()
+
+  const list = (status: string) =>
+    JSON.parse(
+      forumd(it.path, ['deliveries', 'list', '--status', status, '--json']).out,
+    ).deliveries.map(({ id }: { id: string }) => id)
+  expect(list('dead')).toEqual(['dlv_2', 'dlv_1'])
+  const redrive = (...args: string[]) => forumd(it.path, ['deliveries', 'redrive', ...args])
+  expect(redrive('--since', '2020-01-01', '--dry-run').out).toBe(
+    '2 would go out again, 0 skipped\n',
+  )
+  expect(redrive('dlv_1').out).toBe('1 go out again, 0 skipped\n')
+  expect(list('pending')).toEqual(['dlv_1'])
+  expect(redrive('--since', '2020-01-01').out).toBe('1 go out again, 0 skipped\n')
+  expect(redrive('dlv_none')).toMatchObject({
+    code: 1,
+    err: 'forumd: there is no delivery "dlv_none"\n',
+  })
+  expect(redrive().code).toBe(2)
+  expect(redrive('--since', 'yesterday').err).toContain('allowed is ISO 8601')
+  expect(redrive('--since', '2020-01-01', '--status', 'lost').err).toContain(
+    'allowed are delivered, failed, dead',
+  )
+})

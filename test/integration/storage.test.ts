@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test'
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { startHouse } from '../support/house.ts'
+
+const MINUTE_MS = 60_000
+const MIB = 2 ** 20
+
+test('space is held back, but not by a start that is in a hurry', async () => {
+  await using house = await startHouse()
+  const ballast = join(house.dir, 'ballast')
+  await house.clock.advance(1000)
+  expect(existsSync(ballast)).toBe(false)
+  await house.clock.advance(2 * MINUTE_MS)
+  const { size, blocks } = statSync(ballast)
+  expect({ size, held: blocks * 512 >= 32 * MIB }).toEqual({ size: 32 * MIB, held: true })
+})
+
+test('snapshots are taken as the schedule says', async () => {
+  await using house = await startHouse({
+    change: (config) => {
+      config.upkeep.snapshots = '*/10 * * * *'
+      config.upkeep.keep_hourly = 2
+      config.upkeep.keep_daily = 0
+    },
+  })
+  for (let n = 0; n < 4; n++) {
+    await house.clock.advance(10 * MINUTE_MS)
+    const taken = () => house.events.filter(({ event }) => event === 'storage.snapshot').length
+    for (let wait = 0; wait < 500 && taken() <= n; wait++) await Bun.sleep(10)
+  }
+  const names = readdirSync(join(house.dir, 'snapshots'))
+  expect(names).toHaveLength(2)
+  expect(house.events.filter(({ event }) => event === 'storage.snapshot_failed')).toEqual([])
+})
+
+test('a database that was replaced under the daemon is not written to any further', async () => {
+  await using house = await startHouse()
+  const path = join(house.dir, 'forumd.sqlite')
+  await house.clock.advance(1000)
+  copyFileSync(path, `${path}.copy`)
+  renameSync(`${path}.copy`, path)
+  await house.clock.advance(2 * MINUTE_MS)
+  expect(house.events.filter(({ event }) => event === 'storage.lost')).toMatchObject([
+    { fields: { reason: 'database_replaced' } },
+  ])
+})
+
+test('so it is when it is gone', async () => {
+  await using house = await startHouse()
+  await house.clock.advance(1000)
+  rmSync(join(house.dir, 'forumd.sqlite'))
+  await house.clock.advance(2 * MINUTE_MS)
+  expect(house.events.map(({ event }) => event)).toContain('storage.lost')
+})
