@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../core/markup.ts'
 import { readMessage } from '../core/shown.ts'
 import type { FeedMonitor } from '../store/feeds.ts'
 import type { MatchBody } from '../store/match-bodies.ts'
@@ -56,10 +57,5 @@ const iso = (at: number) => new Date(at).toISOString()
 /** Characters that no XML document may hold, not even escaped. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-const xml = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(FORBIDDEN, '')
-    .replace(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign)
+const xml = (text: string): string => escapeMarkup(text.toWellFormed().replace(FORBIDDEN, ''))

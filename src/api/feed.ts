@@ -10,6 +10,7 @@ import { findMonitor } from '../store/monitors.ts'
 import { atomOf } from './feed-atom.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
+import { absentMonitor } from './monitor-shapes.ts'
 import { answers } from './openapi.ts'
 
 const ENTRIES = 50
@@ -19,8 +20,6 @@ export type FeedDeps = { db: Db; links: Links }
 
 const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
 const rotateBody = closed({ id: idField('id'), monitor_id: idField('monitor_id') })
-
-const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
 
 /** The address at which a monitor's feed answers now. */
 export const feedUrl = ({ db, links }: FeedDeps, monitor_id: string): string =>
@@ -69,7 +68,7 @@ function rotate(deps: FeedDeps, customer_id: string, body: z.infer<typeof rotate
     throw invalid('monitor_id', 'monitor_id must equal id, or be left out')
   const id = body.id ?? body.monitor_id
   if (id === undefined || id === '') throw invalid('id', 'id is required')
-  if (findMonitor(deps.db, customer_id, id) === null) throw absent()
+  if (findMonitor(deps.db, customer_id, id) === null) throw absentMonitor()
   rotateFeed(deps.db, id)
   return { id, feed_url: feedUrl(deps, id) }
 }

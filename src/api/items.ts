@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { ApiError } from '../core/errors.ts'
 import type { Db } from '../store/db.ts'
 import { ownedMonitor } from '../store/deliveries.ts'
 import { listMatchesAfter } from '../store/match-bodies.ts'
 import { limit, query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
+import { absentMonitor } from './monitor-shapes.ts'
 import { answers } from './openapi.ts'
 
 const PAGE_MAX = 200
@@ -69,8 +69,7 @@ function page(
   { id, after = 0, limit: rows }: z.infer<typeof itemsQuery>,
 ) {
   // A removed monitor's matches stay readable; somebody else's monitor is no monitor.
-  if (!ownedMonitor(db, customer_id, id))
-    throw new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
+  if (!ownedMonitor(db, customer_id, id)) throw absentMonitor()
   const found = listMatchesAfter(db, { monitor_id: id, seq: after, limit: rows + 1 })
   const shown = found.slice(0, rows)
   const last = shown.at(-1)?.seq ?? after

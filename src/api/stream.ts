@@ -7,6 +7,7 @@ import { findMonitor } from '../store/monitors.ts'
 import { query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { cursor } from './items.ts'
+import { absentMonitor } from './monitor-shapes.ts'
 import { openEvents } from './stream-events.ts'
 
 const OPEN_MAX = 10
@@ -47,7 +48,7 @@ const group = (
     ({ customer, request, query: { id, after } }) => {
       const from = lastEventId(request.headers.get('last-event-id')) ?? after
       const alive = () => findMonitor(db, customer.id, id) !== null
-      if (!alive()) throw new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
+      if (!alive()) throw absentMonitor()
       // Who asks for the head alone never reads, and would hold a place for nothing.
       if (request.method === 'HEAD') return new Response(null, { headers: HEADERS })
       const opened = open.get(customer.id) ?? 0

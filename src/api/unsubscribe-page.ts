@@ -1,14 +1,7 @@
+import { escapeMarkup as html } from '../core/markup.ts'
+
 const CSP =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const html = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)
 
 /** A page for a reader of mail: one sentence, and with `button` a form that sends itself to where the page came from. */
 export function readerPage(

@@ -1,3 +1,4 @@
+import { escapeMarkup as html } from '../core/markup.ts'
 import type { Message, Shown } from '../core/shown.ts'
 import type { Mail } from './mailer.ts'
 import { cut, excerpt, manyLines, oneLine, remarks } from './shown.ts'
@@ -109,12 +110,3 @@ const footHtml = (url: string | null): string[] =>
 
 const page = (body: string): string =>
   `<!doctype html>\n<html><head><meta charset="utf-8"></head>\n<body>\n${body}\n</body></html>\n`
-
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const html = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)
