@@ -19,14 +19,15 @@ export type Witness = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A receiver over TLS that writes down all it is sent. `refuses` says which requests get a 503. */
-export async function startWitness(refuses: () => boolean): Promise<Witness> {
+/** A receiver over TLS that writes down all it is sent. `mood` says which requests get a 503, and which no answer. */
+export async function startWitness(mood: () => 'accepts' | 'refuses' | 'hangs'): Promise<Witness> {
   const { key, cert } = await certificate()
   const seen: Seen[] = []
   let secret = ''
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
+    idleTimeout: 0,
     tls: { key, cert },
     async fetch(request) {
       const text = await request.text()
@@ -35,7 +36,8 @@ export async function startWitness(refuses: () => boolean): Promise<Witness> {
       const expected = createHmac('sha256', secret).update(`${timestamp}.${text}`).digest()
       const given = Buffer.from(mac, 'hex')
       const { delivery_id, items } = JSON.parse(text)
-      const accepted = !refuses()
+      const will = mood()
+      const accepted = will === 'accepts'
       seen.push({
         delivery_id,
         items: items.map(({ name }: { name: string }) => name),
@@ -46,6 +48,8 @@ export async function startWitness(refuses: () => boolean): Promise<Witness> {
           timingSafeEqual(given, expected) &&
           request.headers.get('x-service-delivery-id') === delivery_id,
       })
+      if (will === 'hangs')
+        await new Promise((gone) => request.signal.addEventListener('abort', gone))
       return new Response('', { status: accepted ? 204 : 503 })
     },
   })

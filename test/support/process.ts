@@ -14,19 +14,29 @@ export type DaemonProcess = {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
   /** Every line it has logged so far. */
   lines: string[]
+  /** Resolves when it has ended, whoever ended it. */
+  ended: Promise<void>
 }
 
-/** Runs `forumd serve` as an operator's machine would, and waits until it listens. */
-export async function startProcess(config_path: string): Promise<DaemonProcess> {
-  const child = Bun.spawn([...PROGRAM, 'serve', '--config', config_path], {
+/**
+ * Runs `forumd serve` as an operator's machine would, and waits until it listens. `under` is what it is run under, such
+ * as a tracer.
+ */
+export async function startProcess(
+  config_path: string,
+  under: readonly string[] = [],
+): Promise<DaemonProcess> {
+  const child = Bun.spawn([...under, ...PROGRAM, 'serve', '--config', config_path], {
     stdout: 'pipe',
     stderr: 'inherit',
   })
   const lines: string[] = []
+  let pid = child.pid
   const listening = Promise.withResolvers<string>()
   const drained = drain(child.stdout, (line) => {
     lines.push(line)
-    const { event, url } = JSON.parse(line)
+    const { event, url, pid: own } = JSON.parse(line)
+    if (event === 'serve.starting') pid = own
     if (event === 'serve.listening') listening.resolve(url)
   })
   const gone = child.exited.then((code) => {
@@ -40,10 +50,12 @@ export async function startProcess(config_path: string): Promise<DaemonProcess> 
   const url = await Promise.race([listening.promise, gone, late])
   return {
     url,
-    pid: child.pid,
+    pid,
     lines,
+    ended: child.exited.then(() => {}),
     async end(signal) {
-      child.kill(signal)
+      // The daemon's own, which a tracer would leave behind.
+      if (child.exitCode === null && child.signalCode === null) process.kill(pid, signal)
       await child.exited
       await drained
       return child.exitCode
