@@ -1,11 +1,14 @@
+import { serveOutOfOrder } from './api/out-of-order.ts'
 import { assemble } from './assembly.ts'
 import type { Config } from './config.ts'
 import { createRing } from './core/seal.ts'
+import { createWords } from './core/wire.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createOutside, type Outside } from './outside.ts'
 import { connect, isStorageError, migrate } from './store/db.ts'
 import { openInstance } from './store/instance.ts'
 import { releaseAll } from './store/ledger.ts'
+import { restartsUseless } from './store/storage-errors.ts'
 
 export type Daemon = AsyncDisposable & {
   /** Where it listens. */
@@ -17,6 +20,7 @@ export type Daemon = AsyncDisposable & {
 /** The composition root: opens the instance, makes every part, lets the loops run and listens. */
 export async function startDaemon(config: Config, outside: Outside): Promise<Daemon> {
   const { clock, random, log } = outside
+  if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, log)
   await using stack = new AsyncDisposableStack()
 
   const instance = stack.adopt(
@@ -55,7 +59,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   stack.defer(() => app.server?.stop(false))
   // The server waits for the answers it is giving; those that go on for as long as somebody listens are ended first.
   stack.defer(endStreams)
-  url = `http://${host.includes(':') ? `[${host}]` : host}:${app.server?.port}`
+  url = urlOf(host, app.server?.port)
 
   const onFailedTurn = (error: unknown) => {
     if (isStorageFailure(error)) failure.resolve('storage')
@@ -73,6 +77,21 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const owned = stack.move()
   return { url, failed: failure.promise, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
+
+/** The storage has failed again and again: a daemon that says so, and leaves the disk alone. */
+function outOfOrder({ server, wire }: Config, log: Outside['log']): Daemon {
+  const { host } = server
+  const serving = serveOutOfOrder(server, createWords(wire))
+  log('error', 'storage.given_up', { why: 'storage_error' })
+  return {
+    url: urlOf(host, serving.port),
+    failed: new Promise(() => {}),
+    [Symbol.asyncDispose]: () => serving.stop(true),
+  }
+}
+
+const urlOf = (host: string, port: number | undefined) =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 // A write that failed on the disk may or may not be there. Only the next start, which reads it back, can tell.
 const isStorageFailure = (error: unknown): boolean =>

@@ -8,7 +8,7 @@
 import { createHmac } from 'node:crypto'
 import { parseArgs } from 'node:util'
 
-import Stripe from 'stripe'
+import { Stripe } from 'stripe'
 
 import { envelope } from '../../src/core/envelope.ts'
 import { createSend } from '../../src/delivery/send.ts'

@@ -1,5 +1,13 @@
 import { expect, test } from 'bun:test'
-import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 import { startHouse } from '../support/house.ts'
@@ -53,4 +61,24 @@ test('so it is when it is gone', async () => {
   rmSync(join(house.dir, 'forumd.sqlite'))
   await house.clock.advance(2 * MINUTE_MS)
   expect(house.events.map(({ event }) => event)).toContain('storage.lost')
+})
+
+const START_MS = Date.UTC(2026, 0, 1)
+
+test.each([
+  [5, 'storage_error'],
+  [4, undefined],
+])('after %i storage errors in ten minutes health says %s', async (count, storage) => {
+  await using house = await startHouse({
+    change: ({ storage: { dir } }) => {
+      const instants = Array.from({ length: count }, (_, n) => START_MS - n * MINUTE_MS)
+      writeFileSync(join(dir, 'storage-errors.json'), JSON.stringify([...instants, 0]))
+    },
+  })
+  const health = await house.call('/health')
+  expect(health.body.storage).toBe(storage)
+  const list = await house.call('/forum/monitor/list')
+  const ready = await house.call('/health/ready')
+  expect([list.status, ready.status]).toEqual(storage === undefined ? [200, 200] : [503, 503])
+  if (storage !== undefined) expect(list.body.code).toBe('storage_unavailable')
 })

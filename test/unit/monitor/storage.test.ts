@@ -1,0 +1,147 @@
+import { expect, test } from 'bun:test'
+import { existsSync, writeFileSync } from 'node:fs'
+
+import { createStorage } from '../../../src/monitor/storage.ts'
+import { connect, transact } from '../../../src/store/db.ts'
+import { openInstance } from '../../../src/store/instance.ts'
+import { noteStorageError, restartsUseless } from '../../../src/store/storage-errors.ts'
+import { tempFolder } from '../../support/folder.ts'
+
+const MINUTE_MS = 60_000
+
+function watched() {
+  const folder = tempFolder()
+  let now = Date.UTC(2026, 0, 1)
+  const began = now
+  const clock = { now: () => now, mono: () => now - began, sleep: () => Promise.resolve() }
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
+  }
+  const instance = openInstance(
+    { dir: folder.path, key_file: '', clock, random },
+    { mode: 'serve' },
+  )
+  const events: { event: string; fields: Record<string, unknown> }[] = []
+  const lost: string[] = []
+  const storage = createStorage({
+    ...instance,
+    dir: folder.path,
+    clock,
+    log: (_, event, fields = {}) => void events.push({ event, fields }),
+    attempts_max: 6,
+    longest_wait_ms: 780_000,
+    in_flight: () => false,
+    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
+    lost: (reason) => void lost.push(reason),
+  })
+  return {
+    ...instance,
+    storage,
+    events,
+    lost,
+    folder,
+    now: () => now,
+    /** Lets time pass, and the watch have its turn. */
+    async turn(ms = 0) {
+      now += ms
+      await storage.turn()
+    },
+    [Symbol.dispose]() {
+      instance.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** Writes until the disk, or what stands for it, is full. */
+function fillUp(it: ReturnType<typeof watched>) {
+  const { page_count } = it.db.query<{ page_count: number }, []>('PRAGMA page_count').get() ?? {
+    page_count: 0,
+  }
+  it.db.run(`PRAGMA max_page_count = ${page_count + 2}`)
+  const write = it.db.query('INSERT INTO events (kind, at) VALUES ($kind, 0)')
+  expect(() => transact(it.db, () => void write.run({ kind: 'x'.repeat(100_000) }))).toThrow('full')
+}
+
+test('the first write that finds the disk full gives the ballast free; with room it is taken again', async () => {
+  using it = watched()
+  await it.turn()
+  await it.turn(MINUTE_MS)
+  const ballast = it.folder.file('ballast')
+  expect([existsSync(ballast), it.storage.trouble()]).toEqual([true, null])
+
+  fillUp(it)
+  expect([existsSync(ballast), it.storage.full(), it.storage.trouble()]).toEqual([
+    false,
+    true,
+    'storage_full',
+  ])
+  expect(it.lost).toEqual([])
+
+  await it.turn(5000)
+  expect([existsSync(ballast), it.storage.full()]).toEqual([true, false])
+  expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
+})
+
+test('what contradicts itself is told, and health says so until it is mended', async () => {
+  using it = watched()
+  it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 5, 0, 0, NULL)")
+  await it.turn()
+  expect(it.events).toEqual([
+    { event: 'storage.invariant_broken', fields: { kind: 'unbalanced', target: 'cus_1' } },
+  ])
+  expect(it.storage.trouble()).toBe('invariant_broken')
+
+  it.db.run('UPDATE customers SET balance_micros = 0')
+  await it.turn(MINUTE_MS)
+  expect(it.storage.trouble()).toBe('invariant_broken')
+  await it.turn(5 * MINUTE_MS)
+  expect(it.storage.trouble()).toBeNull()
+})
+
+test('an audit row that was edited is named at the next start', async () => {
+  using it = watched()
+  it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  await it.turn()
+  it.db.run('DROP TRIGGER audit_is_not_edited')
+  it.db.run("UPDATE audit SET subject = 'cus_2' WHERE seq = 1")
+  const again = createStorage({
+    ...it,
+    dir: it.folder.path,
+    clock: { now: it.now, mono: () => 0, sleep: () => Promise.resolve() },
+    log: (_, event, fields = {}) => void it.events.push({ event, fields }),
+    attempts_max: 6,
+    longest_wait_ms: 780_000,
+    in_flight: () => false,
+    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
+    lost: () => {},
+  })
+  await again.turn()
+  expect(it.events).toEqual([
+    { event: 'storage.invariant_broken', fields: { kind: 'audit_edited', target: 'audit 1' } },
+  ])
+})
+
+test('the fifth storage error in ten minutes makes another start useless, for ten minutes', () => {
+  using folder = tempFolder()
+  for (let n = 0; n < 5; n++) {
+    expect(restartsUseless(folder.path, n * MINUTE_MS)).toBe(false)
+    noteStorageError(folder.path, n * MINUTE_MS)
+  }
+  expect(restartsUseless(folder.path, 4 * MINUTE_MS)).toBe(true)
+  expect(restartsUseless(folder.path, 10 * MINUTE_MS)).toBe(false)
+  writeFileSync(folder.file('storage-errors.json'), '[1, "')
+  expect(restartsUseless(folder.path, 0)).toBe(false)
+})
+
+test('who writes beside us is noticed, once', () => {
+  using it = watched()
+  expect(it.storage.changedBeside()).toBe(false)
+  it.db.run("INSERT INTO events (kind, at) VALUES ('x', 0)")
+  expect(it.storage.changedBeside()).toBe(false)
+  const beside = connect(it.path)
+  beside.run("INSERT INTO events (kind, at) VALUES ('x', 0)")
+  beside.close()
+  expect([it.storage.changedBeside(), it.storage.changedBeside()]).toEqual([true, false])
+})
