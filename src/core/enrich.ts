@@ -1,4 +1,3 @@
-import { normalise } from './filter-text.ts'
 /**
  * What is told about an item beside it (interface.md "Enrichment"): deterministic heuristics for English,
  * not a model's output. Relevance looks where the filter looks; sentiment and intent read what the
@@ -7,7 +6,9 @@ import { normalise } from './filter-text.ts'
 import { type FilterSpec, type Keyword, keywordsOf } from './filter.ts'
 import { intentOf, type IntentTag } from './intent.ts'
 import type { Item } from './items.ts'
+import { entriesOf } from './lexicon.ts'
 import { type Sentiment, sentimentOf } from './sentiment.ts'
+import { tokenise } from './tokens.ts'
 
 export type Enrichment = {
   relevance: {
@@ -49,23 +50,33 @@ const sounds = new WeakMap<Item, Sound>()
 function soundOf(item: Item): Sound {
   const known = sounds.get(item)
   if (known !== undefined) return known
-  const title = item.kind === 'post' ? normalise(item.title) : ''
-  const body = normalise(ownWords(item.kind === 'post' ? item.text : item.body))
-  const sentiment = sentimentOf(title === '' ? body : `${title}. ${body}`)
-  const tag = intentOf({ title, body, sentiment })
-  const sound: Sound = { sentiment, intent: { tag, method: 'rule_based_heuristic' } }
+  const headline = item.kind === 'post' ? item.title.replaceAll('\n', ' ') : ''
+  const source = (item.kind === 'post' ? item.text : item.body).slice(0, READ_MAX)
+  const tokens = tokenise(headline === '' ? ownWords(source) : `${headline}\n${ownWords(source)}`)
+  const title = headline === '' ? 0 : tokens.words.indexOf('\n')
+  const entries = entriesOf(tokens)
+  const heard = sentimentOf(tokens, entries)
+  const links =
+    item.link_url === null || item.kind === 'comment'
+      ? source
+      : `${item.link_url} ${headline} ${source}`
+  const tag = intentOf({ tokens, entries, title, heard, headline, links })
+  const sound: Sound = {
+    sentiment: heard.sentiment,
+    intent: { tag, method: 'rule_based_heuristic' },
+  }
   sounds.set(item, sound)
   return sound
 }
 
 const READ_MAX = 8000
 
+// Each pattern is looked for only where its first sign occurs: most texts have none of them.
 function ownWords(text: string): string {
-  return text
-    .slice(0, READ_MAX)
-    .replace(/^(?:>|&gt;).*$/gm, ' ')
-    .replace(/```[^`]*```/g, ' ')
-    .replace(/^(?: {4}|\t).*$/gm, ' ')
-    .replace(/`[^`\n]*`/g, ' ')
-    .replace(/https?:\/\/[^\s)\]]+/g, ' ')
+  let own = text
+  if (own.includes('>') || own.includes('&gt;')) own = own.replace(/^(?:>|&gt;).*$/gm, '\n')
+  if (own.includes('`')) own = own.replace(/```[^`]*```/g, ' ').replace(/`[^`\n]*`/g, ' ')
+  if (own.includes('    ') || own.includes('\t')) own = own.replace(/^(?: {4}|\t).*$/gm, '\n')
+  if (own.includes('://')) own = own.replace(/https?:\/\/[^\s)\]]+/g, ' ')
+  return own
 }

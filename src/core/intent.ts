@@ -1,4 +1,8 @@
-import type { Sentiment } from './sentiment.ts'
+import { CUES } from './lexicon-cues.ts'
+import { longest } from './lexicon-phrases.ts'
+import type { Entry } from './lexicon.ts'
+import type { Heard } from './sentiment.ts'
+import type { Tokens } from './tokens.ts'
 
 export const INTENTS = [
   'question',
@@ -10,106 +14,126 @@ export const INTENTS = [
 ] as const
 export type IntentTag = (typeof INTENTS)[number]
 
-/** What the rules look at; texts normalised. `title` is empty for a comment. */
-export type Said = { title: string; body: string; sentiment: Sentiment }
+/** What the rules look at. */
+export type Said = {
+  tokens: Tokens
+  entries: readonly (Entry | undefined)[]
+  /** How many of the tokens are the title's; none for a comment. */
+  title: number
+  heard: Heard
+  /** The title as it was written; empty for a comment. */
+  headline: string
+  /** Addresses that the item leads to. */
+  links: string
+}
 
-type Rule = { tag: IntentTag; points: number; cue: RegExp; where: 'title' | 'all' }
+// What people bring before others to be used, bought or joined.
+const OFFERED =
+  /\/\/(?:www\.)?(?:discord\.(?:gg|com\/invite)|patreon\.com|onlyfans\.com|(?:[\w-]+\.)?gumroad\.com|ko-fi\.com|buymeacoffee\.com|gofundme\.com|kickstarter\.com|indiegogo\.com|etsy\.com|play\.google\.com\/store|apps\.apple\.com|steamcommunity\.com\/tradeoffer)/
+const CODE =
+  /\/\/(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|pypi\.(?:org|python\.org)|npmjs\.com|crates\.io|rubygems\.org)\/[\w.-]+\/[\w.-]+/
+const OFFER =
+  /^\[(?:ad|promo|for hire|hiring|fs|wts|selling|giveaway)\]|^(?:show hn|lf):|\[h\].{1,80}\[w\]|\bv?\d{1,3}\.\d{1,3}(?:\.\d{1,4})?\b.{0,40}\b(?:out|released|available|supports)\b/i
+// "Name - a library for reading": who writes so shows what they made, or have found.
+const SHOWN =
+  /^[\w./-]{2,40}(?: [\w./-]{1,20}){0,2} ?(?: -{1,2}|:| [–—]) (?:an? |the |my |turn |listen |[\w ]{0,40}(?:tools?|library|interface|client|wrapper)\b)/i
+const ASKED = /^\[?(?:question|help|request|q)\b[\]:]?/i
 
-const rule = (
-  tag: IntentTag,
-  points: number,
-  cue: RegExp,
-  where: 'title' | 'all' = 'all',
-): Rule => ({
-  tag,
-  points,
-  cue,
-  where,
-})
-
-// Cues without nested repetition, so that no text can make them slow. Every rule counts once.
-const RULES: readonly Rule[] = [
-  rule(
-    'promotion',
-    3,
-    /\b(?:(?:use|with) (?:my |the |this )?(?:promo |discount |referral |coupon )?code\b|promo code|discount code|coupon code|referral (?:link|code)|affiliate link|link in (?:my )?bio|\d+ ?% off|limited[- ]time|free trial|free shipping|early[- ]bird|pre-?order|for hire\b|black friday deal|giveaway|dm me (?:for|if|to)|join (?:our|my) (?:discord|newsletter|waitlist|community)|subscribe to (?:my|our)|sign up (?:here|now|for (?:our|my))|check out (?:my|our)|visit (?:my|our) (?:site|website|shop|store)|my (?:etsy|patreon|onlyfans|substack|youtube channel|gumroad))/,
-  ),
-  rule(
-    'promotion',
-    2,
-    /\b(?:i(?:'ve| have)? (?:just )?(?:built|made|created|launched|released|developed|published)|we(?:'ve| have)? (?:just )?(?:built|launched|released|created|made|shipped)|we're (?:launching|building|hiring)|we are (?:launching|hiring)|i'm (?:launching|building|selling)|now (?:available|live|on sale)|just (?:launched|released|shipped)|introducing|announcing|my (?:new|latest|first) (?:app|tool|book|video|course|product|startup|saas|side project|game|album|song|blog post)|feedback (?:is )?(?:welcome|appreciated)|would love (?:your|some) feedback|our (?:new|latest) (?:app|tool|product|release|platform))\b/,
-  ),
-  rule(
-    'promotion',
-    2,
-    /^(?:\[(?:ad|promo|for hire|hiring|fs|wts|selling)\]|show (?:hn|r):)/,
-    'title',
-  ),
-  rule(
-    'recommendation_request',
-    4,
-    /\b(?:(?:any|some|your|need|want|looking for|seeking|give me|open to) (?:good |other |app |book |product )?(?:recommendations?|suggestions?|recs)|(?:can|could|would|does|do) (?:anyone|anybody|someone|you|you guys|y'all|any of you) (?:please )?(?:recommend|suggest)|(?:recommend|suggest) me|what (?:would|do|can|should) (?:you|you guys|y'all|people|everyone) (?:recommend|suggest)|recommendations? (?:for|on|needed|wanted|please)|suggestions? (?:for|needed|wanted|please)|(?:any )?alternatives? (?:to|for)\b.{0,80}\?)/,
-  ),
-  rule(
-    'recommendation_request',
-    3,
-    /\b(?:what(?:'s| is| are| would be) (?:the |your |some )?(?:best|favorite|favourite|go-to|good|better|cheapest|most reliable)|which .{1,60} (?:should i|do you (?:use|prefer|like)|is (?:best|better)|would you)|what .{1,40} should i (?:buy|get|use|choose|pick|try|read|watch)|should i (?:get|buy|choose|go (?:with|for)|pick|use)|what (?:tools?|apps?|software|library|framework|service|laptop|phone|book|brand)s? (?:do|are|is|would) (?:you|everyone|people|y'all)|(?:i'm|i am|we're|we are)? ?(?:looking|searching|hunting) for (?:a|an|some|something|any|the best|good|alternatives?)|in (?:the )?market for|is there (?:a|an|any) (?:good|better|decent|cheap|free|open[- ]source)? ?(?:tool|app|way|service|alternative|library|program|website|site|book)|best .{1,50} (?:for|to|under)\b|anyone (?:tried|used|using|have experience with))/,
-  ),
-  rule('question', 3, /\?\s*$/, 'title'),
-  rule(
-    'question',
-    2,
-    /^(?:\[?(?:question|help|noob question|newbie question|q)\]?:? |how|what|why|when|where|who|whose|which|is|are|am|can|could|should|would|will|do|does|did|has|have|anyone|anybody)\b/,
-    'title',
-  ),
-  rule('question', 2, /\?(?:\s|$)/),
-  rule(
-    'question',
-    2,
-    /\b(?:does (?:anyone|anybody|someone) know|(?:anyone|anybody) (?:know|knows|else)|how (?:do|can|would|should|could|did) (?:i|you|we|one)|how to\b.{1,80}\?|what (?:does|do|is|are|did)\b.{1,80}\?|can (?:someone|anyone|somebody) (?:explain|help|tell)|is (?:it|there|this|that)\b.{1,80}\?|i(?:'m| am) (?:wondering|curious|confused about)|i was wondering|please help|need (?:some )?help|help me|any (?:ideas?|idea how|tips|advice|pointers)|eli5|thanks in advance|what am i (?:doing wrong|missing))/,
-  ),
-  rule(
-    'complaint',
-    3,
-    /\b(?:fed up|sick (?:and tired )?of|tired of|rip-?off|ripped off|scam(?:med)?\b|waste of (?:time|money)|want (?:a |my )?(?:refund|money back)|never (?:again|buying|using)|stay away from|worst .{1,40} ever|unacceptable|what a joke|is a joke|ridiculous(?:ly)?|i(?:'m| am) (?:so )?(?:done with|angry|furious|frustrated|disappointed|annoyed)|(?:terrible|awful|horrible|poor|bad) (?:customer )?(?:service|support|experience|quality)|rant\b|i hate\b|cancel(?:l?ed|ling)? my (?:subscription|account|order))/,
-  ),
-  rule(
-    'complaint',
-    2,
-    /\b(?:(?:doesn't|does not|don't|didn't|won't|isn't|not|never|no longer|stopped) (?:even )?work(?:s|ing)?|keeps? (?:crashing|failing|freezing|breaking|disconnecting|lagging)|(?:is|it's|was|are|got|been) (?:so |completely |totally |still |always )?(?:broken|buggy|unusable|useless|down again|overpriced|slow|laggy)|why (?:is|are|does|do|can't|won't) .{0,60} (?:so (?:bad|slow|hard|buggy|expensive)|still (?:broken|not))|no (?:response|reply|answer) from|ignored (?:me|my)|problems? with|issues? with|lost (?:all )?my|charged me|overcharged|disappoint(?:ed|ing|ment))/,
-  ),
-  rule(
-    'praise',
-    3,
-    /\b(?:(?:i|we) (?:really |absolutely |just |fucking )?(?:love|adore)\b|shout-?out to|kudos|hats off|props to|thank you (?:so much|to|for)|huge thanks|big thanks|many thanks to|(?:highly|strongly|definitely|100%) recommend|can(?:'t|not) recommend .{0,30}enough|(?:works|worked|working) (?:great|perfectly|flawlessly|wonderfully|like a charm|beautifully)|best .{1,40} (?:ever|i've (?:ever )?(?:used|had|seen|tried)|i have ever)|game[- ]?changer|life-?saver|blew me away|blown away|well done|(?:amazing|great|awesome|fantastic|excellent|incredible|brilliant|nice|good) (?:job|work|product|service|support|experience|app|tool)|so (?:happy|impressed|grateful|glad) (?:with|by|for|that|i)|impressed (?:with|by)|worth every penny)/,
-  ),
-]
-
+// In words and marks: what one reads at a glance, and what has room for one thought.
+const SHORT = 40
+const BRIEF = 12
 const ENOUGH = 2
-// A text is mostly what its first part is.
-const CHARS_MAX = 4000
 // When two say the same amount, the narrower wins.
-const ORDER: readonly IntentTag[] = [
-  'promotion',
-  'recommendation_request',
-  'complaint',
-  'question',
-  'praise',
-]
+const ORDER = ['promotion', 'recommendation_request', 'complaint', 'question', 'praise'] as const
+type Points = Record<(typeof ORDER)[number], number>
 
 /** What an item is for, by rules: the tag with the most points, discussion when none has enough. */
-export function intentOf({ title, body, sentiment }: Said): IntentTag {
-  const all = `${title}\n${body.slice(0, CHARS_MAX)}`
-  const points = new Map<IntentTag, number>(ORDER.map((it) => [it, 0]))
-  const add = (tag: IntentTag, more: number) => points.set(tag, (points.get(tag) ?? 0) + more)
-  for (const { tag, points: more, cue, where } of RULES)
-    if (cue.test(where === 'title' ? title : all)) add(tag, more)
+export function intentOf(said: Said): IntentTag {
+  const points: Points = {
+    promotion: 0,
+    recommendation_request: 0,
+    complaint: 0,
+    question: 0,
+    praise: 0,
+  }
+  addCues(points, said)
+  addQuestions(points, said)
+  addOffers(points, said)
+  addStance(points, said)
   // A recommendation is asked for in a question: what shows the one speaks for the other.
-  const asked = points.get('recommendation_request') ?? 0
-  if (asked >= ENOUGH) add('recommendation_request', points.get('question') ?? 0)
-  // One mild word is a mood; a strong one, or several, say what the text is for.
-  if (sentiment.polarity <= -0.3) add('complaint', sentiment.polarity <= -0.7 ? 3 : 1)
-  if (sentiment.polarity >= 0.3) add('praise', sentiment.polarity >= 0.7 ? 3 : 1)
-  const best = ORDER.reduce((a, b) => ((points.get(b) ?? 0) > (points.get(a) ?? 0) ? b : a))
-  return (points.get(best) ?? 0) >= ENOUGH ? best : 'discussion'
+  if (points.recommendation_request >= ENOUGH) points.recommendation_request += points.question
+  const best = ORDER.reduce((a, b) => (points[b] > points[a] ? b : a))
+  return points[best] >= ENOUGH ? best : 'discussion'
+}
+
+function addCues(points: Points, { tokens, entries, title }: Said): void {
+  let counted = 0
+  let opens = true
+  for (let at = 0; at < entries.length; at++) {
+    const entry = entries[at]
+    if (entry?.cue) {
+      const found = longest(entry.cue, tokens.words, at)
+      const cue = found === null ? undefined : CUES[found.value]
+      if (found !== null && cue !== undefined && (counted & (1 << found.value)) === 0) {
+        const here = cue.where === 'all' || (cue.where === 'title' ? at < title : opens)
+        if (here) {
+          counted |= 1 << found.value
+          points[cue.tag] += cue.points
+        }
+      }
+    }
+    opens = entry !== undefined && isEnd(entry.word)
+  }
+}
+
+const isEnd = (word: string): boolean =>
+  word === '.' || word === '?' || word === '!' || word === '\n'
+
+// A mark in the title asks for an answer; one in a comment is as often an argument.
+function addQuestions(points: Points, { tokens: { words }, title, headline }: Said): void {
+  if (ASKED.test(headline)) points.question += 2
+  const last = words.lastIndexOf('?')
+  if (last === -1) return
+  const first = words.indexOf('?')
+  // A title that ends with it asks for certain.
+  if (title > 0) points.question += first < title ? (words[title - 1] === '?' ? 4 : 3) : 2
+  else points.question += asksInEarnest(words) ? 2 : 0
+}
+
+const ASKING_FIRST = new Set(
+  `what what's whats who who's where when why how which did do does is are am was were can could would should will
+  has have anyone really`.split(/\s+/),
+)
+
+// A short comment whose last sentence, or only one, begins as questions do.
+function asksInEarnest(words: readonly string[]): boolean {
+  const last = words.lastIndexOf('?')
+  if (words.length > SHORT || last < words.length - 2) return false
+  let first = last
+  while (first > 0 && !isEnd(words[first - 1] ?? '')) first--
+  return ASKING_FIRST.has(words[first] ?? '')
+}
+
+function addOffers(points: Points, { headline, links }: Said): void {
+  const linked = links.includes('//')
+  if (linked && OFFERED.test(links)) points.promotion += 3
+  if (headline === '') return
+  if (OFFER.test(headline)) points.promotion += 3
+  if (SHOWN.test(headline)) points.promotion += 1
+  if (linked && CODE.test(links)) points.promotion += 2
+}
+
+// A word of praise in a picture's title is a mood; who speaks so of a thing they use praises it.
+function addStance(points: Points, { entries, title, heard }: Said): void {
+  const { good, bad, sentiment } = heard
+  const ware = entries.some((entry) => entry?.ware === true)
+  if (sentiment.label === 'positive') {
+    const plain = good >= 1.5 || entries.length <= BRIEF
+    points.praise += title === 0 ? (plain ? 2 : 1) : good >= 2 ? 1 : 0
+    if (ware) points.praise += title === 0 ? 2 : 1
+  }
+  if (sentiment.label === 'negative') {
+    points.complaint += bad >= 2 ? 1 : 0
+    if (ware) points.complaint += title === 0 ? 2 : 1
+  }
 }

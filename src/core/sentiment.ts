@@ -1,4 +1,6 @@
-import { DEGREES, HARMLESS_AFTER_NEGATION, IDIOMS, NEGATORS, SIGNS, WEIGHTS } from './lexicon.ts'
+import { longest } from './lexicon-phrases.ts'
+import type { Entry } from './lexicon.ts'
+import { type Tokens, written } from './tokens.ts'
 
 export const SENTIMENT_LABELS = ['positive', 'negative', 'mixed', 'neutral'] as const
 
@@ -6,121 +8,130 @@ export type Sentiment = {
   /** -1 to 1, two decimals. */
   polarity: number
   label: (typeof SENTIMENT_LABELS)[number]
+  /** What was heard, as it was written; a word that a negation turns stands with it, on the other side. */
   positive_terms: string[]
   negative_terms: string[]
   method: 'lexicon_heuristic'
 }
 
-// Words, signs, and the marks that end a thought. A long run of letters is no word, and is cut.
-const TOKEN =
-  /[\p{L}\p{M}\p{N}]{1,40}(?:['-][\p{L}\p{M}\p{N}]{1,40}){0,3}|[.!?;:,]|\p{Extended_Pictographic}/gu
-const ENDS = new Set(['.', '!', '?', ';', ':', ',', 'but', 'however', 'although', 'though'])
-const TOKENS_MAX = 1000
-// How far back a negation reaches.
+/** A sentiment, and the weight of either side that it comes from. */
+export type Heard = { sentiment: Sentiment; good: number; bad: number }
+
+type Note = { weight: number; first: number; last: number; thanks: boolean }
+
+// How many words that say something a negation reaches.
 const REACH = 3
 // "not good" is a little less than bad, and "not bad" rather less than good.
 const TURNED_GOOD = -0.8
-const TURNED_BAD = -0.5
+const TURNED_BAD = -0.75
+// Less than one plain word is no stance.
+const STANCE = 0.75
 const LABEL_FROM = 0.15
-const MIXED_FROM = 0.5
-
-const SAYINGS = new Map<string, { words: string[]; weight: number }[]>()
-for (const [saying, weight] of IDIOMS) {
-  const words = saying.split(' ')
-  const first = words[0] ?? ''
-  // The longest first: "not worth it" is not "worth it".
-  const sayings = [...(SAYINGS.get(first) ?? []), { words, weight }]
-  SAYINGS.set(
-    first,
-    sayings.toSorted((a, b) => b.words.length - a.words.length),
-  )
-}
+// Both sides weigh alike; where a "but" stands between them, the lighter one may weigh less.
+const MIXED_FROM = 0.6
+const MIXED_FROM_BUT = 0.4
+const CONTRASTS = new Set(['but', 'however', 'although', 'though', 'yet', 'despite'])
+// "I have never had such bad food" is not good food.
+const NEVER_SO = new Set(['such', 'so', 'more', 'better', 'worse'])
 
 /**
- * How a normalised text sounds. A word counts by the lexicon, more after "very", less after "slightly",
- * turned around after "not"; the sum is weighed against the length, so that one word does not colour a page.
+ * How a text sounds. A word counts by the lexicon, more after "very", less after "slightly", turned around
+ * after "not"; praise inside a question is none. The sum is weighed against the length, so that one word
+ * does not colour a page.
  */
-export function sentimentOf(text: string): Sentiment {
-  const tokens = (text.match(TOKEN) ?? []).slice(0, TOKENS_MAX)
+export function sentimentOf(tokens: Tokens, entries: readonly (Entry | undefined)[]): Heard {
+  const { notes, asks, contrasts } = listen(tokens, entries)
+  const terms = { good: new Map<string, string>(), bad: new Map<string, string>() }
   const sums = { good: 0, bad: 0 }
-  const terms = { good: new Set<string>(), bad: new Set<string>() }
-  for (let at = 0; at < tokens.length;) {
-    const { weight, length, term } = noteAt(tokens, at)
-    if (weight !== 0) {
-      const side = weight > 0 ? 'good' : 'bad'
-      sums[side] += Math.abs(weight)
-      terms[side].add(term)
-    }
-    at += length
+  for (const { weight, first, last, thanks } of notes) {
+    if (weight === 0 || (thanks && asks)) continue
+    const side = weight > 0 ? 'good' : 'bad'
+    sums[side] += Math.abs(weight)
+    const term = written(tokens, first, last)
+    const key = term.toLowerCase()
+    if (!terms[side].has(key)) terms[side].set(key, term)
   }
-  const total = sums.good + sums.bad
-  const polarity = total === 0 ? 0 : (sums.good - sums.bad) / (total + 0.5 + tokens.length / 40)
-  return {
+  const { good, bad } = sums
+  const length = tokens.words.length
+  const polarity = good + bad === 0 ? 0 : (good - bad) / (good + bad + 0.5 + length / 40)
+  const sentiment: Sentiment = {
     polarity: Math.round(polarity * 100) / 100,
-    label: labelOf(sums.good, sums.bad, polarity, tokens.length),
-    positive_terms: [...terms.good],
-    negative_terms: [...terms.bad],
+    label: labelOf(sums, contrasts ? MIXED_FROM_BUT : MIXED_FROM, polarity, length),
+    positive_terms: [...terms.good.values()],
+    negative_terms: [...terms.bad.values()],
     method: 'lexicon_heuristic',
   }
+  return { sentiment, good, bad }
 }
 
-function labelOf(good: number, bad: number, polarity: number, length: number): Sentiment['label'] {
-  const less = Math.min(good, bad)
-  const both = less >= MIXED_FROM * Math.max(good, bad) && less / (1 + length / 40) >= 0.25
-  if (less > 0 && both) return 'mixed'
-  if (polarity >= LABEL_FROM) return 'positive'
-  return polarity <= -LABEL_FROM ? 'negative' : 'neutral'
+function labelOf(
+  { good, bad }: { good: number; bad: number },
+  mixed_from: number,
+  polarity: number,
+  length: number,
+): Sentiment['label'] {
+  const [less, more] = good < bad ? [good, bad] : [bad, good]
+  if (less >= STANCE && less >= mixed_from * more && less / (1 + length / 40) >= 0.25)
+    return 'mixed'
+  if (more < STANCE || Math.abs(polarity) < LABEL_FROM) return 'neutral'
+  return polarity > 0 ? 'positive' : 'negative'
 }
 
-function noteAt(tokens: string[], at: number): { weight: number; length: number; term: string } {
-  const word = tokens[at] ?? ''
-  const saying = SAYINGS.get(word)?.find(({ words }) =>
-    words.every((it, i) => tokens[at + i] === it),
-  )
-  if (saying !== undefined)
-    return { weight: saying.weight, length: saying.words.length, term: saying.words.join(' ') }
-  // "Exceptionally bad" is no praise: a word of degree only weighs what follows it.
-  const weight = DEGREES.has(word) ? 0 : weightOf(word)
-  if (weight === 0) return { weight, length: 1, term: word }
-  const stressed = weight * (DEGREES.get(tokens[at - 1] ?? '') ?? 1)
-  const negation = negationBefore(tokens, at)
-  if (negation === null) return { weight: stressed, length: 1, term: word }
-  const turned = stressed * (stressed > 0 ? TURNED_GOOD : TURNED_BAD)
-  return { weight: turned, length: 1, term: `${negation} ${word}` }
-}
-
-function negationBefore(tokens: string[], at: number): string | null {
-  for (let back = 1; back <= REACH; back++) {
-    const word = tokens[at - back]
-    if (word === undefined || ENDS.has(word)) return null
-    if (!NEGATORS.has(word) && !word.endsWith("n't")) continue
-    return HARMLESS_AFTER_NEGATION.has(tokens[at - back + 1] ?? '') ? null : word
+function listen(
+  tokens: Tokens,
+  entries: readonly (Entry | undefined)[],
+): { notes: Note[]; asks: boolean; contrasts: boolean } {
+  const { words } = tokens
+  let notes: Note[] = []
+  let asks = false
+  let contrasts = false
+  let sentence = 0
+  let reach = 0
+  let negation = 0
+  for (let at = 0; at < words.length; at++) {
+    const entry = entries[at]
+    if (entry === undefined) {
+      if (reach > 0) reach--
+      continue
+    }
+    const saying = entry.saying === null ? null : longest(entry.saying, words, at)
+    if (saying !== null) {
+      const last = at + saying.length - 1
+      // A saying with its own "not" needs no other.
+      const turned = reach > 0 && !entry.negates
+      notes.push(noteOf(saying.value, turned ? negation : at, last, turned))
+      at = last
+      reach = 0
+    } else if (entry.ends) {
+      reach = 0
+      if (CONTRASTS.has(entry.word)) contrasts = true
+      if (entry.word === '?') {
+        asks = true
+        notes = notes.filter(({ weight }, index) => index < sentence || weight < 0)
+      }
+      if (entry.word === '?' || entry.word === '.' || entry.word === '!' || entry.word === '\n')
+        sentence = notes.length
+    } else if (entry.negates) {
+      reach = REACH
+      negation = at
+    } else if (entry.weight !== 0 && !stresses(entry, entries[at + 1])) {
+      const before = entries[at - 1]
+      const degree = before === undefined ? 1 : stresses(before, entry) ? 1.5 : before.degree
+      notes.push({
+        ...noteOf(entry.weight * degree, reach > 0 ? negation : at, at, reach > 0),
+        thanks: entry.thanks,
+      })
+    } else if (reach > 0 && NEVER_SO.has(entry.word) && words[negation] === 'never') reach = 0
+    else if (reach > 0 && !entry.filler && entry.degree === 1) reach--
   }
-  return null
+  return { notes, asks, contrasts }
 }
 
-// A word with its plural, -ed, -ing or -ly taken off when the word itself is not listed.
-function weightOf(word: string): number {
-  const listed = WEIGHTS.get(word) ?? SIGNS.get(word)
-  if (listed !== undefined) return listed
-  if (word.length < 4) return 0
-  for (const stem of stemsOf(word)) {
-    const weight = WEIGHTS.get(stem)
-    if (weight !== undefined) return weight
-  }
-  return 0
+function noteOf(weight: number, first: number, last: number, turned: boolean): Note {
+  const turn = turned ? (weight > 0 ? TURNED_GOOD : TURNED_BAD) : 1
+  return { weight: weight * turn, first, last, thanks: false }
 }
 
-function stemsOf(word: string): string[] {
-  if (word.endsWith("'s")) return [word.slice(0, -2)]
-  if (word.endsWith('ies') || word.endsWith('ied')) return [`${word.slice(0, -3)}y`]
-  if (word.endsWith('s')) return [word.slice(0, -1), word.slice(0, -2)]
-  if (word.endsWith('ed'))
-    return [word.slice(0, -1), word.slice(0, -2), undoubled(word.slice(0, -2))]
-  if (word.endsWith('ing'))
-    return [word.slice(0, -3), `${word.slice(0, -3)}e`, undoubled(word.slice(0, -3))]
-  if (word.endsWith('ily')) return [`${word.slice(0, -3)}y`]
-  return word.endsWith('ly') ? [word.slice(0, -2)] : []
-}
-
-const undoubled = (stem: string): string => (stem.at(-1) === stem.at(-2) ? stem.slice(0, -1) : stem)
+// "Weirdly wholesome" is wholesome: an adverb before a word that weighs only makes it stronger.
+const stresses = (entry: Entry, next: Entry | undefined): boolean =>
+  next !== undefined && next.weight !== 0 && entry.weight !== 0 && entry.word.endsWith('ly')

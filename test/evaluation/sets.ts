@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { type IntentTag, INTENTS } from '../../src/core/intent.ts'
+import { INTENTS, type IntentTag } from '../../src/core/intent.ts'
 import type { Item } from '../../src/core/items.ts'
 import { type Sentiment, SENTIMENT_LABELS } from '../../src/core/sentiment.ts'
 import { isNode, toComment, toPost } from '../../src/platform/items.ts'

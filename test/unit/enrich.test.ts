@@ -162,6 +162,6 @@ test('every word of the lexicon is one plain word with a weight', () => {
   expect(WEIGHTS.size).toBeGreaterThan(1000)
   for (const [word, weight] of WEIGHTS) {
     expect(word).toMatch(/^[a-z]+(?:-[a-z]+)*$/)
-    expect([-2, -1, 1, 2]).toContain(weight)
+    expect([-2, -1, -0.5, 0.5, 1, 2]).toContain(weight)
   }
 })

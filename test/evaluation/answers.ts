@@ -1,0 +1,45 @@
+import { enrich } from '../../src/core/enrich.ts'
+import { parseFilterSpec } from '../../src/core/filter.ts'
+import type { IntentTag } from '../../src/core/intent.ts'
+import type { Item } from '../../src/core/items.ts'
+import type { Sentiment } from '../../src/core/sentiment.ts'
+import { createWords } from '../../src/core/wire.ts'
+import type { Pair } from './score.ts'
+import type { Labelled } from './sets.ts'
+
+export type Task = 'sentiment' | 'intent'
+export type Answer = { sentiment: Sentiment['label']; intent: IntentTag }
+
+const spec = parseFilterSpec(
+  { subforum: ['cats'] },
+  createWords({ platform: 'forum', community: 'subforum' }),
+)
+
+/** What enrichment says of an item. */
+export function ours(item: Item): Answer {
+  const { sentiment, intent } = enrich(spec, item)
+  return { sentiment: sentiment.label, intent: intent.tag }
+}
+
+/** What ten words and a question mark say: the least that a heuristic has to beat. */
+export function simple(item: Item): Answer {
+  const text = (item.kind === 'post' ? `${item.title}\n${item.text}` : item.body).toLowerCase()
+  const good = text.match(/\b(?:good|great|best|love|nice)\b/g)?.length ?? 0
+  const bad = text.match(/\b(?:bad|worst|hate|terrible|awful)\b/g)?.length ?? 0
+  const sentiment =
+    good + bad === 0 ? 'neutral' : good === bad ? 'mixed' : good > bad ? 'positive' : 'negative'
+  if (text.includes('?')) return { sentiment, intent: 'question' }
+  const intent = { positive: 'praise', negative: 'complaint', mixed: 'discussion' } as const
+  return { sentiment, intent: sentiment === 'neutral' ? 'discussion' : intent[sentiment] }
+}
+
+/** The items of a set that have a label for a task, each with what `answer` says. */
+export function pairsOf(
+  set: readonly Labelled[],
+  task: Task,
+  answer: (item: Item) => Answer,
+): Pair[] {
+  return set.flatMap(({ item, [task]: due }) =>
+    due === null ? [] : [{ due, got: answer(item)[task] }],
+  )
+}
