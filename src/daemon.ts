@@ -5,10 +5,10 @@ import { createRing } from './core/seal.ts'
 import { createWords } from './core/wire.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createOutside, type Outside } from './outside.ts'
-import { connect, isStorageError, migrate } from './store/db.ts'
+import { connect, isStorageError, migrate, tellStorageError } from './store/db.ts'
 import { openInstance } from './store/instance.ts'
 import { releaseAll } from './store/ledger.ts'
-import { restartsUseless } from './store/storage-errors.ts'
+import { noteStorageError, restartsUseless } from './store/storage-errors.ts'
 
 export type Daemon = AsyncDisposable & {
   /** Where it listens. */
@@ -23,10 +23,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, log)
   await using stack = new AsyncDisposableStack()
 
-  const instance = stack.adopt(
-    openInstance({ ...config.storage, clock, random }, { mode: 'serve' }),
-    (it) => it.close(),
-  )
+  const instance = stack.adopt(open(config, outside), (it) => it.close())
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })
 
@@ -62,6 +59,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   url = urlOf(host, app.server?.port)
 
   const onFailedTurn = (error: unknown) => {
+    tellStorageError(instance.db, error)
     if (isStorageFailure(error)) failure.resolve('storage')
   }
   for (const [name, turn] of Object.entries({
@@ -76,6 +74,16 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
 
   const owned = stack.move()
   return { url, failed: failure.promise, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+function open({ storage }: Config, { clock, random }: Outside) {
+  try {
+    return openInstance({ ...storage, clock, random }, { mode: 'serve' })
+  } catch (error) {
+    if (isStorageError(error) && /^SQLITE_IOERR/.test(error.code ?? ''))
+      noteStorageError(storage.dir, clock.now())
+    throw error
+  }
 }
 
 /** The storage has failed again and again: a daemon that says so, and leaves the disk alone. */

@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import type { PriceMicros } from '../core/price.ts'
 import type { Words } from '../core/wire.ts'
 import type { Clock, Log, Random } from '../outside.ts'
-import type { Db } from '../store/db.ts'
+import { type Db, tellStorageError } from '../store/db.ts'
 import { account } from './account.ts'
 import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
 import { bodyMax, readJson, takesNoBody } from './body.ts'
@@ -106,7 +106,7 @@ export function createApp(deps: AppDeps) {
       if (began !== undefined)
         metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)
     })
-    .use(errors(words, log))
+    .use(errors(words, log, (error) => tellStorageError(db, error)))
     .use(health({ ...deps, clock, reads_health, health_cache_s }))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
     .use(docs(() => openApiDocument({ routes: routes(), words, public_url: deps.public_url() })))

@@ -30,11 +30,12 @@ export function render(error: ApiError, words: Words) {
   return { status, body, headers }
 }
 
-/** Turns everything that is thrown into the one error body the API promises. */
-export const errors = (words: Words, log: Log) =>
+/** Turns everything that is thrown into the one error body the API promises. `heard` is told of all of it. */
+export const errors = (words: Words, log: Log, heard: (error: unknown) => void = () => {}) =>
   new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
     ({ code, error, set, request, route }) => {
+      heard(error)
       const known = toKnown(code, error)
       if (known === null || known.code === 'internal_error' || known.code === 'storage_unavailable')
         log('error', 'http.failed', {

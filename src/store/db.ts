@@ -44,9 +44,14 @@ export function openDb(path: string, options: { create?: boolean } = {}): Db {
 type Listener = (error: SQLiteError) => void
 const listeners = new WeakMap<Db, Listener>()
 
-/** Lets one listener hear of every transaction that this database's disk or file refused. The error still goes on. */
+/** Lets one listener hear of everything that this database's disk or file refused. The errors still go on. */
 export function onStorageError(db: Db, listener: Listener): void {
   listeners.set(db, listener)
+}
+
+/** Tells the listener of a database what was thrown, when that is for it; what is written outside of a transaction says it so. */
+export function tellStorageError(db: Db, error: unknown): void {
+  if (isStorageError(error)) listeners.get(db)?.(error)
 }
 
 /** Runs `work` as one write transaction. It may not await, so nothing can interleave. */
@@ -54,7 +59,7 @@ export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ?
   try {
     return db.transaction(work).immediate()
   } catch (error) {
-    if (isStorageError(error)) listeners.get(db)?.(error)
+    tellStorageError(db, error)
     throw error
   }
 }

@@ -170,7 +170,9 @@ function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
     db.close()
     throw damaged(paths, found ?? 'it cannot be checked')
   } catch (error) {
-    if (isStorageError(error) && error.code !== 'SQLITE_BUSY')
+    // A disk that fails to read may read the next time; a file that ends too soon will not grow.
+    const code = isStorageError(error) ? (error.code ?? '') : ''
+    if (/^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|IOERR_SHORT_READ)/.test(code))
       throw damaged(paths, 'it cannot be read')
     throw error
   }

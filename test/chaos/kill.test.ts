@@ -21,7 +21,9 @@ import { duplicates, judge, startWitness } from './witness.ts'
 const ROUNDS = Number(process.env['FORUMD_KILLS'] ?? 25)
 const SYSCALL_ROUNDS = Number(process.env['FORUMD_SYSCALL_KILLS'] ?? 0)
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
-const POST_EVERY_MS = Number(process.env['FORUMD_POST_EVERY_MS'] ?? 10)
+const POST_EVERY_MS = Number(process.env['FORUMD_POST_EVERY_MS'] ?? 25)
+/** A traced daemon is slow, and the platform shows no more than its newest thousand. */
+const POST_EVERY_TRACED_MS = 100
 /** What puts a byte on the disk or on its way. */
 const SYSCALLS = ['pwrite64', 'fsync', 'sendto', 'write'] as const
 const SYSCALL_MAX = 120
@@ -91,6 +93,7 @@ test(
     await Bun.sleep(1100)
 
     const truth: string[] = []
+    let post_every_ms = POST_EVERY_MS
     const enough = new AbortController()
     const poster = (async () => {
       for (let n = 0; !enough.signal.aborted; n++) {
@@ -98,7 +101,7 @@ test(
         const title = matching ? `a needle, number ${n}` : `hay, number ${n}`
         const { name } = sandbox.post({ subforum: 'hay', title })
         if (matching) truth.push(name)
-        await Bun.sleep(POST_EVERY_MS)
+        await Bun.sleep(post_every_ms)
       }
     })()
 
@@ -123,6 +126,8 @@ test(
       await Promise.all(readers)
       daemon = await startProcess(config)
     }
+    const doubled = duplicates(good)
+    post_every_ms = POST_EVERY_TRACED_MS
     let hit = 0
     for (let round = 0; round < SYSCALL_ROUNDS; round++) {
       await daemon.end('SIGKILL')
@@ -170,7 +175,8 @@ test(
     // An answer that was given was billed. A call cut by a kill may have been billed or not, but no other was.
     expect(billed).toBeGreaterThanOrEqual(answered)
     expect(billed).toBeLessThanOrEqual(asked)
-    expect(duplicates(good)).toBeLessThanOrEqual(0.08)
+    // A kill at a call that sends is nearly always one that sends again.
+    expect(doubled).toBeLessThanOrEqual(0.08)
   },
   // To start a daemon and to see one die takes as long as the machine lets it.
   90_000 + (ROUNDS + SYSCALL_ROUNDS * 3) * 6000,
