@@ -19,7 +19,7 @@ export type Daemon = AsyncDisposable & {
 
 /** The composition root: opens the instance, makes every part, lets the loops run and listens. */
 export async function startDaemon(config: Config, outside: Outside): Promise<Daemon> {
-  const { clock, random, log } = outside
+  const { clock, log } = outside
   if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, log)
   await using stack = new AsyncDisposableStack()
 
@@ -80,7 +80,7 @@ function open({ storage }: Config, { clock, random }: Outside) {
   try {
     return openInstance({ ...storage, clock, random }, { mode: 'serve' })
   } catch (error) {
-    if (isStorageError(error) && /^SQLITE_IOERR/.test(error.code ?? ''))
+    if (isStorageError(error) && error.code?.startsWith('SQLITE_IOERR'))
       noteStorageError(storage.dir, clock.now())
     throw error
   }

@@ -1,0 +1,22 @@
+/**
+ * Whether a delivery is always in the state that a plain model says: the test of states, over many sequences.
+ *
+ *     bun scripts/bars/states.ts [--runs 20000] [--seed N]
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '20000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  },
+})
+console.log(`${values.runs} sequences, seed ${values.seed}`)
+const run = Bun.spawn([process.execPath, 'test', 'test/unit/delivery/states.test.ts'], {
+  cwd: join(import.meta.dir, '../..'),
+  env: { ...process.env, FORUMD_RUNS: values.runs, FORUMD_SEED: values.seed },
+  stdout: 'inherit',
+  stderr: 'inherit',
+})
+process.exit(await run.exited)
