@@ -1,47 +1,17 @@
 import { type ApiError, invalid } from './errors.ts'
-import { normalise, type SearchField } from './filter-text.ts'
-import { SUBFORUM_NAME } from './names.ts'
+import { normalise, type SearchField, type View } from './filter-text.ts'
+import { bareId, SUBFORUM_NAME, USER_NAME } from './names.ts'
 
-/** The fields of a filter_spec that this version reads, in our own words. */
-export const FIELDS = [
-  'subforum',
-  'kind',
-  'q',
-  'include_any',
-  'include_all',
-  'exclude_terms',
-  'search_in',
-] as const
-
-/** Fields that the interface names and this version refuses rather than ignores. */
-export const LATER_FIELDS = [
-  'exclude_subforums',
-  'match',
-  'fold_accents',
-  'case_sensitive',
-  'regex',
-  'author',
-  'exclude_authors',
-  'thread',
-  'domain',
-  'exclude_domains',
-  'flair',
-  'exclude_flair',
-  'has_flair',
-  'post_type',
-  'nsfw',
-  'min_score',
-  'min_comments',
-  'min_relevance',
-  'intent',
-  'sentiment',
-  'language',
-  'group',
-  'group_window_s',
-] as const
+// Readers of what stands in the fields of a filter_spec. Each takes what was sent and gives what is kept, or throws
+// an answer that names the field, what it was and what is allowed.
 
 export const KINDS = ['post', 'comment', 'both'] as const
 export type Kind = (typeof KINDS)[number]
+
+export const MATCHES = ['word', 'substring'] as const
+
+export const POST_TYPES = ['self', 'link', 'image', 'video', 'gallery', 'crosspost'] as const
+export type PostType = (typeof POST_TYPES)[number]
 
 /** Where terms are looked for when `search_in` is not given. */
 export const SEARCHED: readonly SearchField[] = ['title', 'body', 'url']
@@ -50,51 +20,114 @@ export const NAMES_MAX = 50
 export const TERMS_MAX = 50
 export const TERM_LENGTH_MAX = 100
 export const Q_LENGTH_MAX = 200
-
-const PREFIXED = /^(?:\/?r\/)?([^/]+)\/?$/i
+export const LABEL_LENGTH_MAX = 64
+export const WINDOW_MAX_S = 3600
+export const COUNT_MAX = 1_000_000_000
 
 /** A field's name on the wire and what was sent in it; undefined when it was not sent. */
 export type Sent = { name: string; value: unknown }
 
-/** Names of communities, prefix removed, each once; null when the field was not sent. */
-export function readNames({ name, value }: Sent): string[] | null {
-  if (value === undefined) return null
-  const allowed = `1 to ${NAMES_MAX} names of 1 to 21 letters, digits, _ or -`
+/** What one entry of a list must be: its reader gives null when it is not that. `key` tells which are the same. */
+type Entries = {
+  allowed: string
+  least: 0 | 1
+  read: (text: string) => string | null
+  key?: (entry: string) => string
+}
+
+const lower = (text: string): string => text.toLowerCase()
+const NAME_SHAPE = '1 to 21 letters, digits, _ or -'
+
+/** Communities, prefix removed. */
+export const COMMUNITIES: Entries = {
+  allowed: `names of ${NAME_SHAPE}`,
+  least: 1,
+  read: (text) => named(/^(?:\/?r\/)?([^/]+)\/?$/i.exec(text)?.[1], SUBFORUM_NAME),
+  key: lower,
+}
+
+/** Users, prefix removed. */
+export const AUTHORS: Entries = {
+  allowed: `names of ${NAME_SHAPE}`,
+  least: 1,
+  read: (text) => named(/^(?:\/?u(?:ser)?\/|@)?([^/]+)\/?$/i.exec(text)?.[1], USER_NAME),
+  key: lower,
+}
+
+/** Posts, without prefix. */
+export const THREADS: Entries = {
+  allowed: 'ids of posts, such as abc123 or t3_abc123',
+  least: 1,
+  read: (text) => bareId('t3_', text.toLowerCase()),
+}
+
+/** Hosts, as they are compared. */
+export const DOMAINS: Entries = {
+  allowed: 'names of hosts, such as example.com, without scheme, port or path',
+  least: 1,
+  read: hostName,
+}
+
+/** What a post's flair says, whole. */
+export const FLAIRS: Entries = {
+  allowed: `texts of 1 to ${TERM_LENGTH_MAX} characters`,
+  least: 1,
+  read: (text) => (text.length <= TERM_LENGTH_MAX && normalise(text) !== '' ? text : null),
+  key: (text) => normalise(text),
+}
+
+const named = (name: string | undefined, shape: RegExp): string | null =>
+  name !== undefined && shape.test(name) ? name : null
+
+function hostName(text: string): string | null {
+  if (text.length > 253 || !/^[^\s/?#@:\\%]+\.[^\s/?#@:\\%.]+$/u.test(text)) return null
+  return URL.parse(`https://${text}`)?.hostname ?? null
+}
+
+/** Entries of one kind, each once; one alone may be sent without a list. Empty when the field was not sent. */
+export function readEntries(
+  { name, value }: Sent,
+  { allowed, least, read, key }: Entries,
+): string[] {
+  if (value === undefined) return []
+  const sentence = `${least} to ${NAMES_MAX} ${allowed}`
   const given = typeof value === 'string' ? [value] : value
-  if (!Array.isArray(given)) throw wrong({ name, value }, `must be a list of ${allowed}`)
+  if (!Array.isArray(given)) throw wrong({ name, value }, `must be a list of ${sentence}`)
   const list: unknown[] = given
-  if (list.length < 1 || list.length > NAMES_MAX)
-    throw wrong({ name, value }, `has ${list.length} names; allowed are ${allowed}`)
-  const names = list.map((it, i) => {
-    const found = typeof it === 'string' ? PREFIXED.exec(it.trim())?.[1] : undefined
-    if (found === undefined || !SUBFORUM_NAME.test(found))
-      throw wrong({ name: `${name}[${i}]`, value: it }, `is no name; allowed are ${allowed}`)
-    return found
+  if (list.length < least || list.length > NAMES_MAX)
+    throw wrong({ name, value }, `has ${list.length} entries; allowed are ${sentence}`)
+  const entries = list.map((it, i) => {
+    const entry = typeof it === 'string' && it.isWellFormed() ? read(it.trim()) : null
+    const at = typeof value === 'string' ? name : `${name}[${i}]`
+    if (entry === null) throw wrong({ name: at, value: it }, `is none; allowed are ${sentence}`)
+    return entry
   })
-  return unique(names, (it) => it.toLowerCase())
+  return unique(entries, key ?? ((it) => it))
 }
 
 /** Terms as they were written, each once; empty when the field was not sent. */
-export function readTerms({ name, value }: Sent): string[] {
+export function readTerms({ name, value }: Sent, view: View): string[] {
   if (value === undefined) return []
   const allowed = `up to ${TERMS_MAX} terms of 1 to ${TERM_LENGTH_MAX} characters`
   if (!Array.isArray(value)) throw wrong({ name, value }, `must be a list of ${allowed}`)
   const list: unknown[] = value
   if (list.length > TERMS_MAX)
     throw wrong({ name, value }, `has ${list.length} terms; allowed are ${allowed}`)
-  const terms = list.map((it, i) => readText({ name: `${name}[${i}]`, value: it }, TERM_LENGTH_MAX))
-  return unique(terms, normalise)
+  const terms = list.map((it, i) =>
+    readText({ name: `${name}[${i}]`, value: it }, TERM_LENGTH_MAX, view),
+  )
+  return unique(terms, (it) => normalise(it, view))
 }
 
 /** A text of 1 to `longest` characters, white space around it removed. */
-export function readText({ name, value }: Sent, longest: number): string {
+export function readText({ name, value }: Sent, longest: number, view: View = 0): string {
   const allowed = `a text of 1 to ${longest} characters`
   if (typeof value !== 'string') throw wrong({ name, value }, `must be ${allowed}`)
   const text = value.trim()
   const length = Array.from(text).length
   if (length > longest)
     throw wrong({ name, value }, `has ${length} characters; allowed is ${allowed}`)
-  if (!text.isWellFormed() || normalise(text) === '')
+  if (!text.isWellFormed() || normalise(text, view) === '')
     throw wrong({ name, value }, `has nothing to look for; allowed is ${allowed}`)
   return text
 }
@@ -108,13 +141,42 @@ export function readChoice<T extends string>({ name, value }: Sent, choices: rea
 
 /** Words of a closed list, each once, in the list's own order; at least one. */
 export function readChoices<T extends string>({ name, value }: Sent, choices: readonly T[]): T[] {
-  if (!Array.isArray(value) || value.length === 0)
+  const given = typeof value === 'string' ? [value] : value
+  if (!Array.isArray(given) || given.length === 0)
     throw wrong({ name, value }, `must be a list of one or more of ${choices.join(', ')}`)
-  const list: unknown[] = value
-  const chosen = new Set(
-    list.map((it, i) => readChoice({ name: `${name}[${i}]`, value: it }, choices)),
-  )
+  const list: unknown[] = given
+  const at = (i: number): string => (typeof value === 'string' ? name : `${name}[${i}]`)
+  const chosen = new Set(list.map((it, i) => readChoice({ name: at(i), value: it }, choices)))
   return choices.filter((it) => chosen.has(it))
+}
+
+/** Yes or no; null when the field was not sent. */
+export function readFlag({ name, value }: Sent): boolean | null {
+  if (value === undefined) return null
+  if (typeof value !== 'boolean') throw wrong({ name, value }, 'must be true or false')
+  return value
+}
+
+/** A whole number within bounds; null when the field was not sent. */
+export function readWhole({ name, value }: Sent, least: number, most: number): number | null {
+  if (value === undefined) return null
+  const allowed = `a whole number from ${least} to ${most}`
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
+    throw wrong({ name, value }, `must be ${allowed}`)
+  return value
+}
+
+/** Whether and under which label matches travel together; null when each travels alone. */
+export function readGroup({ name, value }: Sent): true | string | null {
+  if (value === undefined || value === false) return null
+  if (value === true) return true
+  const allowed = `true or a label of 1 to ${LABEL_LENGTH_MAX} characters`
+  if (typeof value !== 'string') throw wrong({ name, value }, `must be ${allowed}`)
+  const label = value.trim()
+  const length = Array.from(label).length
+  if (length < 1 || length > LABEL_LENGTH_MAX || !label.isWellFormed())
+    throw wrong({ name, value }, `has ${length} characters; allowed is ${allowed}`)
+  return label
 }
 
 /** 400 naming a field of the spec, what was sent (cut short) and what is allowed. */

@@ -1,26 +1,116 @@
-import type { Query } from './filter-query.ts'
-import { compileTerm, normalise, type SearchField, textOf } from './filter-text.ts'
+import type { Query, Term } from './filter-query.ts'
+import type { FilterSpec } from './filter-spec.ts'
+import {
+  normalise,
+  occursIn,
+  type SearchField,
+  textOf,
+  toWord,
+  type View,
+  viewOf,
+  type Word,
+} from './filter-text.ts'
 import type { Item } from './items.ts'
 
-/** Compiles a query into its question of one item; terms without a field are looked for in `search_in`. */
-export function compileQuery(query: Query, search_in: SearchField[]): (item: Item) => boolean {
+/**
+ * Who has listened for many words in an item at once: which item that was, and for each of the words, by its number,
+ * the last item that it was heard in. Word 0 is heard in all of them.
+ */
+export type Listener = { item: number; heard_in: Uint32Array }
+
+/** A word, ready to be looked for. Where somebody has listened for it, only in the item that it was heard in. */
+export type Probe = Word & { number: number; listener: Listener }
+
+/** How a spec's terms are looked for, and where those that name no field. */
+export type Manner = {
+  search_in: readonly SearchField[]
+  view: View
+  substring: boolean
+  probeOf: (word: Word) => Probe
+}
+
+export const mannerOf = (spec: FilterSpec, probeOf: Manner['probeOf'] = plainProbe): Manner => ({
+  search_in: spec.search_in,
+  view: viewOf(spec),
+  substring: spec.match === 'substring',
+  probeOf,
+})
+
+const DEAF: Listener = { item: 0, heard_in: new Uint32Array(1) }
+
+/** A word that nobody listens for. */
+export const plainProbe = (word: Word): Probe => ({ ...word, number: 0, listener: DEAF })
+
+/** The word that a term looks for. */
+export const wordOf = ({ written, prefix }: Term, { view, substring }: Manner): Word =>
+  toWord(normalise(written, view), view, { prefix, substring })
+
+export const fieldsOf = ({ field }: Term, { search_in }: Manner): readonly SearchField[] =>
+  field === null ? search_in : [field]
+
+/** Whether a probe's word stands in one of these fields of an item. */
+export function holds(probe: Probe, item: Item, fields: readonly SearchField[]): boolean {
+  const { listener, number } = probe
+  if (listener.heard_in[number] !== listener.item) return false
+  for (const field of fields) if (occursIn(textOf(item, field, probe.view), probe)) return true
+  return false
+}
+
+/** Compiles a query into its question of one item. */
+export function compileQuery(query: Query, manner: Manner): (item: Item) => boolean {
   switch (query.kind) {
     case 'term': {
-      const occurs = compileTerm(normalise(query.written), query.prefix)
-      const fields = query.field === null ? search_in : [query.field]
-      return (item) => fields.some((field) => occurs(textOf(item, field)))
+      const fields = fieldsOf(query, manner)
+      const probe = manner.probeOf(wordOf(query, manner))
+      return (item) => holds(probe, item, fields)
     }
     case 'not': {
-      const test = compileQuery(query.part, search_in)
+      const test = compileQuery(query.part, manner)
       return (item) => !test(item)
     }
     case 'and': {
-      const tests = query.parts.map((it) => compileQuery(it, search_in))
+      const tests = query.parts.map((it) => compileQuery(it, manner))
       return (item) => tests.every((test) => test(item))
     }
-    case 'or': {
-      const tests = query.parts.map((it) => compileQuery(it, search_in))
-      return (item) => tests.some((test) => test(item))
-    }
+    case 'or':
+      return anyListed(query.parts, manner) ?? anyTested(query.parts, manner)
   }
+}
+
+function anyTested(parts: readonly Query[], manner: Manner): (item: Item) => boolean {
+  const tests = parts.map((it) => compileQuery(it, manner))
+  return (item) => tests.some((test) => test(item))
+}
+
+/** A list of plain terms is what most filters are: one question for all of them instead of one each. */
+function anyListed(parts: readonly Query[], manner: Manner): ((item: Item) => boolean) | null {
+  const terms = parts.filter((it): it is Term => it.kind === 'term' && it.field === null)
+  if (terms.length < parts.length) return null
+  return anyHeld(listedProbes(terms, manner), manner.search_in)
+}
+
+// Apart, so that the question keeps nothing else of the filter.
+const anyHeld =
+  (list: Listed, fields: readonly SearchField[]) =>
+  (item: Item): boolean => {
+    const { listener, numbers, probes } = list
+    for (let i = 0; i < numbers.length; i++) {
+      if (listener.heard_in[numbers[i] ?? 0] !== listener.item) continue
+      const probe = probes[i]
+      if (probe !== undefined && holds(probe, item, fields)) return true
+    }
+    return false
+  }
+
+/**
+ * Probes, and beside them their numbers: of twenty words most were not heard, and to tell that from a short row of
+ * numbers spares the memory of each word from being fetched.
+ */
+export type Listed = { listener: Listener; numbers: readonly number[]; probes: readonly Probe[] }
+
+/** The probes of terms, in their order. */
+export function listedProbes(terms: readonly Term[], manner: Manner): Listed {
+  const probes = terms.map((it) => manner.probeOf(wordOf(it, manner)))
+  const listener = probes.find(({ number }) => number !== 0)?.listener ?? DEAF
+  return { listener, numbers: probes.map(({ number }) => number), probes }
 }

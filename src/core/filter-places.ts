@@ -1,5 +1,50 @@
+import { wantedBy } from './filter-keywords.ts'
 import type { Query } from './filter-query.ts'
+import type { FilterSpec } from './filter-spec.ts'
 import { normalise } from './filter-text.ts'
+import type { StreamKind } from './stream.ts'
+
+export type Place = { kind: StreamKind; place: string }
+
+/**
+ * The feeds that hold what a spec can match: communities in lower case, or search expressions. Communities are
+ * narrower than any search; whatever else the spec names is looked at in the items.
+ */
+export function placesOf(spec: FilterSpec): Place[] {
+  const names = spec.subforum.map((it) => it.toLowerCase())
+  const kinds = ({ post: ['posts'], comment: ['comments'], both: ['posts', 'comments'] } as const)[
+    spec.kind
+  ]
+  if (names.length > 0) return names.flatMap((place) => kinds.map((kind) => ({ kind, place })))
+  const { parts } = wantedBy(spec)
+  const wanted = spec.match === 'substring' ? parts.map(asPrefixes) : parts
+  const whole: Query = { kind: 'and', parts: [...writtenBy(spec.author), ...wanted] }
+  return (searchExpressions(whole) ?? []).map((place) => ({ kind: 'search', place }))
+}
+
+function writtenBy(names: readonly string[]): Query[] {
+  if (names.length === 0) return []
+  const parts = names.map((written): Query => ({
+    kind: 'term',
+    written,
+    field: 'author',
+    prefix: false,
+  }))
+  return [{ kind: 'or', parts }]
+}
+
+// The platform's search knows words and how they begin; that is as near as it comes to parts of them.
+function asPrefixes(query: Query): Query {
+  switch (query.kind) {
+    case 'term':
+      return { ...query, prefix: true }
+    case 'not':
+      return query
+    case 'and':
+    case 'or':
+      return { ...query, parts: query.parts.map(asPrefixes) }
+  }
+}
 
 // What the platform's search takes at most.
 const EXPRESSION_MAX = 512

@@ -1,5 +1,5 @@
 import { invalid } from './errors.ts'
-import { normalise, SEARCH_FIELDS, type SearchField } from './filter-text.ts'
+import { normalise, SEARCH_FIELDS, type SearchField, type View } from './filter-text.ts'
 
 /** A parsed `q`. `field` null means wherever the filter looks (`search_in`). */
 export type Query =
@@ -25,15 +25,16 @@ type Token =
   | { kind: 'term'; at: number; query: Query }
 
 /**
- * Reads a `q`: one phrase, or a boolean query (adjacent terms AND, then OR; NOT and - bind tightest).
+ * Reads a `q`: one phrase, or a boolean query (adjacent terms AND, then OR; NOT and - bind tightest). `view` is
+ * how its terms will be compared: in it, each must be more than nothing.
  * @throws ApiError INVALID_REQUEST with the position, counted from 1, and what was expected there
  */
-export function parseQuery(q: string): Query {
+export function parseQuery(q: string, view: View = 0): Query {
   // A telephone's keyboard writes “so”.
   const text = q.replace(/[“”„‟]/g, '"')
   if (!MARK.test(text) && !FIELD_WITHIN.test(text))
     return { kind: 'term', written: text.trim(), field: null, prefix: false }
-  const tokens = tokenise(text)
+  const tokens = tokenise(text, view)
   let next = 0
   let depth = 0
   const peek = (): Token => tokens[next] ?? { kind: 'end', at: text.length }
@@ -94,25 +95,25 @@ export function parseQuery(q: string): Query {
   return query
 }
 
+export type Term = Query & { kind: 'term' }
+
 /** The terms a query looks for, those under NOT left out. */
-export function positiveTerms(query: Query): (Query & { kind: 'term' })[] {
-  switch (query.kind) {
-    case 'term':
-      return [query]
-    case 'not':
-      return []
-    case 'and':
-    case 'or':
-      return query.parts.flatMap(positiveTerms)
-  }
-}
+export const positiveTerms = (query: Query): Term[] =>
+  query.kind === 'not' ? [] : termsOf(query, positiveTerms)
+
+/** All terms of a query, those under NOT too. */
+export const termsIn = (query: Query): Term[] =>
+  query.kind === 'not' ? termsIn(query.part) : termsOf(query, termsIn)
+
+const termsOf = (query: Exclude<Query, { kind: 'not' }>, each: (part: Query) => Term[]): Term[] =>
+  query.kind === 'term' ? [query] : query.parts.flatMap(each)
 
 function joined(kind: 'and' | 'or', parts: Query[]): Query {
   const [only] = parts
   return parts.length === 1 && only !== undefined ? only : { kind, parts }
 }
 
-function tokenise(text: string): Token[] {
+function tokenise(text: string, view: View): Token[] {
   const tokens: Token[] = []
   let at = 0
   while (at < text.length) {
@@ -123,7 +124,7 @@ function tokenise(text: string): Token[] {
     else if (char === '-' && /^-[^\s-]/u.test(text.slice(at, at + 2)))
       tokens.push({ kind: 'not', at: at++ })
     else {
-      const { token, end } = readTerm(text, at)
+      const { token, end } = readTerm(text, at, view)
       tokens.push(token)
       at = end
     }
@@ -131,7 +132,7 @@ function tokenise(text: string): Token[] {
   return tokens
 }
 
-function readTerm(text: string, at: number): { token: Token; end: number } {
+function readTerm(text: string, at: number, view: View): { token: Token; end: number } {
   const name = FIELD.exec(text.slice(at))?.[1]
   const field = SEARCH_FIELDS.find((it) => it === name?.toLowerCase()) ?? null
   const start = field === null ? at : at + field.length + 1
@@ -141,7 +142,7 @@ function readTerm(text: string, at: number): { token: Token; end: number } {
   if (operator !== undefined) return { token: { kind: operator, at }, end }
   if (written === '')
     throw wrong(text, start, `expected a term or a quoted phrase right after ${name ?? ''}:`)
-  if (/^-+$/.test(written) || normalise(written) === '')
+  if (/^-+$/.test(written) || normalise(written, view) === '')
     throw wrong(text, start, 'expected a term; quote it to look for signs alone')
   return { token: { kind: 'term', at, query: { kind: 'term', written, field, prefix } }, end }
 }

@@ -1,4 +1,5 @@
 import type { Item } from './items.ts'
+import { linksIn, visibleText } from './markdown.ts'
 
 /** Where terms can be looked for (contract 7, `search_in`), and what `field:term` can name. */
 export const SEARCH_FIELDS = ['title', 'body', 'url', 'permalink', 'flair', 'author'] as const
@@ -13,51 +14,90 @@ const WHITE = /[\s\u0085]+/gu
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
 const ASCII = /^[\t\n\r -~]*$/
 const ASCII_WHITE = /[\t\n\r ]+/g
+const MARKS = /[\u0300-\u036f]+/g
+// Letters that are written with a stroke or as two, and that no decomposition takes apart.
+const STROKES = new Map(
+  'øo łl đd ðd ħh ŧt ıi ØO ŁL ĐD ÐD ĦH ŦT æae œoe þth ÆAE ŒOE ÞTH'
+    .split(' ')
+    .map((it) => [it.slice(0, 1), it.slice(1)]),
+)
+const STROKED = new RegExp(`[${[...STROKES.keys()].join('')}]`, 'g')
+
+/** How texts are compared: as they are read (neither), without accents, with upper and lower case apart. */
+export type View = 0 | 1 | 2 | 3
+
+/** The view that a spec asks for. */
+export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
+  spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
+
+const foldsAccents = (view: View): boolean => view === 1 || view === 3
+const keepsCase = (view: View): boolean => view >= 2
 
 /**
  * Text as it is compared: NFKC, case folded, typographic quotes and hyphens made plain, what is
  * invisible left out, every run of white space one space. Doing it twice changes nothing.
  */
-export function normalise(text: string): string {
-  if (ASCII.test(text)) return text.toLowerCase().replace(ASCII_WHITE, ' ').trim()
-  return (
-    text
-      .normalize('NFKC')
-      .replace(INVISIBLE, '')
-      .normalize('NFKC')
-      // Down, up and down again is Unicode's case folding: ß, ẞ and SS meet, and so do the three sigmas.
-      .toLowerCase()
-      .toUpperCase()
-      .toLowerCase()
-      .normalize('NFKC')
-      .replaceAll('ς', 'σ')
-      .replace(/[‘’‛ʼ]/g, "'")
-      .replace(/[“”„‟]/g, '"')
-      .replace(/[‐‑]/g, '-')
-      .replace(WHITE, ' ')
-      .trim()
-  )
+export function normalise(text: string, view: View = 0): string {
+  if (ASCII.test(text)) {
+    const plain = keepsCase(view) ? text : text.toLowerCase()
+    return plain.replace(ASCII_WHITE, ' ').trim()
+  }
+  return (keepsCase(view) ? composed(text, view) : folded(composed(text, view)))
+    .replace(/[‘’‛ʼ]/g, "'")
+    .replace(/[“”„‟]/g, '"')
+    .replace(/[‐‑]/g, '-')
+    .replace(WHITE, ' ')
+    .trim()
 }
 
-/** Whether a term occurs in a text; both normalised. */
-export type TermTest = (text: string) => boolean
+/** As {@link normalise}, but lines and quotes stay as they were written: for patterns, which may name them. */
+export function composed(text: string, view: View): string {
+  if (ASCII.test(text)) return text
+  const whole = text.normalize('NFKC').replace(INVISIBLE, '').normalize('NFKC')
+  return foldsAccents(view) ? withoutAccents(whole) : whole
+}
+
+// Folding case can bring accents back: the dotted capital İ becomes an i and a dot.
+function folded(text: string): string {
+  // Down, up and down again is Unicode's case folding: ß, ẞ and SS meet, and so do the three sigmas.
+  return text.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ')
+}
+
+// Marks of scripts whose vowels are marks stay: without them the word is another one.
+const withoutAccents = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replace(MARKS, '')
+    .replace(STROKED, (letter) => STROKES.get(letter) ?? letter)
+    .normalize('NFC')
+
+/** A normalised term as it is looked for: whether it must begin and end where a word does, and in which view of a text. */
+export type Word = { text: string; left: boolean; right: boolean; view: View }
 
 /**
- * The test of one normalised term. A side that is a letter or digit must end a word there, but for
- * scripts without spaces; with `prefix` the right side is open.
+ * The word that a normalised term looks for. A side that is a letter or digit must end a word there, but for scripts
+ * without spaces; with `prefix` the right side is open, with `substring` both are.
  */
-export function compileTerm(term: string, prefix: boolean): TermTest {
-  const left = joins(firstOf(term))
-  const right = !prefix && joins(lastOf(term, term.length))
-  return (text) => {
-    let at = text.indexOf(term)
-    while (at !== -1) {
-      const end = at + term.length
-      if (!(left && joinedLeft(text, at)) && !(right && joinedRight(text, end))) return true
-      at = text.indexOf(term, at + 1)
-    }
-    return false
+export const toWord = (
+  text: string,
+  view: View,
+  { prefix, substring }: { prefix: boolean; substring: boolean },
+): Word => ({
+  text,
+  left: !substring && joins(firstOf(text)),
+  right: !substring && !prefix && joins(lastOf(text, text.length)),
+  view,
+})
+
+/** Whether a word stands in a text of its view. */
+export function occursIn(text: string, { text: term, left, right }: Word): boolean {
+  let at = text.indexOf(term)
+  while (at !== -1) {
+    const end = at + term.length
+    if (!(left && joinedLeft(text, at)) && !(right && joinedRight(text, end))) return true
+    at = text.indexOf(term, at + 1)
   }
+  return false
 }
 
 // Whether a character clings to a neighbour of its kind to form a word.
@@ -90,15 +130,47 @@ function lastOf(text: string, end: number): string {
   return firstOf(text, paired ? end - 2 : end - 1)
 }
 
-const prepared = new WeakMap<Item, Map<SearchField, string>>()
+const FIELD_AT: Readonly<Record<SearchField, number>> = {
+  title: 0,
+  body: 1,
+  url: 2,
+  permalink: 3,
+  flair: 4,
+  author: 5,
+}
+
+const prepared = new WeakMap<Item, (string | undefined)[]>()
+// Thousands of questions about one item come in a row.
+let latest: { item: Item; texts: (string | undefined)[] } | null = null
 
 /** One field of an item, normalised; kept for as long as the item is, since every monitor asks for it. */
-export function textOf(item: Item, field: SearchField): string {
-  let texts = prepared.get(item)
-  if (texts === undefined) prepared.set(item, (texts = new Map()))
-  let text = texts.get(field)
-  if (text === undefined) texts.set(field, (text = normalise(fieldOf(item, field) ?? '')))
-  return text
+export function textOf(item: Item, field: SearchField, view: View = 0): string {
+  if (latest === null || latest.item !== item) {
+    let texts = prepared.get(item)
+    if (texts === undefined) prepared.set(item, (texts = []))
+    latest = { item, texts }
+  }
+  const at = view * SEARCH_FIELDS.length + FIELD_AT[field]
+  return (latest.texts[at] ??= normalise(writtenOf(item, field), view))
+}
+
+const written = new WeakMap<Item, (string | undefined)[]>()
+
+/** One field of an item as its reader sees it; links' targets stand under `url`. Empty when there is none. */
+export function writtenOf(item: Item, field: SearchField): string {
+  let texts = written.get(item)
+  if (texts === undefined) written.set(item, (texts = []))
+  return (texts[FIELD_AT[field]] ??= fieldOf(item, field) ?? '')
+}
+
+/** The markdown that an item's author wrote. */
+export const markdownOf = (item: Item): string => (item.kind === 'post' ? item.text : item.body)
+
+/** Addresses that an item leads to: its own link, its thread's, and those in its text. */
+export function linksOf(item: Item): string[] {
+  const own = item.kind === 'post' ? item.link_url : threadLink(item)
+  const inside = linksIn(markdownOf(item))
+  return own === null ? inside : [own, ...inside]
 }
 
 function fieldOf(item: Item, field: SearchField): string | null {
@@ -106,9 +178,9 @@ function fieldOf(item: Item, field: SearchField): string | null {
     case 'title':
       return item.kind === 'post' ? item.title : item.link_title
     case 'body':
-      return item.kind === 'post' ? item.text : item.body
+      return visibleText(markdownOf(item))
     case 'url':
-      return item.kind === 'post' ? item.link_url : threadLink(item)
+      return linksOf(item).join(' ')
     case 'permalink':
       return item.permalink
     case 'flair':

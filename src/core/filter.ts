@@ -1,46 +1,45 @@
 /**
- * filter_spec: what a monitor matches (contract 7). Read from what a customer wrote, compiled once per
- * version of a monitor, asked once per item.
+ * filter_spec: what a monitor matches (contract 7). Read here from what a customer wrote; compiled once per
+ * version of a monitor (`filter-compile.ts`) and asked once per item.
  */
-import { ApiError } from './errors.ts'
 import {
-  FIELDS,
-  type Kind,
+  AUTHORS,
+  COMMUNITIES,
+  COUNT_MAX,
+  DOMAINS,
+  FLAIRS,
   KINDS,
-  LATER_FIELDS,
+  MATCHES,
+  POST_TYPES,
   Q_LENGTH_MAX,
   readChoice,
   readChoices,
-  readNames,
+  readEntries,
+  readFlag,
+  readGroup,
   readTerms,
   readText,
-  SEARCHED,
+  readWhole,
   type Sent,
+  THREADS,
+  WINDOW_MAX_S,
   wrong,
 } from './filter-fields.ts'
-import { compileQuery } from './filter-match.ts'
-import { searchExpressions } from './filter-places.ts'
-import { parseQuery, positiveTerms, type Query } from './filter-query.ts'
-import { normalise, SEARCH_FIELDS, type SearchField } from './filter-text.ts'
-import type { Item } from './items.ts'
+import { checkSpec } from './filter-limits.ts'
+import { parseQuery } from './filter-query.ts'
+import { readPatterns } from './filter-regex.ts'
+import { ABSENT, type Field, FIELDS, type FilterSpec, wireName } from './filter-spec.ts'
+import { SEARCH_FIELDS, viewOf } from './filter-text.ts'
+import { INTENTS } from './intent.ts'
+import { LANGUAGE_CODES } from './language.ts'
+import { nearest } from './nearest.ts'
+import { SENTIMENT_LABELS } from './sentiment.ts'
 import { createWords, type Words } from './wire.ts'
 
+export { type Keyword, keywordsOf } from './filter-keywords.ts'
+export { type Place, placesOf } from './filter-places.ts'
 export { filterSchema } from './filter-schema.ts'
-
-// Names that stand for many communities: no row ever says it is in one of them.
-const RESERVED = new Set(['all', 'popular', 'friends', 'mod'])
-
-/** A checked filter. Empty lists and null are criteria that were not given. */
-export type FilterSpec = {
-  /** Names as written, without prefix; empty for the whole platform. */
-  subforum: string[]
-  kind: Kind
-  q: string | null
-  include_any: string[]
-  include_all: string[]
-  exclude_terms: string[]
-  search_in: SearchField[]
-}
+export type { FilterSpec } from './filter-spec.ts'
 
 /**
  * Reads what a customer wrote.
@@ -49,40 +48,65 @@ export type FilterSpec = {
 export function parseFilterSpec(value: unknown, words: Words): FilterSpec {
   if (!isObject(value)) throw wrong({ name: '', value }, 'must be an object')
   checkKnown(value, words)
-  const sent = (field: (typeof FIELDS)[number]): Sent => {
-    const name = field === 'subforum' ? words.community : field
+  const sent = (field: Field): Sent => {
+    const name = wireName(field, words)
     return { name, value: Object.hasOwn(value, name) ? value[name] : undefined }
   }
-  const kind = sent('kind')
-  const q = sent('q')
-  const search_in = sent('search_in')
+  const fold_accents = readFlag(sent('fold_accents')) ?? false
+  const case_sensitive = readFlag(sent('case_sensitive')) ?? false
+  const view = viewOf({ fold_accents, case_sensitive })
+  const thread = readEntries(sent('thread'), THREADS)
+  const count = (field: Field, least: number) => readWhole(sent(field), least, COUNT_MAX)
   const spec: FilterSpec = {
-    subforum: readNames(sent('subforum')) ?? [],
-    kind: given(kind) ? readChoice(kind, KINDS) : 'post',
-    q: given(q) ? readText(q, Q_LENGTH_MAX) : null,
-    include_any: readTerms(sent('include_any')),
-    include_all: readTerms(sent('include_all')),
-    exclude_terms: readTerms(sent('exclude_terms')),
-    search_in: given(search_in) ? readChoices(search_in, SEARCH_FIELDS) : [...SEARCHED],
+    subforum: readEntries(sent('subforum'), COMMUNITIES),
+    exclude_subforums: readEntries(sent('exclude_subforums'), { ...COMMUNITIES, least: 0 }),
+    kind: given(sent('kind'), (it) => readChoice(it, KINDS)) ?? usualKind(thread),
+    q: given(sent('q'), (it) => readText(it, Q_LENGTH_MAX, view)),
+    include_any: readTerms(sent('include_any'), view),
+    include_all: readTerms(sent('include_all'), view),
+    exclude_terms: readTerms(sent('exclude_terms'), view),
+    search_in: given(sent('search_in'), (it) => readChoices(it, SEARCH_FIELDS)) ?? [
+      ...ABSENT.search_in,
+    ],
+    match: given(sent('match'), (it) => readChoice(it, MATCHES)) ?? 'word',
+    fold_accents,
+    case_sensitive,
+    regex: readPatterns(sent('regex')),
+    author: readEntries(sent('author'), AUTHORS),
+    exclude_authors: readEntries(sent('exclude_authors'), { ...AUTHORS, least: 0 }),
+    thread,
+    domain: readEntries(sent('domain'), DOMAINS),
+    exclude_domains: readEntries(sent('exclude_domains'), { ...DOMAINS, least: 0 }),
+    flair: readEntries(sent('flair'), FLAIRS),
+    exclude_flair: readEntries(sent('exclude_flair'), { ...FLAIRS, least: 0 }),
+    has_flair: readFlag(sent('has_flair')),
+    post_type: given(sent('post_type'), (it) => readChoices(it, POST_TYPES)) ?? [],
+    nsfw: readFlag(sent('nsfw')),
+    min_score: count('min_score', -COUNT_MAX),
+    min_comments: count('min_comments', 0),
+    min_relevance: readWhole(sent('min_relevance'), 0, 100),
+    intent: given(sent('intent'), (it) => readChoices(it, INTENTS)) ?? [],
+    sentiment: given(sent('sentiment'), (it) => readChoices(it, SENTIMENT_LABELS)) ?? [],
+    language: given(sent('language'), (it) => readChoices(it, LANGUAGE_CODES)) ?? [],
+    group: readGroup(sent('group')),
+    group_window_s: readWhole(sent('group_window_s'), 0, WINDOW_MAX_S),
   }
-  if (spec.q !== null) parseQuery(spec.q)
-  checkPlaces(spec, words)
+  if (spec.q !== null) parseQuery(spec.q, view)
+  checkSpec(spec, words, renderFilterSpec(spec, words))
   return spec
 }
 
 /** The spec as it is shown: what was given, and the kind. Reading it again gives the same spec. */
 export function renderFilterSpec(spec: FilterSpec, words: Words): Record<string, unknown> {
-  const usual = spec.search_in.join() === SEARCHED.join()
-  return {
-    ...filled(words.community, spec.subforum),
-    kind: spec.kind,
-    ...(spec.q === null ? {} : { q: spec.q }),
-    ...filled('include_any', spec.include_any),
-    ...filled('include_all', spec.include_all),
-    ...filled('exclude_terms', spec.exclude_terms),
-    ...(usual ? {} : { search_in: spec.search_in }),
-  }
+  const shown = Object.entries(spec).filter(
+    ([field, value]) => field === 'kind' || !isAbsent(field, value),
+  )
+  return Object.fromEntries(shown.map(([field, value]) => [wireName(field, words), value]))
 }
+
+const absent = new Map(Object.entries(ABSENT).map(([field, it]) => [field, JSON.stringify(it)]))
+const isAbsent = (field: string, value: unknown): boolean =>
+  JSON.stringify(value) === absent.get(field)
 
 const STORED = createWords({ platform: 'forum', community: 'subforum' })
 
@@ -94,106 +118,25 @@ export const encodeFilterSpec = (spec: FilterSpec): string =>
 export const decodeFilterSpec = (text: string): FilterSpec =>
   parseFilterSpec(JSON.parse(text), STORED)
 
-export type Place = { kind: 'posts' | 'comments' | 'search'; place: string }
-
-/** The feeds that hold what a spec can match: communities in lower case, or search expressions. */
-export function placesOf(spec: FilterSpec): Place[] {
-  const names = spec.subforum.map((it) => it.toLowerCase())
-  const kinds = ({ post: ['posts'], comment: ['comments'], both: ['posts', 'comments'] } as const)[
-    spec.kind
-  ]
-  if (names.length > 0) return names.flatMap((place) => kinds.map((kind) => ({ kind, place })))
-  const expressions = searchExpressions(criteriaOf(spec)) ?? []
-  return expressions.map((place) => ({ kind: 'search', place }))
-}
-
-/** One positive keyword of a spec, as written, and whether an item holds it. */
-export type Keyword = { term: string; test: (item: Item) => boolean }
-
-/** The keywords that q, include_any and include_all look for, each once, in that order. */
-export function keywordsOf(spec: FilterSpec): Keyword[] {
-  const found = new Map<string, Keyword>()
-  for (const query of positiveTerms(criteriaOf(spec))) {
-    const term = `${query.written}${query.prefix ? '*' : ''}`
-    const key = `${query.field ?? ''}:${normalise(term)}`
-    if (!found.has(key)) found.set(key, { term, test: compileQuery(query, spec.search_in) })
-  }
-  return [...found.values()]
-}
-
-/**
- * Compiles a spec into its question: the keywords an item matched with (none when the spec has none),
- * or null when it does not match.
- */
-export function compileFilter(spec: FilterSpec): (item: Item) => { terms: string[] } | null {
-  const names = new Set(spec.subforum.map((it) => it.toLowerCase()))
-  const wanted = compileQuery(criteriaOf(spec), spec.search_in)
-  const excluded = compileQuery(anyOf(spec.exclude_terms), spec.search_in)
-  const keywords = keywordsOf(spec)
-  return (item) => {
-    if (spec.kind !== 'both' && item.kind !== spec.kind) return null
-    if (names.size > 0 ? !names.has(item.subforum.toLowerCase()) : item.kind !== 'post') return null
-    if (!wanted(item) || (spec.exclude_terms.length > 0 && excluded(item))) return null
-    const terms = keywords.filter((it) => it.test(item)).map((it) => it.term)
-    return { terms: [...new Set(terms)] }
-  }
-}
-
-// Everything a matching item must satisfy, exclusions apart, as one query. No parts: everything matches.
-function criteriaOf({ q, include_any, include_all }: FilterSpec): Query & { kind: 'and' } {
-  const parts: Query[] = include_all.map(termOf)
-  if (include_any.length > 0) parts.unshift(anyOf(include_any))
-  if (q !== null) parts.unshift(parseQuery(q))
-  return { kind: 'and', parts }
-}
-
-const anyOf = (terms: string[]): Query => ({ kind: 'or', parts: terms.map(termOf) })
-
-const termOf = (written: string): Query => ({ kind: 'term', written, field: null, prefix: false })
-
 function checkKnown(value: Record<string, unknown>, words: Words): void {
-  const named = (it: string): string =>
-    it
-      .replace(/^subforum$/, words.community)
-      .replace(/^exclude_subforums$/, words.exclude_communities)
-  const fields = FIELDS.map(named)
-  for (const name of Object.keys(value)) {
-    if (fields.includes(name)) continue
-    const sentence = LATER_FIELDS.map(named).includes(name)
-      ? 'is not supported by this version'
-      : 'is not a field of filter_spec'
-    throw wrong({ name, value: value[name] }, `${sentence}; the fields are ${fields.join(', ')}`)
-  }
+  const fields = FIELDS.map((it) => wireName(it, words))
+  for (const name of Object.keys(value))
+    if (!fields.includes(name)) {
+      const near = nearest(name, fields)
+      const meant = near === null ? '' : `; did you mean ${near}?`
+      throw wrong(
+        { name, value: value[name] },
+        `is not a field of filter_spec${meant}; the fields are ${fields.join(', ')}`,
+      )
+    }
 }
 
-function checkPlaces(spec: FilterSpec, words: Words): void {
-  const field = `filter_spec.${words.community}`
-  const reserved = spec.subforum.find((it) => RESERVED.has(it.toLowerCase()))
-  if (reserved !== undefined) {
-    const message = `${field} ${reserved} stands for many ${words.communities}; name them, or leave the field out and give a keyword`
-    throw new ApiError('subforum_reserved', { field, message })
-  }
-  if (spec.subforum.length > 0) return
-  const absent = `without ${words.community} the whole platform is watched`
-  const { parts } = criteriaOf(spec)
-  if (parts.length === 0)
-    throw wrong(
-      { name: '', value: renderFilterSpec(spec, words) },
-      `must name a place (${words.community}) or a keyword (q, include_any, include_all)`,
-    )
-  if (spec.kind !== 'post')
-    throw wrong({ name: 'kind', value: spec.kind }, `must be post: ${absent}, posts only`)
-  if (searchExpressions({ kind: 'and', parts }) === null)
-    throw wrong(
-      { name: 'q', value: spec.q },
-      `must look for a term in every alternative: ${absent}, and what only excludes finds everything`,
-    )
-}
+// Comments are all that stands under a post.
+const usualKind = (thread: readonly string[]): FilterSpec['kind'] =>
+  thread.length > 0 ? 'comment' : ABSENT.kind
 
-const given = (it: Sent): boolean => it.value !== undefined
-
-const filled = (name: string, values: readonly string[]) =>
-  values.length > 0 ? { [name]: values } : {}
+const given = <T>(it: Sent, read: (it: Sent) => T): T | null =>
+  it.value === undefined ? null : read(it)
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

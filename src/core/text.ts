@@ -1,38 +1,9 @@
-import { compileTerm, normalise } from './filter-text.ts'
+import { normalise, occursIn, toWord } from './filter-text.ts'
+import { visibleText } from './markdown.ts'
 
-/**
- * What a reader sees of a text, and whether a search's words occur in it. Every pattern here takes time
- * linear in the text: strangers wrote it.
- */
+export { visibleText } from './markdown.ts'
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  '#39': "'",
-  '#x200b': '',
-}
-
-/** The text of a markdown source as it is read: links as their words, no emphasis, no quote marks, no entities. */
-export function visibleText(markdown: string): string {
-  return (
-    markdown
-      .replace(/!?\[([^[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+"[^"]*")?\)/g, '$1')
-      .replace(/^[ \t]*(?:>(?!!)[ \t]?|#{1,6}[ \t]+)+/gm, '')
-      .replace(/>!|!</g, '')
-      .replace(/(?<!\\)(?:\*{1,3}|~~|`+)([^*~`\s](?:[^*~`]*[^*~`\s])?)(?:\*{1,3}|~~|`+)/g, '$1')
-      // An underscore inside a word is part of it; at its edge it is emphasis.
-      .replace(/(?<![\p{L}\p{N}\\_])_+(?=[\p{L}\p{N}])|(?<=[\p{L}\p{N}])_+(?![\p{L}\p{N}_])/gu, '')
-      .replace(/\\([^\w\s])/g, '$1')
-      .replace(
-        /&(amp|lt|gt|quot|apos|nbsp|#39|#x200b);/gi,
-        (whole, name: string) => ENTITIES[name.toLowerCase()] ?? whole,
-      )
-  )
-}
+/** Whether a search's words occur in a text. Every pattern here takes time linear in the text: strangers wrote it. */
 
 type Test = (text: string) => boolean
 const LETTER = /[\p{L}\p{N}]/u
@@ -95,7 +66,8 @@ export function parseSearch(q: string): Test | null {
     words++
     // A trailing `*` asks for words that begin so.
     const prefix = !quoted && text.endsWith('*')
-    return compileTerm(prefix ? text.slice(0, -1) : text, prefix)
+    const word = toWord(prefix ? text.slice(0, -1) : text, 0, { prefix, substring: false })
+    return (plain) => occursIn(plain, word)
   }
 
   const tests: Test[] = []

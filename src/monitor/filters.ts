@@ -1,5 +1,7 @@
+import { compileFilter } from '../core/filter-compile.ts'
+import { createMatcher, type Matcher } from '../core/filter-matcher.ts'
 import type { FilterSpec } from '../core/filter.ts'
-import { compileFilter, decodeFilterSpec } from '../core/filter.ts'
+import { decodeFilterSpec } from '../core/filter.ts'
 import type { Item } from '../core/items.ts'
 import type { Log } from '../outside.ts'
 import type { Db } from '../store/db.ts'
@@ -8,28 +10,45 @@ import { findFilterSpec } from '../store/monitors.ts'
 /** A monitor's filter, ready to be asked. Null spec: its stored text cannot be read, and nothing matches. */
 type Filter = { spec: FilterSpec; matches: (item: Item) => boolean }
 
-export type Filters = (monitor: { id: string; updated_at: number }) => Filter | null
+/** A monitor and the version of its filter. */
+type Watching = { id: string; updated_at: number }
+
+export type Filters = {
+  (monitor: Watching): Filter | null
+  /**
+   * The monitors of a stream as one question: which of them an item matches at first sight, and with which keywords.
+   * Costs little when few of them have changed since the stream was last asked for.
+   */
+  among(
+    stream_id: number,
+    watchers: readonly Watching[],
+  ): (item: Item) => { monitor_id: string; terms: string[] }[]
+}
 
 const KEPT_MAX = 20_000
+const STREAMS_MAX = 5_000
+/** One monitor's patterns on one item; what takes longer is told. */
+const PATTERNS_MS = 20
 
-/** Compiles each version of a monitor's filter once. */
-export function createFilters(db: Db, log: Log): Filters {
+/** Compiles each version of a monitor's filter once, and keeps those of a stream together. `mono` counts ms. */
+export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
   const kept = new Map<string, { updated_at: number; filter: Filter | null }>()
+  const streams = new Map<number, Matcher>()
 
   function compile(id: string): Filter | null {
     const text = findFilterSpec(db, id)
     if (text === null) return null
     try {
       const spec = decodeFilterSpec(text)
-      const ask = compileFilter(spec)
-      return { spec, matches: (item) => ask(item) !== null }
+      let ask: ReturnType<typeof compileFilter> | null = null
+      return { spec, matches: (item) => (ask ??= compileFilter(spec))(item) !== null }
     } catch (error) {
       log('error', 'filter.unreadable', { monitor: id, error: String(error) })
       return null
     }
   }
 
-  return ({ id, updated_at }) => {
+  function filterOf({ id, updated_at }: Watching): Filter | null {
     const found = kept.get(id)
     if (found?.updated_at === updated_at) return found.filter
     if (kept.size >= KEPT_MAX) kept.clear()
@@ -37,4 +56,35 @@ export function createFilters(db: Db, log: Log): Filters {
     kept.set(id, { updated_at, filter })
     return filter
   }
+
+  function around(monitor: string, work: () => void): void {
+    const began = mono?.() ?? 0
+    work()
+    const duration_ms = Math.round((mono?.() ?? 0) - began)
+    if (duration_ms > PATTERNS_MS) log('warn', 'filter.slow', { monitor, duration_ms })
+  }
+
+  function matcherOf(stream_id: number): Matcher {
+    const known = streams.get(stream_id)
+    if (known !== undefined) return known
+    if (streams.size >= STREAMS_MAX) streams.clear()
+    const matcher = createMatcher(around)
+    streams.set(stream_id, matcher)
+    return matcher
+  }
+
+  function among(stream_id: number, watchers: readonly Watching[]): Matcher['match'] {
+    const matcher = matcherOf(stream_id)
+    for (const it of watchers) {
+      if (matcher.has(it.id, it.updated_at)) continue
+      const filter = filterOf(it)
+      if (filter === null) matcher.remove(it.id)
+      else matcher.set(it.id, it.updated_at, filter.spec)
+    }
+    const here = new Set(watchers.map(({ id }) => id))
+    for (const id of matcher.ids()) if (!here.has(id)) matcher.remove(id)
+    return matcher.match
+  }
+
+  return Object.assign(filterOf, { among })
 }

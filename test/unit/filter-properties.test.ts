@@ -3,15 +3,11 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import { ApiError } from '../../src/core/errors.ts'
-import { compileQuery } from '../../src/core/filter-match.ts'
+import { compileFilter } from '../../src/core/filter-compile.ts'
+import { compileQuery, type Manner, plainProbe } from '../../src/core/filter-match.ts'
 import { parseQuery } from '../../src/core/filter-query.ts'
-import { compileTerm, normalise } from '../../src/core/filter-text.ts'
-import {
-  compileFilter,
-  parseFilterSpec,
-  placesOf,
-  renderFilterSpec,
-} from '../../src/core/filter.ts'
+import { normalise, occursIn, toWord } from '../../src/core/filter-text.ts'
+import { parseFilterSpec, placesOf, renderFilterSpec } from '../../src/core/filter.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { postOf } from '../support/items.ts'
 
@@ -100,7 +96,9 @@ test('a naive matcher agrees about words and their boundaries', () => {
         'u',
       )
 
-      expect(compileTerm(term, prefix)(haystack)).toBe(naive.test(haystack))
+      const word = toWord(term, 0, { prefix, substring: false })
+
+      expect(occursIn(haystack, word)).toBe(naive.test(haystack))
     }),
     { numRuns: 2000 },
   )
@@ -133,12 +131,18 @@ const { tree } = fc.letrec<{ tree: Tree; leaf: Tree; group: Tree }>((tie) => ({
     })),
   tree: fc.oneof({ maxDepth: 4 }, tie('leaf'), tie('group')),
 }))
+const IN_TITLES: Manner = {
+  search_in: ['title'],
+  view: 0,
+  substring: false,
+  probeOf: plainProbe,
+}
 const titles = fc.subarray(['red', 'green', 'blue', 'grey'])
 
 test('a boolean query means what it was built from', () => {
   fc.assert(
     fc.property(tree, titles, ({ q, holds }, title) => {
-      const matches = compileQuery(parseQuery(q), ['title'])
+      const matches = compileQuery(parseQuery(q), IN_TITLES)
 
       expect(matches(postOf({ title: title.join(', ') }))).toBe(holds(new Set(title)))
     }),
@@ -153,7 +157,7 @@ test('what matches without a place is found by one of its searches', () => {
       const item = postOf({ title: title.join(' ') })
       try {
         const found = placesOf(parse({ q })).map(({ place }) =>
-          compileQuery(parseQuery(place), ['title'])(item),
+          compileQuery(parseQuery(place), IN_TITLES)(item),
         )
 
         expect(found).toContain(true)

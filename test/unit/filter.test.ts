@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { ApiError } from '../../src/core/errors.ts'
+import { compileFilter } from '../../src/core/filter-compile.ts'
 import {
-  compileFilter,
   decodeFilterSpec,
   encodeFilterSpec,
   filterSchema,
@@ -188,11 +188,11 @@ describe('what is refused', () => {
     ['cats', 'filter_spec', 'must be an object'],
     [null, 'filter_spec', 'must be an object'],
     [[], 'filter_spec', 'must be an object'],
-    [{}, 'filter_spec', 'must name a place (subforum) or a keyword'],
+    [{}, 'filter_spec', 'must name a place (subforum, author, thread) or a keyword'],
     [{ exclude_terms: ['a'] }, 'filter_spec', 'must name a place'],
     [{ subforum: [] }, 'filter_spec.subforum', '1 to 50 names'],
     [{ subforum: 7 }, 'filter_spec.subforum', 'must be a list of 1 to 50 names'],
-    [{ subforum: Array(51).fill('a') }, 'filter_spec.subforum', 'has 51 names'],
+    [{ subforum: Array(51).fill('a') }, 'filter_spec.subforum', 'has 51 entries'],
     [{ subforum: ['cats', 'a b'] }, 'filter_spec.subforum[1]', '(it was "a b")'],
     [
       { subforum: ['cats'], kind: 'posts' },
@@ -214,7 +214,6 @@ describe('what is refused', () => {
     [{ q: 'a', kind: 'comment' }, 'filter_spec.kind', 'must be post'],
     [{ q: '-a' }, 'filter_spec.q', 'every alternative'],
     [{ q: 'a OR -b' }, 'filter_spec.q', 'every alternative'],
-    [{ q: 'a', regex: ['a+'] }, 'filter_spec.regex', 'not supported by this version'],
     [{ q: 'a', keywords: ['a'] }, 'filter_spec.keywords', 'is not a field'],
     [{ q: 'a', constructor: {} }, 'filter_spec.constructor', 'is not a field'],
     [
@@ -250,11 +249,13 @@ describe('what is refused', () => {
 
     expect(renderFilterSpec(spec, other)).toEqual({ room: ['Cats'], kind: 'post' })
     expect(() => parseFilterSpec({ subforum: ['cats'] }, other)).toThrow(
-      'the fields are room, kind',
+      'the fields are room, exclude_rooms, kind',
     )
     expect(() => parseFilterSpec({ room: ['all'] }, other)).toThrow('stands for many rooms')
-    expect(() => parseFilterSpec({}, other)).toThrow('must name a place (room)')
-    expect(() => parseFilterSpec({ q: 'a', exclude_rooms: ['b'] }, other)).toThrow('not supported')
+    expect(() => parseFilterSpec({}, other)).toThrow('must name a place (room, author, thread)')
+    expect(() => parseFilterSpec({ room: ['c'], exclude_rooms: ['b'] }, other)).toThrow(
+      'filter_spec.exclude_rooms is for monitors of the whole platform; it must be left out beside room',
+    )
   })
 })
 

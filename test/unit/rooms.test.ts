@@ -23,8 +23,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Files of the top floor that make everything and decide nothing. */
 const ROOTS = ['main', 'demo', 'daemon', 'assembly', 'upstream', 'deeds']
 
-/** The one library that core takes: schemas are rules too. */
-const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod']
+/** Libraries that core takes: schemas are rules too, and so is what a pattern matches or which language a text is in. */
+const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod', 're2js', 'lande']
 
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"]+)\1/g
 

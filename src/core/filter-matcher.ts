@@ -1,0 +1,145 @@
+/**
+ * All monitors of a stream as one question. The automaton finds which of their terms stand in an item, and only who
+ * could match is then asked in full: what a monitor means is said once, by {@link compileFilter}, and everything here
+ * may only err by asking too many.
+ */
+import { type Ask, compileFilter } from './filter-compile.ts'
+import { createIndex } from './filter-index.ts'
+import { needsOf } from './filter-needs.ts'
+import type { FilterSpec } from './filter-spec.ts'
+import type { Item } from './items.ts'
+
+export type Matcher = {
+  /** Puts a monitor in, or another version of its spec; the version it has already costs nothing. */
+  set(id: string, version: number, spec: FilterSpec): void
+  remove(id: string): void
+  has(id: string, version: number): boolean
+  /** Monitors that match an item at first sight, and the keywords they matched it with. */
+  match(item: Item): { monitor_id: string; terms: string[] }[]
+  /** The monitors it knows now. */
+  ids(): string[]
+}
+
+type Entry = { id: string; version: number; spec: FilterSpec; ask: Ask | null }
+
+/** Filters kept compiled. Those of monitors that nothing ever comes close to are not even made. */
+const COMPILED_MAX = 100_000
+
+/** Told how long it took to ask one monitor whose patterns are its customer's own. */
+export type OnPatterns = (monitor_id: string, work: () => void) => void
+
+/** A matcher that knows no monitor yet. */
+export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher {
+  const entries: (Entry | undefined)[] = []
+  const free: number[] = []
+  const places = new Map<string, number>()
+  const index = createIndex()
+  const named = new Map<string, Set<number>>()
+  const always = new Set<number>()
+  let compiled: Entry[] = []
+  // In which question an entry was last found, so that it is asked once.
+  let asked = new Uint32Array(64)
+  let question = 0
+
+  function change(way: 'add' | 'remove', { spec }: Entry, slot: number): void {
+    const needs = needsOf(spec)
+    index[way](needs, slot)
+    if (needs.one_of !== null) return
+    const names = namesIn(spec)
+    if (names.length === 0) always[way === 'add' ? 'add' : 'delete'](slot)
+    for (const name of names) {
+      const slots = named.get(name) ?? new Set()
+      slots[way === 'add' ? 'add' : 'delete'](slot)
+      if (slots.size > 0) named.set(name, slots)
+      else named.delete(name)
+    }
+  }
+
+  function remove(id: string): void {
+    const slot = places.get(id)
+    const entry = slot === undefined ? undefined : entries[slot]
+    if (slot === undefined || entry === undefined) return
+    change('remove', entry, slot)
+    entry.ask = null
+    entries[slot] = undefined
+    places.delete(id)
+    free.push(slot)
+  }
+
+  function compile(entry: Entry): Ask {
+    if (compiled.length >= COMPILED_MAX) {
+      for (const it of compiled) it.ask = null
+      compiled = []
+    }
+    compiled.push(entry)
+    return (entry.ask = compileFilter(entry.spec, index.probeOf))
+  }
+
+  function candidates(item: Item): number[] {
+    const found: number[] = []
+    const mark = (slot: number): void => {
+      if (asked[slot] === question) return
+      asked[slot] = question
+      found.push(slot)
+    }
+    // After four thousand million questions the marks of the first ones would be taken for new.
+    if (++question > 0xffff_fffe) {
+      asked.fill(0)
+      question = 1
+    }
+    index.listen(item, mark)
+    if (named.size > 0) for (const name of namesOf(item)) named.get(name)?.forEach(mark)
+    always.forEach(mark)
+    return found
+  }
+
+  return {
+    set(id, version, spec) {
+      const known = places.get(id)
+      if (known !== undefined && entries[known]?.version === version) return
+      remove(id)
+      const slot = free.pop() ?? entries.length
+      const entry = { id, version, spec, ask: null }
+      entries[slot] = entry
+      places.set(id, slot)
+      if (slot >= asked.length) {
+        const longer = new Uint32Array(asked.length * 2)
+        longer.set(asked)
+        asked = longer
+      }
+      change('add', entry, slot)
+    },
+    remove,
+    has(id, version) {
+      const slot = places.get(id)
+      return slot !== undefined && entries[slot]?.version === version
+    },
+    match(item) {
+      const matches: { monitor_id: string; terms: string[] }[] = []
+      for (const slot of candidates(item)) {
+        const entry = entries[slot]
+        if (entry === undefined) continue
+        const ask = entry.ask ?? compile(entry)
+        const put = () => {
+          const matched = ask(item)
+          if (matched !== null) matches.push({ monitor_id: entry.id, terms: matched.terms })
+        }
+        if (entry.spec.regex.length === 0) put()
+        else around(entry.id, put)
+      }
+      return matches
+    },
+    ids: () => [...places.keys()],
+  }
+}
+
+/** Who or what an item must name, of a spec that waits for no word. */
+function namesIn({ thread, author }: FilterSpec): string[] {
+  if (thread.length > 0) return thread.map((it) => `thread ${it}`)
+  return author.map((it) => `author ${it.toLowerCase()}`)
+}
+
+const namesOf = (item: Item): string[] => [
+  `author ${item.author.toLowerCase()}`,
+  ...(item.kind === 'comment' ? [`thread ${item.post_id.toLowerCase()}`] : []),
+]
