@@ -13,7 +13,7 @@ import { slackBody } from './slack.ts'
 import { told } from './told.ts'
 
 /** One attempt, when it was, and what the receiver said beside its status. */
-export type Sent = {
+type Sent = {
   attempt: Attempt
   started_at: number
   ended_at: number

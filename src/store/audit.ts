@@ -6,7 +6,7 @@ import { type Db, transact } from './db.ts'
 // the daemon or beside it, can forget to. SQLite has no SHA-256: the daemon chains them, a minute later at most.
 
 /** One change of who may what, or of whose money; `detail` is JSON. */
-export type AuditRow = { seq: number; at: number; kind: string; subject: string; detail: string }
+type AuditRow = { seq: number; at: number; kind: string; subject: string; detail: string }
 
 type Chained = AuditRow & { prev_hash: Uint8Array | null; hash: Uint8Array | null }
 

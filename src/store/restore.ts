@@ -20,7 +20,7 @@ import { takeLock } from './lock.ts'
 import { rotateSecret, updateWebhook } from './webhooks.ts'
 
 /** The folder belongs to another instance than the backup. */
-export class WrongFolder extends Error {
+class WrongFolder extends Error {
   override name = 'WrongFolder'
 }
 
