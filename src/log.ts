@@ -17,7 +17,7 @@ export type LogSettings = {
  * wrote, a header or a body, cannot get in by being passed along.
  */
 const FIELDS = new Set(
-  `account address area at attempt attempts billed boot bytes call calls code config count customer cut_reason
+  `account act address area at attempt attempts billed boot bytes call calls code config count customer cut_reason
   delay_ms delivery delivery_id dir due duration_ms error errors event_id eyes fault field file freed from gap host
   http_status id idle_ms instance instance_id interval_s item item_id items jump_ms key_id kind last_error
   limit loop matched matches message method missed missed_estimate monitor monitor_id monitors name new_items next_at

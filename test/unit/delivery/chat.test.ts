@@ -191,7 +191,7 @@ test('whatever was written, and however many items, the limits of both services 
     }),
     { numRuns: 40 },
   )
-})
+}, 60_000)
 
 test('all of 25 items are in Slack, with as many of their pictures as there are blocks for', () => {
   const { blocks } = slack(...Array.from({ length: 25 }, () => picture))

@@ -167,7 +167,7 @@ test('a stream nobody looks at for three intervals is told once, and again after
   const stalled: unknown[] = []
   const look = createStallWatch({ db, clock, log: (_, __, fields) => stalled.push(fields) })
   db.query(
-    `INSERT INTO streams (key, kind, place, interval_s, next_check_at, created_at) VALUES ('posts:cats', 'posts', 'cats', 60, 1, 1)`,
+    `INSERT INTO streams (key, kind, place, asked_s, interval_s, next_check_at, created_at) VALUES ('posts:cats', 'posts', 'cats', 60, 60, 1, 1)`,
   ).run()
   look()
   await clock.advance(180_000)
