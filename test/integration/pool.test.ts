@@ -12,6 +12,11 @@ import { tempFolder } from '../support/folder.ts'
 import { startHouse } from '../support/house.ts'
 import { ownEmptyPage } from '../unit/platform/stage.ts'
 
+/** What an answer tells of the requests that remain. */
+const remaining = (count: string) => ({
+  headers: { 'x-ratelimit-remaining': count, 'x-ratelimit-reset': '300' },
+})
+
 const SECOND = 1000
 const MINUTE = 60_000
 const NO_PASSWORD = { kind: 'session', password: null, totp_secret: null } as const
@@ -335,13 +340,10 @@ async function startBearer() {
       }
       asked.push({ path, authorization, cookie: request.headers.get('cookie') })
       // Plenty at first, so that it is chosen; then little, so that the session is.
-      const left = (remaining: string) => ({
-        headers: { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': '300' },
-      })
       if (path === '/api/v1/me')
-        return Response.json({ id: 'app1', name: 'somebody' }, left('9000000.0'))
+        return Response.json({ id: 'app1', name: 'somebody' }, remaining('9000000.0'))
       const data = { modhash: null, after: null, children: [] }
-      return Response.json({ kind: 'Listing', data }, left('100.0'))
+      return Response.json({ kind: 'Listing', data }, remaining('100.0'))
     },
   })
   return {

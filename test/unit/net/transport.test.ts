@@ -44,7 +44,7 @@ async function transporting({
 
 /** A server that answers what it gets with these bytes, over and over when told to. */
 function speaking(bytes: string, { over_and_over = false } = {}) {
-  let spoken = 0
+  const spoken = Promise.withResolvers<void>()
   let closed = 0
   let rest = ''
   const flush = (socket: { write(data: string): number }) => {
@@ -57,7 +57,7 @@ function speaking(bytes: string, { over_and_over = false } = {}) {
       data(socket) {
         rest = bytes
         flush(socket)
-        spoken += 1
+        spoken.resolve()
       },
       drain(socket) {
         if (over_and_over) rest += bytes
@@ -70,9 +70,7 @@ function speaking(bytes: string, { over_and_over = false } = {}) {
   })
   return {
     /** Resolves when it has been spoken to, and has spoken. */
-    async met() {
-      while (spoken === 0) await Bun.sleep(1)
-    },
+    met: () => spoken.promise,
     url: `http://127.0.0.1:${server.port}/`,
     closed: () => closed,
     [Symbol.dispose]: () => server.stop(true),
