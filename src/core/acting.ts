@@ -19,7 +19,7 @@ export type Direction = (typeof DIRECTIONS)[number]
 
 /** Which of the two ways a message takes: mail, or chat. */
 export const CHANNELS = ['mail', 'chat'] as const
-export type Channel = (typeof CHANNELS)[number]
+type Channel = (typeof CHANNELS)[number]
 
 /** A message that was sent. Mail does not say what it became: its ids are looked up, and null where not found. */
 export type Sent = { id: string | null; thread_id: string | null; channel: Channel }

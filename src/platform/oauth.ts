@@ -7,10 +7,10 @@ import { createTransport } from './transport.ts'
 import type { Visitor } from './visit.ts'
 
 /** An application that the platform granted the operator; without a refresh token it acts for nobody. */
-export type Grant = { client_id: string; client_secret: string; refresh_token: string | null }
+type Grant = { client_id: string; client_secret: string; refresh_token: string | null }
 
 /** What a bearer host takes. */
-export type AccessToken = {
+type AccessToken = {
   value: string
   /** Epoch ms by which it should be renewed: two minutes before it ends. */
   renew_at: number

@@ -17,7 +17,7 @@ export type Visitor = {
 }
 
 /** What is sent with a request of a visit. */
-export type Sent = { accept: string; form?: Record<string, string>; json?: object }
+type Sent = { accept: string; form?: Record<string, string>; json?: object }
 
 /** One who comes to the platform with an empty jar and keeps what is put into it. */
 export type Visit = {
