@@ -22,7 +22,7 @@ import { compilePattern } from './regex.ts'
  * A spec as a question: what keywords an item matched with (none when the spec has none), or null when it does not
  * match. What is decided later (filter-late.ts) is left out.
  */
-export function compileFilter(spec: FilterSpec, probeOf: Manner['probeOf'] = plainProbe): Ask {
+export function compileFilter(spec: FilterSpec, probeOf = plainProbe): Ask {
   const manner = mannerOf(spec, probeOf)
   const criteria = criteriaOf(spec, manner).map(({ met }) => met)
   return question(criteria, lookedFor(spec, manner))

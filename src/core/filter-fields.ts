@@ -80,7 +80,7 @@ const named = (name: string | undefined, shape: RegExp): string | null =>
   name !== undefined && shape.test(name) ? name : null
 
 function hostName(text: string): string | null {
-  if (text.length > 253 || !/^[^\s/?#@:\\%]+\.[^\s/?#@:\\%.]+$/u.test(text)) return null
+  if (text.length > 253 || !/^(?:[^\s/?#@:\\%.]+\.)+[^\s/?#@:\\%.]+$/u.test(text)) return null
   return URL.parse(`https://${text}`)?.hostname ?? null
 }
 

@@ -26,10 +26,11 @@ export type Manner = {
   search_in: readonly SearchField[]
   view: View
   substring: boolean
-  probeOf: (word: Word) => Probe
+  /** Where words are listened for; without it nobody listens. */
+  probeOf?: (word: Word) => Probe
 }
 
-export const mannerOf = (spec: FilterSpec, probeOf: Manner['probeOf'] = plainProbe): Manner => ({
+export const mannerOf = (spec: FilterSpec, probeOf = plainProbe): Manner => ({
   search_in: spec.search_in,
   view: viewOf(spec),
   substring: spec.match === 'substring',
@@ -61,7 +62,8 @@ export function compileQuery(query: Query, manner: Manner): (item: Item) => bool
   switch (query.kind) {
     case 'term': {
       const fields = fieldsOf(query, manner)
-      const probe = manner.probeOf(wordOf(query, manner))
+      const { probeOf = plainProbe } = manner
+      const probe = probeOf(wordOf(query, manner))
       return (item) => holds(probe, item, fields)
     }
     case 'not': {
@@ -110,7 +112,8 @@ export type Listed = { listener: Listener; numbers: readonly number[]; probes: r
 
 /** The probes of terms, in their order. */
 export function listedProbes(terms: readonly Term[], manner: Manner): Listed {
-  const probes = terms.map((it) => manner.probeOf(wordOf(it, manner)))
+  const { probeOf = plainProbe } = manner
+  const probes = terms.map((it) => probeOf(wordOf(it, manner)))
   const listener = probes.find(({ number }) => number !== 0)?.listener ?? DEAF
   return { listener, numbers: probes.map(({ number }) => number), probes }
 }

@@ -44,7 +44,10 @@ function readPattern(sent: Sent, allowed: string): string {
 function stepsOf(sent: Sent, pattern: string): number {
   const checked = checkPattern(pattern)
   if (!checked.ok)
-    throw wrong(sent, `, position ${checked.position}: ${checked.why}; allowed is RE2's syntax`)
+    throw wrong(
+      sent,
+      `is no pattern, see position ${checked.position}: ${checked.why}; allowed is RE2's syntax`,
+    )
   if (checked.steps > PATTERN_STEPS_MAX)
     throw wrong(
       sent,

@@ -49,7 +49,7 @@ export function visibleText(markdown: string): string {
         /(?<![\p{L}\p{N}\\_])_{1,8}(?=[\p{L}\p{N}])|(?<=[\p{L}\p{N}])_{1,8}(?![\p{L}\p{N}_])/gu,
         '',
       )
-      .replace(/\\([^\w\s])/g, '$1')
+      .replace(/\\([^\p{L}\p{M}\p{N}\s])/gu, '$1')
   )
 }
 

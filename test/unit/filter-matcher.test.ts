@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { compileFilter } from '../../src/core/filter-compile.ts'
+import { createMatcher } from '../../src/core/filter-matcher.ts'
+import { parseFilterSpec } from '../../src/core/filter.ts'
+import type { Item } from '../../src/core/items.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { commentOf, postOf } from '../support/items.ts'
+
+// The matcher of a stream against a naive one, written apart from it: no index, no normalisation but for an alphabet
+// whose letters are known. FORUMD_RUNS=100000 is the long form.
+const RUNS = Number(process.env.FORUMD_RUNS ?? 4000)
+const MONITORS = 5
+
+const words = createWords({ platform: 'forum', community: 'subforum' })
+const parse = (value: unknown) => parseFilterSpec(value, words)
+
+/** What is asked of both. */
+type Asked = {
+  include_any: string[]
+  include_all: string[]
+  exclude_terms: string[]
+  search_in: ('title' | 'body' | 'author')[]
+  match: 'word' | 'substring'
+  fold_accents: boolean
+  case_sensitive: boolean
+  kind: 'post' | 'comment' | 'both'
+  author: string[]
+}
+
+// The naive matcher: 40 lines that a reader can check against contract 7 by eye.
+const LETTER = /[a-zé0-9]/iu
+
+function naiveView(text: string, asked: Asked): string {
+  let seen = text.replace(/\s+/g, ' ').trim()
+  if (asked.fold_accents) seen = seen.replaceAll('é', 'e').replaceAll('É', 'E')
+  return asked.case_sensitive ? seen : seen.toLowerCase()
+}
+
+function naiveOccurs(term: string, text: string, asked: Asked): boolean {
+  const wanted = naiveView(term, asked)
+  const seen = naiveView(text, asked)
+  for (let at = seen.indexOf(wanted); at !== -1; at = seen.indexOf(wanted, at + 1)) {
+    if (asked.match === 'substring') return true
+    const before = seen.slice(0, at).replace(/_+$/, '').at(-1) ?? ''
+    const behind = seen.slice(at + wanted.length).replace(/^_+/, '')[0] ?? ''
+    const left = LETTER.test(wanted[0] ?? '') && LETTER.test(before)
+    const right = LETTER.test(wanted.at(-1) ?? '') && LETTER.test(behind)
+    if (!left && !right) return true
+  }
+  return false
+}
+
+function naiveTexts(item: Item, asked: Asked): string[] {
+  const texts = {
+    title: item.kind === 'post' ? item.title : (item.link_title ?? ''),
+    body: item.kind === 'post' ? item.text : item.body,
+    author: item.author,
+  }
+  return asked.search_in.map((field) => texts[field])
+}
+
+function naive(asked: Asked, item: Item): string[] | null {
+  const holds = (term: string) => naiveTexts(item, asked).some((it) => naiveOccurs(term, it, asked))
+  if (asked.kind !== 'both' && asked.kind !== item.kind) return null
+  if (asked.author.length > 0 && !asked.author.includes(item.author)) return null
+  if (asked.include_any.length > 0 && !asked.include_any.some(holds)) return null
+  if (!asked.include_all.every(holds) || asked.exclude_terms.some(holds)) return null
+  const seen = [...asked.include_any, ...asked.include_all].filter(holds)
+  return [...new Set(seen.map((it) => naiveView(it, asked)))].toSorted()
+}
+
+const letters = fc.constantFrom(...'aabBéÉe7漢+._  ')
+const term = fc
+  .array(letters, { minLength: 1, maxLength: 4 })
+  .map((it) => it.join(''))
+  .filter((it) => it.trim() !== '')
+const text = fc.array(letters, { maxLength: 16 }).map((it) => it.join(''))
+// In a body an underscore is a sign of markdown's; what is seen of those is another test's.
+const prose = text.map((it) => it.replaceAll('_', ' '))
+const author: fc.Arbitrary<string> = fc.constantFrom('aa', 'ab', 'b7')
+const asked: fc.Arbitrary<Asked> = fc.record({
+  include_any: fc.array(term, { maxLength: 4 }),
+  include_all: fc.array(term, { maxLength: 2 }),
+  exclude_terms: fc.array(term, { maxLength: 1 }),
+  search_in: fc.subarray(['title', 'body', 'author'] as const, { minLength: 1 }),
+  match: fc.constantFrom('word' as const, 'word' as const, 'substring' as const),
+  fold_accents: fc.boolean(),
+  case_sensitive: fc.boolean(),
+  kind: fc.constantFrom('post' as const, 'comment' as const, 'both' as const),
+  author: fc.oneof(fc.constant<string[]>([]), fc.uniqueArray(author, { minLength: 1 })),
+})
+const item: fc.Arbitrary<Item> = fc
+  .tuple(fc.boolean(), text, prose, author)
+  .map(([post, title, body, by]) =>
+    post
+      ? postOf({ title, text: body, author: by })
+      : commentOf({ link_title: title, body, author: by }),
+  )
+
+const specOf = ({ author: by, ...rest }: Asked) =>
+  parse({ subforum: ['cats'], ...rest, ...(by.length > 0 && { author: by }) })
+
+test('a naive matcher agrees about every monitor and item, whoever comes and goes', () => {
+  let matches = 0
+  fc.assert(
+    fc.property(
+      fc.array(asked, { minLength: MONITORS, maxLength: MONITORS }),
+      fc.array(asked, { minLength: MONITORS, maxLength: MONITORS }),
+      fc.array(item, { minLength: 2, maxLength: 2 }),
+      (before, after, items) => {
+        const matcher = createMatcher()
+        for (const [i, it] of before.entries()) matcher.set(`mon_${i}`, 1, specOf(it))
+        for (const it of items) matcher.match({ ...it })
+        // The first stays, the second goes, the others are edited.
+        matcher.remove('mon_1')
+        for (const [i, it] of after.entries()) if (i > 1) matcher.set(`mon_${i}`, 2, specOf(it))
+        const here = after.map((it, i) => (i === 0 ? (before[0] ?? it) : it))
+
+        for (const it of items) {
+          const found = new Map(matcher.match(it).map((m) => [m.monitor_id, m.terms]))
+          const expected = here.flatMap((spec, i) => {
+            const terms = i === 1 ? null : naive(spec, it)
+            return terms === null ? [] : [[`mon_${i}`, terms] as const]
+          })
+          matches += expected.length
+          expect([...found.keys()].toSorted()).toEqual(expected.map(([id]) => id).toSorted())
+          for (const [id, terms] of expected) {
+            const spec = here[Number(id.slice(4))]
+            const seen = (found.get(id) ?? []).map((one) => (spec ? naiveView(one, spec) : one))
+            expect([...new Set(seen)].toSorted()).toEqual(terms)
+          }
+        }
+      },
+    ),
+    { numRuns: Math.ceil(RUNS / (2 * MONITORS)) },
+  )
+
+  // Where nothing matched nothing was compared.
+  expect(matches).toBeGreaterThan(RUNS / 50)
+}, 600_000)
+
+const WORDS = ['red', 'green', 'blue', 'C++', '漢字', 'a b', 'r*', 'body:red', 'author:mia']
+const q = fc
+  .array(fc.constantFrom(...WORDS, 'AND', 'OR', 'NOT', '(', ')', '-'), { maxLength: 7 })
+  .map((it) => it.join(' '))
+
+test('whatever is written in q, the matcher answers as the filter alone would', () => {
+  const title = fc.array(fc.constantFrom('red', 'green', 'c++', 'これは漢字', 'a', 'b', 'rx'))
+  fc.assert(
+    fc.property(fc.array(q, { maxLength: 6 }), title, title, (queries, said, below) => {
+      const matcher = createMatcher()
+      const post = postOf({ title: said.join(' '), text: below.join(' '), author: 'mia' })
+      const expected = queries.flatMap((it, i) => {
+        try {
+          const spec = parse({ subforum: ['cats'], q: it, search_in: ['title'] })
+          matcher.set(`mon_${i}`, 1, spec)
+          const terms = compileFilter(spec)(post)?.terms
+          return terms === undefined ? [] : [{ monitor_id: `mon_${i}`, terms }]
+        } catch {
+          return []
+        }
+      })
+
+      const found = matcher.match(post)
+      expect(found.toSorted((a, b) => (a.monitor_id < b.monitor_id ? -1 : 1))).toEqual(expected)
+    }),
+    { numRuns: RUNS / 4 },
+  )
+}, 600_000)
+
+describe('coming and going', () => {
+  const bun = parse({ subforum: ['cats'], include_any: ['bun'] })
+  const ids = (matcher: ReturnType<typeof createMatcher>, title: string) =>
+    matcher
+      .match(postOf({ title }))
+      .map(({ monitor_id }) => monitor_id)
+      .toSorted()
+
+  test('a monitor that is gone matches nothing, and its words go with it', () => {
+    const matcher = createMatcher()
+    matcher.set('mon_1', 1, bun)
+    matcher.set('mon_2', 1, bun)
+    matcher.remove('mon_1')
+    matcher.remove('mon_9')
+
+    expect(ids(matcher, 'bun')).toEqual(['mon_2'])
+    matcher.remove('mon_2')
+    expect(ids(matcher, 'bun')).toEqual([])
+    expect(matcher.ids()).toEqual([])
+  })
+
+  test('a new version takes the place of the old one, the same version changes nothing', () => {
+    const matcher = createMatcher()
+    matcher.set('mon_1', 1, bun)
+    matcher.set('mon_1', 1, parse({ subforum: ['cats'], include_any: ['deno'] }))
+    expect(ids(matcher, 'bun')).toEqual(['mon_1'])
+
+    matcher.set('mon_1', 2, parse({ subforum: ['cats'], include_any: ['deno'] }))
+    expect(ids(matcher, 'bun')).toEqual([])
+    expect(ids(matcher, 'deno')).toEqual(['mon_1'])
+    expect([matcher.has('mon_1', 1), matcher.has('mon_1', 2)]).toEqual([false, true])
+  })
+
+  test('monitors without a keyword are found by their author, their thread, or always', () => {
+    const matcher = createMatcher()
+    matcher.set('all', 1, parse({ subforum: ['cats'], kind: 'both' }))
+    matcher.set('mia', 1, parse({ subforum: ['cats'], kind: 'both', author: 'Mia' }))
+    matcher.set('thread', 1, parse({ subforum: ['cats'], thread: ['t3_P9'] }))
+    const asks = (it: Item) =>
+      matcher
+        .match(it)
+        .map(({ monitor_id }) => monitor_id)
+        .toSorted()
+
+    expect(asks(postOf({ author: 'MIA' }))).toEqual(['all', 'mia'])
+    expect(asks(commentOf({ post_id: 'p9' }))).toEqual(['all', 'thread'])
+    expect(asks(commentOf({ post_id: 'p8' }))).toEqual(['all'])
+    for (const it of ['all', 'mia', 'thread']) matcher.remove(it)
+    expect(asks(postOf({ author: 'mia' }))).toEqual([])
+  })
+
+  test('a word that one monitor looks for in one field is found by another in its own', () => {
+    const matcher = createMatcher()
+    matcher.set('title', 1, parse({ subforum: ['cats'], q: 'title:bun' }))
+    const rest = { q: 'title:cat', exclude_terms: ['bun'], search_in: ['body'] }
+    matcher.set('body', 1, parse({ subforum: ['cats'], ...rest }))
+    const asks = (title: string, body: string) =>
+      matcher.match(postOf({ title, text: body })).map(({ monitor_id }) => monitor_id)
+
+    expect(asks('cat', 'bun')).toEqual([])
+    expect(asks('cat bun', 'x').toSorted()).toEqual(['body', 'title'])
+  })
+
+  test('patterns are asked under the eyes of whoever measures them', () => {
+    const measured: string[] = []
+    const matcher = createMatcher((id, work) => {
+      measured.push(id)
+      work()
+    })
+    matcher.set('plain', 1, bun)
+    matcher.set('patterns', 1, parse({ subforum: ['cats'], regex: ['b.n'] }))
+
+    expect(ids(matcher, 'bun')).toEqual(['patterns', 'plain'])
+    expect(measured).toEqual(['patterns'])
+  })
+})

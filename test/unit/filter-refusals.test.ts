@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'bun:test'
+
+import { ApiError } from '../../src/core/errors.ts'
+import { compileFilter } from '../../src/core/filter-compile.ts'
+import {
+  decodeFilterSpec,
+  encodeFilterSpec,
+  filterSchema,
+  parseFilterSpec,
+  placesOf,
+  renderFilterSpec,
+} from '../../src/core/filter.ts'
+import { createWords } from '../../src/core/wire.ts'
+import { postOf } from '../support/items.ts'
+
+const words = createWords({ platform: 'forum', community: 'subforum' })
+const parse = (value: unknown) => parseFilterSpec(value, words)
+
+function refusal(value: unknown): ApiError {
+  try {
+    parse(value)
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+  throw new Error(`${JSON.stringify(value)} was not refused`)
+}
+
+const within = { subforum: ['cats'] }
+
+describe('each field says what it takes', () => {
+  test.each<[object, string, string]>([
+    [{ match: 'words' }, 'match', 'must be one of word, substring (it was "words")'],
+    [{ fold_accents: 'yes' }, 'fold_accents', 'must be true or false (it was "yes")'],
+    [{ case_sensitive: null }, 'case_sensitive', 'must be true or false (it was null)'],
+    [{ author: [] }, 'author', 'has 0 entries; allowed are 1 to 50 names'],
+    [{ author: 'a b' }, 'author', 'is none; allowed are 1 to 50 names'],
+    [{ author: ['mia', '[deleted]'] }, 'author[1]', '(it was "[deleted]")'],
+    [{ author: 7 }, 'author', 'must be a list of 1 to 50 names'],
+    [{ exclude_authors: Array(51).fill('a') }, 'exclude_authors', 'has 51 entries'],
+    [{ thread: ['t1_abc'] }, 'thread[0]', 'ids of posts, such as abc123'],
+    [{ thread: ['abc'], kind: 'post' }, 'kind', 'beside thread'],
+    [{ domain: ['https://x.test'] }, 'domain[0]', 'without scheme, port or path'],
+    [{ domain: ['x'] }, 'domain[0]', 'such as example.com'],
+    [{ domain: 'x.test/a' }, 'domain', 'names of hosts'],
+    [{ domain: 'x.test:80' }, 'domain', 'names of hosts'],
+    [{ exclude_domains: ['a..b'] }, 'exclude_domains[0]', 'names of hosts'],
+    [{ flair: [''] }, 'flair[0]', 'texts of 1 to 100 characters'],
+    [{ flair: ['x'.repeat(101)] }, 'flair[0]', '1 to 100 characters'],
+    [{ has_flair: 1 }, 'has_flair', 'must be true or false'],
+    [{ has_flair: false, flair: 'x' }, 'has_flair', 'beside flair'],
+    [{ post_type: ['text'] }, 'post_type[0]', 'self, link, image, video, gallery, crosspost'],
+    [{ post_type: [] }, 'post_type', 'one or more of self'],
+    [{ nsfw: 'false' }, 'nsfw', 'must be true or false'],
+    [{ min_score: 1.5 }, 'min_score', 'a whole number from -1000000000'],
+    [{ min_comments: -1 }, 'min_comments', 'a whole number from 0'],
+    [{ min_comments: '3' }, 'min_comments', '(it was "3")'],
+    [{ min_relevance: 101 }, 'min_relevance', 'a whole number from 0 to 100'],
+    [{ intent: 'rant' }, 'intent', 'must be one of question, recommendation_request'],
+    [{ sentiment: ['sad'] }, 'sentiment[0]', 'positive, negative, mixed, neutral'],
+    [{ language: ['english'] }, 'language[0]', 'en, es, et'],
+    [{ group: '' }, 'group', 'true or a label of 1 to 64 characters'],
+    [{ group: 'x'.repeat(65) }, 'group', 'has 65 characters'],
+    [{ group: 1 }, 'group', 'true or a label'],
+    [{ group_window_s: 60 }, 'group_window_s', 'without group'],
+    [{ group: true, group_window_s: 3601 }, 'group_window_s', 'from 0 to 3600'],
+    [{ exclude_subforums: ['dogs'] }, 'exclude_subforums', 'must be left out beside subforum'],
+    [{ kind: 'comment', flair: 'x' }, 'flair', 'what only posts have'],
+    [{ kind: 'comment', has_flair: true }, 'has_flair', 'what only posts have'],
+    [{ kind: 'comment', post_type: 'self' }, 'post_type', 'what only posts have'],
+    [{ kind: 'comment', min_comments: 2 }, 'min_comments', 'what only posts have'],
+    [{ langauge: ['en'] }, 'langauge', 'did you mean language?'],
+    [{ include_any: ['\u0301'], fold_accents: true }, 'include_any[0]', 'nothing to look for'],
+    [{ q: '"x" "\u0301"', fold_accents: true }, 'q', 'position 5'],
+  ])('%j is refused at %s', (criteria, field, sentence) => {
+    const { code, details } = refusal({ ...within, ...criteria })
+
+    expect(code).toBe('INVALID_REQUEST')
+    expect(details.field).toBe(`filter_spec.${field}`)
+    expect(details.message).toContain(`filter_spec.${field}`)
+    expect(details.message).toContain(sentence)
+  })
+
+  test.each<[unknown[], string, string]>([
+    [['a(b'], '[0]', 'position 2: missing closing )'],
+    [['a', 'x)y'], '[1]', 'position 2: unexpected )'],
+    [['[(]('], '[0]', 'position 4: missing closing )'],
+    [['ab[z-a]'], '[0]', 'position 4: invalid character class range'],
+    [['🚀 a**'], '[0]', 'position 4: invalid nested repetition'],
+    [['x(?=y)'], '[0]', 'position 2: has no lookaround and no backreference'],
+    [['x(?<!y)'], '[0]', 'position 2: has no lookaround'],
+    [['(a)\\1'], '[0]', 'position 4: has no lookaround and no backreference'],
+    [['ab\\'], '[0]', 'position 3: trailing backslash'],
+    [['x{1001}'], '[0]', 'position 2: invalid repeat count'],
+    [['[a-z]{1,500}\\d'], '[0]', 'unfolds to 1002 steps; allowed are 500'],
+    [[''], '[0]', 'has 0 characters'],
+    [['x'.repeat(201)], '[0]', 'has 201 characters'],
+    [[5], '[0]', 'must be one of up to 10 patterns'],
+    [['\ud800'], '[0]', 'half a character'],
+    [Array(11).fill('x'), '', 'has 11 patterns'],
+    [Array.from({ length: 9 }, (_, i) => `x{1${i}0}`), '', 'for all patterns together'],
+  ])('the patterns %j are refused', (regex, at, sentence) => {
+    const { details } = refusal({ ...within, regex })
+
+    expect(details.field).toBe(`filter_spec.regex${at}`)
+    expect(details.message).toContain(sentence)
+  })
+
+  test('one pattern alone is not a list', () => {
+    expect(refusal({ ...within, regex: 'a' }).details.message).toContain('must be a list')
+  })
+})
+
+describe('a spec without a subforum', () => {
+  test.each<[unknown, string, string]>([
+    [{ thread: ['abc'] }, 'filter_spec.thread', 'must stand beside subforum'],
+    [{ author: 'mia', kind: 'comment' }, 'filter_spec.kind', 'must be post'],
+    [{ exclude_subforums: ['dogs'] }, 'filter_spec', 'must name a place'],
+    [{ regex: ['a'] }, 'filter_spec', 'must name a place'],
+    [{ domain: 'x.test' }, 'filter_spec', 'or a keyword (q, include_any, include_all)'],
+  ])('%j is refused', (value, field, sentence) => {
+    const { details } = refusal(value)
+
+    expect(details.field).toBe(field)
+    expect(details.message).toContain(sentence)
+  })
+
+  test('names that stand for many cannot be excluded either', () => {
+    expect(refusal({ q: 'a', exclude_subforums: ['all'] })).toMatchObject({
+      code: 'subforum_reserved',
+      details: { field: 'filter_spec.exclude_subforums' },
+    })
+  })
+
+  test.each<[unknown, string[]]>([
+    [{ author: ['Mia', 'tom'] }, ['author:mia OR author:tom']],
+    [{ author: 'mia', q: 'bun' }, ['author:mia AND bun']],
+    [{ author: 'mia', q: '-bun' }, ['author:mia']],
+    [{ author: 'mia', exclude_terms: ['bun'] }, ['author:mia']],
+    [{ include_any: ['bun'], match: 'substring' }, ['bun*']],
+  ])('%j is asked of the search', (value, expected) => {
+    expect(placesOf(parse(value)).map(({ place }) => place)).toEqual(expected)
+  })
+})
+
+describe('kept and shown', () => {
+  const full = {
+    subforum: ['Cats'],
+    kind: 'both',
+    q: 'bun',
+    include_any: ['C++'],
+    include_all: ['js'],
+    exclude_terms: ['hiring'],
+    search_in: ['body'],
+    match: 'substring',
+    fold_accents: true,
+    case_sensitive: true,
+    regex: ['\\d+', ' x '],
+    author: ['Mia'],
+    exclude_authors: ['Tom'],
+    thread: ['abc1'],
+    domain: ['example.com'],
+    exclude_domains: ['x.test'],
+    flair: ['Help'],
+    exclude_flair: ['Meme'],
+    has_flair: true,
+    post_type: ['self', 'link'],
+    nsfw: false,
+    min_score: -3,
+    min_comments: 0,
+    min_relevance: 50,
+    intent: ['question'],
+    sentiment: ['positive', 'neutral'],
+    language: ['de', 'en'],
+    group: 'Digest',
+    group_window_s: 0,
+  }
+
+  test('a spec is shown as it was given, and survives the store', () => {
+    expect(renderFilterSpec(parse(full), words)).toEqual(full)
+    expect(decodeFilterSpec(encodeFilterSpec(parse(full)))).toEqual(parse(full))
+  })
+
+  test('what is as it would be anyway is not shown', () => {
+    const usual = { match: 'word', fold_accents: false, group: false, exclude_authors: [] }
+
+    expect(renderFilterSpec(parse({ ...within, ...usual }), words)).toEqual({
+      subforum: ['Cats'.toLowerCase()],
+      kind: 'post',
+    })
+  })
+
+  test('a spec of the first version is read as it was meant', () => {
+    const old = '{"subforum":["Cats"],"kind":"both","q":"bun -deno","search_in":["title"]}'
+
+    const ask = compileFilter(decodeFilterSpec(old))
+
+    expect(ask(postOf({ title: 'bun' }))).toEqual({ terms: ['bun'] })
+    expect(ask(postOf({ title: 'bun, deno' }))).toBeNull()
+    expect(renderFilterSpec(decodeFilterSpec(old), words)).toEqual(JSON.parse(old))
+  })
+
+  test('the document’s schema takes what the parser takes', () => {
+    const schema = filterSchema(words)
+
+    expect(schema.safeParse(full).error).toBeUndefined()
+    expect(schema.safeParse({ ...within, author: 'mia', group: true }).success).toBe(true)
+    expect(schema.safeParse({ ...within, min_relevance: 101 }).success).toBe(false)
+    expect(Object.keys(schema.shape)).toEqual(
+      Object.keys(renderFilterSpec(parse(full), words)).toSpliced(1, 0, 'exclude_subforums'),
+    )
+  })
+})
