@@ -11,7 +11,6 @@ import { createProver } from './proof.ts'
 import { createReaders } from './readers.ts'
 
 export type { RequestEvent } from './client.ts'
-export type { Headroom } from './pacer.ts'
 
 export type ForumOptions = ClientOptions & {
   /** Where the chat is. Without it there is none. */
