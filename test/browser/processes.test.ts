@@ -9,6 +9,7 @@ import { inBrowser, startStage, TEST_MS } from './stage.ts'
 // Method: the processes of this machine are looked at, those left out that are dead and not yet buried.
 
 const LANES = 4
+const KILLS = 5
 const HOLDER = Bun.fileURLToPath(new URL('./holder.ts', import.meta.url))
 
 inBrowser('processes of the browser', () => {
@@ -46,26 +47,9 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
-    'when the process that holds one is killed, the browser goes too, and the next start removes its files',
+    'when the process that holds one is killed, five times, the browser goes too, and the next start removes its files',
     async () => {
-      using folder = tempFolder()
-      const holder = Bun.spawn([process.execPath, HOLDER, folder.path], {
-        stdout: 'pipe',
-        stderr: 'inherit',
-      })
-      const { value } = await holder.stdout.getReader().read()
-      const group = Number(new TextDecoder().decode(value))
-      const before = browsersOf(folder.path, [group]).length
-
-      holder.kill('SIGKILL')
-      await holder.exited
-
-      expect(before).toBeGreaterThan(3)
-      expect(await leftOf(folder.path, [group])).toEqual([])
-      const left = readdirSync(`${folder.path}/browser`)
-      await using _ = await startStage({ folder: folder.path })
-      expect(left.length).toBe(1)
-      expect(existsSync(`${folder.path}/browser`)).toBeFalse()
+      for (let kill = 0; kill < KILLS; kill++) await holdAndKill()
     },
     TEST_MS,
   )
@@ -112,3 +96,25 @@ inBrowser('processes of the browser', () => {
     TEST_MS,
   )
 })
+
+/** One process with a browser, from its start to what is left of it. */
+async function holdAndKill() {
+  using folder = tempFolder()
+  const holder = Bun.spawn([process.execPath, HOLDER, folder.path], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const { value } = await holder.stdout.getReader().read()
+  const group = Number(new TextDecoder().decode(value))
+  const before = browsersOf(folder.path, [group]).length
+
+  holder.kill('SIGKILL')
+  await holder.exited
+
+  expect(before).toBeGreaterThan(3)
+  expect(await leftOf(folder.path, [group])).toEqual([])
+  const left = readdirSync(`${folder.path}/browser`)
+  await using _ = await startStage({ folder: folder.path })
+  expect(left.length).toBe(1)
+  expect(existsSync(`${folder.path}/browser`)).toBeFalse()
+}
