@@ -12,6 +12,8 @@ export type Index = {
   listen(item: Item, found: (waiter: number) => void): void
   /** The probe of a word that is listened for: after {@link listen} it knows whether it need be looked for at all. */
   probeOf(word: Word): Probe
+  /** How many words are listened for. */
+  words(): number
 }
 
 /** A word that is listened for. `users`: how many needs name it; who of them waits for it (-1: nobody), and who else. */
@@ -122,6 +124,7 @@ export function createIndex(): Index {
     },
 
     probeOf: (word) => earOf(word) ?? plainProbe(word),
+    words: () => ears.length - 1 - free.length,
   }
 }
 

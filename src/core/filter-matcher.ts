@@ -18,6 +18,8 @@ export type Matcher = {
   match(item: Item): { monitor_id: string; terms: string[] }[]
   /** The monitors it knows now. */
   ids(): string[]
+  /** How many words it listens for. */
+  words(): number
 }
 
 type Entry = { id: string; version: number; spec: FilterSpec; ask: Ask | null }
@@ -130,6 +132,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
       return matches
     },
     ids: () => [...places.keys()],
+    words: index.words,
   }
 }
 

@@ -161,9 +161,9 @@ describe('what it is', () => {
   })
 })
 
-describe('where it leads', () => {
-  const link = (link_url: string) => ({ is_self: false, link_url })
+const link = (link_url: string) => ({ is_self: false, link_url })
 
+describe('where it leads', () => {
   test.each<[object, Partial<Post>, boolean]>([
     [{ domain: 'Example.com' }, link('https://example.com/x'), true],
     [{ domain: 'example.com' }, link('https://blog.EXAMPLE.com'), true],

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import { compileFilter } from '../../src/core/filter-compile.ts'
-import { createMatcher } from '../../src/core/filter-matcher.ts'
+import { createIndex, type Index } from '../../src/core/filter-index.ts'
+import { createMatcher, type Matcher } from '../../src/core/filter-matcher.ts'
+import { needsOf } from '../../src/core/filter-needs.ts'
 import { parseFilterSpec } from '../../src/core/filter.ts'
 import type { Item } from '../../src/core/items.ts'
 import { createWords } from '../../src/core/wire.ts'
@@ -72,7 +74,7 @@ function naive(asked: Asked, item: Item): string[] | null {
   return [...new Set(seen.map((it) => naiveView(it, asked)))].toSorted()
 }
 
-const letters = fc.constantFrom(...'aabBéÉe7漢+._  ')
+const letters = fc.constantFrom(...'aabBéÉe7漢+._  '.split(''))
 const term = fc
   .array(letters, { minLength: 1, maxLength: 4 })
   .map((it) => it.join(''))
@@ -171,14 +173,56 @@ test('whatever is written in q, the matcher answers as the filter alone would', 
   )
 }, 600_000)
 
+function told(index: Index, title: string): number[] {
+  const waiters: number[] = []
+  index.listen(postOf({ title }), (it) => void waiters.push(it))
+  return waiters.toSorted((a, b) => a - b)
+}
+
+describe('listening', () => {
+  const bun = parse({ subforum: ['cats'], include_any: ['bun', 'deno'] })
+  test('all who wait for a word are told, and only they', () => {
+    const index = createIndex()
+    for (const it of [0, 1, 2]) index.add(needsOf(bun), it)
+    index.add(needsOf(parse({ subforum: ['cats'], include_any: ['node'] })), 3)
+
+    expect(told(index, 'bun')).toEqual([0, 1, 2])
+    for (const it of [1, 0]) index.remove(needsOf(bun), it)
+    expect(told(index, 'deno')).toEqual([2])
+    index.remove(needsOf(bun), 2)
+    expect(told(index, 'bun, deno and node')).toEqual([3])
+    expect(index.words()).toBe(1)
+  })
+
+  test('of several words that must all be there the longest is waited for', () => {
+    const index = createIndex()
+    index.add(needsOf(parse({ subforum: ['cats'], include_all: ['bun', 'sqlite'] })), 0)
+
+    expect(told(index, 'bun')).toEqual([])
+    expect(told(index, 'sqlite')).toEqual([0])
+    expect(index.words()).toBe(2)
+  })
+
+  test('a word that nobody listens for is looked for all the same', () => {
+    const index = createIndex()
+    index.add(needsOf(bun), 0)
+    const more = parse({ subforum: ['cats'], include_any: ['bun', 'node'] })
+    const ask = compileFilter(more, index.probeOf)
+    const post = postOf({ title: 'node' })
+    index.listen(post, () => {})
+
+    expect(ask(post)).toEqual({ terms: ['node'] })
+  })
+})
+
+const ids = (matcher: Matcher, title: string): string[] =>
+  matcher
+    .match(postOf({ title }))
+    .map(({ monitor_id }) => monitor_id)
+    .toSorted()
+
 describe('coming and going', () => {
   const bun = parse({ subforum: ['cats'], include_any: ['bun'] })
-  const ids = (matcher: ReturnType<typeof createMatcher>, title: string) =>
-    matcher
-      .match(postOf({ title }))
-      .map(({ monitor_id }) => monitor_id)
-      .toSorted()
-
   test('a monitor that is gone matches nothing, and its words go with it', () => {
     const matcher = createMatcher()
     matcher.set('mon_1', 1, bun)
@@ -190,6 +234,7 @@ describe('coming and going', () => {
     matcher.remove('mon_2')
     expect(ids(matcher, 'bun')).toEqual([])
     expect(matcher.ids()).toEqual([])
+    expect(matcher.words()).toBe(0)
   })
 
   test('a new version takes the place of the old one, the same version changes nothing', () => {
