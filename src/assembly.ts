@@ -210,7 +210,7 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     log,
     signal,
     schedule: createSchedule(config.monitor.schedule, config.monitor.time_zone),
-    filters: createFilters(db, log),
+    filters: createFilters(db, log, () => clock.mono()),
     plan_of,
     freshness_ms: config.monitor.freshness_s * 1000,
     wake: () => wake('monitor'),
