@@ -27,12 +27,17 @@ export type Automaton = {
 }
 
 /** A node with more children than this finds them by a table. */
-const CHAIN_MAX = 6
+const CHAIN_MAX = 4
 const ASCII = 128
 /** ASCII letters and digits, which always cling to a neighbour of their kind. */
 const JOINS = new Uint8Array(ASCII)
 for (const char of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')
   JOINS[char.charCodeAt(0)] = 1
+/** Where in a table each of the common letters has its place, from 1; all others are in a chain that begins at 0. */
+const PLACES = new Uint8Array(ASCII)
+const COMMON = "abcdefghijklmnopqrstuvwxyz0123456789 -'."
+for (let i = 0; i < COMMON.length; i++) PLACES[COMMON.charCodeAt(i)] = i + 1
+const TABLE = COMMON.length + 1
 
 /** An empty automaton. */
 export function createAutomaton(begins: Begins): Automaton {
@@ -50,7 +55,6 @@ export function createAutomaton(begins: Begins): Automaton {
   let hung = new Int32Array(64)
   let made = 1
   const freed: number[] = []
-  // Children by ASCII code; at 0 begins the chain of all others.
   const tables: Int32Array[] = []
   const freed_tables: number[] = []
   /** By entry. */
@@ -58,7 +62,7 @@ export function createAutomaton(begins: Begins): Automaton {
 
   function child(node: number, code: number): number {
     let at = kids[node] ?? 0
-    if (at < 0) at = (code < ASCII ? tables[~at]?.[code] : tables[~at]?.[0]) ?? 0
+    if (at < 0) at = tables[~at]?.[code < ASCII ? (PLACES[code] ?? 0) : 0] ?? 0
     while (at !== 0 && letters[at] !== code) at = after[at] ?? 0
     return at
   }
@@ -79,14 +83,16 @@ export function createAutomaton(begins: Begins): Automaton {
     return node
   }
 
+  const placeOf = (node: number): number => PLACES[letters[node] ?? 0] ?? 0
+
   function hang(parent: number, node: number): void {
-    const code = letters[node] ?? 0
+    const place = placeOf(node)
     const head = kids[parent] ?? 0
     const table = head < 0 ? tables[~head] : undefined
     if (table === undefined) {
       after[node] = head
       kids[parent] = node
-    } else if (code < ASCII && code > 0) table[code] = node
+    } else if (place > 0) table[place] = node
     else {
       after[node] = table[0] ?? 0
       table[0] = node
@@ -104,7 +110,7 @@ export function createAutomaton(begins: Begins): Automaton {
     const siblings = chain(kids[parent] ?? 0)
     if (siblings.length >= CHAIN_MAX) {
       const at = freed_tables.pop() ?? tables.length
-      tables[at] = new Int32Array(ASCII)
+      tables[at] = new Int32Array(TABLE)
       kids[parent] = ~at
       for (const it of siblings) hang(parent, it)
     }
@@ -114,10 +120,10 @@ export function createAutomaton(begins: Begins): Automaton {
 
   /** Takes a child away from its parent. */
   function drop(parent: number, node: number): void {
-    const code = letters[node] ?? 0
+    const place = placeOf(node)
     const head = kids[parent] ?? 0
     const table = head < 0 ? tables[~head] : undefined
-    if (table !== undefined && code < ASCII && code > 0) table[code] = 0
+    if (table !== undefined && place > 0) table[place] = 0
     else {
       const rest = chain(table === undefined ? head : (table[0] ?? 0)).filter((it) => it !== node)
       for (const [i, it] of rest.entries()) after[it] = rest[i + 1] ?? 0
@@ -198,6 +204,9 @@ export function createAutomaton(begins: Begins): Automaton {
     // This is where the time goes: nothing is called on the way that can be done without.
     scan(text, found) {
       if (kids[0] === 0) return
+      // What a loop keeps at hand need not be looked up at every letter.
+      const [letter_of, next_of, kids_of] = [letters, after, kids]
+      const [closed_at, opened_at, hung_at] = [closed, opened, hung]
       const { length } = text
       let inside = false
       for (let from = 0; from < length; from++) {
@@ -206,25 +215,26 @@ export function createAutomaton(begins: Begins): Automaton {
         inside = code < ASCII && JOINS[code] === 1
         if (by_word && within) continue
         for (let at = from, node = 0; at < length;) {
-          let kid = kids[node] ?? 0
-          if (kid < 0) kid = (code < ASCII ? tables[~kid]?.[code] : tables[~kid]?.[0]) ?? 0
-          while (kid !== 0 && letters[kid] !== code) kid = after[kid] ?? 0
+          let kid = kids_of[node] ?? 0
+          if (kid < 0) kid = tables[~kid]?.[code < ASCII ? (PLACES[code] ?? 0) : 0] ?? 0
+          while (kid !== 0 && letter_of[kid] !== code) kid = next_of[kid] ?? 0
           if (kid === 0) break
           node = kid
           at++
           // Behind the end of the text stands what clings to nothing.
           code = at < length ? text.charCodeAt(at) : 0
-          const open = opened[node] ?? 0
+          const open = opened_at[node] ?? 0
           if (open !== 0) found(open)
-          const whole = closed[node] ?? 0
+          const whole = closed_at[node] ?? 0
           if (whole !== 0 && (code >= ASCII || JOINS[code] === 0)) found(whole)
-          const tail = hung[node] ?? 0
+          const tail = hung_at[node] ?? 0
           if (tail === 0) continue
-          const word = words[Math.abs(tail)] ?? ''
+          const entry = Math.abs(tail)
+          const word = words[entry] ?? ''
           if (!text.startsWith(word, from)) break
           const end = from + word.length
           const next = end < length ? text.charCodeAt(end) : 0
-          if (tail < 0 || next >= ASCII || JOINS[next] === 0) found(Math.abs(tail))
+          if (tail < 0 || next >= ASCII || JOINS[next] === 0) found(entry)
           break
         }
       }

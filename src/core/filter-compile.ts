@@ -24,8 +24,13 @@ import { compilePattern } from './regex.ts'
  */
 export function compileFilter(spec: FilterSpec, probeOf = plainProbe): Ask {
   const manner = mannerOf(spec, probeOf)
-  const criteria = criteriaOf(spec, manner).map(({ met }) => met)
-  return question(criteria, lookedFor(spec, manner))
+  // Most specs are a list of words: which of them an item holds also tells whether it holds one.
+  const listed = spec.include_any.length > 0 && spec.q === null && spec.include_all.length === 0
+  const criteria = criteriaOf(spec, manner).filter(
+    ({ field }) => !(listed && field === 'include_any'),
+  )
+  const mets = criteria.map(({ met }) => met)
+  return question(mets, lookedFor(spec, manner), listed)
 }
 
 export type Ask = (item: Item) => { terms: string[] } | null
@@ -47,7 +52,7 @@ function lookedFor(spec: FilterSpec, manner: Manner): Looked {
 }
 
 const question =
-  (criteria: readonly Criterion['met'][], { terms, list, fields }: Looked): Ask =>
+  (criteria: readonly Criterion['met'][], { terms, list, fields }: Looked, listed: boolean): Ask =>
   (item) => {
     for (const met of criteria) if (!met(item)) return null
     const { listener, numbers, probes } = list
@@ -58,7 +63,7 @@ const question =
       if (term === undefined || probe === undefined || found.includes(term)) continue
       if (holds(probe, item, fields[i] ?? [])) found.push(term)
     }
-    return { terms: found }
+    return listed && found.length === 0 ? null : { terms: found }
   }
 
 /** Every condition that an item must meet at first sight, those that cost least first. */

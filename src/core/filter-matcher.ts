@@ -122,12 +122,10 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
         const entry = entries[slot]
         if (entry === undefined) continue
         const ask = entry.ask ?? compile(entry)
-        const put = () => {
-          const matched = ask(item)
-          if (matched !== null) matches.push({ monitor_id: entry.id, terms: matched.terms })
-        }
-        if (entry.spec.regex.length === 0) put()
-        else around(entry.id, put)
+        let matched: ReturnType<Ask> = null
+        if (entry.spec.regex.length === 0) matched = ask(item)
+        else around(entry.id, () => void (matched = ask(item)))
+        if (matched !== null) matches.push({ monitor_id: entry.id, ...matched })
       }
       return matches
     },

@@ -1,0 +1,88 @@
+import { type FilterSpec, parseFilterSpec } from '../src/core/filter.ts'
+import type { Item } from '../src/core/items.ts'
+import { createWords } from '../src/core/wire.ts'
+import { postOf } from '../test/support/items.ts'
+
+export const TERMS = 20
+export const VOCABULARY = 60_000
+
+const ONSETS =
+  'b c d f g h k l m n p r s t v w br ch cl cr dr fl gr pl pr sh sl st str th tr'.split(' ')
+const VOWELS = 'a e i o u ai ea ee io ou'.split(' ')
+const CODAS = ['', '', '', 'n', 'r', 's', 't', 'l', 'nd', 'st', 'ng', 'ck']
+
+/** A seeded chance (mulberry32), 0 to 1: the same seed gives the same world. */
+function createChance(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** Posts and monitors' specs out of one invented language. */
+export function createWorld(seed: number) {
+  const chance = createChance(seed)
+  const whole = (least: number, most: number) => least + Math.floor(chance() * (most - least + 1))
+  const pick = (list: readonly string[]): string => list[Math.floor(chance() * list.length)] ?? ''
+  const vocabulary = createVocabulary(chance, pick)
+
+  // Zipf's law: the n-th word occurs in proportion to 1/n.
+  const word = (from = 1, to = VOCABULARY): string =>
+    vocabulary[Math.min(VOCABULARY, Math.floor(from * (to / from) ** chance())) - 1] ?? ''
+  const said = (words: number): string => Array.from({ length: words }, () => word()).join(' ')
+
+  /** What people look for: names and jargon, seldom common words; every other is a phrase of two. */
+  const term = (): string => {
+    const rare = word(20_000)
+    return chance() < 0.5 ? `${rare} ${word(200)}` : rare
+  }
+
+  return {
+    /** A post of some forty words; every fourth has a link and an emphasis. */
+    post(at: number): Item {
+      const body = said(whole(0, 60))
+      const marked = `${body} **${said(2)}** [${said(2)}](https://${word()}.example/x)`
+      const title = said(whole(6, 14))
+      return postOf({ id: `p${at}`, name: `t3_p${at}`, title, text: at % 4 === 0 ? marked : body })
+    },
+    /** A monitor of twenty terms; most only name them, some have more conditions. */
+    spec(at: number): FilterSpec {
+      const terms = Array.from({ length: TERMS }, term)
+      const more = conditions(at % 20, terms, vocabulary, pick)
+      return parseFilterSpec({ subforum: ['cats'], ...more }, words)
+    },
+  }
+}
+
+const words = createWords({ platform: 'forum', community: 'subforum' })
+
+function conditions(
+  kind: number,
+  terms: string[],
+  vocabulary: readonly string[],
+  pick: (list: readonly string[]) => string,
+): Record<string, unknown> {
+  if (kind < 13) return { include_any: terms }
+  if (kind < 16) return { include_any: terms.slice(2), include_all: terms.slice(0, 2) }
+  if (kind === 16) {
+    const phrases = terms.slice(0, 4).map((it) => `"${it}"`)
+    return { q: `(${phrases.join(' OR ')}) -${pick(vocabulary)}`, include_any: terms.slice(4) }
+  }
+  if (kind === 17) return { include_any: terms.slice(5), exclude_terms: terms.slice(0, 5) }
+  if (kind === 18) return { include_any: terms, regex: [`\\b${pick(vocabulary)}\\s+\\w+`] }
+  return { include_any: terms, fold_accents: true, nsfw: false }
+}
+
+/** Words of one to five syllables, the common ones short, as languages have it. */
+function createVocabulary(chance: () => number, pick: (list: readonly string[]) => string) {
+  const made = new Set<string>()
+  while (made.size < VOCABULARY) {
+    const syllables = 1 + Math.floor(Math.log10(1 + made.size) * 0.7 + chance())
+    const parts = Array.from({ length: syllables }, () => pick(ONSETS) + pick(VOWELS) + pick(CODAS))
+    made.add(parts.join(''))
+  }
+  return [...made]
+}
