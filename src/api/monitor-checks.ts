@@ -70,7 +70,7 @@ export async function checkPlaces(
 ): Promise<boolean> {
   const field = `filter_spec.${words.community}`
   const names = [
-    ...new Set(places.filter((it) => it.kind !== 'search' && !works(db, it)).map((it) => it.place)),
+    ...new Set(places.filter((it) => isSubforum(it) && !works(db, it)).map((it) => it.place)),
   ]
   for (let i = 0; i < names.length; i += ASKED_AT_ONCE) {
     const some = names.slice(i, i + ASKED_AT_ONCE)
@@ -95,6 +95,8 @@ export async function checkPlaces(
   }
   return false
 }
+
+const isSubforum = ({ kind }: Place): boolean => kind === 'posts' || kind === 'comments'
 
 function works(db: Db, place: Place): boolean {
   const stream = findStreamByKey(db, streamKey(place))

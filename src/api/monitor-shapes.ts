@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../core/filter.ts'
 import type { Plan } from '../core/gate.ts'
 import { once } from '../core/once.ts'
-import { STREAM_KINDS } from '../core/stream.ts'
+import { STREAM_KINDS, type StreamKind } from '../core/stream.ts'
 import { worded, type Words } from '../core/wire.ts'
 import type { Customer } from '../store/customers.ts'
 import type { Db } from '../store/db.ts'
@@ -37,10 +37,12 @@ export function toMonitor(
     last_match_at: isoOrNull(monitor.last_match_at),
     feed_url: feed_url(id),
     streams: listWatched(db, id).map(({ key, kind, place, interval_s }) =>
-      worded(words, { id: key, kind, subforum: kind === 'search' ? null : place, interval_s }),
+      worded(words, { id: key, kind, subforum: isSubforum(kind) ? place : null, interval_s }),
     ),
   }
 }
+
+const isSubforum = (kind: StreamKind): boolean => kind === 'posts' || kind === 'comments'
 
 /** What of a plan is taken. */
 export function toSlots(db: Db, customer: Customer, plan: Plan) {

@@ -167,10 +167,19 @@ function isRestart(seen: readonly Row[], rows: readonly Row[]): boolean {
   return rows.every(({ id }) => ids.has(id))
 }
 
-const oldestAt = (rows: readonly Row[]): number | null =>
+/** When the oldest of some rows was created; null when there is none but pinned ones. */
+export const oldestAt = (rows: readonly Row[]): number | null =>
   rows.reduce<number | null>(
     (oldest, { created_at, sticky }) =>
       sticky || (oldest !== null && oldest <= created_at) ? oldest : created_at,
+    null,
+  )
+
+/** When the newest of some rows was created; null when there is none but pinned ones. */
+export const newestAt = (rows: readonly Row[]): number | null =>
+  rows.reduce<number | null>(
+    (newest, { created_at, sticky }) =>
+      sticky || (newest !== null && newest >= created_at) ? newest : created_at,
     null,
   )
 
@@ -182,10 +191,9 @@ export function headAfter({ head, rows }: Look, reached: boolean): Head {
   const ids = plain.slice(0, ANCHORS_MAX).map(({ id }) => id)
   // Older anchors stay good behind the new ones, where a short page gave few. After a cut they lie beyond the gap.
   const anchors = [...new Set([...ids, ...(reached ? (head?.anchors ?? []) : [])])]
-  const newest_at = plain.reduce((newest, { created_at }) => Math.max(newest, created_at), 0)
   return {
     anchors: anchors.slice(0, ANCHORS_MAX),
-    head_created_at: Math.max(head?.head_created_at ?? 0, newest_at) || null,
+    head_created_at: Math.max(head?.head_created_at ?? 0, newestAt(plain) ?? 0) || null,
   }
 }
 
@@ -202,16 +210,23 @@ export function gapOf(
   if (look.met) return { from_at: look.floor_at, until_at }
   const head_at = look.head?.head_created_at ?? null
   const known = [head_at, checked_at].filter((it) => it !== null)
-  return { from_at: known.length === 0 ? look.floor_at : Math.max(...known), until_at }
+  const from_at = known.length === 0 ? look.floor_at : Math.max(...known)
+  return {
+    from_at: from_at !== null && until_at !== null ? Math.min(from_at, until_at) : from_at,
+    until_at,
+  }
 }
 
 /** New items a second, from the rows of one look; null when they are too few to tell. */
 export function rateOf(rows: readonly Row[]): number | null {
-  const plain = rows.filter(({ sticky }) => !sticky)
-  const newest_at = plain.reduce((newest, { created_at }) => Math.max(newest, created_at), 0)
-  const span_s = (newest_at - (oldestAt(plain) ?? newest_at)) / 1000
-  return span_s > 0 ? (plain.length - 1) / span_s : null
+  const span_s = spanOf(rows)
+  const count = rows.filter(({ sticky }) => !sticky).length
+  return span_s > 0 ? (count - 1) / span_s : null
 }
+
+/** From the oldest to the newest of some rows, in seconds. */
+const spanOf = (rows: readonly Row[]): number =>
+  ((newestAt(rows) ?? 0) - (oldestAt(rows) ?? 0)) / 1000
 
 /** New items a second, from the rows of a first look at `now`; null when there are none. */
 export function rateUntil(rows: readonly Row[], now: number): number | null {
@@ -224,15 +239,46 @@ export function rateUntil(rows: readonly Row[], now: number): number | null {
 export const smooth = (before: number | null, latest: number): number =>
   before === null ? latest : before * 0.8 + latest * 0.2
 
-/** How many items a gap hides, meant to be too high rather than too low; null when no rate is known. */
+const OVER = 1.15
+/** What comes in a crowd is thought to have done so before for a little longer than it was seen to. */
+const CROWD_LASTS = 1.2
+const CROWD_LASTS_MIN_S = 40
+/** How long a rate that was just so high may go on. */
+const RECENT_LASTS_S = 600
+/** Fewer rows than this are no crowd. */
+const CROWD_MIN = 50
+
+/**
+ * How many items a gap hides, meant to be too high rather than too low; null when no rate is known. Rates are items a
+ * second: `usual` as they come in the long run, `recent` as they came before the gap, and `rows` is what was read above
+ * it. What was crowded before or is after may have been so within, but not for much longer than it was seen to be: else
+ * one crowded minute would fill a gap of hours.
+ */
 export function estimateMissed(
   { from_at, until_at }: { from_at: number | null; until_at: number | null },
-  rates: readonly (number | null)[],
+  rates: { recent: number | null; usual: readonly (number | null)[] },
+  rows: readonly Row[] = [],
 ): number | null {
-  const rate = Math.max(-1, ...rates.filter((it) => it !== null))
-  if (rate < 0 || from_at === null || until_at === null) return null
-  const mu = (1.15 * rate * Math.max(0, until_at - from_at)) / 1000
+  const known = rates.usual.filter((it) => it !== null)
+  const usual = known.length === 0 ? rates.recent : Math.max(...known)
+  if ((usual === null && rateOf(rows) === null) || from_at === null || until_at === null)
+    return null
+  const length_s = Math.max(0, until_at - from_at) / 1000
+  const above = Math.max(0, (rates.recent ?? 0) - (usual ?? 0)) * Math.min(length_s, RECENT_LASTS_S)
+  const mu = OVER * ((usual ?? 0) * length_s + above + crowdedIn(rows, length_s))
   return Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
+}
+
+/** How many items come in so long beneath some rows, if the last of them were the end of a crowd. */
+function crowdedIn(rows: readonly Row[], length_s: number): number {
+  const plain = rows.filter(({ sticky }) => !sticky)
+  let most = 0
+  for (let count = plain.length; count >= CROWD_MIN; count = Math.floor(count / 2)) {
+    const span_s = Math.max(1, spanOf(plain.slice(-count)))
+    const lasted_s = Math.min(length_s, Math.max(CROWD_LASTS_MIN_S, CROWD_LASTS * span_s))
+    most = Math.max(most, (count / span_s) * lasted_s)
+  }
+  return most
 }
 
 /** What is watched: a place's posts or comments, a search, the comments of a post, what a person writes. */

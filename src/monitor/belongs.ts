@@ -1,4 +1,4 @@
-import { compileQuery, type Manner } from '../core/filter-match.ts'
+import { compileQuery, plainProbe } from '../core/filter-match.ts'
 import { parseQuery } from '../core/filter-query.ts'
 import { SEARCH_FIELDS } from '../core/filter-text.ts'
 import type { Item } from '../core/items.ts'
@@ -16,7 +16,7 @@ export function belongsTo(expression: string, item: Item): boolean {
   let test = kept.get(expression)
   if (test === undefined) {
     if (kept.size >= KEPT_MAX) kept.clear()
-    const manner: Manner = { search_in: SEARCH_FIELDS, view: 0, substring: true }
+    const manner = { search_in: SEARCH_FIELDS, view: 0, substring: true, probeOf: plainProbe } as const
     kept.set(expression, (test = compileQuery(parseQuery(expression), manner)))
   }
   return test(item)

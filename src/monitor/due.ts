@@ -47,7 +47,7 @@ const WINDOW_MAX_MS = 3_600_000
 export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clock, log, signal } = deps
   const under_way = new Set<Promise<void>>()
-  const busy = new Set<number>()
+  const busy = { streams: new Set<number>(), convoys: new Set<number>() }
   const jumped = createJumpWatch(clock)
   const planner = createPlanner(db)
   const travel = createTravel(deps, planner)
@@ -85,14 +85,18 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
   function setOut(now: number): void {
     const limit = TRIPS_AT_ONCE - trips
-    const claimed = limit <= 0 ? [] : transact(db, () => claimTrips(db, { now, limit, busy }))
+    const claimed =
+      limit <= 0 ? [] : transact(db, () => claimTrips(db, { now, limit, under_way: busy }))
     for (const trip of claimed) {
       const ids = trip.travellers.map(({ stream }) => stream.id)
       trips += 1
-      for (const id of ids) busy.add(id)
+      const convoy_id = trip.convoy?.id ?? null
+      for (const id of ids) busy.streams.add(id)
+      if (convoy_id !== null) busy.convoys.add(convoy_id)
       start(travel(trip), () => {
         trips -= 1
-        for (const id of ids) busy.delete(id)
+        for (const id of ids) busy.streams.delete(id)
+        if (convoy_id !== null) busy.convoys.delete(convoy_id)
       })
     }
   }

@@ -5,8 +5,8 @@ import {
   gapOf,
   type Head,
   headAfter,
+  newestAt,
   nextDueAt,
-  rateOf,
   rateUntil,
   smooth,
   startLook,
@@ -71,6 +71,7 @@ export function recordReached(
     slowed,
     interval_s: paceOf({ ...stream, slowed, busy_per_s }),
     shown_at: alone || items.size > 0 ? ended_at : stream.shown_at,
+    top_at: newestAt(look.rows) ?? (alone ? null : stream.top_at),
     in_turn: alone ? stream.in_turn : in_turn,
     covered_turn: alone ? turn : stream.covered_turn,
   })
@@ -138,11 +139,8 @@ export function recordCut(
   })
   const { from_at, until_at } = gapOf(look, lookedAt(stream, seen_at - ended_at))
   const end_at = until_at ?? seen_at
-  const missed_estimate = estimateMissed({ from_at, until_at: end_at }, [
-    stream.rate_per_s,
-    rateOf(look.rows),
-    lastWeekRate(db, stream.id, end_at),
-  ])
+  const rates = ratesOf(db, stream, end_at)
+  const missed_estimate = estimateMissed({ from_at, until_at: end_at }, rates, look.rows)
   insertGap(db, {
     stream_id: stream.id,
     check_id,
@@ -154,6 +152,12 @@ export function recordCut(
     recorded_at: ended_at,
   })
 }
+
+// From the hours themselves: what the plan is made of may have been raised by one full page.
+const ratesOf = (db: Db, { id, rate_per_s }: Stream, at: number) => ({
+  recent: rate_per_s,
+  usual: [busyRateOf(db, id, at), lastWeekRate(db, id, at)],
+})
 
 /** A stream that nobody could be asked about goes on later, and slower, as if the platform had said so. */
 export function recordOverBudget(db: Db, stream: Stream, now: number, wait_s: number): void {
@@ -171,10 +175,12 @@ const kept = ({
   rate_per_s,
   busy_per_s,
   shown_at,
-}: Stream): Pick<Moved, 'rate_per_s' | 'busy_per_s' | 'shown_at'> => ({
+  top_at,
+}: Stream): Pick<Moved, 'rate_per_s' | 'busy_per_s' | 'shown_at' | 'top_at'> => ({
   rate_per_s,
   busy_per_s,
   shown_at,
+  top_at,
 })
 
 // What was created shortly before a check may not have been there yet for it to see.
@@ -207,7 +213,7 @@ export function recordUnwritten(
     reason: kind,
     from_at,
     until_at: null,
-    missed_estimate: estimateMissed({ from_at, until_at: at }, [stream.rate_per_s]),
+    missed_estimate: estimateMissed({ from_at, until_at: at }, ratesOf(db, stream, at)),
     anchors: stream.head?.anchors ?? [],
     recorded_at: at,
   })

@@ -1,6 +1,6 @@
 import type { Item } from '../core/items.ts'
 import { isTooSilent, joinPlaces } from '../core/planner.ts'
-import { holdsAny, type Look, startLook, type StreamKind } from '../core/stream.ts'
+import { holdsAny, type Look, oldestAt, startLook, type StreamKind } from '../core/stream.ts'
 import type { ConvoyState } from '../store/convoys.ts'
 import type { Stream } from '../store/streams.ts'
 import type { Traveller } from '../store/trips.ts'
@@ -42,6 +42,7 @@ export function splitRound({ travellers, convoy, look, items, at, whole }: Seen)
   // Without a head of its own a round meets nobody by definition.
   const together = whole && convoy.head !== null
   const rows = rowsOf(travellers, items)
+  const read_to = oldestAt(look.rows)
   for (const { stream, floor_at } of travellers) {
     const mine = rows.get(stream.id) ?? new Map<string, Item>()
     const own = toRows([...mine.values()])
@@ -51,7 +52,7 @@ export function splitRound({ travellers, convoy, look, items, at, whole }: Seen)
       strays.push(stream.id)
       continue
     }
-    if (own.length === 0 && isSilent(stream, at.ended_at)) strays.push(stream.id)
+    if (own.length === 0 && isMissing(stream, read_to, at.ended_at)) strays.push(stream.id)
     findings.push({
       stream,
       look: {
@@ -91,5 +92,15 @@ function rowsOf(
   return found
 }
 
-const isSilent = ({ shown_at, busy_per_s }: Stream, now: number): boolean =>
-  shown_at === null || isTooSilent(now - shown_at, busy_per_s)
+/**
+ * Whether a place that shows no row may have been closed: among others such a place is left out without a word. Its
+ * newest row should stand here, or it has been silent for longer than chance explains.
+ */
+const isMissing = (
+  { shown_at, top_at, busy_per_s }: Stream,
+  read_to: number | null,
+  now: number,
+): boolean =>
+  (top_at !== null && read_to !== null && top_at > read_to) ||
+  shown_at === null ||
+  isTooSilent(now - shown_at, busy_per_s)

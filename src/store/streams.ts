@@ -26,6 +26,8 @@ export type Stream = {
   created_at: number
   /** When a row of it was last seen, by our clock. */
   shown_at: number | null
+  /** When the newest row that was last seen of it was created. */
+  top_at: number | null
   /** Whom it travels with, the round of theirs it was last whole in, and the turn of its last finished look alone. */
   convoy_id: number | null
   in_turn: number
@@ -39,7 +41,7 @@ export type StreamRow = Omit<Stream, 'head' | 'asleep'> & {
 }
 
 export const STREAM_COLUMNS = `id, key, kind, place, interval_s, asked_s, slowed, anchors, head_created_at, next_seq,
-  next_check_at, last_check_at, last_fault, rate_per_s, busy_per_s, created_at, shown_at, convoy_id, in_turn, covered_turn`
+  next_check_at, last_check_at, last_fault, rate_per_s, busy_per_s, created_at, shown_at, top_at, convoy_id, in_turn, covered_turn`
 
 /** A stored row as a stream. */
 export const streamOf = ({
@@ -160,7 +162,7 @@ export function settleStreams(db: Db, now: number, keys: readonly string[] | nul
       db.query(
         `UPDATE streams SET asked_s = $fastest_s, interval_s = $interval_s, slowed = 1, next_check_at = $now,
                 anchors = '[]', head_created_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now,
-                shown_at = NULL, convoy_id = NULL, in_turn = 0, covered_turn = 0
+                shown_at = NULL, top_at = NULL, convoy_id = NULL, in_turn = 0, covered_turn = 0
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })
     } else if (asked_s !== fastest_s) {
@@ -208,6 +210,7 @@ export type Moved = Pick<
   | 'slowed'
   | 'interval_s'
   | 'shown_at'
+  | 'top_at'
   | 'in_turn'
   | 'covered_turn'
 >
@@ -217,7 +220,7 @@ export function moveHead(db: Db, id: number, { head, ...rest }: Moved & { head: 
   db.query(
     `UPDATE streams SET anchors = $anchors, head_created_at = $head_created_at, next_seq = $next_seq,
             last_check_at = $last_check_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
-            busy_per_s = $busy_per_s, slowed = $slowed, interval_s = $interval_s, shown_at = $shown_at,
+            busy_per_s = $busy_per_s, slowed = $slowed, interval_s = $interval_s, shown_at = $shown_at, top_at = $top_at,
             in_turn = $in_turn, covered_turn = $covered_turn
       WHERE id = $id`,
   ).run({

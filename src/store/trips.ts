@@ -23,31 +23,50 @@ const LOOKED_THROUGH = 2000
 /** A monitor that begins further back than so many intervals makes its stream read alone. */
 const FLOOR_INTERVALS = 3
 
+/** What is under way: streams, and convoys whose round it is. */
+export type UnderWay = { streams: ReadonlySet<number>; convoys: ReadonlySet<number> }
+
 /**
  * Takes up to `limit` trips of due streams, longest waiting first, and puts each stream off to its next turn. Streams
- * of one convoy go together, but for those that have to be looked at alone.
+ * of one convoy go together. One that has to be looked at alone before it may travel on waits for a round that is
+ * made meanwhile: only what is seen after the round proves that it is as far as the others.
  */
 export function claimTrips(
   db: Db,
-  { now, limit, busy }: { now: number; limit: number; busy: ReadonlySet<number> },
+  { now, limit, under_way }: { now: number; limit: number; under_way: UnderWay },
 ): Trip[] {
   const due = db
     .query<StreamRow, [{ now: number; count: number }]>(
       `SELECT ${STREAM_COLUMNS} FROM streams WHERE next_check_at <= $now
         ORDER BY next_check_at, id LIMIT $count`,
     )
-    .all({ now, count: LOOKED_THROUGH + busy.size })
+    .all({ now, count: LOOKED_THROUGH + under_way.streams.size })
   if (due.length === 0) return []
   const wants = wantsOf(db, now)
-  const taken = new Set(busy)
+  const taken = new Set(under_way.streams)
+  const rounds = new Set(under_way.convoys)
   const trips: Trip[] = []
-  for (const row of due) {
-    if (trips.length >= limit) break
-    if (taken.has(row.id)) continue
-    const trip = tripOf(db, toTraveller(row, wants), { wants, taken, now })
+  const go = (trip: Trip): void => {
     for (const { stream } of trip.travellers) taken.add(stream.id)
     putOff(db, trip, now)
     trips.push(trip)
+  }
+  const travellers = due.map((row) => toTraveller(row, wants))
+  const alone: Traveller[] = []
+  for (const it of travellers) {
+    if (trips.length >= limit) break
+    if (taken.has(it.stream.id)) continue
+    const round = roundOf(db, it, { wants, taken, now })
+    if (round === null) alone.push(it)
+    else {
+      rounds.add(round.convoy?.id ?? 0)
+      go(round)
+    }
+  }
+  for (const it of alone) {
+    if (trips.length >= limit) break
+    if (taken.has(it.stream.id) || rounds.has(it.stream.convoy_id ?? 0)) continue
+    go({ travellers: [it], convoy: null, turn: nextTurn(db) })
   }
   return trips
 }
@@ -61,17 +80,16 @@ const toTraveller = (row: StreamRow, { floors, lost }: Wants): Traveller => ({
   lost: lost.get(row.id) ?? null,
 })
 
-function tripOf(db: Db, first: Traveller, around: Around): Trip {
+/** The round that a due stream goes on; null when it goes alone. */
+function roundOf(db: Db, first: Traveller, around: Around): Trip | null {
   const { convoy_id } = first.stream
   const convoy = convoy_id === null ? null : findConvoy(db, convoy_id)
-  if (convoy !== null && mayTravel(first, convoy, around.now)) {
-    const travellers = listMembers(db, convoy.id)
-      .filter(({ id }) => !around.taken.has(id))
-      .map((row) => toTraveller(row, around.wants))
-      .filter((it) => mayTravel(it, convoy, around.now))
-    if (travellers.length > 1) return { travellers, convoy, turn: 0 }
-  }
-  return { travellers: [first], convoy: null, turn: nextTurn(db) }
+  if (convoy === null || !mayTravel(first, convoy, around.now)) return null
+  const travellers = listMembers(db, convoy.id)
+    .filter(({ id }) => !around.taken.has(id))
+    .map((row) => toTraveller(row, around.wants))
+    .filter((it) => mayTravel(it, convoy, around.now))
+  return travellers.length > 1 ? { travellers, convoy, turn: 0 } : null
 }
 
 /**

@@ -209,15 +209,42 @@ describe('where the next check begins', () => {
 })
 
 describe('how much was missed', () => {
-  test('the estimate leans high: 1.15 of the highest rate, two deviations and two', () => {
+  const unknown = { recent: null, usual: [null] }
+  const leaning = (mu: number) => Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
+
+  test('the estimate leans high: 1.15 of the highest usual rate, two deviations and two', () => {
     // 100 s at 1 a second: mu 115.
     const gap = { from_at: 0, until_at: 100_000 }
-    expect(estimateMissed(gap, [0.2, 1, null])).toBe(Math.ceil(115 + 2 * Math.sqrt(115) + 2))
+    expect(estimateMissed(gap, { recent: 0.2, usual: [0.2, 1, null] })).toBe(leaning(115))
+  })
+
+  test('a rate that was higher just before is believed for ten minutes, and alone for all of the gap', () => {
+    const gap = { from_at: 0, until_at: 7_200_000 }
+    expect(estimateMissed(gap, { recent: 3, usual: [1] })).toBe(leaning(1.15 * (7200 + 2 * 600)))
+    expect(estimateMissed(gap, { recent: 3, usual: [null] })).toBe(leaning(1.15 * 3 * 7200))
+  })
+
+  test('a crowd above the gap is thought to reach a little into it, however long that is', () => {
+    // A hundred a second for ten seconds.
+    const crowd = Array.from({ length: 1000 }, (_, i) => ({
+      id: `t3_${i}`,
+      created_at: 10_000_000 - i * 10,
+      sticky: false,
+    }))
+    const until_at = 10_000_000 - 9_990
+    const short = estimateMissed({ from_at: until_at - 5_000, until_at }, unknown, crowd) ?? 0
+    const long = estimateMissed({ from_at: 0, until_at }, unknown, crowd) ?? 0
+
+    expect(short).toBeGreaterThanOrEqual(500)
+    expect(short).toBeLessThan(700)
+    expect(long).toBeLessThan(10_000)
   })
 
   test('it is unknown when no rate or no end is known', () => {
-    expect(estimateMissed({ from_at: 0, until_at: 100_000 }, [null, null])).toBeNull()
-    expect(estimateMissed({ from_at: null, until_at: 100_000 }, [1])).toBeNull()
+    expect(estimateMissed({ from_at: 0, until_at: 100_000 }, unknown)).toBeNull()
+    expect(
+      estimateMissed({ from_at: null, until_at: 100_000 }, { recent: 1, usual: [] }),
+    ).toBeNull()
   })
 
   test('the rate of one look is rows over time, and unknown for a single row', () => {

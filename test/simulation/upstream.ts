@@ -1,0 +1,138 @@
+import type { Post } from '../../src/core/items.ts'
+import { fail, type Fault, ok, type Outcome } from '../../src/core/outcome.ts'
+import type { Clock } from '../../src/outside.ts'
+import type { Call, Listing, Platform } from '../../src/platform/platform.ts'
+import type { Chance } from '../../src/sandbox/chance.ts'
+import { pageOf, type Place, type World } from './world.ts'
+
+/** What a bad day brings. All zero: the platform is as good as it can be. */
+export type Roughness = {
+  /** Shares of all requests. */
+  errors: number
+  throttled: number
+  short_pages: number
+  empty: number
+  /** How often a place is served from an old cache for a while, each day, and how long an outage may last. */
+  stale_a_day: number
+  outages_a_day: number
+  outage_s: number
+}
+
+export const SMOOTH: Roughness = {
+  errors: 0,
+  throttled: 0,
+  short_pages: 0,
+  empty: 0,
+  stale_a_day: 0,
+  outages_a_day: 0,
+  outage_s: 0,
+}
+
+export type Upstream = {
+  platform: Platform
+  requests(): number
+  /** When nobody could ask anything. Seconds of the platform's clock. */
+  outages: readonly { from: number; until: number }[]
+}
+
+const LATENCY_MS = 120
+const DAY_S = 86_400
+/** Another limit is another entry of a cache; most caches are of the usual one. */
+const USUAL_LIMIT = 100
+
+type Options = {
+  world: World
+  clock: Clock
+  chance: Chance
+  rough: Roughness
+  /** The platform's clock, in seconds. */
+  now_s: () => number
+  until_s: number
+  /** Lets a request through, or says why not. */
+  admit?: (call: Call) => Promise<Outcome<{ done(told: null, fault: Fault | null): void }>>
+}
+
+/** The platform as the daemon's own port sees it, answering from a world. */
+export function createUpstream(options: Options): Upstream {
+  const { world, clock, chance, rough, now_s, admit } = options
+  let requests = 0
+  const ahead_ms = () => Math.round(now_s() * 1000) - clock.now()
+  const outages = spans(chance, rough.outages_a_day, rough.outage_s, now_s(), options.until_s)
+  const stale = new Map<string, { from: number; until: number }[]>()
+
+  const staleIn = (key: string): { from: number; until: number } | undefined => {
+    let spells = stale.get(key)
+    if (spells === undefined)
+      stale.set(key, (spells = spans(chance, rough.stale_a_day, 90, now_s(), options.until_s)))
+    return spells.find(({ from, until }) => from <= now_s() && now_s() < until)
+  }
+
+  async function posts(
+    query: { subforums: string[]; limit: number; after: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Post>>> {
+    const leave = admit === undefined ? null : await admit(call)
+    if (leave !== null && !leave.ok) return leave
+    requests += 1
+    await clock.sleep(LATENCY_MS * (0.5 + chance.fraction()), call.signal)
+    const answer = answerTo(query)
+    if (leave !== null) leave.value.done(null, answer.ok ? null : answer.fault)
+    return answer
+  }
+
+  function answerTo(query: { subforums: string[]; limit: number; after: string | null }) {
+    const { subforums, limit, after } = query
+    if (outages.some(({ from, until }) => from <= now_s() && now_s() < until))
+      return fail({ kind: 'unavailable', status: 503, retry_after_s: null })
+    if (chance.odds(rough.errors)) return fail({ kind: 'timeout' })
+    if (chance.odds(rough.throttled)) return fail({ kind: 'throttled', retry_after_s: 30 })
+    world.advance(now_s())
+    const found = subforums.flatMap((name) => world.places.get(name) ?? [])
+    const open = found.filter(({ closed }) => !closed)
+    // Among others a closed place is left out without a word.
+    if (open.length === 0) return fail({ kind: 'forbidden', reason: 'private' })
+    if (chance.odds(rough.empty)) return listing([], null)
+    const old = limit === USUAL_LIMIT || chance.odds(0.2) ? staleIn(subforums.join('+')) : undefined
+    const short = chance.odds(rough.short_pages)
+    const page = pageOf(
+      open,
+      { limit: short ? chance.whole(20, limit) : limit, after },
+      old === undefined ? undefined : ({ created_utc }) => created_utc < old.from - 60,
+    )
+    return listing(page.rows, page.after)
+  }
+
+  const answers: Partial<Platform> = {
+    posts,
+    community: async (name) => {
+      const place: Place | undefined = world.places.get(name)
+      requests += 1
+      return place === undefined || place.closed
+        ? fail({ kind: 'forbidden', reason: 'private' })
+        : ok({ type: 'public' } as never)
+    },
+    // As the dates of answers would tell.
+    clock_offset_ms: () => (Math.abs(ahead_ms()) > 60_000 ? ahead_ms() : 0),
+    clock_measured_ms: ahead_ms,
+  }
+  const platform = new Proxy({} as Platform, {
+    get: (_, name: keyof Platform) => answers[name] ?? unasked(name),
+  })
+  return { platform, requests: () => requests, outages }
+}
+
+const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })
+
+const unasked = (name: string) => () => Promise.reject(new Error(`nobody asks for ${name}`))
+
+/** Spells of about so long that come so often a day. */
+function spans(chance: Chance, a_day: number, mean_s: number, from: number, until: number) {
+  const found: { from: number; until: number }[] = []
+  if (a_day === 0) return found
+  for (let at = from + chance.wait(DAY_S / a_day); at < until;) {
+    const end = at + Math.max(5, chance.wait(mean_s))
+    found.push({ from: at, until: end })
+    at = end + chance.wait(DAY_S / a_day)
+  }
+  return found
+}
