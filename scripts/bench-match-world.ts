@@ -68,8 +68,8 @@ function conditions(
   if (kind < 13) return { include_any: terms }
   if (kind < 16) return { include_any: terms.slice(2), include_all: terms.slice(0, 2) }
   if (kind === 16) {
-    const phrases = terms.slice(0, 4).map((it) => `"${it}"`)
-    return { q: `(${phrases.join(' OR ')}) -${pick(vocabulary)}`, include_any: terms.slice(4) }
+    const phrases = terms.slice(0, 3).map((it) => `"${it}"`)
+    return { q: `(${phrases.join(' OR ')}) -${pick(vocabulary)}`, include_any: terms.slice(3) }
   }
   if (kind === 17) return { include_any: terms.slice(5), exclude_terms: terms.slice(0, 5) }
   if (kind === 18) return { include_any: terms, regex: [`\\b${pick(vocabulary)}\\s+\\w+`] }

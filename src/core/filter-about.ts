@@ -20,7 +20,7 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
     saw: Criterion['saw'],
   ) => void (given && found.push({ field, met, saw }))
 
-  add('kind', spec.kind !== 'both', (it) => it.kind === spec.kind, kindOf)
+  add('kind', spec.kind !== 'both', isOneOf([spec.kind], kindOf), kindOf)
   oneOf('subforum', spec.subforum, placeOf)
   noneOf('exclude_subforums', spec.exclude_subforums, placeOf)
   oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id.toLowerCase() : null))
@@ -43,21 +43,28 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   return found
 
   function oneOf(field: keyof FilterSpec, list: string[], of: (item: Item) => string | null) {
-    const wanted = new Set(list.map((it) => normalise(it)))
-    const met = (item: Item): boolean => {
-      const value = of(item)
-      return value !== null && wanted.has(value)
-    }
-    add(field, list.length > 0, met, (item) => of(item) ?? 'none')
+    add(field, list.length > 0, isOneOf(list, of), (it) => of(it) ?? 'none')
   }
 
   function noneOf(field: keyof FilterSpec, list: string[], of: (item: Item) => string | null) {
-    const unwanted = new Set(list.map((it) => normalise(it)))
-    const met = (item: Item): boolean => {
-      const value = of(item)
-      return value === null || !unwanted.has(value)
-    }
-    add(field, list.length > 0, met, (item) => of(item) ?? 'none')
+    const unwanted = isOneOf(list, of)
+    add(
+      field,
+      list.length > 0,
+      (it) => !unwanted(it),
+      (it) => of(it) ?? 'none',
+    )
+  }
+}
+
+// Apart, so that the question keeps nothing else of the filter. Most lists hold one.
+function isOneOf(list: string[], of: (item: Item) => string | null): Criterion['met'] {
+  const names = new Set(list.map((it) => normalise(it)))
+  const [only] = names
+  if (names.size === 1) return (item) => of(item) === only
+  return (item) => {
+    const value = of(item)
+    return value !== null && names.has(value)
   }
 }
 
@@ -75,7 +82,7 @@ const hasFlair = (item: Item): boolean => textOf(item, 'flair') !== ''
 const flairOf = (item: Item): string => textOf(item, 'flair')
 
 /** What a post is; a crosspost is also what it brings along. None for a comment. */
-export function typesOf(item: Item): PostType[] {
+function typesOf(item: Item): PostType[] {
   if (item.kind === 'comment') return []
   const { media_kind } = item
   const shows: PostType[] =
@@ -94,7 +101,7 @@ export function typesOf(item: Item): PostType[] {
 const known = new WeakMap<Item, readonly string[]>()
 
 /** Hosts that an item leads to, in lower case: its link's, those in its text, a crosspost's origin's. */
-export function hostsOf(item: Item): readonly string[] {
+function hostsOf(item: Item): readonly string[] {
   let hosts = known.get(item)
   if (hosts === undefined) {
     // A crosspost's own link leads to the post it was taken from; what that one linked is its domain.

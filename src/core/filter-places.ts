@@ -4,7 +4,7 @@ import type { FilterSpec } from './filter-spec.ts'
 import { normalise } from './filter-text.ts'
 import type { StreamKind } from './stream.ts'
 
-export type Place = { kind: StreamKind; place: string }
+type Place = { kind: StreamKind; place: string }
 
 /**
  * The feeds that hold what a spec can match: communities in lower case, or search expressions. Communities are

@@ -37,7 +37,7 @@ import { SENTIMENT_LABELS } from './sentiment.ts'
 import { createWords, type Words } from './wire.ts'
 
 export { type Keyword, keywordsOf } from './filter-keywords.ts'
-export { type Place, placesOf } from './filter-places.ts'
+export { placesOf } from './filter-places.ts'
 export { filterSchema } from './filter-schema.ts'
 export type { FilterSpec } from './filter-spec.ts'
 

@@ -62,9 +62,9 @@ const LANGUAGES = {
 export const LANGUAGE_CODES: readonly string[] = Object.keys(LANGUAGES)
 
 /** Below this the detector is guessing. */
-export const CONFIDENCE_MIN = 0.8
+const CONFIDENCE_MIN = 0.8
 /** Fewer letters than this say nothing. */
-export const LETTERS_MIN = 20
+const LETTERS_MIN = 20
 /** What a text is written in is plain after this many UTF-16 units. */
 const READ_MAX = 1000
 
