@@ -1,7 +1,15 @@
 import { type Automaton, createAutomaton } from './automaton.ts'
 import { type Listener, plainProbe, type Probe } from './filter-match.ts'
 import type { Needs } from './filter-needs.ts'
-import { SEARCH_FIELDS, type SearchField, textOf, type View, type Word } from './filter-text.ts'
+import {
+  foldsAccents,
+  keepsCase,
+  SEARCH_FIELDS,
+  type SearchField,
+  textOf,
+  type View,
+  type Word,
+} from './filter-text.ts'
 import type { Item } from './items.ts'
 
 /** Which words are listened for, and who waits for them. Waiters are small whole numbers. */
@@ -19,8 +27,17 @@ export type Index = {
 /** A word that is listened for. `users`: how many needs name it; who of them waits for it (-1: nobody), and who else. */
 type Ear = Probe & { users: number; waiter: number; others: number[] | null }
 
-/** The words of one view, and how many needs want each of the fields looked at. */
-type Book = { words: Automaton; anywhere: Automaton; wanted: Map<SearchField, number> }
+/**
+ * The words of the views that treat case alike, and how many needs want each of the fields looked at, and how many of
+ * those without accents. A word is heard in either view: where it was heard in the wrong one, looking for it tells.
+ */
+type Book = {
+  case_view: 0 | 2
+  words: Automaton
+  anywhere: Automaton
+  wanted: Map<SearchField, number>
+  folding: number
+}
 
 const ITEMS_MAX = 0xffff_fffe
 
@@ -29,14 +46,15 @@ export function createIndex(): Index {
   // From 1: 0 is nobody.
   const ears: (Ear | undefined)[] = [undefined]
   const free: number[] = []
-  const books = new Map<View, Book>()
+  const books = new Map<Book['case_view'], Book>()
   const listener: Listener = { item: 0, heard_in: new Uint32Array(64) }
 
   function bookOf(view: View): Book {
-    let book = books.get(view)
+    const case_view = keepsCase(view) ? 2 : 0
+    let book = books.get(case_view)
     if (book === undefined) {
       const [words, anywhere] = [createAutomaton('word'), createAutomaton('anywhere')]
-      books.set(view, (book = { words, anywhere, wanted: new Map() }))
+      books.set(case_view, (book = { case_view, words, anywhere, wanted: new Map(), folding: 0 }))
     }
     return book
   }
@@ -50,7 +68,9 @@ export function createIndex(): Index {
   function want({ fields, words }: Needs, by: 1 | -1): void {
     const [word] = words
     if (word === undefined) return
-    const { wanted } = bookOf(word.view)
+    const book = bookOf(word.view)
+    const { wanted } = book
+    if (foldsAccents(word.view)) book.folding += by
     for (const field of fields) {
       const count = (wanted.get(field) ?? 0) + by
       if (count > 0) wanted.set(field, count)
@@ -114,16 +134,25 @@ export function createIndex(): Index {
         found(ear.waiter)
         if (ear.others !== null) for (const it of ear.others) found(it)
       }
-      for (const [view, { words, anywhere, wanted }] of books)
+      for (const { case_view, words, anywhere, wanted, folding } of books.values())
         for (const field of SEARCH_FIELDS) {
           if (!wanted.has(field)) continue
-          const text = textOf(item, field, view)
+          const text = textOf(item, field, case_view)
           words.scan(text, hear)
           anywhere.scan(text, hear)
+          if (folding === 0) continue
+          const folded = textOf(item, field, case_view === 0 ? 1 : 3)
+          if (folded === text) continue
+          words.scan(folded, hear)
+          anywhere.scan(folded, hear)
         }
     },
 
-    probeOf: (word) => earOf(word) ?? plainProbe(word),
+    probeOf(word) {
+      const ear = earOf(word)
+      if (ear === undefined) return plainProbe(word)
+      return ear.view === word.view ? ear : { ...word, number: ear.number, listener }
+    },
     words: () => ears.length - 1 - free.length,
   }
 }

@@ -30,8 +30,8 @@ export type View = 0 | 1 | 2 | 3
 export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
   spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
 
-const foldsAccents = (view: View): boolean => view === 1 || view === 3
-const keepsCase = (view: View): boolean => view >= 2
+export const foldsAccents = (view: View): boolean => view === 1 || view === 3
+export const keepsCase = (view: View): boolean => view >= 2
 
 /**
  * Text as it is compared: NFKC, case folded, typographic quotes and hyphens made plain, what is
@@ -150,16 +150,22 @@ export function textOf(item: Item, field: SearchField, view: View = 0): string {
     if (texts === undefined) prepared.set(item, (texts = []))
     latest = { item, texts }
   }
+  const { texts } = latest
   const at = view * SEARCH_FIELDS.length + FIELD_AT[field]
-  return (latest.texts[at] ??= normalise(writtenOf(item, field), view))
+  const known = texts[at]
+  if (known !== undefined) return known
+  const written = writtenOf(item, field)
+  // Without accents a plain text is the same text.
+  const same = foldsAccents(view) && ASCII.test(written)
+  return (texts[at] = same ? textOf(item, field, view === 1 ? 0 : 2) : normalise(written, view))
 }
 
-const written = new WeakMap<Item, (string | undefined)[]>()
+const as_written = new WeakMap<Item, (string | undefined)[]>()
 
 /** One field of an item as its reader sees it; links' targets stand under `url`. Empty when there is none. */
 export function writtenOf(item: Item, field: SearchField): string {
-  let texts = written.get(item)
-  if (texts === undefined) written.set(item, (texts = []))
+  let texts = as_written.get(item)
+  if (texts === undefined) as_written.set(item, (texts = []))
   return (texts[FIELD_AT[field]] ??= fieldOf(item, field) ?? '')
 }
 
