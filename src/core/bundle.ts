@@ -1,8 +1,8 @@
 /** How matches are put together that travel in one delivery. */
 
-export const BUNDLE_ITEMS_MAX = 25
+const BUNDLE_ITEMS_MAX = 25
 /** Of a body, with room left for what stands around the items. */
-export const BUNDLE_BYTES_MAX = 256 * 1024 - 1024
+const BUNDLE_BYTES_MAX = 256 * 1024 - 1024
 
 export type Sized = { created_at: number; name: string; bytes: number }
 

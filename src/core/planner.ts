@@ -17,7 +17,7 @@ const ROWS_JOINED = 30
 const NAMES_MAX = 100
 const NAMES_LENGTH_MAX = 1800
 /** What the platform's search takes at most. */
-export const EXPRESSION_MAX = 512
+const EXPRESSION_MAX = 512
 /** So many new rows on a first page say that the plan was wrong. */
 export const FULL_PAGE = 80
 /** A busy place is looked at often enough to find no more new rows than this. */

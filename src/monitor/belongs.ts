@@ -16,7 +16,12 @@ export function belongsTo(expression: string, item: Item): boolean {
   let test = kept.get(expression)
   if (test === undefined) {
     if (kept.size >= KEPT_MAX) kept.clear()
-    const manner = { search_in: SEARCH_FIELDS, view: 0, substring: true, probeOf: plainProbe } as const
+    const manner = {
+      search_in: SEARCH_FIELDS,
+      view: 0,
+      substring: true,
+      probeOf: plainProbe,
+    } as const
     kept.set(expression, (test = compileQuery(parseQuery(expression), manner)))
   }
   return test(item)

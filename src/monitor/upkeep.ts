@@ -2,6 +2,7 @@ import { IDEMPOTENCY_MS } from '../core/idempotency.ts'
 import type { Clock } from '../outside.ts'
 import { blankBodies, packBodies } from '../store/bodies.ts'
 import { pruneChecks } from '../store/checks.ts'
+import { pruneHours } from '../store/convoys.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
 import { pruneNamedWrites } from '../store/idempotency.ts'
@@ -47,6 +48,7 @@ export function createUpkeep({
       const before_at = now - KEEP_MS
       transact(db, () => {
         pruneChecks(db, before_at)
+        pruneHours(db, now)
         pruneEvents(db, before_at)
         pruneMatchBodies(db, before_at)
         pruneSeen(db, { before_at, keep: KEEP_ITEMS })

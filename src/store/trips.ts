@@ -13,7 +13,7 @@ export type Traveller = {
 }
 
 /** A gap that may still be closed: the ids that were not reached. */
-export type Lost = { gap_id: number; anchors: readonly string[] }
+type Lost = { gap_id: number; anchors: readonly string[] }
 
 /** One look: at a stream, or at several in one request. `turn`: when it began, in the order of turns. */
 export type Trip = { travellers: Traveller[]; convoy: ConvoyState | null; turn: number }

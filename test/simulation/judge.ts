@@ -15,10 +15,11 @@ export type Verdict = {
   gaps: number
   healed: number
   /** Unhealed gaps with an estimate below what was really missed, and the sums of both. */
+  estimates: number
   low_estimates: number
   estimated: number
   really_missed: number
-  /** Cut checks while nothing was wrong that anybody could have noticed. */
+  /** Cut checks that no fault of the platform explains, and by which nothing was missed. */
   false_degraded: number
 }
 
@@ -38,6 +39,7 @@ export function judge(run: Run, days: number): Verdict {
     floor_above_truth: 0,
     gaps: run.gaps.length,
     healed: run.gaps.filter(({ healed_at }) => healed_at !== null).length,
+    estimates: 0,
     low_estimates: 0,
     estimated: 0,
     really_missed: 0,
@@ -56,7 +58,6 @@ function judgePlace(run: Run, name: string, verdict: Verdict): void {
   const seen = run.seen.get(name) ?? new Map<string, number>()
   const blind = [...run.downs, ...run.upstream.outages, ...place.closures]
   const missed: Truth[] = []
-  const late: Truth[] = []
   for (const truth of place.truths) {
     if (truth.created < begun || truth.created >= run.ended_s) continue
     verdict.items += 1
@@ -64,10 +65,7 @@ function judgePlace(run: Run, name: string, verdict: Verdict): void {
     const since = observableSince(truth, blind, SEEN_IN * run.cadence_s, run.ended_s)
     if (since === null) continue
     // What comes to light late may do so beneath what is read.
-    if (truth.from - truth.created > 10) {
-      late.push(truth)
-      continue
-    }
+    if (truth.from - truth.created > 10) continue
     missed.push(truth)
     const silent = run.readings.some(
       (it) =>
@@ -88,10 +86,14 @@ function judgePlace(run: Run, name: string, verdict: Verdict): void {
   }
 
   for (const gap of run.gaps) {
-    if (gap.place !== name || gap.healed_at !== null || gap.until_at === null) continue
-    if (gap.missed_estimate === null || gap.missed_estimate === 0) continue
-    const [from, until] = [(gap.from_at ?? 0) / 1000, gap.until_at / 1000]
+    if (gap.place !== name) continue
+    const [from, until] = [(gap.from_at ?? 0) / 1000, (gap.until_at ?? Infinity) / 1000]
     const really = missed.filter(({ created }) => created >= from && created <= until).length
+    if (gap.reason !== 'error' && gap.reason !== 'empty_listing' && really === 0)
+      verdict.false_degraded += 1
+    if (gap.healed_at !== null || gap.until_at === null) continue
+    if (gap.missed_estimate === null || gap.missed_estimate === 0) continue
+    verdict.estimates += 1
     verdict.estimated += gap.missed_estimate
     verdict.really_missed += really
     if (gap.missed_estimate < really) verdict.low_estimates += 1

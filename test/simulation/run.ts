@@ -38,9 +38,12 @@ export type Options = {
 }
 
 /** What health said of a place at an instant. */
-export type Reading = { place: string; at: number; status: string; floor: number | null }
+type Reading = { place: string; at: number; status: string; floor: number | null }
 
 export type Run = Awaited<ReturnType<typeof run>>
+
+const log = () => {}
+const nobody = () => {}
 
 /** Lets the daemon's own monitoring watch a world for some days, reading health every hour. */
 export async function run(options: Options) {
@@ -81,12 +84,11 @@ export async function run(options: Options) {
     payment_id: 'pay_1',
   }
   insertCustomer(db, customer)
-  const log = () => {}
 
   function boot(count: number) {
     const stopping = new AbortController()
     const { signal } = stopping
-    let wake = () => {}
+    let wake = nobody
     const monitoring = createMonitoring({
       db,
       instance_id: 'instance',
@@ -192,7 +194,7 @@ function addMonitor(db: Db, id: string, place: string, now: number, cadence_s: n
   transact(db, () => startMonitor(db, monitor, placesOf(spec)))
 }
 
-export type GapRow = {
+type GapRow = {
   place: string
   reason: string
   from_at: number | null

@@ -143,7 +143,7 @@ const isBelow = (row: Post, other: Post | undefined): boolean =>
   other !== undefined && isNewer(other, row)
 
 /** The order of listings. */
-export const isNewer = (a: Post, b: Post): boolean =>
+const isNewer = (a: Post, b: Post): boolean =>
   a.created_utc !== b.created_utc ? a.created_utc > b.created_utc : a.name > b.name
 
 function hide(place: Place, name: string): void {

@@ -208,9 +208,11 @@ describe('where the next check begins', () => {
   })
 })
 
+/** An expected number, made to lean high: two deviations and two more. */
+const leaning = (mu: number) => Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
+
 describe('how much was missed', () => {
   const unknown = { recent: null, usual: [null] }
-  const leaning = (mu: number) => Math.ceil(mu + 2 * Math.sqrt(mu) + 2)
 
   test('the estimate leans high: 1.15 of the highest usual rate, two deviations and two', () => {
     // 100 s at 1 a second: mu 115.
