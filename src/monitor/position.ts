@@ -72,6 +72,7 @@ export function recordReached(
     interval_s: paceOf({ ...stream, slowed, busy_per_s }),
     shown_at: alone || items.size > 0 ? ended_at : stream.shown_at,
     top_at: newestAt(look.rows) ?? (alone ? null : stream.top_at),
+    alone_at: alone ? ended_at : stream.alone_at,
     in_turn: alone ? stream.in_turn : in_turn,
     covered_turn: alone ? turn : stream.covered_turn,
   })
@@ -176,11 +177,13 @@ const kept = ({
   busy_per_s,
   shown_at,
   top_at,
-}: Stream): Pick<Moved, 'rate_per_s' | 'busy_per_s' | 'shown_at' | 'top_at'> => ({
+  alone_at,
+}: Stream): Pick<Moved, 'rate_per_s' | 'busy_per_s' | 'shown_at' | 'top_at' | 'alone_at'> => ({
   rate_per_s,
   busy_per_s,
   shown_at,
   top_at,
+  alone_at,
 })
 
 // What was created shortly before a check may not have been there yet for it to see.

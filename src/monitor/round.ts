@@ -46,13 +46,19 @@ export function splitRound({ travellers, convoy, look, items, at, whole }: Seen)
   for (const { stream, floor_at } of travellers) {
     const mine = rows.get(stream.id) ?? new Map<string, Item>()
     const own = toRows([...mine.values()])
-    const met = together || holdsAny(own, stream.head?.anchors ?? [])
+    const known = holdsAny(own, stream.head?.anchors ?? [])
+    const met = together || known
     // Where the round was cut short, nobody read as far back as a monitor that begins wants it.
     if (!met || (!whole && floor_at !== null)) {
       strays.push(stream.id)
       continue
     }
-    if (own.length === 0 && isMissing(stream, read_to, at.ended_at)) strays.push(stream.id)
+    if (
+      own.length === 0
+        ? isMissing(stream, read_to, at.ended_at)
+        : !known && isUnproven(stream, at.ended_at)
+    )
+      strays.push(stream.id)
     findings.push({
       stream,
       look: {
@@ -91,6 +97,15 @@ function rowsOf(
   }
   return found
 }
+
+const PROOF_HOLDS_MS = 3_600_000
+
+/**
+ * Whether a place that shows only what is new may have been closed for a while before: then there is more beneath what
+ * is read. A look at it alone, at most once an hour, tells.
+ */
+const isUnproven = ({ alone_at }: Stream, now: number): boolean =>
+  alone_at === null || now - alone_at > PROOF_HOLDS_MS
 
 /**
  * Whether a place that shows no row may have been closed: among others such a place is left out without a word. Its

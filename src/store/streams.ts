@@ -28,6 +28,8 @@ export type Stream = {
   shown_at: number | null
   /** When the newest row that was last seen of it was created. */
   top_at: number | null
+  /** When it was last looked at alone, and met. */
+  alone_at: number | null
   /** Whom it travels with, the round of theirs it was last whole in, and the turn of its last finished look alone. */
   convoy_id: number | null
   in_turn: number
@@ -41,7 +43,7 @@ export type StreamRow = Omit<Stream, 'head' | 'asleep'> & {
 }
 
 export const STREAM_COLUMNS = `id, key, kind, place, interval_s, asked_s, slowed, anchors, head_created_at, next_seq,
-  next_check_at, last_check_at, last_fault, rate_per_s, busy_per_s, created_at, shown_at, top_at, convoy_id, in_turn, covered_turn`
+  next_check_at, last_check_at, last_fault, rate_per_s, busy_per_s, created_at, shown_at, top_at, alone_at, convoy_id, in_turn, covered_turn`
 
 /** A stored row as a stream. */
 export const streamOf = ({
@@ -162,7 +164,7 @@ export function settleStreams(db: Db, now: number, keys: readonly string[] | nul
       db.query(
         `UPDATE streams SET asked_s = $fastest_s, interval_s = $interval_s, slowed = 1, next_check_at = $now,
                 anchors = '[]', head_created_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now,
-                shown_at = NULL, top_at = NULL, convoy_id = NULL, in_turn = 0, covered_turn = 0
+                shown_at = NULL, top_at = NULL, alone_at = NULL, convoy_id = NULL, in_turn = 0, covered_turn = 0
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })
     } else if (asked_s !== fastest_s) {
@@ -211,6 +213,7 @@ export type Moved = Pick<
   | 'interval_s'
   | 'shown_at'
   | 'top_at'
+  | 'alone_at'
   | 'in_turn'
   | 'covered_turn'
 >
@@ -220,7 +223,7 @@ export function moveHead(db: Db, id: number, { head, ...rest }: Moved & { head: 
   db.query(
     `UPDATE streams SET anchors = $anchors, head_created_at = $head_created_at, next_seq = $next_seq,
             last_check_at = $last_check_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
-            busy_per_s = $busy_per_s, slowed = $slowed, interval_s = $interval_s, shown_at = $shown_at, top_at = $top_at,
+            busy_per_s = $busy_per_s, slowed = $slowed, interval_s = $interval_s, shown_at = $shown_at, top_at = $top_at, alone_at = $alone_at,
             in_turn = $in_turn, covered_turn = $covered_turn
       WHERE id = $id`,
   ).run({
@@ -238,7 +241,7 @@ export function rebaseStreams(db: Db, jump_ms: number): void {
   db.query(
     `UPDATE streams SET next_check_at = next_check_at + $jump_ms,
             last_check_at = last_check_at + $jump_ms, created_at = created_at + $jump_ms,
-            shown_at = shown_at + $jump_ms`,
+            shown_at = shown_at + $jump_ms, alone_at = alone_at + $jump_ms`,
   ).run({ jump_ms })
 }
 
@@ -246,6 +249,7 @@ export function rebaseStreams(db: Db, jump_ms: number): void {
 export function clampStreams(db: Db, now: number): void {
   db.query(
     `UPDATE streams SET next_check_at = min(next_check_at, $now + 1000 * interval_s),
-            last_check_at = min(last_check_at, $now), shown_at = min(shown_at, $now) WHERE next_check_at IS NOT NULL`,
+            last_check_at = min(last_check_at, $now), shown_at = min(shown_at, $now),
+            alone_at = min(alone_at, $now) WHERE next_check_at IS NOT NULL`,
   ).run({ now })
 }

@@ -17,7 +17,7 @@ INSERT INTO turns (one, n) VALUES (1, 0);
 
 -- streams, made anew: it watches threads and people too. asked_s: the fastest cadence asked; interval_s is what it is
 -- looked at, slowed how far the platform has slowed it. busy_per_s: new items a second in its busiest hours. shown_at: when
--- a row of it was last seen. top_at: when the newest of those was created. in_turn: the round it was last whole in. covered_turn: when its last finished look alone began.
+-- a row of it was last seen. top_at: when the newest of those was created. alone_at: when it was last looked at alone. in_turn: the round it was last whole in. covered_turn: when its last finished look alone began.
 PRAGMA defer_foreign_keys = ON;
 CREATE TABLE streams_before AS SELECT * FROM streams;
 DROP TABLE streams;
@@ -40,6 +40,7 @@ CREATE TABLE streams (
   busy_per_s      REAL,
   shown_at        INTEGER,
   top_at          INTEGER,
+  alone_at        INTEGER,
   convoy_id       INTEGER REFERENCES convoys (id),
   in_turn         INTEGER NOT NULL DEFAULT 0,
   covered_turn    INTEGER NOT NULL DEFAULT 0,

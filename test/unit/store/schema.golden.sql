@@ -395,6 +395,7 @@ CREATE TABLE streams (
   busy_per_s      REAL,
   shown_at        INTEGER,
   top_at          INTEGER,
+  alone_at        INTEGER,
   convoy_id       INTEGER REFERENCES convoys (id),
   in_turn         INTEGER NOT NULL DEFAULT 0,
   covered_turn    INTEGER NOT NULL DEFAULT 0,
