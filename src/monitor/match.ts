@@ -38,24 +38,23 @@ export function matchAll(
   { look, ended_at: now }: Finding,
   { ordered, fresh, first_seen }: Seen,
 ): Hit[] {
-  if (fresh.size === 0 && look.floor_at === null) return []
-  return listWatchers(deps.db, stream.id).flatMap((watcher) => {
-    // A monitor that begins here takes what others have seen before it; the ledger keeps that from counting twice.
-    const begins = watcher.active_from_seq === FIRST_LOOK
-    const candidates = ordered.filter(
-      (it) =>
-        (begins || fresh.has(it.name)) &&
-        isAhead({ name: it.name, created_at: it.created_utc * 1000 }, watcher),
-    )
-    const filter = candidates.length === 0 ? null : deps.filters(watcher)
-    if (filter === null) return []
-    return candidates.filter(filter.matches).map((item) => ({
-      watcher,
-      spec: filter.spec,
-      item,
-      stream_id: stream.id,
-      first_seen_at: first_seen.get(item.name) ?? item.created_utc * 1000,
-      now,
-    }))
-  })
+  // A monitor that begins here takes what others have seen before it; the ledger keeps that from counting twice.
+  const some_begin = look.floor_at !== null
+  const asked = ordered.filter(({ name }) => some_begin || fresh.has(name))
+  if (asked.length === 0) return []
+  const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
+  const ask = deps.filters.among(stream.id, [...watchers.values()])
+  const hits: Hit[] = []
+  for (const item of asked)
+    for (const { monitor_id } of ask(item)) {
+      const watcher = watchers.get(monitor_id)
+      const spec = watcher && deps.filters(watcher)?.spec
+      if (watcher === undefined || spec === undefined) continue
+      const begins = watcher.active_from_seq === FIRST_LOOK
+      if (!begins && !fresh.has(item.name)) continue
+      if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue
+      const first_seen_at = first_seen.get(item.name) ?? item.created_utc * 1000
+      hits.push({ watcher, spec, item, stream_id: stream.id, first_seen_at, now })
+    }
+  return hits
 }
