@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type Db, transact } from './db.ts'
 
 // The rows are written by triggers, in the transaction of the change itself, so that nobody who changes something, in
-// the daemon or beside it, can forget to. SQLite has no SHA-256: the daemon chains them, a minute later at most.
+// the daemon or beside it, can forget to. SQLite has no SHA-256: the daemon chains them, five minutes later at most.
 
 /** One change of who may what, or of whose money; `detail` is JSON. */
 type AuditRow = { seq: number; at: number; kind: string; subject: string; detail: string }

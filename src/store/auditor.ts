@@ -1,10 +1,12 @@
 import { utcDay } from '../core/gate.ts'
+import { findUndelivered } from './auditor-matches.ts'
 import type { Db } from './db.ts'
 import { listUnbalanced } from './ledger.ts'
 
 /** Something that is always so, and is not. `subject` is the id of the row it shows in. */
 export type Breach = {
   invariant:
+    | 'match_without_delivery'
     | 'delivered_without_yes'
     | 'too_many_attempts'
     | 'day_miscounted'
@@ -19,6 +21,7 @@ export type AuditScope = {
   /** Only deliveries created since then are looked at, where looking at all would take long. */
   since_at: number
   boot: string
+  instance_id: string
   /** Attempts that a round can have. */
   attempts_max: number
   /** The longest that any delivery may have to wait. */
@@ -44,6 +47,7 @@ export function findBreaches(db: Db, scope: AuditScope): Breach[] {
       .map(({ id }) => id)
 
   return [
+    ...subjects('match_without_delivery', findUndelivered(db, scope)),
     ...subjects(
       'delivered_without_yes',
       ids(

@@ -48,6 +48,7 @@ const breaches = (db: Db, in_flight: (id: string) => boolean = () => false) =>
     now: NOW,
     since_at: NOW - 3_600_000,
     boot: 'boot_1',
+    instance_id: 'inst',
     attempts_max: 6,
     wait_max_ms: 1_200_000,
     in_flight,

@@ -474,6 +474,8 @@ CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
 
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 
+CREATE INDEX matches_at ON matches (matched_at);
+
 CREATE INDEX monitor_streams_first ON monitor_streams (stream_id) WHERE active_from_seq = -1;
 
 CREATE INDEX monitor_streams_stream ON monitor_streams (stream_id);

@@ -1,0 +1,110 @@
+import { expect, test } from 'bun:test'
+
+import { deliveryId } from '../../../src/core/delivery-id.ts'
+import { findUndelivered } from '../../../src/store/auditor-matches.ts'
+import { putIntoBundle } from '../../../src/store/bundles.ts'
+import { type Db, openDb } from '../../../src/store/db.ts'
+import { insertDelivery } from '../../../src/store/deliveries.ts'
+import { insertMatch } from '../../../src/store/matches.ts'
+import { insertWebhook } from '../../../src/store/webhooks.ts'
+
+const NOW = 1_767_225_600_000
+
+function stage(): Db {
+  const db = openDb(':memory:', { create: true })
+  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
+  for (const id of ['wh_1', 'wh_2'])
+    insertWebhook(db, {
+      id,
+      customer_id: 'cus_1',
+      kind: 'webhook',
+      url: 'https://hooks.example.com/',
+      secret: new Uint8Array(1),
+      created_at: 0,
+    })
+  return db
+}
+
+const match = (db: Db, item_id: string, matched_at = NOW) =>
+  insertMatch(db, { monitor_id: 'mon_1', item_id, stream_id: 1, matched_at })
+
+function deliver(db: Db, webhook_id: string, names: readonly string[]) {
+  const items = names.map((name) => ({ id: name.slice(3), name }))
+  insertDelivery(db, {
+    id: deliveryId('inst', 'mon_1', webhook_id, names),
+    customer_id: 'cus_1',
+    monitor_id: 'mon_1',
+    webhook_id,
+    status: 'pending',
+    body: Buffer.from(JSON.stringify({ items })),
+    now: NOW + 1,
+  })
+}
+
+const found = (db: Db) => findUndelivered(db, { instance_id: 'inst', since_at: NOW - 1000 })
+
+test('a match with a row for each target is as it should be', () => {
+  using db = stage()
+  match(db, 't3_a')
+  for (const id of ['wh_1', 'wh_2']) deliver(db, id, ['t3_a'])
+  expect(found(db)).toEqual([])
+})
+
+test('a match of which one target has no row is named', () => {
+  using db = stage()
+  match(db, 't3_a')
+  deliver(db, 'wh_1', ['t3_a'])
+  expect(found(db)).toEqual(['mon_1 t3_a'])
+})
+
+test('those that travelled together are found in their bundle, and nothing else is', () => {
+  using db = stage()
+  for (const name of ['t3_a', 't3_b', 't3_lost']) match(db, name)
+  for (const id of ['wh_1', 'wh_2']) deliver(db, id, ['t3_a', 't3_b'])
+  expect(found(db)).toEqual(['mon_1 t3_lost'])
+})
+
+test('what waits for company is not missed', () => {
+  using db = stage()
+  match(db, 't3_a')
+  putIntoBundle(
+    db,
+    { customer_id: 'cus_1', monitor_id: 'mon_1', webhook_id: 'wh_1' },
+    { item_id: 't3_a', created_at: NOW, body: '{}' },
+    { now: NOW, window_ms: 60_000 },
+  )
+  expect(found(db)).toEqual([])
+})
+
+test.each([
+  ['a day with more over the ceiling than rows are kept of', 'ceiling'],
+  ['a monitor that was edited since', 'UPDATE monitors SET updated_at = matched_at FROM matches'],
+  ['a monitor that was removed', 'UPDATE monitors SET removed_at = 1'],
+  ['a monitor without targets', "UPDATE monitors SET webhook_ids = '[]'"],
+  ['targets that are switched off', 'UPDATE webhooks SET active = 0'],
+  ['targets that were switched on again', 'UPDATE webhooks SET active = 1 - active'],
+  ['targets that came later', `UPDATE webhooks SET created_at = ${NOW + 1}`],
+])('%s accuses nobody', (_, sql) => {
+  using db = stage()
+  if (sql.includes('1 - active')) db.run('UPDATE webhooks SET active = 0')
+  match(db, 't3_a')
+  db.run(
+    sql === 'ceiling'
+      ? `INSERT INTO monitor_days (monitor_id, day, deliveries, ceiling_suppressed)
+         VALUES ('mon_1', ${Math.floor(NOW / 86_400_000)}, 0, 501)`
+      : sql,
+  )
+  expect(found(db)).toEqual([])
+})
+
+test('what was matched before is not looked at, and the index finds the rest', () => {
+  using db = stage()
+  match(db, 't3_a', NOW - 1001)
+  expect(found(db)).toEqual([])
+  const plan = db
+    .query<{ detail: string }, []>('EXPLAIN QUERY PLAN SELECT * FROM matches WHERE matched_at >= 1')
+    .all()
+  expect(plan.map(({ detail }) => detail).join()).toContain('matches_at')
+})
