@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
-import { Stripe } from 'stripe'
 
 import { sign, signedHeaders, signStandard, toSecret } from '../../src/core/signature.ts'
+import { standardTakes, stripeTakes } from '../support/verifiers.ts'
 
 const KEY = Uint8Array.from({ length: 32 }, (_, n) => n * 7)
 const SECRET = toSecret(KEY)
@@ -12,14 +12,8 @@ const BODY = new TextEncoder().encode(
   '{"delivery_id":"dlv_1","items":[{"title":"Grüße, 世界 \\ud83d"}]}',
 )
 
-const stripe = new Stripe('sk_test_unused')
 const accepts = (body: Uint8Array, header: string, at_s = AT_S) =>
-  stripe.webhooks
-    .constructEventAsync(Buffer.from(body), header, SECRET, 300, undefined, at_s * 1000)
-    .then(
-      () => true,
-      () => false,
-    )
+  stripeTakes({ headers: { 'x-service-signature': header }, body, at: at_s * 1000 }, SECRET)
 
 test('a secret is whsec_ and the base64 of its bytes', () => {
   expect(SECRET).toBe(`whsec_${Buffer.from(KEY).toString('base64')}`)
@@ -87,4 +81,42 @@ test('the headers of both schemes stand side by side and agree on id and time', 
     'webhook-signature': signStandard(SECRET, 'dlv_1', AT_S, BODY),
   })
   expect(sign(SECRET, AT_S, BODY)).toMatch(/^t=1767225600,v1=[0-9a-f]{64}$/)
+})
+
+test('the verifier of Standard Webhooks takes our headers, and no changed bit of body, id or signature', () => {
+  const headers = signedHeaders(SECRET, 'dlv_1', AT_S, BODY)
+  const takes = (it: { body?: Uint8Array; headers?: Record<string, string>; at_s?: number }) =>
+    standardTakes(
+      {
+        headers: { ...headers, ...it.headers },
+        body: it.body ?? BODY,
+        at: (it.at_s ?? AT_S) * 1000,
+      },
+      SECRET,
+    )
+  expect(takes({})).toBe(true)
+  expect(takes({ at_s: AT_S + 301 })).toBe(false)
+  expect(takes({ at_s: AT_S - 301 })).toBe(false)
+  expect(takes({ headers: { 'webhook-id': 'dlv_2' } })).toBe(false)
+  for (let bit = 0; bit < BODY.length * 8; bit += 5)
+    expect(takes({ body: flipped(BODY, bit) })).toBe(false)
+  const mac = Buffer.from(headers['webhook-signature'] ?? '')
+  for (let bit = 'v1,'.length * 8; bit < mac.length * 8; bit++) {
+    const other = Buffer.from(flipped(mac, bit)).toString('latin1')
+    expect(takes({ headers: { 'webhook-signature': other } })).toBe(false)
+  }
+})
+
+test('while two secrets sign, whoever knows either takes the headers, by both schemes', async () => {
+  const old = toSecret(KEY.map((byte) => byte ^ 1))
+  const headers = signedHeaders(SECRET, 'dlv_1', AT_S, BODY, old)
+  const request = { headers, body: BODY, at: AT_S * 1000 }
+  for (const [secret, taken] of [
+    [SECRET, true],
+    [old, true],
+    [toSecret(new Uint8Array(32)), false],
+  ] as const) {
+    expect(standardTakes(request, secret)).toBe(taken)
+    expect(await stripeTakes(request, secret)).toBe(taken)
+  }
 })
