@@ -82,16 +82,27 @@ export function insertKey(
 export function findKey(db: Db, token: string, now: number): KeyHolder | null {
   const hash = hashKey(token)
   const row = db
-    .query<FoundRow, { hash: Uint8Array; now: number }>(
-      `SELECT k.id, k.customer_id, k.prefix, k.name, k.scopes, k.created_at, k.expires_at,
+    .query<FoundRow, { hash: Uint8Array; now: number }>(`${OPEN_KEYS} AND k.hash = $hash`)
+    .get({ hash, now })
+  return row && timingSafeEqual(row.hash, hash) ? toHolder(row) : null
+}
+
+/** The same for a key of which only the id is at hand, such as that of a session. */
+export function findKeyById(db: Db, id: string, now: number): KeyHolder | null {
+  const row = db
+    .query<FoundRow, { id: string; now: number }>(`${OPEN_KEYS} AND k.id = $id`)
+    .get({ id, now })
+  return row && toHolder(row)
+}
+
+const OPEN_KEYS = `SELECT k.id, k.customer_id, k.prefix, k.name, k.scopes, k.created_at, k.expires_at,
               k.last_used_at, k.revoked_at, k.hash, c.name AS customer_name, c.plan,
               c.balance_micros, c.unlimited, c.created_at AS customer_created_at
          FROM api_keys k LEFT JOIN customers c ON c.id = k.customer_id AND c.removed_at IS NULL
-        WHERE k.hash = $hash AND k.revoked_at IS NULL
-          AND (k.expires_at IS NULL OR k.expires_at > $now)`,
-    )
-    .get({ hash, now })
-  if (!row || !timingSafeEqual(row.hash, hash)) return null
+        WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $now)`
+
+/** The holder of a key that opens; null when its customer is gone. */
+function toHolder(row: FoundRow): KeyHolder | null {
   const {
     hash: _,
     customer_name,
