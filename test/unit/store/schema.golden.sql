@@ -241,6 +241,20 @@ CREATE TABLE feed_rounds (
   round           INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE feedback (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  type            TEXT    NOT NULL CHECK (type IN ('bug', 'idea', 'missing_capability')),
+  title           TEXT    NOT NULL,
+  details         TEXT    NOT NULL,
+  area            TEXT,
+  evidence        TEXT,
+  status          TEXT    NOT NULL DEFAULT 'new' CHECK (status IN ('new', 'triaged', 'shipped', 'declined')),
+  response        TEXT,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE gaps (
   id              INTEGER PRIMARY KEY,
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
@@ -425,6 +439,13 @@ CREATE TABLE usage_hours (
   PRIMARY KEY (customer_id, hour_at, tier)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE web_sessions (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  created_at      INTEGER NOT NULL,
+  last_used_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -466,6 +487,8 @@ CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id D
 
 CREATE INDEX events_at ON events (at);
 
+CREATE INDEX feedback_customer ON feedback (customer_id, id DESC);
+
 CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE healed_at IS NULL;
 
 CREATE INDEX gaps_open ON gaps (stream_id) WHERE healed_at IS NULL AND until_at IS NULL;
@@ -495,5 +518,9 @@ CREATE INDEX stream_items_created ON stream_items (stream_id, created_at);
 CREATE INDEX streams_convoy ON streams (convoy_id) WHERE convoy_id IS NOT NULL;
 
 CREATE INDEX streams_due ON streams (next_check_at) WHERE next_check_at IS NOT NULL;
+
+CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
+
+CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
 
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
