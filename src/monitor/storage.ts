@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import type { Clock, Log } from '../outside.ts'
 import { auditHead, chainAudit, findEdited } from '../store/audit.ts'
 import { findBreaches } from '../store/auditor.ts'
-import { createBallast, freeBytes } from '../store/ballast.ts'
+import { createBallast } from '../store/ballast.ts'
 import { type Db, onStorageError } from '../store/db.ts'
+import { type DiskState, judgeDisk, readDisk } from '../store/disk.ts'
 import { takeSnapshot } from '../store/snapshots.ts'
 import { noteStorageError } from '../store/storage-errors.ts'
 import type { Schedule } from './schedule.ts'
@@ -16,7 +17,6 @@ const SOON_MS = 5_000
 const AUDIT_MS = 300_000
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-const LOW_BYTES = 1024 ** 3
 const WAIT_MIN_MS = 20 * 60_000
 
 export type StorageDeps = {
@@ -34,6 +34,10 @@ export type StorageDeps = {
   /** Whether an attempt of this delivery is on its way. */
   in_flight: (delivery_id: string) => boolean
   snapshots: { schedule: Schedule; keep_hourly: number; keep_daily: number }
+  /** Notes with which configuration the daemon runs. */
+  noteConfig: () => void
+  /** What the disk has left; asked of the system, unless told. */
+  readDisk?: () => DiskState
   /** Told when the process cannot go on and must be started again. */
   lost: (reason: 'storage' | 'database_replaced') => void
 }
@@ -71,6 +75,8 @@ export function createStorage(deps: StorageDeps): Storage {
   let seen_changes = -1
   let taking: Promise<void> | null = null
   const started_at = clock.mono()
+  const lookAround = deps.readDisk ?? (() => readDisk(dir, path))
+  let grown_from: number | null = null
   let snapshot_at = snapshots.schedule(clock.now())
 
   function lose(reason: 'storage' | 'database_replaced') {
@@ -98,9 +104,13 @@ export function createStorage(deps: StorageDeps): Storage {
       is_full = false
       log('info', 'storage.recovered')
     }
-    const low = freeBytes(dir) < LOW_BYTES
-    if (low && !is_low) log('warn', 'storage.low', { bytes: freeBytes(dir) })
-    is_low = low
+    const disk = lookAround()
+    grown_from ??= disk.db_bytes
+    const elapsed_ms = clock.mono() - started_at
+    const short = judgeDisk(disk, { db_bytes: grown_from, elapsed_ms })
+    if (short !== null && !is_low)
+      log('warn', 'storage.low', { kind: short, bytes: disk.free_bytes })
+    is_low = short !== null
   }
 
   function audit(now: number) {
@@ -114,6 +124,7 @@ export function createStorage(deps: StorageDeps): Storage {
     for (const { invariant, subject } of breaches)
       log('error', 'storage.invariant_broken', { kind: invariant, target: subject })
     is_broken = breaches.length > 0
+    deps.noteConfig()
     chainAudit(db)
     if (first) {
       const edited = findEdited(db)

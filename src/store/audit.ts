@@ -73,20 +73,3 @@ export function findEdited(db: Db): { seq: number; what: 'edited' | 'removed_bef
   }
   return null
 }
-
-/** Notes that the daemon runs with another configuration than before; `digest` tells nothing of it. */
-export function recordConfig(db: Db, digest: string, now: number): boolean {
-  const detail = JSON.stringify({ sha256: digest })
-  return transact(db, () => {
-    const last = db
-      .query<{ detail: string }, []>(
-        "SELECT detail FROM audit WHERE kind = 'config.changed' ORDER BY seq DESC LIMIT 1",
-      )
-      .get()
-    if (last?.detail === detail) return false
-    db.query(
-      "INSERT INTO audit (at, kind, subject, detail) VALUES ($now, 'config.changed', 'config', $detail)",
-    ).run({ now, detail })
-    return true
-  })
-}

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import {
   copyFileSync,
@@ -81,4 +82,30 @@ test.each([
   const ready = await house.call('/health/ready')
   expect([list.status, ready.status]).toEqual(storage === undefined ? [200, 200] : [503, 503])
   if (storage !== undefined) expect(list.body.code).toBe('storage_unavailable')
+})
+
+test('the configuration that the daemon runs with is in the audit chain, and so is each change of it', async () => {
+  await using house = await startHouse({
+    change: (config) => (config.metrics.token = 'scrape-me-12'),
+  })
+  const rows = () => {
+    using db = new Database(join(house.dir, 'forumd.sqlite'), { readonly: true })
+    return db
+      .query<{ detail: string; chained: number }, []>(
+        "SELECT detail, hash IS NOT NULL AS chained FROM audit WHERE kind = 'config.changed'",
+      )
+      .all()
+  }
+  await house.clock.advance(1000)
+  expect(rows()).toMatchObject([{ chained: 1 }])
+  await house.restart()
+  await house.clock.advance(1000)
+  expect(rows()).toHaveLength(1)
+
+  house.config.guard.allow_http = true
+  await house.restart()
+  await house.clock.advance(1000)
+  expect(rows()).toMatchObject([{}, { chained: 1 }])
+  expect(JSON.parse(rows()[1]?.detail ?? '')).toMatchObject({ changed: ['guard.allow_http'] })
+  expect(JSON.stringify(rows())).not.toContain('scrape-me-12')
 })

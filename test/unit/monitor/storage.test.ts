@@ -1,15 +1,17 @@
 import { expect, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 
+import { toldBy } from '../../../src/delivery/operator-kinds.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
 import { connect, transact } from '../../../src/store/db.ts'
+import type { DiskState } from '../../../src/store/disk.ts'
 import { openInstance } from '../../../src/store/instance.ts'
 import { noteStorageError, restartsUseless } from '../../../src/store/storage-errors.ts'
 import { tempFolder } from '../../support/folder.ts'
 
 const MINUTE_MS = 60_000
 
-function watched() {
+function watched(change: { readDisk?: () => DiskState } = {}) {
   const folder = tempFolder()
   let now = Date.UTC(2026, 0, 1)
   const began = now
@@ -33,7 +35,9 @@ function watched() {
     longest_wait_ms: 780_000,
     in_flight: () => false,
     snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
+    noteConfig: () => {},
     lost: (reason) => void lost.push(reason),
+    ...change,
   })
   return {
     ...instance,
@@ -115,6 +119,7 @@ test('an audit row that was edited is named at the next start', async () => {
     longest_wait_ms: 780_000,
     in_flight: () => false,
     snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
+    noteConfig: () => {},
     lost: () => {},
   })
   await again.turn()
@@ -144,4 +149,24 @@ test('who writes beside us is noticed, once', () => {
   beside.run("INSERT INTO events (kind, at) VALUES ('x', 0)")
   beside.close()
   expect([it.storage.changedBeside(), it.storage.changedBeside()]).toEqual([true, false])
+})
+
+test('a disk with little left is told once, and again when there was room in between', async () => {
+  const disk = { free_bytes: 2 ** 30, free_files: 5000, db_bytes: 0, wal_bytes: 0 }
+  using it = watched({ readDisk: () => disk })
+  await it.turn(MINUTE_MS)
+  const told = () => it.events.filter(({ event }) => event === 'storage.low')
+  expect(told()).toEqual([])
+
+  disk.free_bytes -= 1
+  await it.turn(MINUTE_MS)
+  await it.turn(MINUTE_MS)
+  expect(told()).toEqual([{ event: 'storage.low', fields: { kind: 'bytes', bytes: 2 ** 30 - 1 } }])
+
+  disk.free_bytes += 1
+  await it.turn(MINUTE_MS)
+  disk.free_files = 999
+  await it.turn(MINUTE_MS)
+  expect(told().map(({ fields }) => fields['kind'])).toEqual(['bytes', 'files'])
+  expect(toldBy('storage.low', told()[0]?.fields ?? {})?.kind).toBe('disk_low')
 })

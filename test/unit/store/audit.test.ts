@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 
-import { auditHead, chainAudit, findEdited, recordConfig } from '../../../src/store/audit.ts'
+import { createRing } from '../../../src/core/seal.ts'
+import { recordConfig } from '../../../src/store/audit-config.ts'
+import { auditHead, chainAudit, findEdited } from '../../../src/store/audit.ts'
 import { insertCustomer, setPlan } from '../../../src/store/customers.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertKey, revokeKey, touchKey } from '../../../src/store/keys.ts'
@@ -11,6 +13,9 @@ import {
   recordFailure,
   rotateSecret,
 } from '../../../src/store/webhooks.ts'
+
+const ring = createRing(new Uint8Array(32).fill(1), (count) => new Uint8Array(count))
+const config = { log: { level: 'info' } }
 
 function lived(): Db {
   const db = openDb(':memory:', { create: true })
@@ -51,7 +56,7 @@ function lived(): Db {
   rotateSecret(db, 'cus_1', { id: 'wh_1', secret: new Uint8Array([2]), until: null })
   deleteWebhook(db, 'cus_1', 'wh_1', 3)
   revokeKey(db, 'key_1', 4)
-  recordConfig(db, 'abc', 5)
+  recordConfig(db, { config, ring, now: 5 })
   return db
 }
 
@@ -85,7 +90,7 @@ test('what happens all day leaves none', () => {
   const before = rows(db).length
   touchKey(db, 'key_1', 9)
   recordFailure(db, 'wh_1', 9)
-  expect(recordConfig(db, 'abc', 9)).toBe(false)
+  expect(recordConfig(db, { config, ring, now: 9 })).toBe(false)
   expect(rows(db)).toHaveLength(before)
 })
 
