@@ -39,6 +39,7 @@ import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
 import { BROWSER_SCHEMES } from './platform/browser/browser.ts'
 import { createPool, type Pool } from './pool/pool.ts'
+import { recordConfig } from './store/audit-config.ts'
 import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
 import { authority, createUpstream } from './upstream.ts'
@@ -196,6 +197,7 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
       ...config.upkeep,
       schedule: createSchedule(config.upkeep.snapshots, config.upkeep.time_zone),
     },
+    noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
     lost,
   })
 
