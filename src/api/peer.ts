@@ -6,6 +6,8 @@ type Peer = {
   address: string
   /** On this machine, and nobody in between said that he speaks for another. */
   local: boolean
+  /** It speaks TLS to a proxy that is believed. */
+  tls: boolean
 }
 
 export type PeerOf = (request: Request, socket: string | undefined) => Peer
@@ -23,13 +25,14 @@ export function createPeerOf(trusted_proxies: readonly string[]): PeerOf {
   return ({ headers }, socket) => {
     let address = plain(socket ?? '')
     const local = holds(loopback, address) && !FORWARDING.some((name) => headers.has(name))
+    const tls = holds(trusted, address) && headers.get('x-forwarded-proto') === 'https'
     const hops = (headers.get('x-forwarded-for') ?? '').split(',').map((hop) => plain(hop.trim()))
     while (holds(trusted, address)) {
       const hop = hops.pop()
       if (hop === undefined || isIP(hop) === 0) break
       address = hop
     }
-    return { address: address || 'unknown', local }
+    return { address: address || 'unknown', local, tls }
   }
 }
 
