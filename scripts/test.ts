@@ -12,6 +12,7 @@ const folders = [
   'test/conformance',
   'test/browser',
   'test/chaos',
+  'test/simulation',
 ].filter((it) => existsSync(join(root, it)))
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))

@@ -47,7 +47,10 @@ export type Round = {
 }
 
 /** A trip that was no check at all: nothing of it is written down. `wait_s`: how long there is nobody to ask. */
-export type Void = { why: 'stale_listing' | 'stopping' | 'over_budget'; wait_s: number }
+export type Void = {
+  why: 'stale_listing' | 'stopping' | 'over_budget' | 'throttled'
+  wait_s: number
+}
 
 // An old copy that is served for more than this many intervals is believed: nothing is lost by it, because the
 // head only moves to what was read and old anchors stay.
@@ -87,7 +90,7 @@ async function lookAtOne(
     case 'empty':
       return finding(await explainEmpty(watch, stream))
     case 'fault':
-      return voidBy(ending.fault) ?? finding(cutBy(ending.fault))
+      return voidBy(ending.fault, look) ?? finding(cutBy(ending.fault))
     case 'stale':
       return { why: 'stale_listing', wait_s: 0 }
     case 'stopping':
@@ -122,7 +125,7 @@ async function lookAtAll(
         return nothingOf(travellers, convoy, ended_at)
       const made = cutBy(ending.fault)
       return (
-        voidBy(ending.fault) ?? {
+        voidBy(ending.fault, look) ?? {
           findings: travellers.map(({ stream, floor_at: own_floor }) => ({
             stream,
             look: startLook({ head: stream.head, floor_at: own_floor, believing: false }),
@@ -168,11 +171,16 @@ const cutBy = (fault: Fault): Ending => ({
   retry_after_s: 'retry_after_s' in fault ? (fault.retry_after_s ?? 0) : 0,
 })
 
-/** What our own budget did not let us ask is no check that was cut: it is one that is late. */
-const voidBy = (fault: Fault): Void | null =>
-  fault.kind === 'throttled' && fault.unasked
-    ? { why: 'over_budget', wait_s: fault.retry_after_s }
-    : null
+/**
+ * What our own budget did not let us ask is no check that was cut: it is one that is late. So is one that the platform
+ * would not begin to answer yet; the next one tells whether anything was lost by waiting.
+ */
+function voidBy(fault: Fault, { pages }: Look): Void | null {
+  if (fault.kind !== 'throttled') return null
+  const wait_s = fault.retry_after_s ?? 0
+  if (fault.unasked) return { why: 'over_budget', wait_s }
+  return pages === 0 ? { why: 'throttled', wait_s } : null
+}
 
 /** A place that shows nothing any more may have been closed; its own page tells. */
 async function explainEmpty(watch: Watch, { kind, place }: Stream): Promise<Ending> {

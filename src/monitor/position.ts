@@ -11,7 +11,13 @@ import {
   smooth,
   startLook,
 } from '../core/stream.ts'
-import { healOpenGaps, insertCheck, insertGap, recordHealing } from '../store/checks.ts'
+import {
+  healOpenGaps,
+  insertCheck,
+  insertGap,
+  openGapSince,
+  recordHealing,
+} from '../store/checks.ts'
 import { busyRateOf, lastWeekRate } from '../store/convoys.ts'
 import type { Db } from '../store/db.ts'
 import { insertEvent } from '../store/events.ts'
@@ -138,7 +144,11 @@ export function recordCut(
     new_items,
     pages: look.pages,
   })
-  const { from_at, until_at } = gapOf(look, lookedAt(stream, seen_at - ended_at))
+  const { from_at, until_at } = gapSince(
+    db,
+    stream,
+    gapOf(look, lookedAt(stream, seen_at - ended_at)),
+  )
   const end_at = until_at ?? seen_at
   const rates = ratesOf(db, stream, end_at)
   const missed_estimate = estimateMissed({ from_at, until_at: end_at }, rates, look.rows)
@@ -154,14 +164,22 @@ export function recordCut(
   })
 }
 
+/** A gap as far back as the ones that are still open: whatever checks have read since, none has met the head. */
+function gapSince(db: Db, { id }: Stream, { from_at, until_at }: ReturnType<typeof gapOf>) {
+  const open = openGapSince(db, id)
+  if (open === null) return { from_at, until_at }
+  const known = [open.from_at, from_at].filter((it) => it !== null)
+  return { from_at: known.length < 2 ? open.from_at : Math.min(...known), until_at }
+}
+
 // From the hours themselves: what the plan is made of may have been raised by one full page.
 const ratesOf = (db: Db, { id, rate_per_s }: Stream, at: number) => ({
   recent: rate_per_s,
   usual: [busyRateOf(db, id, at), lastWeekRate(db, id, at)],
 })
 
-/** A stream that nobody could be asked about goes on later, and slower, as if the platform had said so. */
-export function recordOverBudget(db: Db, stream: Stream, now: number, wait_s: number): void {
+/** A stream that there was no leave to ask for goes on later, and slower, whoever did not give it. */
+export function recordLate(db: Db, stream: Stream, now: number, wait_s: number): void {
   const slowed = paceAfter(stream.slowed, true)
   slowStream(db, stream.id, { slowed, interval_s: paceOf({ ...stream, slowed }) })
   postponeStream(db, stream.id, now + wait_s * 1000)
@@ -209,7 +227,11 @@ export function recordUnwritten(
   }
   const check = { stream_id: stream.id, started_at: at, ended_at: at, boot, new_items: 0, pages: 0 }
   const check_id = insertCheck(db, { ...check, cut_reason: kind })
-  const { from_at } = gapOf(startLook({ ...NOTHING, head: stream.head }), lookedAt(stream, 0))
+  const { from_at } = gapSince(
+    db,
+    stream,
+    gapOf(startLook({ ...NOTHING, head: stream.head }), lookedAt(stream, 0)),
+  )
   insertGap(db, {
     stream_id: stream.id,
     check_id,

@@ -3,7 +3,7 @@ import type { Trip } from '../store/trips.ts'
 import { lookAt, type Report, type Void } from './check.ts'
 import type { MonitoringDeps } from './due.ts'
 import type { Planner } from './plan.ts'
-import { recordOverBudget, type Unwritten } from './position.ts'
+import { recordLate, type Unwritten } from './position.ts'
 import { record } from './record.ts'
 
 /** Makes trips: looks, writes down what was seen, and tells whom it concerns. */
@@ -36,9 +36,9 @@ export function createTravel(
   function goHome(trip: Trip, { why, wait_s }: Void): void {
     if (why === 'stopping') return
     log('info', 'check.void', { stream: nameOf(trip), why })
-    if (why !== 'over_budget') return
+    if (why !== 'over_budget' && why !== 'throttled') return
     transact(db, () => {
-      for (const { stream } of trip.travellers) recordOverBudget(db, stream, clock.now(), wait_s)
+      for (const { stream } of trip.travellers) recordLate(db, stream, clock.now(), wait_s)
     })
   }
 

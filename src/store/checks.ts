@@ -51,6 +51,19 @@ export function insertGap(db: Db, { anchors, ...row }: NewGap): void {
   ).run({ ...row, anchors: JSON.stringify(anchors) })
 }
 
+/**
+ * From when on the gaps that are still open on a stream reach: no check has met the head since. Null: there is none;
+ * `from_at` null: it is not known.
+ */
+export function openGapSince(db: Db, stream_id: number): { from_at: number | null } | null {
+  return db
+    .query<{ from_at: number | null }, [{ stream_id: number }]>(
+      `SELECT from_at FROM gaps WHERE stream_id = $stream_id AND until_at IS NULL AND healed_at IS NULL
+        ORDER BY id LIMIT 1`,
+    )
+    .get({ stream_id })
+}
+
 /** Checks reached the heads of these streams: nothing that was created while they could not be reached is missing. */
 export function healOpenGaps(db: Db, stream_ids: readonly number[], now: number): void {
   db.query(

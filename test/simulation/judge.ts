@@ -1,5 +1,6 @@
-import type { Run } from './run.ts'
-import type { Truth } from './world.ts'
+import type { Gap, Run } from './run.ts'
+import type { Spell } from './upstream.ts'
+import type { Place, Truth } from './world.ts'
 
 /** The bar that coverage is held to (reliability.md, B6), as counts. */
 export type Verdict = {
@@ -10,22 +11,34 @@ export type Verdict = {
   missed: number
   /** Of those, the ones during whose day health once read complete. */
   missed_in_silence: string[]
+  /** Of those, the ones that lie in no gap that is still open: whoever adds gaps up is not told of them. */
+  missed_beside_gaps: string[]
+  /** Items that were seen when a monitor of everything was on, and did not become a match. */
+  unmatched: string[]
   readings: Record<string, number>
   floor_above_truth: number
   gaps: number
   healed: number
   /** Unhealed gaps with an estimate below what was really missed, and the sums of both. */
   estimates: number
-  low_estimates: number
+  low_estimates: string[]
   estimated: number
   really_missed: number
-  /** Cut checks that no fault of the platform explains, and by which nothing was missed. */
-  false_degraded: number
+  /** Cut checks by which nothing was hidden, while the platform answered and the place was open. */
+  false_degraded: string[]
 }
 
 /** How long something has to be there for a check to meet it, in intervals. */
 const SEEN_IN = 4
 const DAY_S = 86_400
+/** Clocks that differ by less than this are taken for one. */
+const CLOCKS_S = 61
+/** A look with all its tries takes no longer. */
+const LOOK_S = 150
+/** From here on something has come to light late. */
+const LATE_S = 10
+/** A first page holds this many rows, however short it is cut. */
+const SHALLOW = 18
 
 /** Compares what the store holds and what health said with what there really was. */
 export function judge(run: Run, days: number): Verdict {
@@ -35,15 +48,17 @@ export function judge(run: Run, days: number): Verdict {
     requests: run.upstream.requests(),
     missed: 0,
     missed_in_silence: [],
+    missed_beside_gaps: [],
+    unmatched: [],
     readings: {},
     floor_above_truth: 0,
     gaps: run.gaps.length,
     healed: run.gaps.filter(({ healed_at }) => healed_at !== null).length,
     estimates: 0,
-    low_estimates: 0,
+    low_estimates: [],
     estimated: 0,
     really_missed: 0,
-    false_degraded: 0,
+    false_degraded: [],
   }
   for (const { name } of run.places) judgePlace(run, name, verdict)
   for (const { status } of run.readings)
@@ -54,56 +69,126 @@ export function judge(run: Run, days: number): Verdict {
 function judgePlace(run: Run, name: string, verdict: Verdict): void {
   const place = run.world.places.get(name)
   if (place === undefined) throw new Error(`there is no place ${name}`)
-  const begun = run.begun_s
-  const seen = run.seen.get(name) ?? new Map<string, number>()
-  const blind = [...run.downs, ...run.upstream.outages, ...place.closures]
-  const missed: Truth[] = []
-  for (const truth of place.truths) {
-    if (truth.created < begun || truth.created >= run.ended_s) continue
-    verdict.items += 1
-    if (seen.has(truth.name)) continue
-    const since = observableSince(truth, blind, SEEN_IN * run.cadence_s, run.ended_s)
-    if (since === null) continue
-    // What comes to light late may do so beneath what is read.
-    if (truth.from - truth.created > 10) continue
-    missed.push(truth)
-    const silent = run.readings.some(
-      (it) =>
-        it.place === name &&
-        it.status === 'complete' &&
-        it.at >= since &&
-        it.at <= truth.created + DAY_S,
-    )
-    if (silent) verdict.missed_in_silence.push(`${name} ${truth.name} ${truth.created - begun}`)
-  }
+  const gaps = run.gaps.filter((it) => it.place === name)
+  const missed = missedIn(run, place, verdict)
   verdict.missed += missed.length
-
+  for (const { truth, since } of missed) {
+    const called = `${name} ${truth.name} ${truth.created - run.begun_s}`
+    if (run.readings.some((it) => it.place === name && isSilent(it, truth, since)))
+      verdict.missed_in_silence.push(called)
+    if (!gaps.some((gap) => covers(gap, truth))) verdict.missed_beside_gaps.push(called)
+  }
   for (const reading of run.readings) {
     if (reading.place !== name || reading.floor === null) continue
-    const jump_s = Math.abs(run.jumped_ms) / 1000
-    const truth = run.world.createdIn(name, reading.at - DAY_S - jump_s - 1, reading.at + 1)
-    if (reading.floor > truth) verdict.floor_above_truth += 1
+    const from = reading.at - DAY_S - CLOCKS_S
+    if (reading.floor > run.world.createdIn(name, from, reading.at + 1))
+      verdict.floor_above_truth += 1
   }
+  judgeGaps(run, place, missed, verdict)
+}
 
+type Missed = { truth: Truth; since: number }
+
+/** What could have been seen of a place, and was not; counts what is wrong with what was. */
+function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
+  const { name } = place
+  const seen = run.seen.get(name) ?? new Map<string, number>()
+  const pauses = run.pauses.get(name) ?? []
+  const blind = [...run.downs, ...run.upstream.outages, ...place.closures, ...pauses]
+  const missed: Missed[] = []
+  for (const truth of place.truths) {
+    if (truth.created < run.begun_s || truth.created >= run.ended_s) continue
+    verdict.items += 1
+    if (seen.has(truth.name)) {
+      const off = pauses.some(({ from, until }) => within(truth.created, from - 1, until + 1))
+      if (!off && !run.matched.has(`${name} ${truth.name}`))
+        verdict.unmatched.push(`${name} ${truth.name}`)
+      continue
+    }
+    // What was written while its monitor was paused is nobody's.
+    if (pauses.some(({ from, until }) => within(truth.created, from - 1, until))) continue
+    const since = observableSince(truth, blind, SEEN_IN * run.cadence_s, run.ended_s)
+    // What comes to light late may do so beneath what is read.
+    if (since === null || (isLate(truth) && !isShallow(run, truth, blind, since))) continue
+    missed.push({ truth, since })
+  }
+  return missed
+}
+
+const isLate = ({ from, created }: Truth): boolean => from - created > LATE_S
+
+/** Whether what came late stood on the first page of whatever was asked, until it had to be seen. */
+function isShallow({ world, places }: Run, { created }: Truth, blind: Spell[], since: number) {
+  if (blind.some(({ from, until }) => from < since && until > created)) return false
+  let above = 0
+  for (const { name } of places) above += world.createdIn(name, created, since)
+  return above <= SHALLOW
+}
+
+const isSilent = (
+  { status, at }: { status: string; at: number },
+  { created }: Truth,
+  since: number,
+) => status === 'complete' && at >= since && at <= created + DAY_S
+
+/** Whether a gap says that something created then may be missing. */
+function covers({ from_at, until_at, healed_at }: Gap, { created }: Truth): boolean {
+  if (healed_at !== null) return false
+  return within(created, (from_at ?? 0) / 1000 - CLOCKS_S, (until_at ?? Infinity) / 1000 + CLOCKS_S)
+}
+
+const within = (at: number, from: number, until: number): boolean => at >= from && at <= until
+
+function judgeGaps(run: Run, place: Place, missed: readonly Missed[], verdict: Verdict): void {
+  const seen = run.seen.get(place.name) ?? new Map<string, number>()
   for (const gap of run.gaps) {
-    if (gap.place !== name) continue
-    const [from, until] = [(gap.from_at ?? 0) / 1000, (gap.until_at ?? Infinity) / 1000]
-    const really = missed.filter(({ created }) => created >= from && created <= until).length
-    if (gap.reason !== 'error' && gap.reason !== 'empty_listing' && really === 0)
-      verdict.false_degraded += 1
+    if (gap.place !== place.name) continue
+    const from = (gap.from_at ?? 0) / 1000
+    const until = (gap.until_at ?? Infinity) / 1000
+    const called = `${place.name} ${gap.reason} ${Math.round(gap.recorded_s - run.begun_s)}`
+    if (!isExplained(run, place, gap) && !hides(place, gap, seen))
+      verdict.false_degraded.push(called)
     if (gap.healed_at !== null || gap.until_at === null) continue
     if (gap.missed_estimate === null || gap.missed_estimate === 0) continue
+    const really = missed.filter(({ truth }) => within(truth.created, from, until)).length
     verdict.estimates += 1
     verdict.estimated += gap.missed_estimate
     verdict.really_missed += really
-    if (gap.missed_estimate < really) verdict.low_estimates += 1
+    if (gap.missed_estimate < really)
+      verdict.low_estimates.push(`${called}: ${gap.missed_estimate} of ${really}`)
   }
+}
+
+/** So many errors in one look, and the platform has given no answer to it. */
+const TRIES = 3
+
+/** Whether the platform would not show the place when the check was cut. */
+function isExplained({ upstream }: Run, { name, closures }: Place, { recorded_s }: Gap): boolean {
+  const since = recorded_s - LOOK_S
+  if (closures.some(({ from, until }) => from <= recorded_s && until >= since)) return true
+  const faults = upstream.faults.filter(
+    ({ at, places }) => at > since && at < recorded_s + 1 && places.includes(name),
+  )
+  return faults.length >= TRIES
+}
+
+/** Whether the cut check had left something unseen that was there. */
+function hides({ truths }: Place, gap: Gap, seen: ReadonlyMap<string, number>): boolean {
+  const { recorded_s } = gap
+  const from = (gap.from_at ?? 0) / 1000 - CLOCKS_S
+  return truths.some(
+    (it) =>
+      within(it.created, from, recorded_s) &&
+      it.from < recorded_s &&
+      it.until > recorded_s - LOOK_S &&
+      (seen.get(it.name) ?? Infinity) > gap.seen_at,
+  )
 }
 
 /** Since when an item had been there, open to be looked at, for so long; null: never. Seconds. */
 function observableSince(
   { from, until }: Truth,
-  blind: readonly { from: number; until: number }[],
+  blind: readonly Spell[],
   needed_s: number,
   ended: number,
 ): number | null {

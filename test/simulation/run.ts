@@ -13,9 +13,10 @@ import { ANONYMOUS, type Call } from '../../src/platform/platform.ts'
 import { createChance } from '../../src/sandbox/chance.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
 import { connect, type Db, migrate, transact } from '../../src/store/db.ts'
-import { startMonitor } from '../../src/store/watching.ts'
+import { findMonitor } from '../../src/store/monitors.ts'
+import { changeMonitor, startMonitor } from '../../src/store/watching.ts'
 import { virtualClock } from './clock.ts'
-import { createUpstream, type Roughness } from './upstream.ts'
+import { createUpstream, type Roughness, type Spell } from './upstream.ts'
 import { createWorld, type PlaceSpec } from './world.ts'
 
 const START = Date.parse('2026-03-02T00:00:00Z')
@@ -28,8 +29,10 @@ export type Options = {
   days: number
   places: readonly PlaceSpec[]
   rough: Roughness
-  /** Whether posts vanish, are pinned or come late, places close, the daemon stops and the clock jumps. */
+  /** Whether posts vanish, are pinned or come late. */
   eventful: boolean
+  /** Whether nobody can look now and then: places close, the daemon stops, the clock jumps, monitors are paused. */
+  upset?: boolean
   cadence_s?: number
   /** Monitors on each place. */
   monitors?: number
@@ -47,12 +50,13 @@ const nobody = () => {}
 
 /** Lets the daemon's own monitoring watch a world for some days, reading health every hour. */
 export async function run(options: Options) {
-  const { seed, days, places, rough, eventful, cadence_s = 60, monitors = 1 } = options
+  const { seed, days, places, rough, eventful, upset = eventful } = options
+  const { cadence_s = 60, monitors = 1 } = options
   const chance = createChance(seed)
   const clock = virtualClock(START)
   // The platform's clock does not jump when ours does.
   const now_s = () => (START + clock.mono()) / 1000
-  const world = createWorld({ seed, start: START / 1000, days, places, rough: eventful })
+  const world = createWorld({ seed, start: START / 1000, days, places, rough: eventful, upset })
   world.advance(START / 1000)
   const until_s = START / 1000 + days * 86_400
   const pacer = createPacer(clock, { session: options.requests_per_minute ?? 60, bearer: 60 })
@@ -122,13 +126,49 @@ export async function run(options: Options) {
   const upkeep = createUpkeep({ db, clock })
   const readings: Reading[] = []
   const downs: { from: number; until: number }[] = []
-  let next_stop = eventful ? chance.wait(2 * DAY_MS) : Infinity
-  let next_jump = eventful ? chance.wait(4 * DAY_MS) : Infinity
+  const pauses = new Map<string, Spell[]>()
+  const paused = new Map<string, { from: number; until_ms: number }>()
+  let next_stop = upset ? chance.wait(2 * DAY_MS) : Infinity
+  let next_jump = upset ? chance.wait(4 * DAY_MS) : Infinity
+  let next_pause = upset ? chance.wait(DAY_MS) : Infinity
   let back_at = Infinity
+
+  // Our clock jumps, so what it dates is put on the platform's while both are known.
+  const dates = new Map<number, { recorded_s: number; seen_at: number }>()
+  let dated = 0
+  function dateGaps(): void {
+    for (const { id, recorded_at } of gapRows(db, dated)) {
+      const recorded_s = now_s() - (clock.now() - recorded_at) / 1000
+      dates.set(id, { recorded_s, seen_at: recorded_at + upstream.platform.clock_offset_ms() })
+      dated = id
+    }
+  }
+  function datesOf(id: number) {
+    const found = dates.get(id)
+    if (found === undefined) throw new Error(`gap ${id} was never dated`)
+    return found
+  }
+
+  /** Pauses the monitors of a place, or lets them go on, as the interface would. */
+  function turn(place: string, active: boolean): void {
+    const now = clock.now()
+    const begins_at = beginningAt(now, upstream.platform.clock_measured_ms())
+    for (let i = 0; i < monitors; i++) {
+      const before = findMonitor(db, customer.id, `mon_${place}_${i}`)
+      if (before === null) throw new Error(`there is no monitor of ${place}`)
+      const active_since = active ? begins_at : before.active_since
+      const monitor = { ...before, active, active_since, updated_at: now }
+      transact(db, () =>
+        changeMonitor(db, monitor, { places: null, restart: active, begins_at, now }),
+      )
+    }
+    life?.monitoring.nudge()
+  }
 
   for (let at = 0; at < days * DAY_MS; at += STEP_MS) {
     await clock.runTo(at + STEP_MS)
     world.advance(now_s())
+    dateGaps()
     if (life !== null && at >= next_stop) {
       life.stopping.abort()
       life = null
@@ -142,6 +182,20 @@ export async function run(options: Options) {
       clock.jump((chance.odds(0.5) ? 1 : -1) * chance.whole(3, 5000) * 1000)
       next_jump = at + chance.wait(4 * DAY_MS)
     }
+    if (life !== null && at >= next_pause) {
+      const place = chance.pick(places).name
+      if (!paused.has(place)) {
+        paused.set(place, { from: now_s(), until_ms: at + chance.wait(3 * HOUR_MS) })
+        turn(place, false)
+      }
+      next_pause = at + chance.wait(DAY_MS)
+    }
+    for (const [place, { from, until_ms }] of paused)
+      if (life !== null && at >= until_ms) {
+        paused.delete(place)
+        turn(place, true)
+        pauses.set(place, [...(pauses.get(place) ?? []), { from, until: now_s() }])
+      }
     if (life !== null && (at / STEP_MS) % 60 === 59) {
       await upkeep()
       for (const { name } of places) {
@@ -158,14 +212,21 @@ export async function run(options: Options) {
   }
   life?.stopping.abort()
   await clock.runTo(days * DAY_MS + 200_000)
-  const jumped_ms = clock.now() - START - clock.mono()
+  dateGaps()
+  if (process.env['DBG'])
+    console.error(
+      JSON.stringify(db.query(process.env['DBG']).all(), null, 0).replaceAll('},', '},\n'),
+    ) // DBG
+  for (const [place, { from }] of paused)
+    pauses.set(place, [...(pauses.get(place) ?? []), { from, until: Infinity }])
   return {
     world,
     upstream,
     readings,
     downs,
+    pauses,
     ...recordsOf(db),
-    jumped_ms,
+    gaps: gapRows(db, 0).map((gap): Gap => ({ ...gap, ...datesOf(gap.id) })),
     places,
     cadence_s,
     begun_s: START / 1000,
@@ -195,6 +256,7 @@ function addMonitor(db: Db, id: string, place: string, now: number, cadence_s: n
 }
 
 type GapRow = {
+  id: number
   place: string
   reason: string
   from_at: number | null
@@ -204,7 +266,18 @@ type GapRow = {
   healed_at: number | null
 }
 
-/** What the store holds at the end: seen items with when that was, gaps, checks. */
+/** A gap as it stands in the end. `recorded_s`: when it was written, by the platform's clock; `seen_at`: as items date it. */
+export type Gap = GapRow & { recorded_s: number; seen_at: number }
+
+const gapRows = (db: Db, since: number): GapRow[] =>
+  db
+    .query<GapRow, [number]>(
+      `SELECT g.id, s.place, g.reason, g.from_at, g.until_at, g.missed_estimate, g.recorded_at, g.healed_at
+         FROM gaps g JOIN streams s ON s.id = g.stream_id WHERE g.id > ? ORDER BY g.id`,
+    )
+    .all(since)
+
+/** What the store holds at the end: seen items with when that was, and matches. */
 function recordsOf(db: Db) {
   const seen = new Map<string, Map<string, number>>()
   for (const { place, item_id, first_seen_at } of db
@@ -215,15 +288,13 @@ function recordsOf(db: Db) {
     const mine = seen.get(place) ?? new Map<string, number>()
     seen.set(place, mine.set(item_id, first_seen_at))
   }
-  const gaps = db
-    .query<GapRow, []>(
-      `SELECT s.place, g.reason, g.from_at, g.until_at, g.missed_estimate, g.recorded_at, g.healed_at
-         FROM gaps g JOIN streams s ON s.id = g.stream_id ORDER BY g.id`,
-    )
-    .all()
-  const matches = db.query<{ n: number }, []>('SELECT count(*) AS n FROM matches').get()?.n
-  const convoys = db
-    .query<{ n: number }, []>('SELECT count(*) AS n FROM streams WHERE convoy_id IS NOT NULL')
-    .get()?.n
-  return { seen, gaps, matches: matches ?? 0, in_convoys: convoys ?? 0 }
+  const matched = new Set(
+    db
+      .query<{ name: string }, []>(
+        `SELECT s.place || ' ' || m.item_id AS name FROM matches m JOIN streams s ON s.id = m.stream_id`,
+      )
+      .all()
+      .map(({ name }) => name),
+  )
+  return { seen, matched }
 }

@@ -12,8 +12,12 @@ export type Roughness = {
   throttled: number
   short_pages: number
   empty: number
-  /** How often a place is served from an old cache for a while, each day, and how long an outage may last. */
+  /** Of further pages: those that begin the listing anew, as if their cursor's row were gone. */
+  restarts: number
+  /** How often a place is served from an old cache for a while, each day, or begins anew at every further page. */
   stale_a_day: number
+  restarting_a_day: number
+  /** How often nobody is answered, each day, and for how long on average. */
   outages_a_day: number
   outage_s: number
 }
@@ -23,16 +27,23 @@ export const SMOOTH: Roughness = {
   throttled: 0,
   short_pages: 0,
   empty: 0,
+  restarts: 0,
   stale_a_day: 0,
+  restarting_a_day: 0,
   outages_a_day: 0,
   outage_s: 0,
 }
+
+/** A stretch of the platform's time, in seconds. */
+export type Spell = { from: number; until: number }
 
 export type Upstream = {
   platform: Platform
   requests(): number
   /** When nobody could ask anything. Seconds of the platform's clock. */
-  outages: readonly { from: number; until: number }[]
+  outages: readonly Spell[]
+  /** Requests of these places that were answered with an error. */
+  faults: readonly { at: number; places: readonly string[] }[]
 }
 
 const LATENCY_MS = 120
@@ -56,16 +67,20 @@ type Options = {
 export function createUpstream(options: Options): Upstream {
   const { world, clock, chance, rough, now_s, admit } = options
   let requests = 0
+  const faults: { at: number; places: readonly string[] }[] = []
   const ahead_ms = () => Math.round(now_s() * 1000) - clock.now()
   const outages = spans(chance, rough.outages_a_day, rough.outage_s, now_s(), options.until_s)
-  const stale = new Map<string, { from: number; until: number }[]>()
-
-  const staleIn = (key: string): { from: number; until: number } | undefined => {
-    let spells = stale.get(key)
-    if (spells === undefined)
-      stale.set(key, (spells = spans(chance, rough.stale_a_day, 90, now_s(), options.until_s)))
-    return spells.find(({ from, until }) => from <= now_s() && now_s() < until)
+  const spellsOf = (a_day: number, mean_s: number) => {
+    const of_places = new Map<string, Spell[]>()
+    return (key: string): Spell | undefined => {
+      let spells = of_places.get(key)
+      if (spells === undefined)
+        of_places.set(key, (spells = spans(chance, a_day, mean_s, now_s(), options.until_s)))
+      return spells.find(({ from, until }) => from <= now_s() && now_s() < until)
+    }
   }
+  const staleIn = spellsOf(rough.stale_a_day, 90)
+  const restartingIn = spellsOf(rough.restarting_a_day, 1800)
 
   async function posts(
     query: { subforums: string[]; limit: number; after: string | null },
@@ -76,6 +91,7 @@ export function createUpstream(options: Options): Upstream {
     requests += 1
     await clock.sleep(LATENCY_MS * (0.5 + chance.fraction()), call.signal)
     const answer = answerTo(query)
+    if (!answer.ok) faults.push({ at: now_s(), places: query.subforums })
     if (leave !== null) leave.value.done(null, answer.ok ? null : answer.fault)
     return answer
   }
@@ -94,9 +110,12 @@ export function createUpstream(options: Options): Upstream {
     if (chance.odds(rough.empty)) return listing([], null)
     const old = limit === USUAL_LIMIT || chance.odds(0.2) ? staleIn(subforums.join('+')) : undefined
     const short = chance.odds(rough.short_pages)
+    const anew =
+      after !== null &&
+      (chance.odds(rough.restarts) || restartingIn(subforums.join('+')) !== undefined)
     const page = pageOf(
       open,
-      { limit: short ? chance.whole(20, limit) : limit, after },
+      { limit: short ? chance.whole(20, limit) : limit, after: anew ? null : after },
       old === undefined ? undefined : ({ created_utc }) => created_utc < old.from - 60,
     )
     return listing(page.rows, page.after)
@@ -118,7 +137,7 @@ export function createUpstream(options: Options): Upstream {
   const platform = new Proxy({} as Platform, {
     get: (_, name: keyof Platform) => answers[name] ?? unasked(name),
   })
-  return { platform, requests: () => requests, outages }
+  return { platform, requests: () => requests, outages, faults }
 }
 
 const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })
@@ -127,7 +146,7 @@ const unasked = (name: string) => () => Promise.reject(new Error(`nobody asks fo
 
 /** Spells of about so long that come so often a day. */
 function spans(chance: Chance, a_day: number, mean_s: number, from: number, until: number) {
-  const found: { from: number; until: number }[] = []
+  const found: Spell[] = []
   if (a_day === 0) return found
   for (let at = from + chance.wait(DAY_S / a_day); at < until;) {
     const end = at + Math.max(5, chance.wait(mean_s))

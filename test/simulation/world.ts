@@ -52,10 +52,11 @@ export function createWorld(options: {
   start: number
   days: number
   places: readonly PlaceSpec[]
-  /** Whether anything but posts appearing happens. */
+  /** Whether anything but posts appearing happens; whether places close now and then. */
   rough: boolean
+  upset: boolean
 }): World {
-  const { seed, start, days, rough } = options
+  const { seed, start, days, rough, upset } = options
   const places = new Map<string, Place>()
   const script: Happening[] = []
   let serial = 40_000_000
@@ -85,10 +86,8 @@ export function createWorld(options: {
       script.push({ at: from, act: () => show(place, row) })
       if (until < Infinity) script.push({ at: until, act: () => hide(place, name) })
     }
-    if (rough) {
-      pinSome(script, place, chance, { start, days })
-      closeSometimes(script, place, chance, { start, days })
-    }
+    if (rough) pinSome(script, place, chance, { start, days })
+    if (upset) closeSometimes(script, place, chance, { start, days })
   }
   script.sort((a, b) => a.at - b.at)
   let next = 0

@@ -163,6 +163,56 @@ test('a listing that keeps beginning anew is cut, and closed by the next check',
   expect(new Set(stage.titles()).size).toBe(150)
 })
 
+test('a gap that checks could not close begins where the last whole one was, not where they ended', async () => {
+  await using stage = await watching()
+  stage.feed.put('cats', ...posts(1000, 1500, START + 50 * S, 30))
+  const top = stage.feed.rows('cats').slice(0, 100)
+  const first_page = () => ok({ rows: top, after: top.at(-1)!.name })
+  for (let i = 0; i < 3; i++) {
+    stage.feed.instead(first_page, first_page, first_page, first_page)
+    await stage.check()
+  }
+  await stage.check()
+
+  expect(stage.cuts().slice(1)).toEqual([
+    'page_restart',
+    'page_restart',
+    'page_restart',
+    'poll_overflow',
+  ])
+  const gap = stage.gaps().at(-1)
+  expect(gap).toMatchObject({ from_at: START - S, until_at: START + 50 * S - 1199 * 30 })
+  expect(gap!.missed_estimate!).toBeGreaterThanOrEqual(300)
+})
+
+test('a check that the platform puts off is late, not cut: the next one meets the head', async () => {
+  await using stage = await watching()
+  stage.feed.put('cats', post(100, 'before the pause', START + S))
+  stage.feed.faults({ kind: 'throttled', retry_after_s: 30 }, 1)
+  await stage.check()
+  expect(stage.cuts()).toEqual([null])
+  expect(stage.events.filter(({ event }) => event === 'check.void')).toMatchObject([
+    { fields: { why: 'throttled' } },
+  ])
+  expect(stage.one<{ s: number }>('SELECT slowed AS s FROM streams')?.s).toBe(1.5)
+
+  await stage.check()
+  await stage.check()
+  expect(stage.gaps()).toEqual([])
+  expect(stage.titles()).toEqual(['before the pause'])
+})
+
+test('a check that is throttled in the middle is cut, and what was read is kept', async () => {
+  await using stage = await watching()
+  stage.feed.put('cats', ...posts(1000, 150, START + 59 * S, 100))
+  stage.feed.instead((rows) => ok({ rows: rows.slice(0, 100), after: rows[99]!.name }))
+  stage.feed.faults({ kind: 'throttled', retry_after_s: 30 }, 1)
+  await stage.check()
+
+  expect(stage.cuts()).toEqual([null, 'error'])
+  expect(stage.titles()).toHaveLength(100)
+})
+
 test('a request that fails twice is tried a third time', async () => {
   await using stage = await watching()
   stage.feed.faults({ kind: 'timeout' }, 2)
