@@ -4,72 +4,26 @@
 // uses. The resolver is scripted; a connection to a public address ends at a real TLS server on the loopback.
 
 import { afterAll, describe, expect, test } from 'bun:test'
-import { gzipSync } from 'node:zlib'
-
-import * as z from 'zod'
 
 import { createAllowed } from '../../src/core/address.ts'
 import { judge } from '../../src/core/ladder.ts'
-import { kindOfUrl, WEBHOOK_KINDS } from '../../src/core/webhook-kind.ts'
+import { kindOfUrl } from '../../src/core/webhook-kind.ts'
 import { toAttempt } from '../../src/delivery/answer.ts'
 import { createCheck, createGuard } from '../../src/net/guard.ts'
 import { createTransport } from '../../src/net/transport.ts'
-import { type Certificate, certificate } from '../support/certificate.ts'
+import { addressCases, addressSequences, folder } from '../support/address-cases.ts'
+import { certificate } from '../support/certificate.ts'
 import { fakeClock } from '../support/clock.ts'
+import { speaker } from '../support/speaker.ts'
 
-const folder = process.env['FORUMD_SSRF']
-if (folder === undefined)
-  console.log('FORUMD_SSRF is not set: the cases of the address guard are skipped')
-
-async function lines<T>(name: string, schema: z.ZodType<T>): Promise<T[]> {
-  if (folder === undefined) return []
-  const text = await Bun.file(`${folder}/${name}`).text()
-  const rows = text.split('\n').filter((line) => line.trim() !== '')
-  return rows.map((line) => schema.parse(JSON.parse(line)))
-}
-
-const cases = await lines(
-  'cases.jsonl',
-  z.object({
-    url: z.string(),
-    resolves_to: z.array(z.string()).nullable(),
-    expect: z.enum(['accept', 'reject']),
-    why: z.string(),
-  }),
-)
-const sequences = await lines(
-  'sequences.jsonl',
-  z.object({
-    id: z.string(),
-    name: z.string(),
-    via: z.string().optional(),
-    url: z.string().optional(),
-    kind: z.enum(WEBHOOK_KINDS).optional(),
-    env: z.record(z.string(), z.string()).default({}),
-    register_dns: z.array(z.string()).default([]),
-    dns: z.array(z.array(z.string())),
-    steps: z.array(
-      z.object({
-        status: z.number(),
-        headers: z.record(z.string(), z.string()).default({}),
-        body: z.string().optional(),
-        repeat: z.literal('forever').optional(),
-      }),
-    ),
-    tls: z.string().optional(),
-    never: z.array(z.string()),
-    connects: z.union([z.string(), z.array(z.string())]),
-    outcome: z.string(),
-  }),
-)
+const cases = await addressCases()
+const sequences = await addressSequences()
 
 const PUBLIC_ONLY = createAllowed({ allow_targets: [], allow_http: false })
 const TIMEOUT_MS = 10_000
 const LADDER = { retry_delays_s: [0, 5, 30, 120, 300, 780], jitter: 0.2 }
 const BODY = new TextEncoder().encode('{}')
 const MIB = 1024 * 1024
-
-type Step = (typeof sequences)[number]['steps'][number]
 
 /** The guard and the transport of a daemon, whose resolver answers in turn and whose wire ends at `port`. */
 function world({ dns, port = 1, ca }: { dns: (string[] | null)[]; port?: number; ca?: string }) {
@@ -101,6 +55,9 @@ function world({ dns, port = 1, ca }: { dns: (string[] | null)[]; port?: number;
   })
   return { clock, dialled, looks: () => looks, check: createCheck(guard), transport }
 }
+
+if (folder === undefined)
+  console.log('FORUMD_SSRF is not set: the cases of the address guard are skipped')
 
 describe.skipIf(folder === undefined)('every address of the policy', () => {
   test('there are cases of both kinds', () => {
@@ -147,69 +104,6 @@ describe.skipIf(folder === undefined)('every address of the policy', () => {
     },
   )
 })
-
-/** Speaks the steps of a sequence, one a connection, byte by byte as they are written. */
-function speaker(steps: readonly Step[], { key, cert }: Certificate) {
-  let requests = 0
-  let sent = 0
-  const server = Bun.listen<{ rest: Uint8Array; again: Uint8Array | null }>({
-    hostname: '127.0.0.1',
-    port: 0,
-    tls: { key, cert },
-    socket: {
-      open(socket) {
-        socket.data = { rest: new Uint8Array(), again: null }
-      },
-      data(socket) {
-        const step = steps[requests++] ?? { status: 200, headers: {} }
-        const { first, again } = bytesOf(step)
-        socket.data = { rest: first, again }
-        flush(socket)
-      },
-      drain: (socket) => flush(socket),
-    },
-  })
-  function flush(socket: Bun.Socket<{ rest: Uint8Array; again: Uint8Array | null }>) {
-    for (;;) {
-      const written = socket.write(socket.data.rest)
-      sent += Math.max(0, written)
-      socket.data.rest = socket.data.rest.subarray(Math.max(0, written))
-      if (socket.data.rest.length > 0 || socket.data.again === null) return
-      socket.data.rest = socket.data.again
-    }
-  }
-  return {
-    port: server.port,
-    requests: () => requests,
-    sent: () => sent,
-    stop: () => server.stop(true),
-  }
-}
-
-function bytesOf({ status, headers, body, repeat }: Step): {
-  first: Uint8Array
-  again: Uint8Array | null
-} {
-  const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  const head = `HTTP/1.1 ${status} Whatever\r\n${extra.join('')}`
-  if (repeat) {
-    const interim = Buffer.from(`${head}\r\n`.repeat(100))
-    return { first: interim, again: interim }
-  }
-  if (body?.endsWith('GiB')) {
-    const first = Buffer.from(`${head}content-length: ${1024 * MIB}\r\n\r\n`)
-    return { first, again: new Uint8Array(MIB) }
-  }
-  if (body?.endsWith('gzip')) {
-    // A member a MiB: together they inflate to what the case asks for.
-    const bomb = Buffer.concat(Array.from({ length: 200 }, () => GZIPPED_MIB))
-    const first = Buffer.from(`${head}content-length: ${bomb.length}\r\n\r\n`)
-    return { first: Buffer.concat([first, bomb]), again: null }
-  }
-  const upgrade = status === 101 ? 'upgrade: x\r\nconnection: upgrade\r\n' : 'content-length: 0\r\n'
-  return { first: Buffer.from(`${head}${upgrade}\r\n`), again: null }
-}
-const GZIPPED_MIB = gzipSync(new Uint8Array(MIB))
 
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
