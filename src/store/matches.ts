@@ -73,30 +73,49 @@ export function ceilingCapped(
   )
 }
 
-// What was delivered in the window may have been created before it, when the receiver or the daemon was down.
-const EARLIER_MS = 86_400_000
+// A row may end long after it was written, when the daemon was down or somebody sent it again.
+const ENDS_WITHIN_MS = 15 * 86_400_000
 
-/** A monitor's delivery rows since `since_at`, counted by how they ended; delivered ones by when that was. */
+/**
+ * A monitor's delivery rows, counted by how they ended since `since_at`: what is withheld ends as it is written, all
+ * else with its last attempt. Failed is what a receiver refused; what was never sent to one is not.
+ */
 export function countDeliveries(
   db: Db,
   { monitor_id, since_at }: { monitor_id: string; since_at: number },
 ): DeliveryCounts {
-  const row = db
-    .query<DeliveryCounts, [{ monitor_id: string; since_at: number; earlier_at: number }]>(
-      `SELECT count(*) FILTER (WHERE delivered_at > $since_at) AS delivered,
-              count(*) FILTER (WHERE status = 'dead' AND created_at > $since_at) AS dead,
-              count(*) FILTER (WHERE status = 'failed' AND created_at > $since_at) AS failed,
-              count(*) FILTER (WHERE withheld AND reason = 'delivery_ceiling') AS ceiling,
-              count(*) FILTER (WHERE withheld AND reason = 'stale_item') AS stale,
-              count(*) FILTER (WHERE withheld AND reason = 'low_relevance') AS low_relevance,
-              count(*) FILTER (WHERE withheld AND (reason IS NULL
-                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance'))) AS unknown
-         FROM (SELECT *, status = 'suppressed' AND created_at > $since_at AS withheld FROM deliveries
-                WHERE monitor_id = $monitor_id AND created_at > $earlier_at)`,
+  const ended = db
+    .query<
+      Pick<DeliveryCounts, 'delivered' | 'dead' | 'failed'>,
+      [{ monitor_id: string; since_at: number; earliest_at: number }]
+    >(
+      `SELECT (SELECT count(*) FROM deliveries
+                WHERE monitor_id = $monitor_id AND delivered_at > $since_at) AS delivered,
+              count(*) FILTER (WHERE status = 'dead') AS dead,
+              count(*) FILTER (WHERE status = 'failed') AS failed
+         FROM deliveries d
+        WHERE monitor_id = $monitor_id AND created_at > $earliest_at AND status IN ('dead', 'failed')
+          AND coalesce(last_error, '') NOT IN ('webhook_paused', 'webhook_deleted')
+          AND coalesce((SELECT ended_at FROM attempts WHERE delivery_id = d.id ORDER BY n DESC LIMIT 1),
+                created_at) > $since_at`,
     )
-    .get({ monitor_id, since_at, earlier_at: since_at - EARLIER_MS })
-  if (row === null) throw new Error('an aggregate always has a row')
-  return row
+    .get({ monitor_id, since_at, earliest_at: since_at - ENDS_WITHIN_MS })
+  const withheld = db
+    .query<
+      Pick<DeliveryCounts, 'ceiling' | 'stale' | 'low_relevance' | 'unknown'>,
+      [{ monitor_id: string; since_at: number }]
+    >(
+      `SELECT count(*) FILTER (WHERE reason = 'delivery_ceiling') AS ceiling,
+              count(*) FILTER (WHERE reason = 'stale_item') AS stale,
+              count(*) FILTER (WHERE reason = 'low_relevance') AS low_relevance,
+              count(*) FILTER (WHERE reason IS NULL
+                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance')) AS unknown
+         FROM deliveries
+        WHERE monitor_id = $monitor_id AND created_at > $since_at AND status = 'suppressed'`,
+    )
+    .get({ monitor_id, since_at })
+  if (ended === null || withheld === null) throw new Error('an aggregate always has a row')
+  return { ...ended, ...withheld }
 }
 
 /** When the newest delivery row of a monitor was written, whatever its status; null when it has none. */

@@ -477,11 +477,15 @@ CREATE INDEX checks_stream ON checks (stream_id, ended_at DESC);
 
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at DESC, id DESC);
 
+CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
+
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
 
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE status = 'pending';
 
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
+
+CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id DESC);
 
