@@ -1,6 +1,6 @@
 import { enrich } from './enrich.ts'
 import { criteriaOf } from './filter-compile.ts'
-import { lateOf, relevanceFloorOf } from './filter-late.ts'
+import { countsOf, lateOf, relevanceFloorOf } from './filter-late.ts'
 import { type FilterSpec, wireName } from './filter-spec.ts'
 import type { Item } from './items.ts'
 import type { Words } from './wire.ts'
@@ -31,8 +31,9 @@ export function explain(spec: FilterSpec, item: Item, words: Words): Explained[]
     found.push({ criterion, verdict, detail: `${count ?? 'not told'}, wanted ${floor}` })
   }
   const late = lateOf(spec)
-  least('min_score', late?.min_score ?? null, item.upvotes)
-  least('min_comments', late?.min_comments ?? null, item.kind === 'post' ? item.comments : null)
+  const { score: votes, comments } = countsOf(item)
+  least('min_score', late?.min_score ?? null, votes)
+  least('min_comments', late?.min_comments ?? null, comments)
   const floor = relevanceFloorOf(spec)
   if (floor !== null) {
     const { score } = enrich(spec, item).relevance

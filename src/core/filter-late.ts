@@ -1,4 +1,5 @@
 import type { FilterSpec } from './filter-spec.ts'
+import type { Item } from './items.ts'
 
 // What a spec asks for that first sight cannot decide: how an item does later, and how matches are sent.
 
@@ -12,6 +13,12 @@ export type Late = { min_score: number | null; min_comments: number | null }
 
 /** What an item shows when it is looked at again. A hidden score is null: it is not known, which is not zero. */
 export type Counts = { score: number | null; comments: number | null }
+
+/** What an item shows now. */
+export const countsOf = (item: Item): Counts => ({
+  score: item.score_hidden ? null : item.upvotes,
+  comments: item.kind === 'post' ? item.comments : null,
+})
 
 /** Whether an item has reached all of it. */
 export const hasReached = (
