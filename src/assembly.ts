@@ -5,11 +5,14 @@ import { feed, feedUrl } from './api/feed.ts'
 import { items } from './api/items.ts'
 import { createMetrics, type Metrics } from './api/metrics.ts'
 import { monitors } from './api/monitors.ts'
+import { preview } from './api/preview.ts'
 import { createReadsHealth } from './api/reads-health.ts'
 import { reads } from './api/reads/reads.ts'
+import { createSamplePace } from './api/sample-pace.ts'
 import { stream } from './api/stream.ts'
 import { unsubscribe } from './api/unsubscribe.ts'
 import { webhooks } from './api/webhooks.ts'
+import { why } from './api/why.ts'
 import { writes } from './api/writes/writes.ts'
 import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
@@ -26,6 +29,7 @@ import { createSend } from './delivery/send.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
 import { createReads } from './gateway/read.ts'
+import { createSampling } from './gateway/sampling.ts'
 import { createWatch } from './gateway/watch.ts'
 import { createMonitoring } from './monitor/due.ts'
 import { createFilters } from './monitor/filters.ts'
@@ -223,6 +227,13 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     session_cookie: config.platform.session_cookie,
     guardProxy: createProxyGuard(guard),
   }
+  const lookup = createWatch({ platform, eyes_of: pool, clock, deadline_ms: LOOKUP_DEADLINE_MS })
+  const looking = {
+    sampling: createSampling({ watch: lookup, clock }),
+    pace: createSamplePace(clock),
+    ahead_ms: () => lookup.clock_offset_ms(),
+  }
+  const freshness_ms = config.monitor.freshness_s * 1000
   const readers = new AbortController()
   const endStreams = () => readers.abort()
   const routes = (infra: Infra) => [
@@ -234,7 +245,7 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     }),
     monitors(infra, {
       db,
-      watch: createWatch({ platform, eyes_of: pool, clock, deadline_ms: LOOKUP_DEADLINE_MS }),
+      watch: lookup,
       plan_of,
       nudge: monitoring.nudge,
       feed_url: (id) => feedUrl({ db, links }, id),
@@ -256,6 +267,8 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     confirm({ db, links }),
     unsubscribe({ db, links, clock }),
     deliveries(infra, db, nudgeSender),
+    preview(infra, looking),
+    why(infra, { ...looking, db, instance_id, freshness_ms }),
   ]
   const app = createApp({
     db,
