@@ -7,6 +7,10 @@ import { type Db, tellStorageError } from '../store/db.ts'
 import { account } from './account.ts'
 import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
 import { bodyMax, readJson, takesNoBody } from './body.ts'
+import { dashboardPage, type PageFiles } from './dashboard-page.ts'
+import { createSignedIn, webSession } from './dashboard-session.ts'
+import { createSite } from './dashboard-site.ts'
+import { createLent, dashboardApi } from './dashboard.ts'
 import { docs } from './docs.ts'
 import { errors } from './errors.ts'
 import { health } from './health.ts'
@@ -40,6 +44,10 @@ export type AppDeps = {
   trusted_proxies: readonly string[]
   /** Which writes are switched on; all, unless told. */
   features?: Features
+  /** Further names under which browsers may reach the dashboard, without ports. */
+  hosts?: readonly string[]
+  /** The dashboard's page, made at its first use; without it there is no dashboard. */
+  page?: () => Promise<PageFiles>
   /** The address under which callers know the service; asked for at each use, since a port may be found late. */
   public_url: () => string
   reads_health: ReadsHealth
@@ -67,10 +75,15 @@ export function createApp(deps: AppDeps) {
   const together = createTogether(db)
   const meter = createMeter({ db, together, clock, random, log, billing })
   const peerOf = createPeerOf(deps.trusted_proxies)
+  const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
+  const lent = createLent()
+  const authenticate = createAuthenticate(db, clock)
   const gate = createGate({
     words,
     random,
-    authenticate: createAuthenticate(db, clock),
+    authenticate,
+    lent,
+    site,
     holders,
     pacers: createPacers(clock, deps.limits),
     peerOf,
@@ -97,7 +110,9 @@ export function createApp(deps: AppDeps) {
     })
     .onParse({ as: 'global' }, ({ request }) => {
       const path = pathOf(request.url)
-      return takesNoBody(path) ? null : readJson(request, bodyMax(words, path), clock)
+      return takesNoBody(path) || request.method === 'DELETE'
+        ? null
+        : readJson(request, bodyMax(words, path), clock)
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
       const labels = { method: request.method, route: route || 'none' }
@@ -111,6 +126,13 @@ export function createApp(deps: AppDeps) {
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
     .use(docs(() => openApiDocument({ routes: routes(), words, public_url: deps.public_url() })))
     .use(account({ db, keyed, clock, monitors: deps.monitors }))
+  if (deps.page) {
+    const signed_in = createSignedIn({ db, clock, site })
+    app
+      .use(webSession({ db, clock, random, log, words, site, authenticate }, signed_in))
+      .use(dashboardApi({ signed_in, lent, handle: (request) => app.handle(request) }))
+      .use(dashboardPage(deps.page))
+  }
   for (const group of deps.routes({ words, keyed, meter, together, clock, random, log }))
     app.use(group)
 

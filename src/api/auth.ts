@@ -70,6 +70,15 @@ function touch(db: Db, id: string, now: number) {
   }
 }
 
+/** The holder of an operator's key; 403 for a customer's. */
+export function operatorOnly(holder: KeyHolder): KeyHolder {
+  if (holder.customer === null) return holder
+  throw new ApiError('PERMISSION_DENIED', {
+    message: "this is for an operator's key, fo_ and 43 characters",
+    extra: { reason: 'operator_only' },
+  })
+}
+
 /** The holder of a customer's key that may do this; 403 otherwise. */
 export function holderWith({ key, customer }: KeyHolder, scope: Scope | null): Holder {
   if (customer === null)

@@ -10,12 +10,17 @@ const BODY_WITHIN_MS = 30_000
 
 /** How many bytes the body of a call to this path may have. */
 export const bodyMax = (words: Words, path: string): number =>
-  path === `${words.api}/profile/avatar` || path === `${words.api}/profile/banner`
+  PICTURES.some((it) => path === words.api + it) || path.startsWith(PASSED_ON)
     ? IMAGE_BODY_MAX
     : BODY_MAX
 
+const PICTURES = ['/profile/avatar', '/profile/banner']
+/** Bodies sent here are read where they are passed on to, and measured there once more. */
+const PASSED_ON = '/dashboard/api/'
+
 /** Whether a body sent to this path is left unread: mail programs post a form there, and the address says all. */
-export const takesNoBody = (path: string): boolean => path.startsWith('/unsubscribe/')
+export const takesNoBody = (path: string): boolean =>
+  path.startsWith('/unsubscribe/') || path.startsWith(PASSED_ON)
 
 /** 413, saying how much is allowed. */
 export const tooLarge = (max: number): ApiError =>

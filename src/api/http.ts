@@ -4,8 +4,10 @@ import { ApiError } from '../core/errors.ts'
 import { proxyHeader, SESSION_PARTS, sessionHeader } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
 import type { Random } from '../outside.ts'
-import { type Authenticate, bearer, type Holders, holderWith } from './auth.ts'
+import { type Authenticate, bearer, type Holders, holderWith, operatorOnly } from './auth.ts'
 import { bodyMax, tooLarge } from './body.ts'
+import { actsByCookie, HOUSE_HEADERS, isHouse, type Site } from './dashboard-site.ts'
+import type { Lent } from './dashboard.ts'
 import type { Pacers } from './pace.ts'
 import type { PeerOf } from './peer.ts'
 import { type Features, policyOf } from './policy.ts'
@@ -30,6 +32,10 @@ type Deps = {
   words: Words
   random: Random
   authenticate: Authenticate
+  /** Who calls that the house makes itself are made for. */
+  lent: Lent
+  /** Guards what browsers reach with a cookie, and what is the operator's. */
+  site: Site
   holders: Holders
   pacers: Pacers
   peerOf: PeerOf
@@ -43,22 +49,29 @@ type Deps = {
  * fields, and what it costs, its route finds out afterwards.
  */
 export function createGate(deps: Deps): Gate {
-  const { words, random, authenticate, holders, pacers, peerOf, features } = deps
+  const { words, random, holders, pacers, peerOf, features, lent, site } = deps
   const preflight = preflightHeaders(words)
 
   return async ({ request, headers, server }) => {
-    Object.assign(headers, commonHeaders(requestId(request, random)))
-    if (request.method === 'OPTIONS')
-      return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
-    server?.timeout(request, QUIET_S)
-
     const path = pathOf(request.url)
+    const house = isHouse(path)
+    const known = lent.of(request)
+    // What the house asks of itself has no socket.
+    const socket = () => (known ? undefined : server?.requestIP(request)?.address)
+    Object.assign(headers, commonHeaders(requestId(request, random)), house ? HOUSE_HEADERS : CORS)
+    if (request.method === 'OPTIONS' && !house)
+      return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
+    if (!known) server?.timeout(request, QUIET_S)
+    if (house && !known) site.checkHost(request)
+    if (actsByCookie(path)) site.checkSender(request, socket())
+
+    const authenticate = (token: string | null) => known ?? deps.authenticate(token)
     const entry = deps.table().find(path)
     const token = bearer(request.headers.get('authorization'))
     if (entry === null) {
-      const known = token === null ? null : authenticate(token)
-      const address = peerOf(request, server?.requestIP(request)?.address).address
-      await pacers.unknown_routes(known ? known.key.id : `address ${address}`, request.signal)
+      const caller = token === null && !known ? null : authenticate(token)
+      const { address } = peerOf(request, socket())
+      await pacers.unknown_routes(caller ? caller.key.id : `address ${address}`, request.signal)
       throw new ApiError('NOT_FOUND', { message: 'there is no such route' })
     }
 
@@ -66,7 +79,13 @@ export function createGate(deps: Deps): Gate {
     // A method that the path does not have is judged as one that it has: 405 comes after 401 and 403.
     const [first = method] = entry.methods.keys()
     const policy = policyOf(words, entry.methods.has(method) ? method : first, entry.path)
-    if (!policy.open) {
+    if (policy.operator) {
+      const { key } = operatorOnly(authenticate(token))
+      await pacers[policy.limit](key.id, request.signal)
+    } else if (policy.open) {
+      if (policy.limit !== 'none')
+        await pacers[policy.limit](`address ${peerOf(request, socket()).address}`, request.signal)
+    } else {
       const holder = holderWith(authenticate(token), policy.scope)
       if (policy.feature !== null && !features[policy.feature])
         throw new ApiError('FEATURE_DISABLED', {
@@ -102,10 +121,14 @@ function notAllowed(entry: Entry<true>, method: string, headers: HTTPHeaders): A
 const commonHeaders = (request_id: string) => ({
   'x-request-id': request_id,
   'x-content-type-options': 'nosniff',
+})
+
+/** Any page may call with a key; what a browser holds by itself, a cookie, opens nothing here. */
+const CORS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'X-Credits-Remaining, Retry-After, X-Request-Id, X-Cache, Allow, Idempotent-Replayed',
-})
+}
 
 const commonOf = (headers: HTTPHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))

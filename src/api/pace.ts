@@ -75,6 +75,7 @@ export function createPacers(clock: Clock, limits: Limits): Pacers {
     account: minute(limits.account_per_minute, 'account calls by this key'),
     feedback: minute(limits.feedback_per_minute, 'feedback calls by this key'),
     dashboard: minute(limits.dashboard_per_minute, 'usage calls by this key'),
+    sign_in: minute(limits.dashboard_per_minute, 'attempts to sign in from this address'),
     unknown_routes: minute(limits.unknown_routes_per_minute, 'calls that match no route'),
   }
 }

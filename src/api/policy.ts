@@ -3,7 +3,14 @@ import type { Scope } from '../store/keys.ts'
 
 /** The paces a call may fall under; each has its own number in `[limits]`. */
 export type LimitName =
-  'reads' | 'management' | 'webhook_test' | 'account' | 'feedback' | 'dashboard' | 'none'
+  | 'reads'
+  | 'management'
+  | 'webhook_test'
+  | 'account'
+  | 'feedback'
+  | 'dashboard'
+  | 'sign_in'
+  | 'none'
 
 /** The kinds of writes that an operator may switch off, by `[features]`. */
 type Feature = 'login' | 'comment' | 'vote' | 'dm' | 'profile'
@@ -13,14 +20,17 @@ export type Features = Readonly<Record<Feature, boolean>>
 export type Policy = {
   /** Answers without a key. */
   open: boolean
+  /** For an operator's key, and no customer's. */
+  operator: boolean
   /** What the key must be good for; null: any key. */
   scope: Scope | null
+  /** Counted by key; where none is needed, by address. */
   limit: LimitName
   /** What must not be switched off; null: it always answers. */
   feature: Feature | null
 }
 
-const OPEN: Policy = { open: true, scope: null, limit: 'none', feature: null }
+const OPEN: Policy = { open: true, operator: false, scope: null, limit: 'none', feature: null }
 const CLOSED: Policy = { ...OPEN, open: false }
 const OPEN_PATHS = ['/health', '/metrics', '/openapi.json', '/docs', '/unsubscribe', '/confirm']
 
@@ -38,6 +48,10 @@ const under = (path: string, place: string) => path === place || path.startsWith
 /** The rule for a route, by its path alone, so that no route can forget to ask for one. Unknown places need a key. */
 export function policyOf(words: Words, method: string, path: string): Policy {
   if (OPEN_PATHS.some((place) => under(path, place))) return OPEN
+  // A browser sends no key of its own; who is signed in, its routes ask themselves.
+  if (path === '/dashboard/session' && method === 'POST') return { ...OPEN, limit: 'sign_in' }
+  if (under(path, '/dashboard')) return OPEN
+  if (under(path, '/operator')) return { ...CLOSED, operator: true, limit: 'management' }
   for (const place of [words.monitor, `/api${words.monitor}`]) {
     // Who reads a feed has no header to send: its address is the key.
     if (path === `${place}/feed/:token`) return OPEN

@@ -9,13 +9,20 @@ const behind = createPeerOf(['10.0.0.0/8', '::1', '192.0.2.7'])
 
 test('without trusted proxies nobody speaks for another', () => {
   const forged = request({ 'x-forwarded-for': '203.0.113.1' })
-  expect(direct(forged, '198.51.100.4')).toEqual({ address: '198.51.100.4', local: false })
+  expect(direct(forged, '198.51.100.4')).toEqual({
+    address: '198.51.100.4',
+    local: false,
+    tls: false,
+  })
 })
 
 test('a caller on this machine is local until a forwarding header says otherwise', () => {
   expect(direct(request(), '127.0.0.1').local).toBe(true)
   expect(direct(request(), '::1').local).toBe(true)
-  expect(direct(request(), '::ffff:127.0.0.1')).toEqual({ address: '127.0.0.1', local: true })
+  expect(direct(request(), '::ffff:127.0.0.1')).toMatchObject({
+    address: '127.0.0.1',
+    local: true,
+  })
   for (const name of ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'])
     expect(direct(request({ [name]: 'x' }), '127.0.0.1').local).toBe(false)
 })
@@ -32,6 +39,19 @@ test.each([
   expect(behind(request({ 'x-forwarded-for': forwarded }), socket).address).toBe(address)
 })
 
+test.each([
+  ['https', '10.1.1.1', true],
+  ['http', '10.1.1.1', false],
+  ['https', '198.51.100.4', false],
+  ['https', undefined, false],
+])('X-Forwarded-Proto %s from %s is TLS: %p', (proto, socket, tls) => {
+  expect(behind(request({ 'x-forwarded-proto': proto }), socket).tls).toBe(tls)
+})
+
 test('a socket that is gone leaves an unknown caller', () => {
-  expect(direct(request(), undefined)).toEqual({ address: 'unknown', local: false })
+  expect(direct(request(), undefined)).toEqual({
+    address: 'unknown',
+    local: false,
+    tls: false,
+  })
 })

@@ -1,0 +1,82 @@
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+
+import { Elysia } from 'elysia'
+
+import { ApiError } from '../core/errors.ts'
+
+/** The dashboard as a browser loads it: its one document, and the files that it links by their hashed names. */
+export type PageFiles = {
+  shell: string
+  files: ReadonlyMap<string, { type: string; body: Uint8Array<ArrayBuffer> }>
+}
+
+/** What the page is packed with, the best first. It is done off the loop, once for each file that somebody wants so. */
+const PACKERS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
+type Packing = keyof typeof PACKERS
+const PACKINGS: readonly Packing[] = ['br', 'gzip']
+const PACKED_FROM_BYTES = 1024
+const YEAR_S = 31_536_000
+
+/** Places under /dashboard that are no pages. */
+const TAKEN = ['api', 'assets', 'live', 'session']
+
+/** `/dashboard` and its files. Loaded and packed when first asked for: a start should not wait for it. */
+export function dashboardPage(load: () => Promise<PageFiles>) {
+  let loading: Promise<PageFiles> | null = null
+  const loaded = () =>
+    (loading ??= load().catch((error: unknown) => {
+      // What failed once may go well the next time.
+      loading = null
+      throw error
+    }))
+  const packed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>()
+
+  /** A file as the browser takes it: packed, if it is worth it. */
+  async function answer(name: string, type: string, body: Uint8Array<ArrayBuffer>, wanted: string) {
+    const headers = { 'content-type': type, vary: 'accept-encoding' }
+    const packing = PACKINGS.find((it) => accepts(wanted, it))
+    if (packing === undefined || body.byteLength < PACKED_FROM_BYTES)
+      return new Response(body, { headers })
+    const key = `${packing} ${name}`
+    const bytes = packed.get(key) ?? PACKERS[packing](body).then((it) => new Uint8Array(it))
+    packed.set(key, bytes)
+    return new Response(await bytes, { headers: { ...headers, 'content-encoding': packing } })
+  }
+
+  async function shell(wanted: string) {
+    const page = await loaded()
+    const body = new TextEncoder().encode(page.shell)
+    return answer('', 'text/html; charset=utf-8', body, wanted)
+  }
+
+  return new Elysia({ name: 'dashboard page', prefix: '/dashboard', detail: { hide: true } })
+    .get('/', ({ request, set }) => {
+      set.headers['cache-control'] = 'no-cache'
+      return shell(request.headers.get('accept-encoding') ?? '')
+    })
+    .get('/assets/:name', async ({ params, request, set }) => {
+      const { files } = await loaded()
+      const file = files.get(params.name)
+      if (!file) throw absent()
+      set.headers['cache-control'] = `public, max-age=${YEAR_S}, immutable`
+      const wanted = request.headers.get('accept-encoding') ?? ''
+      return answer(params.name, file.type, file.body, wanted)
+    })
+    .get('/*', ({ params, request, set }) => {
+      if (TAKEN.includes(params['*'].split('/')[0] ?? '')) throw absent()
+      set.headers['cache-control'] = 'no-cache'
+      return shell(request.headers.get('accept-encoding') ?? '')
+    })
+}
+
+const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such file' })
+
+/** Whether an Accept-Encoding header takes a packing: named, and not with a weight of nothing. */
+function accepts(header: string, packing: Packing): boolean {
+  return header
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.replaceAll(' ', '').split(';q='))
+    .some(([name, weight]) => name === packing && (weight === undefined || Number(weight) > 0))
+}
