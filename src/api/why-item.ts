@@ -112,7 +112,7 @@ async function currently(
 
 /** Whether only the shell of an item is left: what was looked for is not in it any more. */
 const isMasked = (item: Item): boolean =>
-  item.author === '[deleted]' && /^\[ ?(?:removed|deleted)/i.test(markdownOf(item))
+  /^\[ ?(?:removed|deleted)(?: by [^\]]{1,40})?\]$/i.test(markdownOf(item).trim())
 
 // What our own bodies hold is an item and what was told beside it; another shape is of another configuration.
 const item_shape = z.custom<Item>(
