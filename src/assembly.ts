@@ -62,6 +62,9 @@ const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deli
 
 /** A caller waits while a place is looked up for its monitor. */
 const LOOKUP_DEADLINE_MS = 10_000
+/** A mail has so many steps that may each take the time-out; a page may be read through another pair of eyes. */
+const SEND_STEPS = 4
+const LOOK_STEPS = 2
 /** How often monitors look whether a full disk has room again. */
 const FULL_DISK_MS = 5000
 /** What a target's sealed secret is bound to. */
@@ -76,6 +79,8 @@ type Around = {
   signal: AbortSignal
   /** Wakes a loop. */
   wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator') => void
+  /** Notes work of a loop that keeps to `limit_ms` by itself, so that it shows when it does not. */
+  expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
   /** Where the daemon listens; empty until it does. */
   url: () => string
   /** Told when the daemon cannot go on and must be started again. */
@@ -83,7 +88,7 @@ type Around = {
 }
 
 /** Makes every part of the daemon, each from what it needs. Nothing runs yet, and nothing listens. */
-export function assemble({ config, outside, instance, signal, wake, url, lost }: Around) {
+export function assemble({ config, outside, instance, signal, wake, expect, url, lost }: Around) {
   const { clock, random } = outside
   const { db, boot, instance_id, ring } = instance
   const timeout_ms = config.delivery.timeout_s * 1000
@@ -172,10 +177,11 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     user_agent: config.platform.user_agent,
   })
   const nudgeSender = () => wake('sender')
+  const watch = createWatch({ platform, eyes_of: pool, clock, deadline_ms })
   const sender = createSender({
     db,
     boot,
-    send,
+    send: (...one) => expect('sender', timeout_ms * SEND_STEPS, send(...one)),
     clock,
     random,
     log,
@@ -211,7 +217,11 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
     boot,
     instance_id,
     words,
-    watch: createWatch({ platform, eyes_of: pool, clock, deadline_ms }),
+    watch: {
+      ...watch,
+      page: (...one) => expect('monitor', deadline_ms * LOOK_STEPS, watch.page(...one)),
+      again: (...one) => expect('monitor', deadline_ms * LOOK_STEPS, watch.again(...one)),
+    },
     clock,
     log,
     signal,
@@ -239,8 +249,8 @@ export function assemble({ config, outside, instance, signal, wake, url, lost }:
   const routes = (infra: Infra) => [
     ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
     ...reads(infra, gateway, {
-      ...config.limits,
       ...sessions,
+      limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
     }),
     monitors(infra, {
