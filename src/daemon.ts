@@ -1,20 +1,30 @@
 import { serveOutOfOrder } from './api/out-of-order.ts'
 import { assemble } from './assembly.ts'
 import type { Config } from './config.ts'
+import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import { createRing } from './core/seal.ts'
 import { createWords } from './core/wire.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createOutside, type Outside } from './outside.ts'
+import { recordConfig } from './store/audit-config.ts'
 import { connect, isStorageError, migrate, tellStorageError } from './store/db.ts'
 import { openInstance } from './store/instance.ts'
 import { releaseAll } from './store/ledger.ts'
+import { countStanding } from './store/standing.ts'
 import { noteStorageError, restartsUseless } from './store/storage-errors.ts'
+import { createProgress, type Stuck } from './systemd/progress.ts'
 
 export type Daemon = AsyncDisposable & {
   /** Where it listens. */
   readonly url: string
   /** Settles with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed: Promise<string>
+  /** What of the polls and the outbox is more than this late; null when both advance. */
+  stuck(slack_ms: number): Stuck | null
+  /** How things stand, in a line for the service manager. */
+  standing(): string
+  /** Takes what can be taken of another configuration while running, and tells every key that differs. */
+  reconfigure(next: Config): Change[]
 }
 
 /** The composition root: opens the instance, makes every part, lets the loops run and listens. */
@@ -31,6 +41,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const stopping = new AbortController()
   const { signal } = stopping
   const loops = new Map<string, Loop>()
+  const progress = createProgress(clock)
   let url = ''
   const { app, sender, monitoring, pool, storage, tellOperator, upkeep, close, endStreams } =
     assemble({
@@ -39,6 +50,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
       instance,
       signal,
       wake: (loop) => loops.get(loop)?.nudge(),
+      expect: progress.expect,
       url: () => url,
       lost: failure.resolve,
     })
@@ -63,8 +75,8 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     if (isStorageFailure(error)) failure.resolve('storage')
   }
   for (const [name, turn] of Object.entries({
-    sender: sender.turn,
-    monitor: monitoring.checkDue,
+    sender: progress.watch('sender', sender.turn),
+    monitor: progress.watch('monitor', monitoring.checkDue),
     pool: pool.turn,
     operator: tellOperator,
     upkeep,
@@ -73,7 +85,22 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     loops.set(name, startLoop(outside, name, signal, turn, onFailedTurn))
 
   const owned = stack.move()
-  return { url, failed: failure.promise, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return {
+    url,
+    failed: failure.promise,
+    stuck: progress.stuck,
+    standing() {
+      const { monitors, streams, pending } = countStanding(instance.db)
+      return `listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
+    },
+    reconfigure(next) {
+      const changes = changesBetween(config, next)
+      takeLive(config, next)
+      recordConfig(instance.db, { config, ring: instance.ring, now: clock.now() })
+      return changes
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
 
 function open({ storage }: Config, { clock, random }: Outside) {
@@ -94,6 +121,9 @@ function outOfOrder({ server, wire }: Config, log: Outside['log']): Daemon {
   return {
     url: urlOf(host, serving.port),
     failed: new Promise(() => {}),
+    stuck: () => null,
+    standing: () => 'not serving: the storage has failed again and again, see the log',
+    reconfigure: () => [],
     [Symbol.asyncDispose]: () => serving.stop(true),
   }
 }
@@ -123,6 +153,7 @@ export async function openApiDocument(config: Config): Promise<unknown> {
     },
     signal: AbortSignal.abort(),
     wake: () => {},
+    expect: (_, __, work) => work,
     url: () => `http://${config.server.host}:${config.server.port}`,
     lost: () => {},
   })

@@ -1,12 +1,14 @@
 import { type Clock, type Log, LOG_LEVELS, type LogLevel } from './outside.ts'
 
 export type LogSettings = {
-  /** The least that is written. */
+  /** The least that is written, asked at each line: it may change while we run. */
   level: LogLevel
   /** Lines of JSON, or lines for a person. */
   json: boolean
   /** ANSI colours in lines for a person. */
   color: boolean
+  /** Each line begins with its priority as the journal reads it (sd-daemon(3)): `<4>`. */
+  journal?: boolean
   clock: Pick<Clock, 'now'>
   /** Takes one line, without its end. */
   write: (line: string) => void
@@ -19,31 +21,33 @@ export type LogSettings = {
 const FIELDS = new Set(
   `account act address area at attempt attempts billed boot bytes call calls code config count customer cut_reason
   delay_ms delivery delivery_id dir due duration_ms error errors event_id eyes fault field file freed from gap host
-  http_status id idle_ms instance instance_id interval_s item item_id items jump_ms key_id kind last_error
+  http_status id idle_ms instance instance_id interval_s item item_id items jump_ms key key_id kind last_error late_ms
   limit loop matched matches message method missed missed_estimate monitor monitor_id monitors name new_items next_at
   offset_ms page pages path path_kind pending pid place plan platform port purpose queued rate reason refused released
   remaining request request_id rest_ms retries retry_after_s round route rows rung rungs schema seconds sent
   signal size state status status_code stopped stream stream_id streams subforum suppressed target targets
-  tier tries turn uptime_s url value version waited_ms warning webhook webhook_id why`.split(/\s+/),
+  tier tries turn uptime_s url value version waited_ms warning what webhook webhook_id why`.split(/\s+/),
 )
 
 const LONGEST_TEXT = 500
 const LONGEST_LIST = 10
 
 /** Writes events as lines: JSON for the journal, or aligned text for a person. Times are the clock's. */
-export function createLog({ level, json, color, clock, write }: LogSettings): Log {
-  const least = LOG_LEVELS.indexOf(level)
+export function createLog(settings: LogSettings): Log {
+  const { json, color, journal = false, clock, write } = settings
   return (at, event, fields = {}) => {
-    if (LOG_LEVELS.indexOf(at) < least) return
+    if (LOG_LEVELS.indexOf(at) < LOG_LEVELS.indexOf(settings.level)) return
     const time = new Date(clock.now()).toISOString()
     const kept = keep(fields)
-    write(
-      json
-        ? JSON.stringify({ time, level: at, event, ...kept })
-        : pretty({ time, level: at, event, fields: kept, color }),
-    )
+    const line = json
+      ? JSON.stringify({ time, level: at, event, ...kept })
+      : pretty({ time, level: at, event, fields: kept, color })
+    write(journal ? `<${PRIORITIES[at]}>${line}` : line)
   }
 }
+
+/** syslog's numbers for our levels. */
+const PRIORITIES: Record<LogLevel, number> = { debug: 7, info: 6, warn: 4, error: 3 }
 
 type Scalar = string | number | boolean | null
 

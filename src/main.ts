@@ -1,3 +1,5 @@
+import { fstatSync } from 'node:fs'
+
 import { readHidden } from './cli/account-prompt.ts'
 import type { Surroundings } from './cli/command.ts'
 import { run } from './cli/run.ts'
@@ -25,14 +27,19 @@ const around: Surroundings = {
   stdinIsTerminal: process.stdin.isTTY,
   askSecret: (question) => readHidden(question, process.stdin, process.stderr),
   stopped,
+  onReload,
   parts: {
-    createOutside: ({ level, json }, stdout) =>
+    createOutside: (log, stdout) =>
       Promise.resolve(
         createOutside(
           createLog({
-            level,
-            json: json === 'auto' ? !stdout.isTerminal : json,
+            // Not copied: a new configuration may change it under way.
+            get level() {
+              return log.level
+            },
+            json: log.json === 'auto' ? !stdout.isTerminal : log.json,
             color: stdout.color,
+            journal: isJournal(process.env['JOURNAL_STREAM']),
             clock: realClock,
             write: (line) => stdout.write(`${line}\n`),
           }),
@@ -75,6 +82,19 @@ function stopped(): Promise<string> {
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
   return promise
+}
+
+/** Calls `take` at every SIGHUP until it is disposed of; without anybody to take it, the signal ends the process. */
+function onReload(take: () => void): Disposable {
+  process.on('SIGHUP', take)
+  return { [Symbol.dispose]: () => process.off('SIGHUP', take) }
+}
+
+/** Whether standard output goes to the journal, which says device and inode of its own end (systemd.exec(5)). */
+function isJournal(stream: string | undefined): boolean {
+  if (stream === undefined) return false
+  const { dev, ino } = fstatSync(1)
+  return stream === `${dev}:${ino}`
 }
 
 const code = await run(process.argv.slice(2), around)

@@ -3,7 +3,7 @@ import { type Bucket, isFull, type Pace, perMinute, step } from '../core/pace.ts
 import type { Clock } from '../outside.ts'
 import type { LimitName } from './policy.ts'
 
-/** The numbers of `[limits]` that concern pace; 0 is no limit. */
+/** The numbers of `[limits]` that concern pace, read at each call; 0 is no limit. */
 export type Limits = {
   key_burst: number
   key_rate: number
@@ -23,12 +23,11 @@ const BUCKETS_MAX = 100_000
 const SWEEP = 100
 
 /** One pace, kept for each id apart. */
-function createPacer(clock: Clock, pace: Pace, what: string): Pacer {
-  if (pace.burst <= 0 || pace.per_s <= 0) return () => Promise.resolve()
+function createPacer(clock: Clock, paceNow: () => Pace, what: () => string): Pacer {
   const buckets = new Map<string, Bucket>()
 
   /** The least recently used go first; the full ones among them are missed by nobody. */
-  function makeRoom(now: number) {
+  function makeRoom(pace: Pace, now: number) {
     if (buckets.size < BUCKETS_MAX) return
     let looked = 0
     for (const [id, bucket] of buckets) {
@@ -39,14 +38,16 @@ function createPacer(clock: Clock, pace: Pace, what: string): Pacer {
   }
 
   return async (id, signal) => {
+    const pace = paceNow()
+    if (pace.burst <= 0 || pace.per_s <= 0) return
     const now = clock.mono()
     const { bucket, wait_ms, retry_ms } = step(buckets.get(id), pace, now)
     buckets.delete(id)
-    makeRoom(now)
+    makeRoom(pace, now)
     buckets.set(id, bucket)
     if (wait_ms === null)
       throw new ApiError('rate_limited', {
-        message: `too many requests: ${what}`,
+        message: `too many requests: ${what()}`,
         retry_after_s: Math.max(1, Math.ceil(retry_ms / 1000)),
       })
     if (wait_ms > 0) await clock.sleep(wait_ms, signal)
@@ -57,25 +58,29 @@ export type Pacers = Record<LimitName | 'unknown_routes', Pacer>
 
 /** All the paces of the house. */
 export function createPacers(clock: Clock, limits: Limits): Pacers {
-  const minute = (count: number, what: string) =>
-    createPacer(clock, perMinute(count), `${what}, at most ${count} a minute`)
+  const minute = (name: keyof Limits, what: string) =>
+    createPacer(
+      clock,
+      () => perMinute(limits[name]),
+      () => `${what}, at most ${limits[name]} a minute`,
+    )
   return {
     none: () => Promise.resolve(),
     reads: createPacer(
       clock,
-      {
+      () => ({
         burst: limits.key_burst,
         per_s: limits.key_rate,
         max_wait_ms: limits.key_max_wait_s * 1000,
-      },
-      `reads by this key, ${limits.key_rate} a second after a burst of ${limits.key_burst}`,
+      }),
+      () => `reads by this key, ${limits.key_rate} a second after a burst of ${limits.key_burst}`,
     ),
-    management: minute(limits.management_per_minute, 'monitoring calls by this key'),
-    webhook_test: minute(limits.webhook_test_per_minute, 'test deliveries by this key'),
-    account: minute(limits.account_per_minute, 'account calls by this key'),
-    feedback: minute(limits.feedback_per_minute, 'feedback calls by this key'),
-    dashboard: minute(limits.dashboard_per_minute, 'usage calls by this key'),
-    sign_in: minute(limits.dashboard_per_minute, 'attempts to sign in from this address'),
-    unknown_routes: minute(limits.unknown_routes_per_minute, 'calls that match no route'),
+    management: minute('management_per_minute', 'monitoring calls by this key'),
+    webhook_test: minute('webhook_test_per_minute', 'test deliveries by this key'),
+    account: minute('account_per_minute', 'account calls by this key'),
+    feedback: minute('feedback_per_minute', 'feedback calls by this key'),
+    dashboard: minute('dashboard_per_minute', 'usage calls by this key'),
+    sign_in: minute('dashboard_per_minute', 'attempts to sign in from this address'),
+    unknown_routes: minute('unknown_routes_per_minute', 'calls that match no route'),
   }
 }

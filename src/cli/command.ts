@@ -1,5 +1,7 @@
 import type { Config } from '../config.ts'
+import type { Change } from '../config/reload.ts'
 import type { Outside } from '../outside.ts'
+import type { Stuck } from '../systemd/progress.ts'
 import type { Desk } from './desk.ts'
 
 /** A daemon that runs until it is disposed of. */
@@ -7,6 +9,12 @@ export type Running = AsyncDisposable & {
   readonly url: string
   /** Resolves with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed?: Promise<string>
+  /** What of it is more than so late with what it has to do; null when it advances. */
+  stuck(slack_ms: number): Stuck | null
+  /** How things stand, in a line. */
+  standing(): string
+  /** Takes what it can of another configuration, and tells every key that differs. */
+  reconfigure(next: Config): Change[]
 }
 
 /** A simulated platform that runs until it is disposed of. */
@@ -64,6 +72,8 @@ export type Surroundings = {
   askSecret?: (question: string) => Promise<string>
   /** The name of the first SIGTERM or SIGINT. After it, a second one ends the process at once, and so do 15 s. */
   stopped: () => Promise<string>
+  /** Calls back whenever the process is asked to read its configuration again, until disposed of. */
+  onReload: (take: () => void) => Disposable
   parts: Parts
 }
 

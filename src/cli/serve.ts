@@ -2,9 +2,15 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { version } from '../../package.json'
+import { openNotifier } from '../systemd/notify.ts'
 import { command, EXIT } from './command.ts'
 import { readConfig } from './config-file.ts'
+import { keepTelling } from './serve-manager.ts'
+import { reload } from './serve-reload.ts'
 
+const NOBODY: Disposable = { [Symbol.dispose]: () => {} }
+/** What the service manager shows meanwhile. */
+const STOPPING = 'finishing what is under way'
 /** How long a daemon that cannot go on may take to end. */
 const LAST_MS = 500
 
@@ -14,20 +20,38 @@ export const serve = command({
   options: {},
   examples: ['forumd serve', 'forumd serve --config /etc/forumd/forumd.toml'],
   notes:
-    'SIGTERM and Ctrl-C finish what is under way; a second one, or 15 seconds, end it at once. The address is printed and written to <storage.dir>/forumd.address.',
-  async run({ values, env, stdout, stopped, parts }) {
+    'SIGTERM and Ctrl-C finish what is under way; a second one, or 15 seconds, end it at once. SIGHUP reads the configuration again: log.level, [limits], [plans] and [billing.prices] change under way, and the log names every key that takes a restart. The address is printed and written to <storage.dir>/forumd.address.',
+  async run({ values, env, stdout, stopped, onReload, parts }) {
     // Signals first, so that one which comes while we start is not lost.
     const stop = stopped()
-    const { config, warnings } = readConfig(values.config, { env })
+    const read = () => readConfig(values.config, { env })
+    const { config, warnings } = read()
     const outside = await parts.createOutside(config.log, stdout)
     const { log } = outside
     log('info', 'serve.starting', { version, pid: process.pid, dir: config.storage.dir })
     for (const warning of warnings) log('warn', 'config.warning', { warning })
+    const manager = await openNotifier(env, {
+      pid: process.pid,
+      unreachable: (why) => log('error', 'systemd.unreachable', { why }),
+    })
+    manager.tell('STATUS=opening the database')
 
     const daemon = await parts.startDaemon(config, outside)
     using _address = writeAddress(config.storage.dir, daemon.url)
     if (stdout.isTerminal) stdout.write(`forumd listens on ${daemon.url}\n`)
     log('info', 'serve.listening', { url: daemon.url })
+    const ending = new AbortController()
+    const { sleep } = outside.clock
+    // A terminal that is closed sends the same signal, and means the end.
+    const reloads = stdout.isTerminal ? () => NOBODY : onReload
+    using _reloads = reloads(() => {
+      manager.tell('RELOADING=1', manager.since())
+      reload(daemon, read, log)
+      manager.tell('READY=1')
+    })
+    // Last: whoever hears that we are ready may ask us to reload at once.
+    manager.tell('READY=1')
+    void keepTelling(manager, daemon, { sleep, log, signal: ending.signal })
 
     const never = new Promise<string>(() => {})
     const end = await Promise.race([
@@ -35,6 +59,8 @@ export const serve = command({
       (daemon.failed ?? never).then((reason) => ({ code: EXIT.restart, reason })),
     ])
     log(end.code === EXIT.done ? 'info' : 'error', 'serve.stopping', end)
+    ending.abort()
+    manager.tell('STOPPING=1', `STATUS=${STOPPING}`)
     const ended = daemon[Symbol.asyncDispose]()
     // On a disk that fails nothing gets better by waiting for it.
     await (end.code === EXIT.done ? ended : Promise.race([ended, outside.clock.sleep(LAST_MS)]))

@@ -112,9 +112,11 @@ export async function startReading({
       readRoutes(infra, reads, {
         session_cookie: sandbox.session_cookie,
         guardProxy: (proxy) => Promise.resolve(proxy.host.endsWith('.test') ? proxy : null),
-        deep_search_concurrency: 2,
-        degraded_reads_per_key: 4,
-        degraded_waiting_per_key: 8,
+        limits: {
+          deep_search_concurrency: 2,
+          degraded_reads_per_key: 4,
+          degraded_waiting_per_key: 8,
+        },
         degraded: () => degraded,
       }),
   }).listen({ hostname: '127.0.0.1', port: 0 })

@@ -22,7 +22,11 @@ test.each([
 function reads() {
   const clock = fakeClock(settled)
   const state = { degraded: true }
-  const gate = createReadGate(clock, { in_flight: 4, waiting: 8 }, () => state.degraded)
+  const gate = createReadGate(
+    clock,
+    () => ({ in_flight: 4, waiting: 8 }),
+    () => state.degraded,
+  )
   const started: string[] = []
   const refused: string[] = []
   function read(key: string, name: string) {

@@ -7,7 +7,7 @@ const settled = () => new Promise<void>(setImmediate)
 
 function searches(places = 2) {
   const clock = fakeClock(settled)
-  const gate = createDeepGate(clock, places)
+  const gate = createDeepGate(clock, () => places)
   const started: string[] = []
   function search(customer: string, name: string) {
     const { promise, resolve } = Promise.withResolvers<string>()
@@ -52,7 +52,7 @@ test('a third search that finds no place within three seconds is refused', async
 
 test('a search that fails gives its place back', async () => {
   const clock = fakeClock(settled)
-  const gate = createDeepGate(clock, 1)
+  const gate = createDeepGate(clock, () => 1)
 
   for (let number = 0; number < 3; number++)
     await gate('ada', () => Promise.reject(new Error('no'))).catch(() => {})

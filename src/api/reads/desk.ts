@@ -6,10 +6,12 @@ import { createShapes } from './shapes.ts'
 
 /** What the reads need to know beside what is read. */
 export type ReadsOptions = Omit<SessionDeps, 'words'> & {
-  /** `[limits]`; 0 is no limit. */
-  deep_search_concurrency: number
-  degraded_reads_per_key: number
-  degraded_waiting_per_key: number
+  /** `[limits]`, as they are at the moment of a call; 0 is no limit. */
+  limits: {
+    readonly deep_search_concurrency: number
+    readonly degraded_reads_per_key: number
+    readonly degraded_waiting_per_key: number
+  }
   /** Whether the platform answers badly at the moment. */
   degraded: () => boolean
 }
@@ -25,8 +27,12 @@ export type Desk = Pick<Infra, 'words' | 'keyed'> &
 
 /** Makes it once: the gates count over all groups together. */
 export function createDesk({ words, keyed, meter, clock }: Infra, options: ReadsOptions): Desk {
-  const { degraded_reads_per_key: in_flight, degraded_waiting_per_key: waiting } = options
-  const readGate = createReadGate(clock, { in_flight, waiting }, options.degraded)
+  const { limits } = options
+  const room = () => ({
+    in_flight: limits.degraded_reads_per_key,
+    waiting: limits.degraded_waiting_per_key,
+  })
+  const readGate = createReadGate(clock, room, options.degraded)
   return {
     words,
     keyed,
@@ -34,6 +40,6 @@ export function createDesk({ words, keyed, meter, clock }: Infra, options: Reads
     answer: createAnswer(meter, readGate),
     rows: createRows(words),
     shapes: createShapes(words),
-    deepGate: createDeepGate(clock, options.deep_search_concurrency),
+    deepGate: createDeepGate(clock, () => limits.deep_search_concurrency),
   }
 }

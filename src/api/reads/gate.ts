@@ -74,15 +74,15 @@ const RETRY_S = 2
 const DEEP_WAIT_MS = 3_000
 const READ_WAIT_MS = 2_000
 
-/** As many deep searches at once for a customer as `places`; 0 is no limit. */
-export const createDeepGate = (clock: Clock, places: number): Gate =>
+/** As many deep searches at once for a customer as there are `places`; 0 is no limit. */
+export const createDeepGate = (clock: Clock, places: () => number): Gate =>
   createGate({
     clock,
-    room: () => ({ in_flight: places, waiting: 0 }),
+    room: () => ({ in_flight: places(), waiting: 0 }),
     wait_ms: DEEP_WAIT_MS,
     refusal: () =>
       new ApiError('DEEP_SEARCH_CONCURRENCY', {
-        message: `at most ${places} deep searches run at once on one account`,
+        message: `at most ${places()} deep searches run at once on one account`,
         retry_after_s: RETRY_S,
       }),
   })
@@ -90,14 +90,14 @@ export const createDeepGate = (clock: Clock, places: number): Gate =>
 const NO_LIMIT: Room = { in_flight: 0, waiting: 0 }
 
 /** While `degraded`, as many reads of a key at once, and as many more waiting, as there is `room`. */
-export const createReadGate = (clock: Clock, room: Room, degraded: () => boolean): Gate =>
+export const createReadGate = (clock: Clock, room: () => Room, degraded: () => boolean): Gate =>
   createGate({
     clock,
-    room: () => (degraded() ? room : NO_LIMIT),
+    room: () => (degraded() ? room() : NO_LIMIT),
     wait_ms: READ_WAIT_MS,
     refusal: () =>
       new ApiError('too_many_concurrent_reads', {
-        message: `the platform answers badly: at most ${room.in_flight} reads run at once on one key until it is better`,
+        message: `the platform answers badly: at most ${room().in_flight} reads run at once on one key until it is better`,
         retry_after_s: RETRY_S,
       }),
   })

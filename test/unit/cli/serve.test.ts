@@ -34,6 +34,9 @@ function fakeDaemon(failed: Promise<string> = never) {
   const daemon: Running = {
     url: 'http://127.0.0.1:4321',
     failed,
+    stuck: () => null,
+    standing: () => 'as ever',
+    reconfigure: () => [],
     [Symbol.asyncDispose]: () => {
       disposed++
       return Promise.resolve()

@@ -11,21 +11,31 @@ const notHere = () => Promise.reject(new Error('not part of this test'))
 export function surroundings({
   stopped = new Promise<string>(() => {}),
   startDaemon = notHere,
-}: { stopped?: Promise<string>; startDaemon?: Parts['startDaemon'] } = {}) {
+  onReload = () => ({ [Symbol.dispose]: () => {} }),
+  env = {},
+}: {
+  stopped?: Promise<string>
+  startDaemon?: Parts['startDaemon']
+  onReload?: Surroundings['onReload']
+  env?: Surroundings['env']
+} = {}) {
   const said: Said = { out: '', err: '' }
   const around: Surroundings = {
-    env: {},
+    env,
     stdout: { write: (text) => void (said.out += text), isTerminal: false, color: false },
     warn: (line) => void (said.err += `${line}\n`),
     readStdin: () => Promise.resolve(''),
     stdinIsTerminal: false,
     stopped: () => stopped,
+    onReload,
     parts: {
-      createOutside: ({ level }, stdout) =>
+      createOutside: (log, stdout) =>
         Promise.resolve(
           createOutside(
             createLog({
-              level,
+              get level() {
+                return log.level
+              },
               json: true,
               color: false,
               clock: { now: () => 0 },

@@ -1,0 +1,278 @@
+// Goal: a service manager that keeps to systemd's protocol sees what is so: when we serve, when we reload, when we end,
+// and that a loop that stands still is bitten by the watchdog. Method: the program as a process of its own, and a manager
+// that listens on a datagram socket, written apart from us in Python.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type Folder, tempFolder } from '../support/folder.ts'
+import { runForumd, startProcess } from '../support/process.ts'
+
+// Processes are started, and the machine may be busy.
+setDefaultTimeout(60_000)
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ port: 0, seed: 1, speed: 0, world: 'seeded', now: Date.now })
+})
+afterAll(() => sandbox.stop())
+
+/** The manager: every datagram it got, as the lines of it. */
+async function listen(path: string, patience_s = '') {
+  const child = Bun.spawn(
+    ['/usr/bin/python3', join(import.meta.dir, 'systemd-manager.py'), path, patience_s].filter(
+      (it) => it !== '',
+    ),
+    { stdout: 'pipe', stderr: 'inherit' },
+  )
+  const heard: string[][] = []
+  let waiting: (() => void)[] = []
+  void (async () => {
+    let rest = ''
+    for await (const chunk of child.stdout) {
+      const lines = (rest + Buffer.from(chunk).toString()).split('\n')
+      rest = lines.pop() ?? ''
+      heard.push(...lines.map((line): string[] => JSON.parse(line)))
+      for (const wake of waiting.splice(0)) wake()
+    }
+  })()
+  const manager = {
+    heard,
+    /** Resolves with the first datagram from `from` on that has this line in it. */
+    async until(line: string | RegExp, from = 0): Promise<string[]> {
+      const fits = (it: string) => (typeof line === 'string' ? it === line : line.test(it))
+      for (;;) {
+        const found = heard.slice(from).find((lines) => lines.some(fits))
+        if (found) return found
+        await new Promise<void>((resolve) => (waiting = [...waiting, resolve]))
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill()
+      await child.exited
+    },
+  }
+  await manager.until('LISTENING')
+  return manager
+}
+
+function configured(folder: Folder, extra = ''): string {
+  const path = folder.file('forumd.toml')
+  writeFileSync(
+    path,
+    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"
+[platform]\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n${extra}`,
+  )
+  return path
+}
+
+const SOCKETS = [
+  ['a file', (folder: Folder) => folder.file('notify')],
+  ['a name without a file', () => `@forumd-test-${process.pid}-${Date.now()}`],
+] as const
+
+test.each(SOCKETS)(
+  'a manager at %s hears when we serve, that we live, how things stand, and when we end',
+  async (_, pathOf) => {
+    using folder = tempFolder()
+    const path = pathOf(folder)
+    await using manager = await listen(path)
+    const daemon = await startProcess(configured(folder), [
+      'env',
+      `NOTIFY_SOCKET=${path}`,
+      'WATCHDOG_USEC=300000',
+    ])
+
+    const ready = await manager.until('READY=1')
+    await manager.until('WATCHDOG=1')
+    await manager.until(
+      `STATUS=listening on ${daemon.url}; 0 monitors on 0 streams, 0 deliveries waiting`,
+    )
+    const code = await daemon.end('SIGTERM')
+    const stopping = await manager.until('STOPPING=1')
+
+    expect(code).toBe(0)
+    expect(ready).toEqual(['READY=1', `pid=${daemon.pid}`])
+    expect(stopping).toContain('STATUS=finishing what is under way')
+    const names = manager.heard.map(([first]) => first?.split('=')[0])
+    expect(names.slice(0, 3)).toEqual(['LISTENING', 'STATUS', 'READY'])
+    expect(names.lastIndexOf('WATCHDOG')).toBeLessThan(names.indexOf('STOPPING'))
+  },
+)
+
+test('without a watchdog nobody is told that we live, and with that of another process neither', async () => {
+  using folder = tempFolder()
+  const path = folder.file('notify')
+  await using manager = await listen(path)
+  const daemon = await startProcess(configured(folder), [
+    'env',
+    `NOTIFY_SOCKET=${path}`,
+    'WATCHDOG_USEC=1000',
+    'WATCHDOG_PID=1',
+  ])
+
+  await manager.until(/^STATUS=listening/)
+  await daemon.end('SIGTERM')
+  await manager.until('STOPPING=1')
+
+  expect(manager.heard.flat()).not.toContain('WATCHDOG=1')
+})
+
+test('a manager that cannot be spoken to is told in the log, and we serve all the same', async () => {
+  using folder = tempFolder()
+  const daemon = await startProcess(configured(folder), ['env', 'NOTIFY_SOCKET=vsock:2:1234'])
+
+  expect(await daemon.end('SIGTERM')).toBe(0)
+  expect(daemon.lines.join('\n')).toContain('"event":"systemd.unreachable"')
+})
+
+/** The CLOCK_MONOTONIC of this machine in microseconds, from a source that is not ours. */
+function monotonicMicros(): bigint {
+  const { stdout } = Bun.spawnSync([
+    '/usr/bin/python3',
+    '-c',
+    'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)',
+  ])
+  return BigInt(stdout.toString().trim())
+}
+
+test('SIGHUP takes limits, plans, prices and the level of the log, and names what takes a restart', async () => {
+  using folder = tempFolder()
+  const path = folder.file('notify')
+  await using manager = await listen(path)
+  const config = configured(folder, '[limits]\naccount_per_minute = 2\n')
+  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+  const daemon = await startProcess(config, ['env', `NOTIFY_SOCKET=${path}`])
+  const me = () =>
+    fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
+  await manager.until('READY=1')
+  const before = [await me(), await me(), await me()].map(({ status }) => status)
+  const from = manager.heard.length
+  const began = monotonicMicros()
+
+  configured(
+    folder,
+    '[limits]\naccount_per_minute = 0\nread_cache_s = 9\n[plans.entry]\nslots = 3\n[delivery]\ntimeout_s = 7\n[log]\nlevel = "warn"\n',
+  )
+  process.kill(daemon.pid, 'SIGHUP')
+  const reloading = await manager.until('RELOADING=1', from)
+  await manager.until('READY=1', from)
+
+  const since = BigInt(/MONOTONIC_USEC=(\d+)/.exec(reloading.join('\n'))?.[1] ?? '0')
+  expect(since).toBeGreaterThanOrEqual(began)
+  expect(since).toBeLessThanOrEqual(monotonicMicros())
+  expect(before).toEqual([200, 200, 429])
+  const after = await me()
+  expect(after.status).toBe(200)
+  expect(await after.json()).toMatchObject({ monitors: { total: 3 } })
+  await daemon.end('SIGTERM')
+  const told = daemon.lines
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => event.startsWith('config.'))
+    .map(({ level, event, key: name }) => `${level} ${event} ${name ?? ''}`.trim())
+  // The level of the log is among what was taken: what is changed and taken is told at info, which is not written now.
+  expect(told).toEqual([
+    'warn config.needs_restart delivery.timeout_s',
+    'warn config.needs_restart limits.read_cache_s',
+  ])
+})
+
+test('a configuration with a problem is refused whole, and the old one stays', async () => {
+  using folder = tempFolder()
+  const path = folder.file('notify')
+  await using manager = await listen(path)
+  const config = configured(folder, '[limits]\naccount_per_minute = 1\n')
+  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+  const daemon = await startProcess(config, ['env', `NOTIFY_SOCKET=${path}`])
+  const me = () =>
+    fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
+  await manager.until('READY=1')
+  const from = manager.heard.length
+
+  configured(folder, '[limits]\naccount_per_minute = 0\nkey_rat = 3\n')
+  process.kill(daemon.pid, 'SIGHUP')
+  await manager.until('READY=1', from)
+
+  const statuses = [await me(), await me()].map(({ status }) => status)
+  await daemon.end('SIGTERM')
+  expect(statuses).toEqual([200, 429])
+  const refused = daemon.lines
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => event === 'config.refused')
+  expect(refused).toHaveLength(1)
+  expect(refused[0].why).toContain(':10:1: limits.key_rat: unknown key')
+})
+
+/** `forumd serve` in a world that can be made to stand still, and somebody at its door. */
+async function startStalled(folder: Folder, socket: string, at: string, ms: number) {
+  const config = configured(
+    folder,
+    `timeout_s = 0.777\nread_deadline_s = 1.5\nretries = 0
+[guard]\nallow_targets = ["127.0.0.1"]\nallow_http = true\n[delivery]\ntimeout_s = 0.333\n[plans.entry]\ncadence_s = 1\n`,
+  )
+  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+  const child = Bun.spawn(
+    [process.execPath, join(import.meta.dir, 'systemd-stalled.ts'), 'serve', '--config', config],
+    {
+      stdout: Bun.file(folder.file('log')),
+      // Bun's own words about the signal, of which there are many.
+      stderr: 'ignore',
+      env: {
+        ...process.env,
+        NOTIFY_SOCKET: socket,
+        WATCHDOG_USEC: '1500000',
+        STALL_FILE: folder.file('stalled'),
+        STALL_AT: at,
+        STALL_MS: String(ms),
+      },
+    },
+  )
+  return {
+    ended: child.exited,
+    signal: () => child.signalCode,
+    log: () => Bun.file(folder.file('log')).text(),
+    stall: () => writeFileSync(folder.file('stalled'), ''),
+    async send(path: string, body: object) {
+      const url = (await Bun.file(folder.file('data/forumd.address')).text()).trim()
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const answer = await fetch(url + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      if (answer.status !== 200) throw new Error(await answer.text())
+    },
+  }
+}
+
+test.each(['monitor', 'sender'] as const)(
+  'a %s loop whose work never ends is bitten, and the log says which it was',
+  async (loop) => {
+    using folder = tempFolder()
+    const path = folder.file('notify')
+    await using manager = await listen(path, '1.5')
+    using receiver = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const hook = `http://127.0.0.1:${receiver.port}/`
+    const daemon = await (loop === 'monitor'
+      ? startStalled(folder, path, sandbox.url, 777)
+      : startStalled(folder, path, hook, 333))
+    await manager.until('READY=1')
+    const place = sandbox.overview().subforums[0] ?? ''
+    await daemon.send('/forum/monitor/webhook/create', { kind: 'webhook', url: hook })
+    await daemon.send('/forum/monitor/add', { filter_spec: { subforum: place } })
+    await manager.until(/1 monitors on 1 streams/)
+
+    daemon.stall()
+    sandbox.post({ subforum: place, title: 'the news' })
+    await daemon.ended
+
+    expect(daemon.signal()).toBe('SIGABRT')
+    expect(await manager.until('BITTEN')).toEqual(['BITTEN'])
+    expect(manager.heard.flat()).toContain(`STATUS=the ${loop} loop is stuck`)
+    const stuck = (await daemon.log()).split('\n').filter((line) => line.includes('serve.stuck'))
+    expect(stuck.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'error', event: 'serve.stuck', loop, what: 'work' },
+    ])
+  },
+)
