@@ -43,7 +43,7 @@ export function claimDue(
   { boot, now, free, served_last }: { boot: string; now: number; free: Free; served_last: string },
 ): Claimed[] {
   // Looking costs no transaction; what was found is taken under a condition.
-  const chosen = choose(dueIds(db, now, free), served_last, free.slots)
+  const chosen = choose(dueIds(db, now, free, served_last), free.slots)
   if (chosen.length === 0) return []
   const take = db.query(
     `UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL`,
@@ -63,14 +63,10 @@ export function claimDue(
 
 /** The instant at which the next delivery is due to a target that has room; null when none waits. */
 export function nextDueAt(db: Db, free: Free): number | null {
-  const next = db.query<{ at: number | null }, [{ id: string }]>(
-    `SELECT min(next_attempt_at) AS at FROM deliveries
-      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
-  )
   let soonest: number | null = null
-  for (const { id, max_per_second, ordered } of waitingTargets(db)) {
+  for (const { id, max_per_second, ordered, next_at } of waitingTargets(db, WHOEVER)) {
     if (free.of(id, null) <= 0) continue
-    const due_at = ordered ? firstDueOf(db, id) : (next.get({ id })?.at ?? null)
+    const due_at = ordered ? firstDueOf(db, id) : next_at
     if (due_at === null) continue
     const at = Math.max(due_at, free.opensAt?.(id, max_per_second) ?? due_at)
     if (soonest === null || at < soonest) soonest = at
@@ -83,37 +79,70 @@ const firstDueOf = (db: Db, webhook_id: string): number | null => {
   return waits.length === 0 ? null : Math.min(...waits)
 }
 
-/** The targets for which something waits, in the order of their ids: one step in the index for each. */
-function waitingTargets(db: Db): Wishes[] {
+type Range = { after: string; until: string; due_by: number; limit: number }
+/** No id begins with a sign beyond the letters. */
+const LAST = '~'
+const WHOEVER: Range = { after: '', until: LAST, due_by: Number.MAX_SAFE_INTEGER, limit: -1 }
+
+/**
+ * The targets for which something waits that is due by then, in the order of their ids: two steps in the index for each,
+ * however many rows it has. The walk ends with the limit.
+ */
+function waitingTargets(db: Db, range: Range): (Wishes & { next_at: number })[] {
   return db
-    .query<Wishes, []>(
+    .query<Wishes & { next_at: number }, [Range]>(
       `WITH RECURSIVE targets (id) AS (
-         SELECT min(webhook_id) FROM deliveries WHERE status = 'pending' AND lease IS NULL
+         SELECT min(webhook_id) FROM deliveries
+          WHERE status = 'pending' AND lease IS NULL AND webhook_id > $after
          UNION ALL
          SELECT (SELECT min(webhook_id) FROM deliveries
                   WHERE status = 'pending' AND lease IS NULL AND webhook_id > targets.id)
-           FROM targets WHERE targets.id IS NOT NULL)
-       SELECT t.id, w.max_per_second, w.ordered FROM targets t JOIN webhooks w ON w.id = t.id ORDER BY t.id`,
+           FROM targets WHERE targets.id <= $until)
+       SELECT w.id, w.max_per_second, w.ordered,
+              (SELECT min(next_attempt_at) FROM deliveries
+                WHERE webhook_id = targets.id AND status = 'pending' AND lease IS NULL) AS next_at
+         FROM targets CROSS JOIN webhooks w ON w.id = targets.id
+        WHERE targets.id <= $until AND next_at <= $due_by LIMIT $limit`,
     )
-    .all()
+    .all(range)
 }
 
-type Queue = { webhook_id: string; ids: string[] }
+/** So many targets are looked up together. */
+const PAGE = 64
 
-function dueIds(db: Db, now: number, free: Free): Queue[] {
+/** The targets to which something is due, beginning after the one that was served last, once around. */
+function* dueTargets(db: Db, now: number, served_last: string): Generator<Wishes> {
+  for (const [from, until] of [
+    [served_last, LAST],
+    ['', served_last],
+  ] as const)
+    for (let after: string | undefined = from; after !== undefined;) {
+      const page = waitingTargets(db, { after, until, due_by: now, limit: PAGE })
+      yield* page
+      after = page.length < PAGE ? undefined : page.at(-1)?.id
+    }
+}
+
+/** What is due to each target that has room, for as many targets as there are slots. */
+function dueIds(db: Db, now: number, free: Free, served_last: string): string[][] {
   const due = db.query<{ id: string }, [{ id: string; now: number; room: number }]>(
     `SELECT id FROM deliveries
       WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
       ORDER BY next_attempt_at LIMIT $room`,
   )
-  return waitingTargets(db).flatMap(({ id: webhook_id, max_per_second, ordered }) => {
+  const queues: string[][] = []
+  if (free.slots <= 0) return queues
+  for (const { id: webhook_id, max_per_second, ordered } of dueTargets(db, now, served_last)) {
     const room = Math.min(free.of(webhook_id, max_per_second), free.slots)
-    if (room <= 0) return []
+    if (room <= 0) continue
     const rows = ordered
       ? dueHeads(db, webhook_id, now).slice(0, room)
       : due.all({ id: webhook_id, now, room })
-    return rows.length === 0 ? [] : [{ webhook_id, ids: rows.map(({ id }) => id) }]
-  })
+    if (rows.length > 0) queues.push(rows.map(({ id }) => id))
+    // Each gets one before any gets two: who comes behind is served next time.
+    if (queues.length === free.slots) break
+  }
+  return queues
 }
 
 type Head = { id: string; next_attempt_at: number }
@@ -140,12 +169,11 @@ function headsOf(db: Db, webhook_id: string): Head[] {
 const dueHeads = (db: Db, webhook_id: string, now: number): Head[] =>
   headsOf(db, webhook_id).filter(({ next_attempt_at }) => next_attempt_at <= now)
 
-function choose(queues: readonly Queue[], served_last: string, slots: number): string[] {
-  const first = queues.findIndex(({ webhook_id }) => webhook_id > served_last)
-  const ring = first <= 0 ? queues : [...queues.slice(first), ...queues.slice(0, first)]
-  const longest = Math.max(0, ...ring.map(({ ids }) => ids.length))
+/** One of each in turn. */
+function choose(queues: readonly string[][], slots: number): string[] {
+  const longest = Math.max(0, ...queues.map((ids) => ids.length))
   const turns = Array.from({ length: longest }, (_, turn) =>
-    ring.flatMap(({ ids }) => ids[turn] ?? []),
+    queues.flatMap((ids) => ids[turn] ?? []),
   )
   return turns.flat().slice(0, slots)
 }
