@@ -31,7 +31,8 @@ export function monitorHealth(
   const monitor = wantMonitor(db, customer.id, id)
   const { active, cadence_s, requested_cadence_s } = monitor
   const now = clock.now()
-  const offset_ms = watch.clock_offset_ms()
+  // However little the clocks differ: where a monitor begins is an instant of the platform's.
+  const offset_ms = watch.clock_measured_ms()
   const day = { monitor_id: id, since_at: now - WINDOW_MS }
   // A baseline may lie before the monitor, which has watched since it was made and no longer.
   const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
@@ -47,7 +48,7 @@ export function monitorHealth(
     coverage_24h: toCoverage(judgeCoverage(polls, liveness, { active, since_at })),
     stream_liveness: liveness,
     cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
-    clock_skew_s: Math.round(offset_ms / 1000),
+    clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
   }
 }
 
