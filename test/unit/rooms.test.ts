@@ -14,10 +14,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   api: ['core', 'store', 'gateway', 'outside'],
   sandbox: ['core'],
   config: ['core'],
-  cli: ['core', 'store', 'outside', 'config'],
+  cli: ['core', 'store', 'outside', 'config', 'systemd'],
   outside: [],
   log: ['outside'],
   loop: ['outside'],
+  systemd: ['outside', 'loop'],
 }
 
 /** Files of the top floor that make everything and decide nothing. */
