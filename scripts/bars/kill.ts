@@ -1,13 +1,18 @@
 /**
- * Whether nothing is lost when the process dies, and whether the check would notice. Runs the kill test at full size,
- * then twice at a smaller one over copies of this tree with a fault planted in each: those runs must fail.
+ * Whether nothing is lost when the process dies, and whether the check would notice. Kills the executable a thousand
+ * times at random and two hundred times at a system call, then does so less often to two executables with a fault
+ * planted in each: those must be noticed by what they lose.
  *
- *     bun scripts/bars/kill.ts [--kills 1000] [--syscalls 200] [--mutant-kills 60] [--seed N]
+ *     bun run bar:kill [--kills 1000] [--syscalls 200] [--mutant-kills 60] [--items 120] [--places 5] [--seed N]
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+
+import * as z from 'zod'
+
+import { builtFrom } from './binary.ts'
 
 const root = join(import.meta.dir, '../..')
 const { values } = parseArgs({
@@ -15,6 +20,8 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '1000' },
     syscalls: { type: 'string', default: '200' },
     'mutant-kills': { type: 'string', default: '60' },
+    items: { type: 'string', default: '120' },
+    places: { type: 'string', default: '5' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
   },
 })
@@ -30,7 +37,7 @@ const MUTANTS = [
     try {
       insertLate(db, row)
     } catch {}
-  }, 100)
+  }, 50)
   return true
 }
 function insertLate(db: Db, row: NewDelivery): boolean {`,
@@ -43,59 +50,60 @@ function insertLate(db: Db, row: NewDelivery): boolean {`,
   },
 ]
 
-/** Runs the kill test in a tree; whether it passed, and what it said. */
-async function killTest(tree: string, kills: string, syscalls: string) {
-  const run = Bun.spawn([process.execPath, 'test', 'test/chaos/kill.test.ts'], {
-    cwd: tree,
-    env: {
-      ...process.env,
-      FORUMD_KILLS: kills,
-      FORUMD_SYSCALL_KILLS: syscalls,
-      FORUMD_SEED: values.seed,
-      FORUMD_POST_EVERY_MS: '10',
-    },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err, code] = await Promise.all([
-    new Response(run.stdout).text(),
-    new Response(run.stderr).text(),
-    run.exited,
-  ])
-  return { passed: code === 0, said: out + err }
+const figures = z.looseObject({ lost: z.number(), faults: z.array(z.string()) })
+
+/** One run on the executable of a tree: its figures, null when it broke off, and whether they are as they must be. */
+async function run(tree: string, kills: string, syscalls: string) {
+  const dir = mkdtempSync(join(tmpdir(), 'forumd-bar-'))
+  try {
+    const program = await builtFrom(tree, join(dir, 'forumd'))
+    const { items, places, seed } = values
+    const options = { kills, syscalls, items, places, seed }
+    const child = Bun.spawn(
+      [
+        process.execPath,
+        'scripts/bars/kill-run.ts',
+        ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+      ],
+      {
+        cwd: tree,
+        env: { ...process.env, FORUMD_BINARY: program },
+        stdout: 'pipe',
+        stderr: 'inherit',
+      },
+    )
+    const last = (await new Response(child.stdout).text()).trim().split('\n').at(-1) ?? ''
+    const passed = (await child.exited) === 0
+    return { passed, told: last.startsWith('{') ? figures.parse(JSON.parse(last)) : null }
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
 }
 
-async function mutantFails({ name, file, from, to }: (typeof MUTANTS)[number]): Promise<boolean> {
+async function isNoticed({ name, file, from, to }: (typeof MUTANTS)[number]): Promise<boolean> {
   const tree = mkdtempSync(join(tmpdir(), 'forumd-mutant-'))
   try {
-    for (const part of ['src', 'test', 'package.json', 'bunfig.toml', 'tsconfig.json'])
+    for (const part of ['src', 'test', 'scripts', 'package.json', 'bunfig.toml', 'tsconfig.json'])
       cpSync(join(root, part), join(tree, part), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'))
     const text = readFileSync(join(tree, file), 'utf8')
     if (!text.includes(from)) throw new Error(`${file} has changed: plant "${name}" anew`)
     writeFileSync(join(tree, file), text.replace(from, to))
-    const { passed, said } = await killTest(tree, values['mutant-kills'], '0')
-    // It must fail by what it found, not by something else.
-    const found = /Expected {2}-|\+\s+"(lost|delivered|matches)":/.test(said)
-    console.log(
-      `mutant, ${name}: ${passed ? 'NOT NOTICED' : found ? 'noticed' : 'failed otherwise'}`,
-    )
-    if (!passed && !found) console.log(said.slice(-2000))
-    return !passed && found
+    const { passed, told } = await run(tree, values['mutant-kills'], '0')
+    // By what was lost, and by nothing else.
+    const noticed = !passed && told !== null && told.lost > 0
+    console.log(`mutant, ${name}: ${noticed ? `noticed, ${told.lost} lost` : 'NOT NOTICED'}`)
+    return noticed
   } finally {
     rmSync(tree, { recursive: true, force: true })
   }
 }
 
-console.log(`seed ${values.seed}`)
-const { passed, said } = await killTest(root, values.kills, values.syscalls)
-console.log(
-  said
-    .split('\n')
-    .filter((line) => line.includes('kills,'))
-    .join('\n'),
-)
-if (!passed) console.log(said.slice(-4000))
+const load = () => loadavg()[0]?.toFixed(1)
+console.log(`seed ${values.seed}, load ${load()}`)
+const { passed, told } = await run(root, values.kills, values.syscalls)
+console.log(JSON.stringify(told, null, 2))
+console.log(`${passed ? 'kept' : 'NOT KEPT'}, load ${load()}`)
 const noticed: boolean[] = []
-for (const mutant of MUTANTS) noticed.push(await mutantFails(mutant))
+for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))
 process.exit(passed && noticed.every(Boolean) ? 0 : 1)

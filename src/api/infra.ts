@@ -1,8 +1,8 @@
 import type { Words } from '../core/wire.ts'
 import type { Clock, Log, Random } from '../outside.ts'
+import type { Together } from '../store/together.ts'
 import type { Keyed } from './auth.ts'
 import type { Meter } from './meter.ts'
-import type { Together } from './together.ts'
 
 /**
  * What every group of routes is built on. Who calls, whether they may, and how fast, is settled by path before a

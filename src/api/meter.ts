@@ -6,10 +6,10 @@ import type { PriceMicros, Tier } from '../core/price.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { endHold, hold } from '../store/ledger.ts'
+import type { Together } from '../store/together.ts'
 import { recordUsage } from '../store/usage.ts'
 import type { Holder } from './auth.ts'
 import { type Asked, toApiError } from './faults.ts'
-import type { Together } from './together.ts'
 
 /**
  * Holds the price, does the work, then bills it or gives the money back by how it ended (contract 4), and answers the

@@ -15,6 +15,7 @@ import {
   reclaim,
   recordEnded,
 } from '../store/outbox.ts'
+import { createTogether } from '../store/together.ts'
 import { pauseFailing } from '../store/webhooks.ts'
 import type { Send } from './send.ts'
 
@@ -54,13 +55,19 @@ export type Sender = {
   carries(delivery_id: string): boolean
 }
 
+/** Records how an attempt ended, at this instant. */
+type Write = (at: number) => void
+
 type Flight = { webhook_id: string; landed: Promise<void> }
 
 /** Frees what an earlier boot left behind, and makes the sender of this one. */
 export function createSender(deps: SenderDeps): Sender {
   const { db, boot, clock, log, ladder } = deps
   const flights = new Map<string, Flight>()
-  const unwritten: { id: string; write: () => void }[] = []
+  const unwritten: { id: string; write: Write }[] = []
+  // What lands in one turn of the event loop is written in one commit: the sooner an answer is durable, the less is
+  // sent twice by whoever comes after a kill.
+  const together = createTogether(db)
   const pace = createTargetPace()
   let served_last = ''
   let check_pauses_at = 0
@@ -86,30 +93,41 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   /** Writes an outcome. One the disk refuses is kept and written later: sending again would be the wrong repair. */
-  function land(id: string, write: () => void): boolean {
+  function land(id: string, write: Write): boolean {
     try {
-      write()
+      write(now())
     } catch (error) {
-      log('error', 'delivery.write_failed', { delivery_id: id, code: codeOf(error) })
-      if (error instanceof Error && BROKEN.test(codeOf(error))) broken = error
+      refused(id, error)
       return false
     }
     flights.delete(id)
     return true
   }
 
+  function refused(id: string, error: unknown): void {
+    log('error', 'delivery.write_failed', { delivery_id: id, code: codeOf(error) })
+    if (error instanceof Error && BROKEN.test(codeOf(error))) broken = error
+  }
+
   async function fly(delivery: Claimed): Promise<void> {
     const { id, webhook_id } = delivery
-    const write = await carry(delivery).catch((error: unknown) => {
+    const write = await carry(delivery).catch((error: unknown): Write => {
       log('error', 'delivery.attempt_broke', { delivery_id: id, webhook_id, code: codeOf(error) })
-      return () => putBack(db, boot, id, now() + PUT_BACK_MS)
+      return (at) => putBack(db, boot, id, at + PUT_BACK_MS)
     })
-    if (!land(id, write)) unwritten.push({ id, write })
+    try {
+      const at = now()
+      await together(() => write(at))
+      flights.delete(id)
+    } catch (error) {
+      refused(id, error)
+      unwritten.push({ id, write })
+    }
     deps.nudge()
   }
 
   /** One attempt, from the frozen bytes to the write that records how it ended. */
-  async function carry(delivery: Claimed): Promise<() => void> {
+  async function carry(delivery: Claimed): Promise<Write> {
     const { id, webhook_id } = delivery
     const digest = createHash('sha256').update(delivery.body).digest()
     if (
@@ -128,8 +146,8 @@ export function createSender(deps: SenderDeps): Sender {
       ...fields,
       duration_ms: times.duration_ms,
     })
-    return () => {
-      recordEnded(db, boot, { delivery, verdict, http_status, ...times }, now())
+    return (at) => {
+      recordEnded(db, boot, { delivery, verdict, http_status, ...times }, at)
       if (verdict.status === 'failed' && verdict.gone)
         log('warn', 'webhook.paused', { webhook_id, reason: 'gone' })
     }

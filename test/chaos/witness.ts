@@ -4,6 +4,7 @@ import { certificate } from '../support/certificate.ts'
 
 /** One request as a receiver saw it. */
 type Seen = {
+  at: number
   delivery_id: string
   items: string[]
   digest: string
@@ -30,6 +31,7 @@ export async function startWitness(mood: () => 'accepts' | 'refuses' | 'hangs'):
     idleTimeout: 0,
     tls: { key, cert },
     async fetch(request) {
+      const at = performance.now()
       const text = await request.text()
       const [, timestamp = '', mac = ''] =
         /^t=(\d+),v1=([0-9a-f]{64})$/.exec(request.headers.get('x-service-signature') ?? '') ?? []
@@ -39,6 +41,7 @@ export async function startWitness(mood: () => 'accepts' | 'refuses' | 'hangs'):
       const will = mood()
       const accepted = will === 'accepts'
       seen.push({
+        at,
         delivery_id,
         items: items.map(({ name }: { name: string }) => name),
         digest: createHash('sha256').update(text).digest('hex'),
@@ -75,9 +78,10 @@ export function judge({ seen }: Witness, truth: readonly string[]) {
     }
     digests_of.set(delivery_id, (digests_of.get(delivery_id) ?? new Set()).add(digest))
   }
+  const known = new Set(truth)
   return {
     lost: truth.filter((item) => !accepted.has(item)).length,
-    invented: [...ids_of.keys()].filter((item) => !truth.includes(item)).length,
+    invented: [...ids_of.keys()].filter((item) => !known.has(item)).length,
     under_two_ids: [...ids_of.values()].filter(({ size }) => size > 1).length,
     unstable_bodies: [...digests_of.values()].filter(({ size }) => size > 1).length,
     badly_signed: seen.filter(({ signed }) => !signed).length,

@@ -1,4 +1,4 @@
-import { type Db, transact } from '../store/db.ts'
+import { type Db, transact } from './db.ts'
 
 /** Runs `write` in a transaction and answers once it is durable. */
 export type Together = <T>(write: () => T) => Promise<T>

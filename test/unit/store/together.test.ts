@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import { createTogether } from '../../../src/api/together.ts'
 import { connect } from '../../../src/store/db.ts'
+import { createTogether } from '../../../src/store/together.ts'
 import { tempFolder } from '../../support/folder.ts'
 
 function table() {

@@ -1,0 +1,49 @@
+/**
+ * One run of the kill bar on the executable that FORUMD_BINARY names; its figures are the last line, as JSON. Ends with
+ * 1 when something was lost or a figure was not reached. `kill.ts` runs it on the true tree and on those with a fault.
+ */
+import { parseArgs } from 'node:util'
+
+import { faultsOf, shortfallsOf } from '../../test/chaos/faults.ts'
+import { killAgainAndAgain, percentile } from '../../test/chaos/killing.ts'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '1000' },
+    syscalls: { type: 'string', default: '200' },
+    items: { type: 'string', default: '120' },
+    places: { type: 'string', default: '5' },
+    'items-min': { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const syscall_kills = Number(values.syscalls)
+const killed = await killAgainAndAgain({
+  kills: Number(values.kills),
+  syscall_kills,
+  seed: Number(values.seed),
+  items_per_s: Number(values.items),
+  places: Number(values.places),
+  life_ms: [60, 500],
+  measured_lives: 200,
+  told: (line) => console.error(line),
+})
+const { boot_to_attempt_ms, ...figures } = killed
+const faults = faultsOf(killed)
+const shortfalls = shortfallsOf(killed, {
+  syscall_kills,
+  items_per_s: Number(values['items-min']),
+})
+console.log(
+  JSON.stringify({
+    ...figures,
+    boot_to_attempt_ms: {
+      lives: boot_to_attempt_ms.length,
+      p50: percentile(boot_to_attempt_ms, 0.5),
+      p99: percentile(boot_to_attempt_ms, 0.99),
+    },
+    faults,
+    shortfalls,
+  }),
+)
+process.exit(faults.length + shortfalls.length > 0 ? 1 : 0)

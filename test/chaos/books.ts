@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+
+import Database from 'better-sqlite3'
+
+import { READ_MICROS } from './stage.ts'
+
+// Read with another SQLite than the daemon's: what only one of them understands is no file format.
+
+/** What an instance's file says of itself; `reads_billed` is how many. */
+export type Books = {
+  integrity: string
+  matches: number
+  delivered: number
+  /** Deliveries that have not ended well. */
+  other: number
+  holds: number
+  /** Customers whose balance is not what was paid in less what was spent. */
+  unbalanced: number
+  reads_billed: number
+}
+
+/** Reads the books of the instance in this folder. */
+export function readBooks(data: string): Books {
+  const db = new Database(join(data, 'forumd.sqlite'), { readonly: true })
+  const one = (sql: string): unknown => Object.values(Object(db.prepare(sql).get()))[0]
+  const count = (sql: string) => Number(one(sql) ?? 0)
+  try {
+    return {
+      integrity: String(one('PRAGMA integrity_check')),
+      matches: count('SELECT count(*) FROM matches'),
+      delivered: count("SELECT count(*) FROM deliveries WHERE status = 'delivered'"),
+      other: count("SELECT count(*) FROM deliveries WHERE status <> 'delivered'"),
+      holds: count('SELECT count(*) FROM holds'),
+      unbalanced: count(
+        `SELECT count(*) FROM customers c WHERE balance_micros <>
+           (SELECT sum(amount_micros) FROM payments WHERE customer_id = c.id)
+         - (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)`,
+      ),
+      reads_billed: count('SELECT sum(cost_micros) FROM usage_hours') / READ_MICROS,
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/** Waits until so many deliveries have ended well, or none has for `patience_ms`; how many have. */
+export async function settled(
+  data: string,
+  deliveries: number,
+  patience_ms = 30_000,
+): Promise<number> {
+  const db = new Database(join(data, 'forumd.sqlite'), { readonly: true })
+  const delivered = db.prepare("SELECT count(*) AS n FROM deliveries WHERE status = 'delivered'")
+  try {
+    let count = 0
+    let moved_at = Date.now()
+    while (count < deliveries && Date.now() - moved_at < patience_ms) {
+      await Bun.sleep(200)
+      const { n } = Object(delivered.get())
+      if (n !== count) moved_at = Date.now()
+      count = n
+    }
+    return count
+  } finally {
+    db.close()
+  }
+}
+
+/** A check of a stream that was written down as whole, and what one has not seen. */
+export type PollLog = {
+  checks: { place: string; started_at: number; ended_at: number; cut_reason: string | null }[]
+  gaps: { place: string; from_at: number | null; until_at: number | null; reason: string }[]
+}
+
+/** What the instance has written down of its looking. */
+export function readPollLog(data: string): PollLog {
+  const db = new Database(join(data, 'forumd.sqlite'), { readonly: true })
+  try {
+    const checks = db.prepare<[], PollLog['checks'][number]>(
+      `SELECT s.place, c.started_at, c.ended_at, c.cut_reason
+         FROM checks c JOIN streams s ON s.id = c.stream_id`,
+    )
+    const gaps = db.prepare<[], PollLog['gaps'][number]>(
+      `SELECT s.place, g.from_at, g.until_at, g.reason
+         FROM gaps g JOIN streams s ON s.id = g.stream_id WHERE g.healed_at IS NULL`,
+    )
+    return { checks: checks.all(), gaps: gaps.all() }
+  } finally {
+    db.close()
+  }
+}

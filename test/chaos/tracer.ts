@@ -1,0 +1,58 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { type DaemonProcess, startProcess } from '../support/process.ts'
+
+/** What strace does to the nth of a system call. */
+export type Injection = { call: string; what: string; n: number }
+
+/** The process is killed at the nth of a call. */
+export const killAt = (call: string, n: number): Injection => ({ call, what: 'signal=SIGKILL', n })
+/** The nth of a call fails. */
+export const failAt = (call: string, error: string, n: number): Injection => ({
+  call,
+  what: `error=${error}`,
+  n,
+})
+
+const TRACED_MAX_MS = 4000
+const LOOK_EVERY_MS = 10
+
+/**
+ * Runs a daemon under strace until the injection has struck, and a little longer as `then` wants, at most four seconds
+ * in all. `meanwhile` may use it. Answers whether it came to that.
+ */
+export async function injected(
+  config: string,
+  { call, what, n }: Injection,
+  {
+    meanwhile = () => Promise.resolve(),
+    then = () => Promise.resolve(),
+  }: {
+    meanwhile?: (daemon: DaemonProcess) => Promise<void>
+    then?: (daemon: DaemonProcess) => Promise<void>
+  } = {},
+): Promise<boolean> {
+  const dir = await mkdtemp(join(tmpdir(), 'forumd-trace-'))
+  const trace = join(dir, 'trace')
+  const struck = async () => /INJECTED|\+\+\+ killed by SIGKILL/.test(await readFile(trace, 'utf8'))
+  try {
+    const under = ['strace', '-f', '-qq', '--seccomp-bpf', '-o', trace, '-e', `trace=${call}`]
+    const inject = ['-e', `inject=${call}:${what}:when=${n}`]
+    const daemon = await startProcess(config, [...under, ...inject]).catch(() => null)
+    if (daemon !== null) {
+      const busy = meanwhile(daemon)
+      const gone = new AbortController()
+      void daemon.ended.then(() => gone.abort())
+      const over = AbortSignal.any([gone.signal, AbortSignal.timeout(TRACED_MAX_MS)])
+      while (!over.aborted && !(await struck())) await Bun.sleep(LOOK_EVERY_MS)
+      await then(daemon)
+      await daemon.end('SIGKILL')
+      await busy
+    }
+    return await struck()
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
