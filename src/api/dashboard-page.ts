@@ -50,23 +50,25 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
     return answer('', 'text/html; charset=utf-8', body, wanted)
   }
 
+  const wantedBy = (request: Request) => request.headers.get('accept-encoding') ?? ''
   return new Elysia({ name: 'dashboard page', prefix: '/dashboard', detail: { hide: true } })
-    .get('/', ({ request, set }) => {
+    .get('/', async ({ request, set }) => {
+      const page = await shell(wantedBy(request))
       set.headers['cache-control'] = 'no-cache'
-      return shell(request.headers.get('accept-encoding') ?? '')
+      return page
     })
     .get('/assets/:name', async ({ params, request, set }) => {
       const { files } = await loaded()
       const file = files.get(params.name)
       if (!file) throw absent()
       set.headers['cache-control'] = `public, max-age=${YEAR_S}, immutable`
-      const wanted = request.headers.get('accept-encoding') ?? ''
-      return answer(params.name, file.type, file.body, wanted)
+      return answer(params.name, file.type, file.body, wantedBy(request))
     })
-    .get('/*', ({ params, request, set }) => {
+    .get('/*', async ({ params, request, set }) => {
       if (TAKEN.includes(params['*'].split('/')[0] ?? '')) throw absent()
+      const page = await shell(wantedBy(request))
       set.headers['cache-control'] = 'no-cache'
-      return shell(request.headers.get('accept-encoding') ?? '')
+      return page
     })
 }
 
