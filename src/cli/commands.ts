@@ -31,6 +31,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['backup', async () => (await import('./backup.ts')).backup],
   ['restore', async () => (await import('./restore.ts')).restore],
   ['sandbox', async () => (await import('./play.ts')).playSandbox],
+  ['service-unit', async () => (await import('./service-unit.ts')).showServiceUnit],
   ['openapi', async () => (await import('./openapi.ts')).openapi],
   ['version', async () => (await import('./version.ts')).showVersion],
 ])

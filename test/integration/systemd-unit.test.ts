@@ -1,0 +1,158 @@
+// Goal: the unit that we print is one that systemd takes, that leaves the daemon little to abuse, and under which it runs.
+// Method: systemd's own judges, and a systemd booted in namespaces of its own, where the kernel lets us have them.
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { serviceUnit } from '../../src/systemd/unit.ts'
+import { type Folder, tempFolder } from '../support/folder.ts'
+import { runForumd } from '../support/process.ts'
+
+setDefaultTimeout(90_000)
+
+const root = join(import.meta.dir, '../..')
+const judge = Bun.which('systemd-analyze')
+if (judge === null && process.env['CI'])
+  throw new Error('systemd-analyze is needed: apt-get install systemd')
+if (judge === null) console.log('without systemd-analyze nobody judges the unit')
+
+/** The unit as it is printed, in a file whose name is a unit's. */
+async function printed(folder: Folder, ...options: string[]): Promise<string> {
+  const binary = folder.file('forumd')
+  writeFileSync(binary, '#!/bin/sh\n')
+  chmodSync(binary, 0o755)
+  const unit = folder.file('forumd.service')
+  writeFileSync(unit, await runForumd(['service-unit', '--binary', binary, ...options]))
+  return unit
+}
+
+function ask(...args: string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([judge ?? '', ...args])
+  return { exitCode, said: stdout.toString() + stderr.toString() }
+}
+
+/** What systemd thinks of how much a unit leaves open: 0 nothing, 10 everything. */
+function exposure(unit: string): number {
+  const { said } = ask('security', '--offline=true', '--no-pager', unit)
+  return Number(/exposure level for \S+: ([\d.]+)/.exec(said)?.[1] ?? Number.NaN)
+}
+
+describe.skipIf(judge === null)('systemd', () => {
+  test.each([[[]], [['--with-browser']]])(
+    'finds nothing to say of the unit with %j',
+    async (options) => {
+      using folder = tempFolder()
+
+      const unit = await printed(folder, ...options)
+
+      expect(ask('verify', '--man=no', unit)).toEqual({ exitCode: 0, said: '' })
+    },
+  )
+
+  test('says of the unit that it leaves 2.0 of 10 open at most', async () => {
+    using folder = tempFolder()
+
+    expect(exposure(await printed(folder))).toBeLessThanOrEqual(2)
+  })
+
+  test('says of the one with a browser that it leaves more open, and less than half of what a plain one does', async () => {
+    using folder = tempFolder()
+    const without = exposure(await printed(folder))
+
+    const score = exposure(await printed(folder, '--with-browser'))
+
+    console.log(`the unit leaves ${without} of 10 open, with a browser ${score}`)
+    expect(score).toBeGreaterThan(without)
+    expect(score).toBeLessThan(4.6)
+  })
+})
+
+test('the unit does not take the JIT away, and says why', () => {
+  const unit = serviceUnit({
+    binary: '/usr/bin/forumd',
+    config: '/etc/f.toml',
+    with_browser: false,
+  })
+
+  expect(unit).not.toMatch(/^MemoryDenyWriteExecute/m)
+  expect(unit).toContain('# Not MemoryDenyWriteExecute')
+})
+
+test('a path with signs that systemd reads is one word all the same', () => {
+  const unit = serviceUnit({ binary: '/a b/100%', config: '/c"$d', with_browser: false })
+
+  expect(unit).toContain(String.raw`ExecStart="/a b/100%%" serve --config "/c\"$$d"`)
+})
+
+test.each([
+  ['forumd.toml', '--config is "forumd.toml": a unit needs a path that begins with /'],
+  ['/x\nExecStartPre=/bin/evil', 'a unit needs a path that begins with /'],
+])('a configuration at %j is refused', async (config, sentence) => {
+  const ended = await runForumd(['service-unit', '--config', config]).catch(String)
+
+  expect(ended).toContain(sentence)
+  expect(ended).toContain('ended with 2')
+})
+
+const NAMESPACES = ['unshare', '--mount', '--cgroup', '--pid', '--ipc', '--uts', '--fork']
+const boots =
+  judge !== null &&
+  process.getuid?.() === 0 &&
+  Bun.spawnSync([...NAMESPACES, 'mount', '-t', 'cgroup2', 'none', '/mnt']).exitCode === 0
+if (!boots) console.log('no systemd is booted here: it takes root and namespaces')
+
+const PROBE = `
+property() { systemctl show forumd --property="$1" --value; }
+echo "state $(property ActiveState) $(property StatusText)"
+pid=$(property MainPID)
+sed -i 's/account_per_minute = 30/account_per_minute = 5/; s/port = 8099/port = 8098/' /etc/forumd/forumd.toml
+systemctl reload forumd && echo "reloaded $(property ActiveState)"
+[ "$(property MainPID)" = "$pid" ] && echo "the same process"
+journalctl --sync
+journalctl --unit forumd --priority warning --output cat | sed 's/^/warned /'
+kill -STOP "$pid"
+until [ "$(property Result)" = watchdog ] || [ "$(property NRestarts)" = 1 ]; do sleep 0.2; done
+until [ "$(property ActiveState)" = active ]; do sleep 0.2; done
+echo "bitten and back, $(property NRestarts) restart"
+systemctl stop forumd && echo "stopped $(property ActiveState) $(property Result)"
+chmod 600 /etc/forumd/forumd.toml; chown root /etc/forumd/forumd.toml
+systemctl start forumd 2>/dev/null || echo "not started, $(property ExecMainStatus)"
+`
+
+test.skipIf(!boots)(
+  'under a real systemd the unit starts, says how it stands, reloads, is bitten when it stands still, and stops',
+  async () => {
+    using folder = tempFolder()
+    const unit = await runForumd(['service-unit', '--binary', '/usr/bin/forumd'])
+    expect(unit).toContain('\nWatchdogSec=60s\n')
+    writeFileSync(folder.file('forumd.service'), unit.replace('WatchdogSec=60s', 'WatchdogSec=3s'))
+    writeFileSync(
+      folder.file('forumd.toml'),
+      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n',
+    )
+    writeFileSync(folder.file('probe.sh'), PROBE)
+
+    const boot = Bun.spawn(
+      [
+        ...NAMESPACES,
+        join(import.meta.dir, 'systemd-boot.sh'),
+        folder.path,
+        root,
+        process.execPath,
+      ],
+      { stdout: 'ignore', stderr: 'inherit' },
+    )
+    await boot.exited
+
+    const said = await Bun.file(folder.file('log')).text()
+    expect(said.trim().split('\n')).toEqual([
+      'state active listening on http://127.0.0.1:8099; 0 monitors on 0 streams, 0 deliveries waiting',
+      'reloaded active',
+      'the same process',
+      expect.stringMatching(/^warned \{.*"event":"config.needs_restart","key":"server.port"/),
+      'bitten and back, 1 restart',
+      'stopped inactive success',
+      'not started, 2',
+    ])
+  },
+)
