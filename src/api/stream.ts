@@ -4,6 +4,7 @@ import { ApiError, invalid } from '../core/errors.ts'
 import type { Db } from '../store/db.ts'
 import { listMatchesAfter, newestSeq } from '../store/match-bodies.ts'
 import { findMonitor } from '../store/monitors.ts'
+import { EVENT_HEADERS } from './event-stream.ts'
 import { query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { cursor } from './items.ts'
@@ -12,13 +13,6 @@ import { openEvents } from './stream-events.ts'
 
 const OPEN_MAX = 10
 const RETRY_S = 5
-
-const HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  // A proxy that collects an answer before passing it on would keep events for itself.
-  'x-accel-buffering': 'no',
-}
 
 export type StreamDeps = {
   db: Db
@@ -50,7 +44,7 @@ const group = (
       const alive = () => findMonitor(db, customer.id, id) !== null
       if (!alive()) throw absentMonitor()
       // Who asks for the head alone never reads, and would hold a place for nothing.
-      if (request.method === 'HEAD') return new Response(null, { headers: HEADERS })
+      if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })
       const opened = open.get(customer.id) ?? 0
       if (opened >= OPEN_MAX)
         throw new ApiError('rate_limited', {
@@ -67,7 +61,7 @@ const group = (
           alive() ? listMatchesAfter(db, { monitor_id: id, seq, limit }) : null,
         on_close: () => void open.set(customer.id, (open.get(customer.id) ?? 1) - 1),
       })
-      return new Response(events, { headers: HEADERS })
+      return new Response(events, { headers: EVENT_HEADERS })
     },
     {
       query: streamQuery,
