@@ -4,13 +4,12 @@ import { judge, type Ladder } from '../core/ladder.ts'
 import { createTargetPace } from '../core/target-pace.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
+import { type Free, nextDueAt } from '../store/outbox-due.ts'
 import {
   claimDue,
   type Claimed,
   followJump,
-  type Free,
   giveUp,
-  nextDueAt,
   putBack,
   reclaim,
   recordEnded,

@@ -1,6 +1,7 @@
 import type { DeliveryError, Verdict } from '../core/ladder.ts'
 import { unpackBody } from './bodies.ts'
 import { type Db, transact } from './db.ts'
+import { dueDeliveries, type Free } from './outbox-due.ts'
 import { type Addressee, clearFailures, recordFailure, retireWebhook } from './webhooks.ts'
 
 // The pending rows are the queue. A lease is the id of the boot that holds it, not a time: no stall of the loop lets
@@ -22,18 +23,6 @@ export type Claimed = Addressee & {
   max_per_second: number | null
 }
 
-/** What a target wants of those who send to it. */
-type Wishes = { id: string; max_per_second: number | null; ordered: number }
-
-export type Free = {
-  /** Attempts that may start, all targets together. */
-  slots: number
-  /** Attempts that may start to this target. */
-  of(webhook_id: string, max_per_second: number | null): number
-  /** The instant before which a target with room wants nothing more; without it, it always does. */
-  opensAt?(webhook_id: string, max_per_second: number | null): number
-}
-
 /**
  * Takes due deliveries for this boot: one of each target in turn, beginning after `served_last`, so that a target
  * with thousands waiting delays no other by more than one turn.
@@ -43,7 +32,7 @@ export function claimDue(
   { boot, now, free, served_last }: { boot: string; now: number; free: Free; served_last: string },
 ): Claimed[] {
   // Looking costs no transaction; what was found is taken under a condition.
-  const chosen = choose(dueIds(db, now, free, served_last), free.slots)
+  const chosen = dueDeliveries(db, { now, free, served_last })
   if (chosen.length === 0) return []
   const take = db.query(
     `UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL`,
@@ -59,123 +48,6 @@ export function claimDue(
       return row === null ? [] : [{ ...row, body: unpackBody(row.body) }]
     }),
   )
-}
-
-/** The instant at which the next delivery is due to a target that has room; null when none waits. */
-export function nextDueAt(db: Db, free: Free): number | null {
-  let soonest: number | null = null
-  for (const { id, max_per_second, ordered, next_at } of waitingTargets(db, WHOEVER)) {
-    if (free.of(id, null) <= 0) continue
-    const due_at = ordered ? firstDueOf(db, id) : next_at
-    if (due_at === null) continue
-    const at = Math.max(due_at, free.opensAt?.(id, max_per_second) ?? due_at)
-    if (soonest === null || at < soonest) soonest = at
-  }
-  return soonest
-}
-
-const firstDueOf = (db: Db, webhook_id: string): number | null => {
-  const waits = headsOf(db, webhook_id).map(({ next_attempt_at }) => next_attempt_at)
-  return waits.length === 0 ? null : Math.min(...waits)
-}
-
-type Range = { after: string; until: string; due_by: number; limit: number }
-/** No id begins with a sign beyond the letters. */
-const LAST = '~'
-const WHOEVER: Range = { after: '', until: LAST, due_by: Number.MAX_SAFE_INTEGER, limit: -1 }
-
-/**
- * The targets for which something waits that is due by then, in the order of their ids: two steps in the index for each,
- * however many rows it has. The walk ends with the limit.
- */
-function waitingTargets(db: Db, range: Range): (Wishes & { next_at: number })[] {
-  return db
-    .query<Wishes & { next_at: number }, [Range]>(
-      `WITH RECURSIVE targets (id) AS (
-         SELECT min(webhook_id) FROM deliveries
-          WHERE status = 'pending' AND lease IS NULL AND webhook_id > $after
-         UNION ALL
-         SELECT (SELECT min(webhook_id) FROM deliveries
-                  WHERE status = 'pending' AND lease IS NULL AND webhook_id > targets.id)
-           FROM targets WHERE targets.id <= $until)
-       SELECT w.id, w.max_per_second, w.ordered,
-              (SELECT min(next_attempt_at) FROM deliveries
-                WHERE webhook_id = targets.id AND status = 'pending' AND lease IS NULL) AS next_at
-         FROM targets CROSS JOIN webhooks w ON w.id = targets.id
-        WHERE targets.id <= $until AND next_at <= $due_by LIMIT $limit`,
-    )
-    .all(range)
-}
-
-/** So many targets are looked up together. */
-const PAGE = 64
-
-/** The targets to which something is due, beginning after the one that was served last, once around. */
-function* dueTargets(db: Db, now: number, served_last: string): Generator<Wishes> {
-  for (const [from, until] of [
-    [served_last, LAST],
-    ['', served_last],
-  ] as const)
-    for (let after: string | undefined = from; after !== undefined;) {
-      const page = waitingTargets(db, { after, until, due_by: now, limit: PAGE })
-      yield* page
-      after = page.length < PAGE ? undefined : page.at(-1)?.id
-    }
-}
-
-/** What is due to each target that has room, for as many targets as there are slots. */
-function dueIds(db: Db, now: number, free: Free, served_last: string): string[][] {
-  const due = db.query<{ id: string }, [{ id: string; now: number; room: number }]>(
-    `SELECT id FROM deliveries
-      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
-      ORDER BY next_attempt_at LIMIT $room`,
-  )
-  const queues: string[][] = []
-  if (free.slots <= 0) return queues
-  for (const { id: webhook_id, max_per_second, ordered } of dueTargets(db, now, served_last)) {
-    const room = Math.min(free.of(webhook_id, max_per_second), free.slots)
-    if (room <= 0) continue
-    const rows = ordered
-      ? dueHeads(db, webhook_id, now).slice(0, room)
-      : due.all({ id: webhook_id, now, room })
-    if (rows.length > 0) queues.push(rows.map(({ id }) => id))
-    // Each gets one before any gets two: who comes behind is served next time.
-    if (queues.length === free.slots) break
-  }
-  return queues
-}
-
-type Head = { id: string; next_attempt_at: number }
-
-/** Of each monitor the oldest delivery to this target that has not ended, unless it is on its way. */
-function headsOf(db: Db, webhook_id: string): Head[] {
-  return db
-    .query<Head & { lease: string | null }, [{ webhook_id: string }]>(
-      `WITH RECURSIVE monitored (id) AS (
-         SELECT min(monitor_id) FROM deliveries WHERE webhook_id = $webhook_id AND status = 'pending'
-         UNION ALL
-         SELECT (SELECT min(monitor_id) FROM deliveries
-                  WHERE webhook_id = $webhook_id AND status = 'pending' AND monitor_id > monitored.id)
-           FROM monitored WHERE monitored.id IS NOT NULL)
-       SELECT d.id, d.next_attempt_at, d.lease FROM monitored JOIN deliveries d ON d.id =
-              (SELECT id FROM deliveries WHERE webhook_id = $webhook_id AND monitor_id = monitored.id
-                  AND status = 'pending' ORDER BY created_at, id LIMIT 1)
-        ORDER BY d.next_attempt_at, d.id`,
-    )
-    .all({ webhook_id })
-    .filter(({ lease }) => lease === null)
-}
-
-const dueHeads = (db: Db, webhook_id: string, now: number): Head[] =>
-  headsOf(db, webhook_id).filter(({ next_attempt_at }) => next_attempt_at <= now)
-
-/** One of each in turn. */
-function choose(queues: readonly string[][], slots: number): string[] {
-  const longest = Math.max(0, ...queues.map((ids) => ids.length))
-  const turns = Array.from({ length: longest }, (_, turn) =>
-    queues.flatMap((ids) => ids[turn] ?? []),
-  )
-  return turns.flat().slice(0, slots)
 }
 
 /** An attempt that ended, whatever way. */

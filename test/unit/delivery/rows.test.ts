@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 
 import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery, listDeliveries } from '../../../src/store/deliveries.ts'
-import { claimDue, nextDueAt } from '../../../src/store/outbox.ts'
+import { nextDueAt } from '../../../src/store/outbox-due.ts'
+import { claimDue } from '../../../src/store/outbox.ts'
 import {
   deleteWebhook,
   insertWebhook,
