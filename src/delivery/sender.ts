@@ -69,7 +69,8 @@ export function createSender(deps: SenderDeps): Sender {
   const together = createTogether(db)
   const pace = createTargetPace()
   let served_last = ''
-  let check_pauses_at = 0
+  // Of the clock that only grows: one that was put back must not put this off.
+  let check_pauses_at = -Infinity
   let broken: Error | null = null
   let wall = clock.now()
   let mono = clock.mono()
@@ -158,8 +159,8 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   function pause(at: number): void {
-    if (at < check_pauses_at) return
-    check_pauses_at = at + PAUSE_CHECK_MS
+    if (mono < check_pauses_at) return
+    check_pauses_at = mono + PAUSE_CHECK_MS
     for (const webhook_id of pauseFailing(db, deps.pause_after_ms, at))
       log('warn', 'webhook.paused', { webhook_id, reason: 'failing' })
   }
@@ -171,9 +172,9 @@ export function createSender(deps: SenderDeps): Sender {
       of: (webhook_id, per_second) =>
         Math.min(
           deps.per_target_concurrency - (taken.get(webhook_id)?.length ?? 0),
-          pace.room(webhook_id, per_second, wall),
+          pace.room(webhook_id, per_second, mono),
         ),
-      opensAt: (webhook_id, per_second) => pace.nextAt(webhook_id, per_second, wall),
+      opensAt: (webhook_id, per_second) => wall + pace.nextAt(webhook_id, per_second, mono) - mono,
     }
   }
 
@@ -186,7 +187,7 @@ export function createSender(deps: SenderDeps): Sender {
       pause(at)
       for (const delivery of claimDue(db, { boot, now: at, free: room(), served_last })) {
         served_last = delivery.webhook_id
-        pace.started(delivery.webhook_id, delivery.max_per_second, at)
+        pace.started(delivery.webhook_id, delivery.max_per_second, mono)
         flights.set(delivery.id, { webhook_id: delivery.webhook_id, landed: fly(delivery) })
       }
       if (unwritten.length > 0) return at + WRITE_AGAIN_MS

@@ -170,8 +170,8 @@ function buryInterrupted(db: Db): void {
 }
 
 /**
- * Moves every wait by as much as the wall clock has jumped, so that each takes as long as was meant. What was due at
- * once stays so. Clocks of failing targets follow a jump of more than an hour.
+ * Moves every wait by as much as the wall clock has jumped, so that each takes as long as was meant, and the clocks of
+ * failing targets with it: a week of failures is a week whatever the clock does. What was due at once stays so.
  */
 export function followJump(db: Db, jump_ms: number, now: number): void {
   transact(db, () => {
@@ -180,11 +180,8 @@ export function followJump(db: Db, jump_ms: number, now: number): void {
               CASE WHEN rung = 0 THEN min($now, next_attempt_at + $jump_ms) ELSE next_attempt_at + $jump_ms END
         WHERE status = 'pending'`,
     ).run({ jump_ms, now })
-    if (Math.abs(jump_ms) > LONG_JUMP_MS)
-      db.query(
-        'UPDATE webhooks SET failing_since = failing_since + $jump_ms WHERE failing_since IS NOT NULL',
-      ).run({ jump_ms })
+    db.query(
+      'UPDATE webhooks SET failing_since = failing_since + $jump_ms WHERE failing_since IS NOT NULL',
+    ).run({ jump_ms })
   })
 }
-
-const LONG_JUMP_MS = 3_600_000
