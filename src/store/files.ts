@@ -5,7 +5,7 @@ import {
   linkSync,
   openSync,
   readFileSync,
-  unlinkSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -22,14 +22,14 @@ export function syncPath(path: string): void {
 
 /** Gives a finished file its name, all or nothing. False when the name was taken in the meantime. */
 export function publish(temporary: string, path: string): boolean {
-  syncPath(temporary)
   try {
+    syncPath(temporary)
     linkSync(temporary, path)
   } catch (error) {
     if (existsSync(path)) return false
     throw error
   } finally {
-    unlinkSync(temporary)
+    rmSync(temporary, { force: true })
   }
   syncPath(dirname(path))
   return true

@@ -20,8 +20,10 @@ import {
   transact,
 } from './db.ts'
 import { publish, readOrMake, syncPath } from './files.ts'
-import { type Lock, takeLock } from './lock.ts'
+import { removeLeftovers, removeParts } from './leftovers.ts'
+import { InstanceLocked, type Lock, takeLock } from './lock.ts'
 import { migrations } from './migrations.ts'
+import { isWalBroken } from './wal.ts'
 
 /** The folder has held an instance, and its database is gone. Exit 78: a restart would not help. */
 export class DatabaseMissing extends Error {
@@ -84,17 +86,22 @@ export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' 
       create(paths, place)
     }
     const ring = openRing(paths, random)
+    checkLog(paths, mode, lock_path)
     const db = openExisting(paths, mode)
     undo.unshift({ release: () => db.close() })
     bringUpToDate(db, mode, lock_path)
     const instance_id = identify(db, paths, ring, random)
     const boot = random.uuid()
-    if (mode === 'serve')
+    if (mode === 'serve') {
       transact(db, () => {
         db.query('UPDATE instance SET boot_count = boot_count + 1, last_seen_at = ?').run(
           clock.now(),
         )
       })
+      // Only now: all of them are there, so what lies beside them is of somebody who died while making them.
+      removeLeftovers([paths.db, paths.key, paths.marker])
+      removeParts(join(dir, 'snapshots'))
+    }
     const close = () => undo.forEach((it) => it.release())
     return { db, path: paths.db, instance_id, boot, ring, close }
   } catch (error) {
@@ -121,20 +128,28 @@ export function pathsOf({
 function create(paths: Paths, { clock, random }: Place) {
   readOrMake(paths.key, `${paths.key}.${random.uuid()}`, () => random.bytes(KEY_BYTES))
   const temporary = `${paths.db}.${random.uuid()}`
-  const db = connect(temporary, { create: true })
+  try {
+    begin(temporary, random.uuid(), clock.now())
+    publish(temporary, paths.db)
+  } catch (error) {
+    // Another process was quicker, and took ours for a leftover.
+    if (!existsSync(paths.db)) throw error
+  }
+}
+
+function begin(path: string, id: string, now: number) {
+  const db = connect(path, { create: true })
   try {
     migrate(db)
-    const now = clock.now()
     db.query('INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, ?, ?, ?)').run(
-      random.uuid(),
+      id,
       now,
       now,
     )
   } finally {
     db.close()
   }
-  chmodSync(temporary, 0o600)
-  publish(temporary, paths.db)
+  chmodSync(path, 0o600)
 }
 
 function openRing({ key }: Paths, random: Place['random']): Ring {
@@ -174,6 +189,28 @@ function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
     const code = isStorageError(error) ? (error.code ?? '') : ''
     if (/^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|IOERR_SHORT_READ)/.test(code))
       throw damaged(paths, 'it cannot be read')
+    throw error
+  }
+}
+
+/** Opening would cut a damaged log off where the damage is. While a daemon runs it has been checked, and is being written. */
+function checkLog(paths: Paths, mode: 'serve' | 'beside', lock_path: string) {
+  const log = `${paths.db}-wal`
+  if (!existsSync(log)) return
+  const held = mode === 'serve' ? null : takeIfFree(lock_path)
+  try {
+    if ((mode === 'serve' || held !== null) && isWalBroken(log))
+      throw damaged(paths, `what was written last, in ${log}, is damaged in the middle`)
+  } finally {
+    held?.release()
+  }
+}
+
+function takeIfFree(lock_path: string): Lock | null {
+  try {
+    return takeLock(lock_path)
+  } catch (error) {
+    if (error instanceof InstanceLocked) return null
     throw error
   }
 }

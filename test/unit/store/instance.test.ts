@@ -1,5 +1,15 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 
 import { NewerDatabase } from '../../../src/store/db.ts'
 import {
@@ -126,6 +136,62 @@ test.each([
   expect(() => open(folder)).toThrow(DatabaseDamaged)
   expect(() => open(folder)).toThrow(/newest backup/)
   expect(readFileSync(path)).toEqual(before)
+})
+
+test('a log that is damaged in the middle is refused, while it may still be saved', () => {
+  using folder = tempFolder()
+  const instance = open(folder)
+  for (let n = 0; n < 20; n++) instance.db.run(`UPDATE instance SET last_seen_at = ${n}`)
+  using killed = tempFolder()
+  cpSync(folder.file('data'), killed.file('data'), { recursive: true })
+  instance.close()
+  const log = killed.file('data/forumd.sqlite-wal')
+  const bytes = readFileSync(log)
+  const middle = Math.floor(bytes.length / 2)
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1
+  writeFileSync(log, bytes)
+
+  expect(() => open(killed)).toThrow(/damaged in the middle/)
+  expect(() => open(killed, 'beside')).toThrow(DatabaseDamaged)
+  expect(readFileSync(log)).toEqual(bytes)
+})
+
+test('what a first start that was killed has left behind is removed by the next, and nothing else', () => {
+  using folder = settled()
+  const id = random.uuid()
+  const ours = [
+    ...['', '-wal', '-shm', '-journal'].map((end) => `forumd.sqlite.${id}${end}`),
+    `secrets.key.${id}`,
+    `instance.id.${id}`,
+    'snapshots/forumd-20260101T000000Z.sqlite.part',
+    'snapshots/forumd-20260101T000000Z.sqlite.part-journal',
+  ]
+  const theirs = [
+    'forumd.sqlite.old',
+    `forumd.sqlite.${id}.bak`,
+    `other.sqlite.${id}`,
+    'forumd.sqlite.20260101T000000Z',
+    'snapshots/forumd-20260101T000000Z.sqlite',
+    'snapshots/mine.part',
+  ]
+  mkdirSync(folder.file('data/snapshots'))
+  for (const name of [...ours, ...theirs]) writeFileSync(folder.file(`data/${name}`), 'x')
+  open(folder, 'beside').close()
+  const there = (name: string) => existsSync(folder.file(`data/${name}`))
+  expect(ours.filter(there)).toEqual(ours)
+  open(folder).close()
+
+  expect(ours.filter(there)).toEqual([])
+  expect(theirs.filter(there)).toEqual(theirs)
+})
+
+test('what was being restored when a process died is kept while it is the only database there is', () => {
+  using folder = settled()
+  const only = folder.file(`data/forumd.sqlite.${random.uuid()}`)
+  renameSync(folder.file('data/forumd.sqlite'), only)
+
+  expect(() => open(folder)).toThrow(DatabaseMissing)
+  expect(existsSync(only)).toBe(true)
 })
 
 test('a database that has lost its identity is refused', () => {
