@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import type { Clock, Log } from '../outside.ts'
 import { auditHead, chainAudit, findEdited } from '../store/audit.ts'
-import { findBreaches } from '../store/auditor.ts'
+import { type Breach, findBreaches } from '../store/auditor.ts'
 import { createBallast } from '../store/ballast.ts'
 import { type Db, onStorageError } from '../store/db.ts'
 import { type DiskState, judgeDisk, readDisk } from '../store/disk.ts'
@@ -49,6 +49,8 @@ export type Storage = {
   full(): boolean
   /** Whether somebody beside us, such as the command line, has written since this was last asked. */
   changedBeside(): boolean
+  /** What the auditor found when it last looked; `at` is null before it has. */
+  findings(): { at: number | null; breaches: readonly Breach[]; audit_edited: boolean }
   /** What is wrong with what is stored; null when nothing is. */
   trouble(): 'storage_full' | 'invariant_broken' | null
   /** Resolves when no snapshot is being taken. */
@@ -68,7 +70,7 @@ export function createStorage(deps: StorageDeps): Storage {
   let seen_version = version.get()?.data_version
   let is_full = false
   let is_low = false
-  let is_broken = false
+  let found: readonly Breach[] = []
   let is_edited = false
   let lost = false
   let audited_at: number | null = null
@@ -123,7 +125,7 @@ export function createStorage(deps: StorageDeps): Storage {
     })
     for (const { invariant, subject } of breaches)
       log('error', 'storage.invariant_broken', { kind: invariant, target: subject })
-    is_broken = breaches.length > 0
+    found = breaches
     deps.noteConfig()
     chainAudit(db)
     if (first) {
@@ -185,7 +187,11 @@ export function createStorage(deps: StorageDeps): Storage {
       seen_version = version.get()?.data_version
       return seen_version !== before
     },
-    trouble: () => (is_full ? 'storage_full' : is_broken || is_edited ? 'invariant_broken' : null),
+    findings: () => ({ at: audited_at, breaches: found, audit_edited: is_edited }),
+    trouble() {
+      if (is_full) return 'storage_full'
+      return found.length > 0 || is_edited ? 'invariant_broken' : null
+    },
     idle: async () => void (await taking),
     turn() {
       const now = clock.now()

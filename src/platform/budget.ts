@@ -131,6 +131,30 @@ export function countNow(budget: Budget, now: number, use: Use = 'read'): number
 const shared = (left: number, mine: number, others: number): number =>
   Math.max(0, Math.floor(Math.max(left - others, Math.min(left, mine))))
 
+/** A budget as a person reads it. `resets_in_ms` is null while the platform has told of no window. */
+export type ShownBudget = {
+  limit_per_minute: number
+  remaining: number
+  resets_in_ms: number | null
+}
+
+/** What a settled budget allows, whoever asks. */
+export function shown(budget: Budget, now: number): ShownBudget {
+  const { window, tokens, in_flight, blocked_until } = budget
+  const stopped = now < blocked_until
+  if (!window)
+    return {
+      limit_per_minute: perMs(budget) * 60_000,
+      remaining: stopped ? 0 : Math.floor(tokens),
+      resets_in_ms: null,
+    }
+  return {
+    limit_per_minute: (window.allowance * 60_000) / WINDOW_MS,
+    remaining: stopped ? 0 : Math.max(0, Math.floor(window.remaining - in_flight)),
+    resets_in_ms: Math.max(0, window.reset_at - now),
+  }
+}
+
 /** One request leaves. */
 export const take = (budget: Budget, use: Use = 'read'): Budget => ({
   ...budget,

@@ -145,6 +145,7 @@ export function createClient(options: ClientOptions) {
     clock_offset_ms: offset.ms,
     clock_measured_ms: offset.measured_ms,
     headroom: (eyes_id: string, use: Use = 'read'): Headroom => pacer.headroom(eyes_id, use),
+    budget: pacer.budget,
     get,
     /** Who the platform takes us for; null when it is nobody. */
     async me(call: Call) {

@@ -1,6 +1,7 @@
 import type { Transport } from '../net/transport.ts'
 import { createAbout } from './about.ts'
 import { type Acts, createActs } from './acts.ts'
+import type { ShownBudget } from './budget.ts'
 import { createById } from './by-id.ts'
 import { type ClientOptions, createClient } from './client.ts'
 import { toComment } from './items.ts'
@@ -26,6 +27,8 @@ export type Forum = Platform & {
   acts: Acts
   /** How many requests a use (a read, unless told) may make through these eyes now, and when again if that is none. */
   headroom(eyes_id: string, use?: Use): Headroom
+  /** How much may be asked through these eyes, for people; null as long as nothing was. */
+  budget(eyes_id: string): ShownBudget | null
 }
 
 /** The platform over cookies, by a bearer's token, or as nobody. */
@@ -52,6 +55,7 @@ export function createForum(options: ForumOptions): Forum {
       link_hosts,
     }),
     headroom: client.headroom,
+    budget: client.budget,
     commentOf,
     clock_offset_ms: client.clock_offset_ms,
     clock_measured_ms: client.clock_measured_ms,

@@ -6,6 +6,8 @@ import {
   giveBack,
   newBudget,
   settle,
+  shown,
+  type ShownBudget,
   take,
   throttledFor,
   type Told,
@@ -24,6 +26,8 @@ export type Pacer = {
   admit(call: Call): Promise<Outcome<Leave>>
   /** What a use may ask through these eyes, behind those that wait already. */
   headroom(eyes_id: string, use: Use): Headroom
+  /** How these eyes stand; null as long as nothing was asked through them. It changes nothing. */
+  budget(eyes_id: string): ShownBudget | null
 }
 
 /** Requests a minute through sessions and through bearers, as long as the platform's headers say nothing. */
@@ -119,6 +123,7 @@ export function createPacer(clock: Clock, rates: Rates): Pacer {
       const until_ms = requests > 0 ? 0 : waitFor(budget, clock.mono(), use, waiting)
       return { requests, until_ms }
     },
+    budget: (eyes_id) => (budgets.has(eyes_id) ? shown(budgetOf(eyes_id), clock.mono()) : null),
   }
 }
 

@@ -1,6 +1,13 @@
 import type { Fault } from '../core/outcome.ts'
 import { nextLoginAt } from '../core/planning.ts'
-import { afterAnswer, afterProbe, needsLogin, signedIn, type Standing } from '../core/pool.ts'
+import {
+  afterAnswer,
+  afterProbe,
+  type Finding,
+  needsLogin,
+  signedIn,
+  type Standing,
+} from '../core/pool.ts'
 import type { Clock, Log } from '../outside.ts'
 import { type Craft, findingOf } from './craft.ts'
 import { credentialsOf, eyesOf, type Member } from './member.ts'
@@ -84,18 +91,23 @@ export function createCare({ craft, clock, log, changed, signal }: CareDeps) {
     move(it, needsLogin(clock.now(), 'token_refused'))
   }
 
-  async function probe(it: Member): Promise<void> {
+  /** What was found; null when nothing could be asked, or the daemon stops. */
+  async function probe(it: Member): Promise<Finding | null> {
     const eyes = eyesOf(it, clock, changed)
-    if (eyes === null) return move(it, needsLogin(clock.now(), 'logged_out'))
+    if (eyes === null) {
+      move(it, needsLogin(clock.now(), 'logged_out'))
+      return null
+    }
     const me = await craft.me(eyes)
-    if (signal.aborted) return
+    if (signal.aborted) return null
     if (me.ok && me.value !== null) {
       it.username = me.value.name
       it.last_ok_at = clock.now()
     }
     const finding = findingOf(me)
-    if (finding.kind === 'nobody' && it.secrets.kind === 'oauth') return refused(it)
-    move(it, afterProbe(it.standing, finding, clock.now()))
+    if (finding.kind === 'nobody' && it.secrets.kind === 'oauth') refused(it)
+    else move(it, afterProbe(it.standing, finding, clock.now()))
+    return finding
   }
 
   async function signIn(it: Member): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Fault } from '../core/outcome.ts'
 import { choose } from '../core/planning.ts'
-import { type AccountState, settleStanding } from '../core/pool.ts'
+import { type AccountState, type Finding, settleStanding } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Clock, Log } from '../outside.ts'
 import { ANONYMOUS, type Eyes, type Use } from '../platform/platform.ts'
@@ -47,6 +47,10 @@ export type Pool = {
   usable(): boolean
   /** Takes over what the command line has changed. It is also looked for by itself, at most a second late. */
   reload(): void
+  /** Takes over what this process itself has changed of accounts; what others did, `reload` sees. */
+  adopt(): void
+  /** Asks the platform now who an account is; 'absent' or 'busy' when it cannot be asked, null when it has nothing to ask with. */
+  probe(id: string): Promise<Finding['kind'] | 'absent' | 'busy' | null>
   /** How each account stands, and how many requests it may make at once. */
   list(): { name: string; state: AccountState; requests: number }[]
   /** Starts what is to be done for the accounts, writes down what was learned, returns when to come again. */
@@ -73,7 +77,11 @@ export function createPool(deps: PoolDeps): Pool {
   let write_at = Infinity
   let empty = false
   const care = createCare({ craft, clock, log, changed, signal: deps.signal })
-  const work = { probe: care.probe, sign_in: care.signIn, renew: care.renew }
+  const work = {
+    probe: async (it: Member) => void (await care.probe(it)),
+    sign_in: care.signIn,
+    renew: care.renew,
+  }
 
   function changed() {
     write_at = Math.min(write_at, clock.now() + WRITE_AFTER_MS)
@@ -85,6 +93,10 @@ export function createPool(deps: PoolDeps): Pool {
     const now = writtenByOthers(db)
     if (now === version) return
     version = now
+    adopt()
+  }
+
+  function adopt() {
     const accounts = listAccounts(db)
     for (const id of members.keys())
       if (!accounts.some((account) => account.id === id)) members.delete(id)
@@ -140,7 +152,7 @@ export function createPool(deps: PoolDeps): Pool {
     empty = none
   }
 
-  function start(it: Member, chore: (it: Member) => Promise<void>) {
+  function start(it: Member, chore: (it: Member) => Promise<void>): Promise<void> {
     it.busy = true
     const ended = chore(it)
       .catch((error: unknown) => {
@@ -152,6 +164,7 @@ export function createPool(deps: PoolDeps): Pool {
         deps.nudge()
       })
     chores.add(ended)
+    return ended
   }
 
   function write() {
@@ -217,6 +230,16 @@ export function createPool(deps: PoolDeps): Pool {
       )
     },
     reload,
+    adopt,
+    async probe(id) {
+      reload()
+      const it = members.get(id)
+      if (!it) return 'absent'
+      if (it.busy) return 'busy'
+      const found: (Finding | null)[] = []
+      await start(it, async (member) => void found.push(await care.probe(member)))
+      return found[0]?.kind ?? null
+    },
     list() {
       look()
       return [...members.values()].map((it) => ({
@@ -231,7 +254,7 @@ export function createPool(deps: PoolDeps): Pool {
       for (const it of members.values()) {
         if (chores.size >= AT_ONCE) break
         const chore = choreOf(it, clock.now(), clock.mono())
-        if (chore !== null) start(it, work[chore])
+        if (chore !== null) void start(it, work[chore])
       }
       sayIfEmpty()
       const now = clock.now()
