@@ -1,0 +1,244 @@
+import { PROXY_SCHEMES } from '../../src/core/proxy.ts'
+import type { AddressCase, Sequence } from '../../test/support/address-cases.ts'
+import { type Certificate, certificate } from '../../test/support/certificate.ts'
+import { speaker } from '../../test/support/speaker.ts'
+import type { Names } from './addresses-names.ts'
+import type { Stage } from './addresses-stage.ts'
+
+export type Told = { asked: number; wrong: string[] }
+type World = { stage: Stage; names: Names }
+
+const PUBLIC = '93.184.215.14'
+const PICTURES = 'picture.example.net'
+/** Cases that are wrong by where they lead, and not by how they are written. */
+const BY_PLACE = /^\[(v4-special|v6-special|metadata|internal-name|dns|literal|v4-encoding)\]/
+
+const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null)
+
+function tell({ names }: World, { url, resolves_to }: AddressCase) {
+  const host = hostOf(url)
+  if (host !== null && host !== '') names.set(host, resolves_to ?? [])
+}
+
+/** Every case is registered as a webhook: what may not be dialled is refused, and nothing else is. */
+export async function register(world: World, cases: readonly AddressCase[]): Promise<Told> {
+  const { stage } = world
+  const wrong: string[] = []
+  for (const it of cases) {
+    tell(world, it)
+    const { status, body } = await stage.send('/forum/monitor/webhook/create', { url: it.url })
+    if (status === 200) await stage.send('/forum/monitor/webhook/delete', { id: body['id'] })
+    // A chat service's own host takes its own paths only, wherever it lies.
+    const taken = status === 200 || body['code'] === 'webhook_kind_mismatch'
+    if (taken !== (it.expect === 'accept')) wrong.push(`${it.url} ${it.why}: ${status}`)
+  }
+  return { asked: cases.length, wrong }
+}
+
+/** Every case is a webhook that was registered while it was harmless, or by a laxer daemon, and is tested now. */
+export async function deliverTests(world: World, cases: readonly AddressCase[]): Promise<Told> {
+  const { stage, names } = world
+  const wrong: string[] = []
+  for (const it of cases) {
+    const host = hostOf(it.url)
+    let id: unknown = null
+    if (it.resolves_to !== null && host !== null) {
+      names.set(host, [PUBLIC])
+      const created = await stage.send('/forum/monitor/webhook/create', { url: it.url })
+      id = created.body['id'] ?? null
+    }
+    id ??= stage.plant(it.url)
+    tell(world, it)
+    const { body } = await stage.send('/forum/monitor/webhook/test', { id })
+    const refused = body['reason'] === 'target_not_public' || body['reason'] === 'dns_failed'
+    const right = it.expect === 'accept' ? body['ok'] === true : body['ok'] === false && refused
+    if (!right) wrong.push(`${it.url} ${it.why}: ${JSON.stringify(body)}`)
+    await stage.send('/forum/monitor/webhook/delete', { id })
+  }
+  return { asked: cases.length, wrong }
+}
+
+/** A match is sent to all of them, by the sender and up the whole ladder. */
+export async function deliverMatches(world: World, cases: readonly AddressCase[]): Promise<Told> {
+  const { stage, names } = world
+  for (const [at, it] of cases.entries()) {
+    const name = `match${at}.example.org`
+    if (it.resolves_to !== null) names.set(name, it.resolves_to)
+    stage.plant(it.why.startsWith('[dns]') ? `https://${name}/` : it.url)
+  }
+  // The place has to be there before it is watched.
+  stage.sandbox.post({ subforum: 'hay', title: 'hay' })
+  const { status } = await stage.send('/forum/monitor/add', {
+    filter_spec: { subforum: 'hay', include_any: ['needle'] },
+  })
+  if (status !== 200) throw new Error(`no monitor: ${status}`)
+  stage.sandbox.post({ subforum: 'hay', title: 'a needle' })
+  const count = (where: string) =>
+    stage.db.query<{ n: number }, []>(`SELECT count(*) AS n FROM deliveries WHERE ${where}`).get()
+      ?.n ?? 0
+  while (count('1') === 0 || count("status = 'pending'") > 0) await Bun.sleep(100)
+  const wrong = stage.db
+    .query<{ told: string }, []>(
+      `SELECT w.url || ' ' || d.status || ' ' || coalesce(d.last_error, '') AS told FROM deliveries d
+         JOIN webhooks w ON w.id = d.webhook_id
+        WHERE d.status <> 'dead' OR d.attempts <> 6 OR d.last_error NOT IN ('target_not_public', 'dns_failed')`,
+    )
+    .all()
+    .map(({ told }) => told)
+  if (count('1') !== cases.length) wrong.push(`${count('1')} deliveries to ${cases.length} targets`)
+  return { asked: cases.length, wrong }
+}
+
+/** Every host is named as a caller's way out, of every kind, for a read and for a write. */
+export async function proxies(world: World, cases: readonly AddressCase[]): Promise<Told> {
+  const { stage } = world
+  const { headers, fields } = stage.session()
+  const told: Told = { asked: 0, wrong: [] }
+  for (const it of cases.filter(({ why }) => BY_PLACE.test(why))) {
+    const host = hostOf(it.url)
+    if (host === null) continue
+    tell(world, it)
+    for (const scheme of PROXY_SCHEMES) {
+      const proxy = `${scheme}://${host}:3128`
+      const read = await stage.call('/api/forum/feed', {
+        headers: { ...headers, 'x-forum-proxy': proxy },
+      })
+      const write = await stage.send('/api/forum/vote', {
+        ...fields,
+        proxy,
+        id: 't3_1',
+        direction: 'up',
+      })
+      told.asked += 2
+      for (const { status, body } of [read, write])
+        if (status !== 400 || body['code'] !== 'INVALID_PROXY')
+          told.wrong.push(`${proxy} ${it.why}: ${status} ${String(body['code'])}`)
+    }
+  }
+  return told
+}
+
+/** Every address is named as a picture, as a post, and as a permalink. */
+export async function picturesAndLinks(world: World, cases: readonly AddressCase[]): Promise<Told> {
+  const { stage, names } = world
+  const { fields } = stage.session()
+  const told: Told = { asked: 0, wrong: [] }
+  const refused = (what: string, { status, body }: Awaited<ReturnType<Stage['call']>>) => {
+    told.asked += 1
+    if (status !== 400) told.wrong.push(`${what}: ${status} ${JSON.stringify(body)}`)
+  }
+  for (const it of cases) {
+    tell(world, it)
+    refused(
+      `image_url ${it.url}`,
+      await stage.send('/api/forum/profile/avatar', { ...fields, image_url: it.url }),
+    )
+    const host = hostOf(it.url)
+    if (host === null || host === '') continue
+    for (const path of ['r/a/comments/1/', 'r/a/s/abcdef']) {
+      const url = `https://${host}/${path}`
+      refused(
+        `post_url ${url}`,
+        await stage.send('/api/forum/v2/comment', { ...fields, post_url: url, text: 'x' }),
+      )
+      refused(
+        `permalink ${url}`,
+        await stage.call(`/api/forum/comments?permalink=${encodeURIComponent(url)}`),
+      )
+    }
+  }
+  // A picture that leads elsewhere, and one whose name is another place a moment later.
+  names.set(PICTURES, [PUBLIC], ['169.254.169.254'])
+  refused(
+    'image_url that redirects',
+    await stage.send('/api/forum/profile/banner', {
+      ...fields,
+      image_url: `https://${PICTURES}/away`,
+    }),
+  )
+  return told
+}
+
+/** What happens over time, each attempt as the test of a webhook that was harmless when it was registered. */
+export async function sequences(
+  world: World,
+  all: readonly Sequence[],
+  tls: Certificate,
+): Promise<Told> {
+  const { stage, names } = world
+  const wrong: string[] = []
+  const ours = all.filter(({ via, url }) => via === undefined && url !== undefined)
+  for (const it of ours) {
+    const url = it.url ?? ''
+    const host = new URL(url).hostname
+    names.set(host, it.register_dns)
+    const { status, body } = await stage.send('/forum/monitor/webhook/create', {
+      url,
+      ...(it.kind !== undefined && { kind: it.kind }),
+    })
+    if (it.kind !== undefined) {
+      if (status !== 400) wrong.push(`${it.id}: registered`)
+      continue
+    }
+    const theirs = it.tls === undefined ? tls : await certificate([it.tls.replace('CN=', '')])
+    const server = speaker(it.steps, theirs, { hostname: PUBLIC, port: 443 })
+    names.set(host, ...it.dns)
+    const attempts = it.name.includes('inside one attempt') ? 1 : Math.max(1, it.dns.length)
+    let last: Record<string, unknown> = {}
+    for (let n = 0; n < attempts; n++)
+      last = (await stage.send('/forum/monitor/webhook/test', { id: body['id'] })).body
+    server.stop()
+    await stage.send('/forum/monitor/webhook/delete', { id: body['id'] })
+    if ((last['ok'] === true) !== it.outcome.includes('delivered'))
+      wrong.push(`${it.id}: ${JSON.stringify(last)}`)
+    if (names.looks(host) !== attempts && it.dns[0]?.[0] !== 'TIMEOUT')
+      wrong.push(`${it.id}: ${names.looks(host)} looks for ${attempts} attempts`)
+    if (it.outcome.includes('no request bytes') && server.requests() > 0)
+      wrong.push(`${it.id}: was asked`)
+    if (server.requests() > attempts) wrong.push(`${it.id}: asked ${server.requests()} times`)
+  }
+  return { asked: ours.length, wrong }
+}
+
+/** What is not a webhook: ways out, permalinks and post addresses as the sequences have them. */
+export async function detours({ stage, names }: World, all: readonly Sequence[]): Promise<Told> {
+  const wrong: string[] = []
+  const { headers, fields } = stage.session()
+  const theirs = all.filter(({ via }) => via !== undefined)
+  for (const { id, via = '' } of theirs) {
+    const before = stage.sandbox.requests.length
+    const [, permalink] = /permalink=(.*)$/.exec(via) ?? []
+    const [, post_url] = /post_url=(\S+)/.exec(via) ?? []
+    if (permalink !== undefined) {
+      const { status } = await stage.call(
+        `/api/forum/comments?permalink=${encodeURIComponent(permalink)}`,
+      )
+      const paths = stage.sandbox.requests.slice(before).map(({ path }) => path)
+      if (status !== 400 && !paths.every((path) => path.includes('/comments/')))
+        wrong.push(`${id}: ${status}, asked for ${paths.join(' ')}`)
+    } else if (post_url !== undefined) {
+      const { status } = await stage.send('/api/forum/v2/comment', {
+        ...fields,
+        post_url,
+        text: 'x',
+      })
+      if (status !== 400) wrong.push(`${id}: ${status}`)
+    } else if (via.includes('x-forum-proxy')) {
+      const proxied = { ...headers, 'x-forum-proxy': 'http://127.0.0.1:3128' }
+      const { status } = await stage.call('/api/forum/posts?subforum=hay', { headers: proxied })
+      if (status !== 400) wrong.push(`${id}: ${status}`)
+    } else {
+      names.set('p.example.com', ['203.0.114.9'], ['169.254.169.254'])
+      const proxy = 'socks5://p.example.com:1080'
+      const { status } = await stage.send('/api/forum/v2/comment', {
+        ...fields,
+        proxy,
+        post_url: 'https://www.forum.test/r/hay/comments/1/',
+        text: 'x',
+      })
+      if (status !== 502 || names.looks('p.example.com') !== 1)
+        wrong.push(`${id}: ${status}, ${names.looks('p.example.com')} looks`)
+    }
+  }
+  return { asked: theirs.length, wrong }
+}
