@@ -1,14 +1,15 @@
 import { PROXY_SCHEMES } from '../../src/core/proxy.ts'
-import type { AddressCase, Sequence } from '../../test/support/address-cases.ts'
-import { type Certificate, certificate } from '../../test/support/certificate.ts'
-import { speaker } from '../../test/support/speaker.ts'
+import type { AddressCase } from '../../test/support/address-cases.ts'
 import type { Names } from './addresses-names.ts'
 import type { Stage } from './addresses-stage.ts'
 
+/** How many were asked, and what was not as it has to be. */
 export type Told = { asked: number; wrong: string[] }
-type World = { stage: Stage; names: Names }
+/** The daemon, and what names mean to it. */
+export type World = { stage: Stage; names: Names }
 
-const PUBLIC = '93.184.215.14'
+/** Where the harmless receivers of the sequences are. */
+export const PUBLIC = '93.184.215.14'
 const PICTURES = 'picture.example.net'
 /** Cases that are wrong by where they lead, and not by how they are written. */
 const BY_PLACE = /^\[(v4-special|v6-special|metadata|internal-name|dns|literal|v4-encoding)\]/
@@ -157,88 +158,4 @@ export async function picturesAndLinks(world: World, cases: readonly AddressCase
     }),
   )
   return told
-}
-
-/** What happens over time, each attempt as the test of a webhook that was harmless when it was registered. */
-export async function sequences(
-  world: World,
-  all: readonly Sequence[],
-  tls: Certificate,
-): Promise<Told> {
-  const { stage, names } = world
-  const wrong: string[] = []
-  const ours = all.filter(({ via, url }) => via === undefined && url !== undefined)
-  for (const it of ours) {
-    const url = it.url ?? ''
-    const host = new URL(url).hostname
-    names.set(host, it.register_dns)
-    const { status, body } = await stage.send('/forum/monitor/webhook/create', {
-      url,
-      ...(it.kind !== undefined && { kind: it.kind }),
-    })
-    if (it.kind !== undefined) {
-      if (status !== 400) wrong.push(`${it.id}: registered`)
-      continue
-    }
-    const theirs = it.tls === undefined ? tls : await certificate([it.tls.replace('CN=', '')])
-    const server = speaker(it.steps, theirs, { hostname: PUBLIC, port: 443 })
-    names.set(host, ...it.dns)
-    const attempts = it.name.includes('inside one attempt') ? 1 : Math.max(1, it.dns.length)
-    let last: Record<string, unknown> = {}
-    for (let n = 0; n < attempts; n++)
-      last = (await stage.send('/forum/monitor/webhook/test', { id: body['id'] })).body
-    server.stop()
-    await stage.send('/forum/monitor/webhook/delete', { id: body['id'] })
-    if ((last['ok'] === true) !== it.outcome.includes('delivered'))
-      wrong.push(`${it.id}: ${JSON.stringify(last)}`)
-    if (names.looks(host) !== attempts && it.dns[0]?.[0] !== 'TIMEOUT')
-      wrong.push(`${it.id}: ${names.looks(host)} looks for ${attempts} attempts`)
-    if (it.outcome.includes('no request bytes') && server.requests() > 0)
-      wrong.push(`${it.id}: was asked`)
-    if (server.requests() > attempts) wrong.push(`${it.id}: asked ${server.requests()} times`)
-  }
-  return { asked: ours.length, wrong }
-}
-
-/** What is not a webhook: ways out, permalinks and post addresses as the sequences have them. */
-export async function detours({ stage, names }: World, all: readonly Sequence[]): Promise<Told> {
-  const wrong: string[] = []
-  const { headers, fields } = stage.session()
-  const theirs = all.filter(({ via }) => via !== undefined)
-  for (const { id, via = '' } of theirs) {
-    const before = stage.sandbox.requests.length
-    const [, permalink] = /permalink=(.*)$/.exec(via) ?? []
-    const [, post_url] = /post_url=(\S+)/.exec(via) ?? []
-    if (permalink !== undefined) {
-      const { status } = await stage.call(
-        `/api/forum/comments?permalink=${encodeURIComponent(permalink)}`,
-      )
-      const paths = stage.sandbox.requests.slice(before).map(({ path }) => path)
-      if (status !== 400 && !paths.every((path) => path.includes('/comments/')))
-        wrong.push(`${id}: ${status}, asked for ${paths.join(' ')}`)
-    } else if (post_url !== undefined) {
-      const { status } = await stage.send('/api/forum/v2/comment', {
-        ...fields,
-        post_url,
-        text: 'x',
-      })
-      if (status !== 400) wrong.push(`${id}: ${status}`)
-    } else if (via.includes('x-forum-proxy')) {
-      const proxied = { ...headers, 'x-forum-proxy': 'http://127.0.0.1:3128' }
-      const { status } = await stage.call('/api/forum/posts?subforum=hay', { headers: proxied })
-      if (status !== 400) wrong.push(`${id}: ${status}`)
-    } else {
-      names.set('p.example.com', ['203.0.114.9'], ['169.254.169.254'])
-      const proxy = 'socks5://p.example.com:1080'
-      const { status } = await stage.send('/api/forum/v2/comment', {
-        ...fields,
-        proxy,
-        post_url: 'https://www.forum.test/r/hay/comments/1/',
-        text: 'x',
-      })
-      if (status !== 502 || names.looks('p.example.com') !== 1)
-        wrong.push(`${id}: ${status}, ${names.looks('p.example.com')} looks`)
-    }
-  }
-  return { asked: theirs.length, wrong }
 }

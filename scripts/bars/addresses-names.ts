@@ -80,11 +80,12 @@ function bytesOfV6(address: string): Buffer {
   // The URL parser writes an embedded IPv4 address as two groups.
   const plain = new URL(`http://[${address}]/`).hostname.slice(1, -1)
   const [before = '', after] = plain.split('::')
-  const groups = (text: string | undefined) => (text ? text.split(':') : [])
-  const [head, tail] = [groups(before), groups(after)]
+  const [head, tail] = [groupsOf(before), groupsOf(after)]
   const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
   const bytes = Buffer.alloc(16)
   for (const [at, group] of [...head, ...zeros, ...tail].entries())
     bytes.writeUInt16BE(Number.parseInt(group, 16), at * 2)
   return bytes
 }
+
+const groupsOf = (text: string | undefined): string[] => (text ? text.split(':') : [])

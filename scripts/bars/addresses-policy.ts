@@ -32,7 +32,6 @@ export function policyCases(seed: number, draws: number): AddressCase[] {
   let count = 0
   const byName = (answers: string[], why: string) =>
     hostile(`https://drawn${++count}.example.net/hook`, answers, `[dns] ${why}`)
-  const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address)
 
   const special = [
     ...RANGES_V4.flatMap((range) => {
@@ -89,3 +88,5 @@ function edgesOf(range: string): [number, number] {
 
 const textOf = (address: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.')
+
+const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address)

@@ -94,7 +94,10 @@ json = true
   const customer_id =
     beside.db.query<{ id: string }, []>('SELECT id FROM customers').get()?.id ?? ''
 
-  async function call(route: string, init: RequestInit = {}) {
+  async function call(
+    route: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ) {
     const headers = {
       authorization: `Bearer ${key}`,
       'content-type': 'application/json',

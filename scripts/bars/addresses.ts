@@ -18,11 +18,9 @@ import { certificate } from '../../test/support/certificate.ts'
 import {
   deliverMatches,
   deliverTests,
-  detours,
   picturesAndLinks,
   proxies,
   register,
-  sequences,
   type Told,
 } from './addresses-carriers.ts'
 import { startNames } from './addresses-names.ts'
@@ -35,6 +33,7 @@ import {
   readCounters,
 } from './addresses-network.ts'
 import { policyCases } from './addresses-policy.ts'
+import { detours, sequences } from './addresses-sequences.ts'
 import { startStage } from './addresses-stage.ts'
 
 const { values } = parseArgs({
