@@ -33,7 +33,8 @@ export function monitorHealth(
   const now = clock.now()
   // However little the clocks differ: where a monitor begins is an instant of the platform's.
   const offset_ms = watch.clock_measured_ms()
-  const day = { monitor_id: id, since_at: now - WINDOW_MS }
+  // Rows of deliveries tell true time.
+  const day = { monitor_id: id, since_at: now + offset_ms - WINDOW_MS }
   // A baseline may lie before the monitor, which has watched since it was made and no longer.
   const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
   const streams = readable(log, () => factsOf(db, monitor, offset_ms))

@@ -12,7 +12,7 @@ import type { EmailOffice } from './email-office.ts'
 import { slackBody } from './slack.ts'
 import { told } from './told.ts'
 
-/** One attempt, when it was, and what the receiver said beside its status. */
+/** One attempt, when it was by true time, and what the receiver said beside its status. */
 type Sent = {
   attempt: Attempt
   started_at: number
@@ -39,6 +39,7 @@ export type SendDeps = {
 /** Makes the function that carries one delivery to one target, once. */
 export function createSend(deps: SendDeps): Send {
   const { transport, clock, showing } = deps
+  const trueNow = () => clock.now() + deps.clock_offset_ms()
 
   function dress(kind: Posted, to: Addressee, id: string, body: Uint8Array) {
     const headers = { 'content-type': 'application/json', 'user-agent': deps.user_agent }
@@ -49,7 +50,7 @@ export function createSend(deps: SendDeps): Send {
         return { headers, body: encode(discordBody(readMessage(body, showing))) }
       case 'webhook': {
         // Receivers refuse what is 300 s off, so a wrong clock of ours must not reach the signature.
-        const timestamp_s = Math.floor((clock.now() + deps.clock_offset_ms()) / 1000)
+        const timestamp_s = Math.floor(trueNow() / 1000)
         const secret = deps.openSecret(to.webhook_id, to.secret)
         const signed = signedHeaders(secret, id, timestamp_s, body, oldSecret(to))
         return { headers: { ...headers, ...signed }, body }
@@ -73,11 +74,11 @@ export function createSend(deps: SendDeps): Send {
       return { attempt, told: null }
     }
     const answer = await transport({ url: to.url, ...dress(to.kind, to, id, body) })
-    return { attempt: toAttempt(to.kind, answer, clock.now()), told: told(answer) }
+    return { attempt: toAttempt(to.kind, answer, trueNow()), told: told(answer) }
   }
 
   return async (to, delivery) => {
-    const started_at = clock.now()
+    const started_at = trueNow()
     const began = clock.mono()
     const carried = await carry(to, delivery)
     const duration_ms = Math.round(clock.mono() - began)

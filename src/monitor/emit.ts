@@ -4,13 +4,19 @@ import { envelope, type Suppressed } from '../core/envelope.ts'
 import type { FilterSpec } from '../core/filter.ts'
 import type { Item } from '../core/items.ts'
 import { worded, type Words } from '../core/wire.ts'
+import type { Watch } from '../gateway/watch.ts'
 import type { Db } from '../store/db.ts'
 import { insertDelivery } from '../store/deliveries.ts'
 import { keepMatch } from '../store/match-bodies.ts'
 import { countCeiling, nextDeliveryAt, reserveDelivery } from '../store/matches.ts'
 import type { Target } from '../store/webhooks.ts'
 
-export type EmitDeps = { db: Db; instance_id: string; words: Words }
+export type EmitDeps = {
+  db: Db
+  instance_id: string
+  words: Words
+  watch: Pick<Watch, 'clock_offset_ms'>
+}
 
 /** What one monitor has to tell: one match, or several that travel together. */
 export type Parcel = {
@@ -74,9 +80,9 @@ export function sendTo(deps: EmitDeps, parcel: Parcel, target: Target): boolean 
   const { db } = deps
   const { monitor_id, customer_id, suppressed, ceiling } = parcel
   const { id, body } = contentOf(deps, parcel, target.id)
-  // The day that a delivery counts for is that of its row.
-  const now = nextDeliveryAt(db, customer_id, parcel.now)
-  const base = { id, customer_id, monitor_id, webhook_id: target.id, now }
+  // The day that a delivery counts for is that of its row, by true time: a clock that is wrong makes no day longer.
+  const now = nextDeliveryAt(db, customer_id, parcel.now + deps.watch.clock_offset_ms())
+  const base = { id, customer_id, monitor_id, webhook_id: target.id, now, due_at: parcel.now }
   const withhold = (why: Suppressed) =>
     insertDelivery(db, { ...base, status: 'suppressed', reason: why.reason, body: body(why) })
 

@@ -102,7 +102,7 @@ export function createClient(options: ClientOptions) {
   function judge(url: string, ask: Ask, eyes: Eyes, answer: Outcome<Answer>) {
     if (!answer.ok) return { outcome: answer, next: null }
     const { status, headers } = answer.value
-    offset.heard(headers, clock.now())
+    offset.heard(headers, clock.now(), clock.mono())
     const outcome = classify(answer.value, { ...ask, now: clock.now() })
     const next = onward(url, status, headers.get('location'))
     // Whoever is somebody stays at the very host that gave the cookies or took the token.

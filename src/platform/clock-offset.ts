@@ -1,6 +1,7 @@
 /** How far the platform's clock is ahead of ours, from the dates of its answers. */
 export type ClockOffset = {
-  heard(headers: { get(name: string): string | null }, now: number): void
+  /** An answer came, at `now` of our clock and at `mono` of the one that only grows. */
+  heard(headers: { get(name: string): string | null }, now: number, mono: number): void
   /** Milliseconds; 0 until three answers agree that it is more than a minute. */
   ms(): number
   /** The same however little it is, to about a second; 0 until three answers have told. */
@@ -10,22 +11,42 @@ export type ClockOffset = {
 const KEPT = 5
 const NEEDED = 3
 const WORTH_TELLING_MS = 60_000
+/** Our clock has been set, or the machine has slept. Less is slewing. */
+const JUMP_MIN_MS = 2000
+/** Dates are whole seconds, and answers may take a while. */
+const AGREE_MS = 30_000
 
 /** Remembers the last few answers. Their middle one is believed, so that one stray date changes nothing. */
 export function createClockOffset(): ClockOffset {
   let offsets: number[] = []
-  const middle = () =>
-    offsets.length < NEEDED ? 0 : (offsets.toSorted((a, b) => a - b)[offsets.length >> 1] ?? 0)
+  let between: number | null = null
+  const middle = () => offsets.toSorted((a, b) => a - b)[offsets.length >> 1] ?? 0
+  const measured = () => (offsets.length < NEEDED ? 0 : middle())
+
+  /**
+   * What was known before a jump holds after it in one of two ways: our clock was set, and true time went on as the
+   * other clock did; or the machine slept, and our clock is as right as it was. The first answer tells which.
+   */
+  function carryOver(jump_ms: number, told_ms: number): number[] {
+    const near = (share_ms: number) => Math.abs(middle() - share_ms - told_ms) <= AGREE_MS
+    if (near(0)) return offsets
+    return near(jump_ms) ? offsets.map((it) => it - jump_ms) : []
+  }
+
   return {
-    heard(headers, now) {
+    heard(headers, now, mono) {
       const date = Date.parse(headers.get('date') ?? '')
       if (Number.isNaN(date)) return
       // A cached answer has the date on which it was made.
       const age_ms = Number(headers.get('age') ?? 0) * 1000 || 0
       // Dates are cut to the second; in the mean they are half of one late.
-      offsets = [...offsets, date + 500 + age_ms - now].slice(-KEPT)
+      const told_ms = date + 500 + age_ms - now
+      const jump_ms = between === null ? 0 : now - mono - between
+      if (Math.abs(jump_ms) > JUMP_MIN_MS) offsets = carryOver(jump_ms, told_ms)
+      between = now - mono
+      offsets = [...offsets, told_ms].slice(-KEPT)
     },
-    ms: () => (Math.abs(middle()) > WORTH_TELLING_MS ? middle() : 0),
-    measured_ms: middle,
+    ms: () => (Math.abs(measured()) > WORTH_TELLING_MS ? measured() : 0),
+    measured_ms: measured,
   }
 }

@@ -12,7 +12,10 @@ export type NewDelivery = {
   customer_id: string
   monitor_id: string
   body: Uint8Array
+  /** When it was made, true time. */
   now: number
+  /** When it is to be sent, by our own clock; left out: as `now`. */
+  due_at?: number
 } & (
   | { status: 'pending'; webhook_id: string }
   | { status: 'suppressed'; webhook_id: string | null; reason: string }
@@ -41,7 +44,7 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
       status: row.status,
       reason: row.status === 'suppressed' ? row.reason : null,
       last_error: row.status === 'failed' ? row.last_error : null,
-      next_attempt_at: row.status === 'pending' ? row.now : null,
+      next_attempt_at: row.status === 'pending' ? (row.due_at ?? row.now) : null,
       body: row.body,
       body_sha256: createHash('sha256').update(row.body).digest(),
       now: row.now,

@@ -110,7 +110,7 @@ describe("the platform's clock", () => {
     const offset = createClockOffset()
     for (const seconds of offsets_s) {
       const date = new Date(NOW + seconds * 1000).toUTCString()
-      offset.heard(new Headers({ date, ...headers }), NOW)
+      offset.heard(new Headers({ date, ...headers }), NOW, 0)
     }
     return offset.ms()
   }
@@ -128,6 +128,23 @@ describe("the platform's clock", () => {
 
   test('is not that of an old answer from a cache', () => {
     expect(heard([-3600, -3600, -3600], { age: '3600' })).toBe(0)
+  })
+
+  const DAY = 86_400_000
+
+  test.each([
+    ['our clock is set a day ahead', 0, { wall: DAY, told: -DAY }, -DAY],
+    ['a wrong clock is set right', -DAY, { wall: -DAY, told: 0 }, 0],
+    ['the machine sleeps for a day', 0, { wall: DAY, told: 0 }, 0],
+    ['a machine with a wrong clock sleeps', DAY, { wall: DAY, told: DAY }, DAY],
+    ['nothing explains what is told', 0, { wall: DAY, told: 3 * DAY }, 0],
+  ])('after a jump the first answer tells: %s', (_what, before, { wall, told }, ms) => {
+    const offset = createClockOffset()
+    const hear = (now: number, mono: number, ahead: number) =>
+      offset.heard(new Headers({ date: new Date(now + ahead).toUTCString() }), now, mono)
+    for (const mono of [0, 1000, 2000]) hear(NOW + mono, mono, before)
+    hear(NOW + wall + 3000, 3000, told)
+    expect(Math.abs(offset.ms() - ms)).toBeLessThan(1000)
   })
 
   test('is not told by words', () => {
