@@ -23,12 +23,6 @@ const PUBLIC = '93.184.215.14'
 /** Cases of the policy that nobody wrote down, drawn by a seed: of each range its edges and some in between. */
 export function policyCases(seed: number, draws: number): AddressCase[] {
   const chance = createChance(seed)
-  const hostile = (url: string, resolves_to: string[] | null, why: string): AddressCase => ({
-    url,
-    resolves_to,
-    expect: 'reject',
-    why,
-  })
   let count = 0
   const byName = (answers: string[], why: string) =>
     hostile(`https://drawn${++count}.example.net/hook`, answers, `[dns] ${why}`)
@@ -90,3 +84,10 @@ const textOf = (address: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.')
 
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address)
+
+const hostile = (url: string, resolves_to: string[] | null, why: string): AddressCase => ({
+  url,
+  resolves_to,
+  expect: 'reject',
+  why,
+})
