@@ -99,13 +99,17 @@ export function createStorage(deps: StorageDeps): Storage {
     if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) lose('storage')
   })
 
+  function recover() {
+    if (!is_full || !ballast.refill()) return
+    is_full = false
+    log('info', 'storage.recovered')
+  }
+
   function lookAtDisk() {
+    recover()
     // A start has better things to do than to write 32 MiB.
     if (clock.mono() - started_at < LOOK_MS) return
-    if (ballast.refill() && is_full) {
-      is_full = false
-      log('info', 'storage.recovered')
-    }
+    if (!is_full) ballast.refill()
     const disk = lookAround()
     grown_from ??= disk.db_bytes
     const elapsed_ms = clock.mono() - started_at
@@ -181,7 +185,11 @@ export function createStorage(deps: StorageDeps): Storage {
   }
 
   return {
-    full: () => is_full,
+    full() {
+      // Who asks has work that waits for room, and the next turn may be a minute away.
+      recover()
+      return is_full
+    },
     changedBeside() {
       const before = seen_version
       seen_version = version.get()?.data_version

@@ -96,17 +96,20 @@ export async function startStage({ seed, places, ...options }: StageOptions): Pr
   async function begin(daemon: DaemonProcess): Promise<void> {
     const args = `key create --config ${config} --customer ann --credits ${CREDIT_USD} --json`
     headers['authorization'] = `Bearer ${JSON.parse(await runForumd(args.split(' '))).key}`
-    for (const { url, expect } of witnesses)
-      expect(
-        created.parse(await send(daemon, '/forum/monitor/webhook/create', { kind: 'webhook', url }))
-          .secret,
-      )
+    const webhook_ids: string[] = []
+    for (const { url, expect } of witnesses) {
+      const made = await send(daemon, '/forum/monitor/webhook/create', { kind: 'webhook', url })
+      const { id, secret } = created.parse(made)
+      webhook_ids.push(id)
+      expect(secret)
+    }
     for (const subforum of places)
       monitors.push(
         created.parse(
           await send(daemon, '/forum/monitor/add', {
             filter_spec: { subforum, include_any: ['needle'] },
             cadence_s: 1,
+            webhook_ids,
           }),
         ).id,
       )

@@ -54,12 +54,20 @@ export async function startProcess(
     lines,
     ended: child.exited.then(() => {}),
     async end(signal) {
-      // The daemon's own, which a tracer would leave behind.
-      if (child.exitCode === null && child.signalCode === null) process.kill(pid, signal)
+      if (child.exitCode === null && child.signalCode === null) sendTo(pid, signal)
       await child.exited
       await drained
       return child.exitCode
     },
+  }
+}
+
+/** To the daemon's own process, which a tracer would leave behind. A tracer also outlives it for a moment. */
+function sendTo(pid: number, signal: 'SIGKILL' | 'SIGTERM') {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }
 
