@@ -23,6 +23,9 @@ const around: Surroundings = {
     color,
   },
   warn: (line) => process.stderr.write(`${line}\n`),
+  screen: process.stderr.isTTY
+    ? { write: (text) => process.stderr.write(text), columns: () => process.stderr.columns }
+    : null,
   readStdin: () => Bun.stdin.slice(0, STDIN_BYTES_MAX).text(),
   stdinIsTerminal: process.stdin.isTTY,
   askSecret: (question) => readHidden(question, process.stdin, process.stderr),

@@ -1,18 +1,23 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Config } from './config.ts'
+import type { Outcome } from './core/outcome.ts'
+import { tryMailServer } from './delivery/mailer.ts'
 import { createEgress } from './net/egress.ts'
 import type { Guard } from './net/guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
 import { type Browser, createBrowser } from './platform/browser/browser.ts'
 import { createBrowserComment } from './platform/browser/comment.ts'
+import { createLaunch } from './platform/browser/launch.ts'
 import { createBrowserLogin } from './platform/browser/login.ts'
 import { createJars } from './platform/cookies.ts'
 import { createForum, type RequestEvent } from './platform/forum.ts'
 import { createLogin } from './platform/login.ts'
 import { createTokens } from './platform/oauth.ts'
+import { ANONYMOUS } from './platform/platform.ts'
 import { createCraft } from './pool/at-platform.ts'
 import { createDesk } from './pool/desk.ts'
 
@@ -103,17 +108,49 @@ function whenWanted(make: () => Browser): Browser {
 /** What the command line asks of the platform, without a daemon. */
 export function openDesk(config: Config, outside: Outside) {
   const stopping = new AbortController()
-  const { craft, jars, close } = createUpstream(config, outside, {
+  const { platform, craft, jars, close } = createUpstream(config, outside, {
     // The operator names no proxy that needs it, and nobody else is here.
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
     signal: stopping.signal,
   })
   return {
     ...createDesk({ craft, jars, clock: outside.clock }),
+    async tryPlatform() {
+      const ask = () => craft.me({ ...ANONYMOUS, id: 'desk', whose: 'pool' })
+      let answer = await ask()
+      for (let more = 1; more < ANSWERS_FOR_A_CLOCK && answer.ok; more += 1) answer = await ask()
+      return { answer, ahead_ms: answer.ok ? platform.clock_measured_ms() : null }
+    },
+    tryBrowser: () => tryBrowser(config, outside),
+    tryMail: () =>
+      tryMailServer({
+        ...config.smtp,
+        timeout_ms: config.delivery.timeout_s * 1000,
+        ca: authority(config.delivery.ca_file),
+        clock: outside.clock,
+      }),
     [Symbol.asyncDispose]() {
       stopping.abort()
       return close()
     },
+  }
+}
+
+/** One date may be a stray one: the middle of three is believed (clock-offset.ts). */
+const ANSWERS_FOR_A_CLOCK = 3
+
+/** Starts a browser beside any that a daemon may have, with files of its own. */
+async function tryBrowser({ browser, platform: { user_agent } }: Config, { clock }: Outside) {
+  const folder = mkdtempSync(join(tmpdir(), 'forumd-browser-'))
+  try {
+    const launched = await createLaunch({ ...browser, folder, user_agent, believed: null, clock })()
+    if (!launched.ok) return launched
+    const { chromium, bare, kill } = launched.running
+    const version = await chromium.version()
+    await kill()
+    return { ok: true as const, version, bare }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

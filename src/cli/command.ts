@@ -65,6 +65,8 @@ export type Surroundings = {
   stdout: Stdout
   /** Takes one line, without its end. */
   warn: (line: string) => void
+  /** A terminal beside standard output, for what is only of this moment; null where nobody watches. */
+  screen: { write: (text: string) => void; columns: () => number } | null
   /** All of standard input, up to a size that no key and no jar has. */
   readStdin: () => Promise<string>
   stdinIsTerminal: boolean

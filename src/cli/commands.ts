@@ -5,6 +5,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['demo', async () => (await import('./play.ts')).playDemo],
   ['serve', async () => (await import('./serve.ts')).serve],
   ['check-config', async () => (await import('./check-config.ts')).checkConfig],
+  ['doctor', async () => (await import('./doctor.ts')).doctor],
   ['customer create', async () => (await import('./customer.ts')).customerCreate],
   ['customer list', async () => (await import('./customer.ts')).customerList],
   ['customer show', async () => (await import('./customer.ts')).customerShow],

@@ -39,4 +39,10 @@ export type Desk = AsyncDisposable & {
   }): Promise<SignIn>
   /** Asks the platform through a way out; the fault says whose it is. */
   tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
+  /** Asks the platform from here, as nobody; `ahead_ms`: how far its clock is ahead of ours, once it has told. */
+  tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
+  /** Starts the browser and ends it again. `bare`: without its own sandbox. */
+  tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>
+  /** Signs in at the mail server: what kept us out, null when nothing did. Throws when there is none. */
+  tryMail(): Promise<string | null>
 }

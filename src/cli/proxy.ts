@@ -1,4 +1,3 @@
-import type { Outcome } from '../core/outcome.ts'
 import { parseProxy, type Proxy, proxyOrigin } from '../core/proxy.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
@@ -16,6 +15,7 @@ import { parsePoolName } from './account-words.ts'
 import { command, EXIT, Refusal, UsageError } from './command.ts'
 import { type Opened, withInstance } from './instance.ts'
 import { withDesk } from './open-desk.ts'
+import { troubleOf } from './proxy-words.ts'
 import { table } from './table.ts'
 
 const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const
@@ -133,7 +133,7 @@ export const proxyTest = command({
     const rows = await withDesk(call, async (desk) => {
       const found: { id: string; name: string; verdict: string; error: string | null }[] = []
       for (const { proxy, way } of ways) {
-        const error = errorOf(await desk.tryProxy(way))
+        const error = troubleOf(await desk.tryProxy(way))
         const verdict = error === null ? 'works' : 'fails'
         found.push({ id: proxy.id, name: proxy.name, verdict, error })
       }
@@ -173,14 +173,4 @@ function proxyNamed(db: Db, name: string): ProxyRow {
   const proxy = findProxyByName(db, name)
   if (proxy) return proxy
   throw new Refusal(`there is no proxy "${name}": see forumd proxy list`)
-}
-
-/** Why the platform was not reached, in a word; null when it was, whatever it said. */
-function errorOf(outcome: Outcome<unknown>): string | null {
-  if (outcome.ok) return null
-  const { fault } = outcome
-  if (fault.kind === 'proxy') return fault.trouble ?? 'failed'
-  if (fault.kind === 'timeout') return 'timeout'
-  if (fault.kind !== 'unavailable' || fault.status !== null) return null
-  return fault.trouble ?? 'unreachable'
 }

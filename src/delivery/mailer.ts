@@ -1,6 +1,6 @@
 import { getCACertificates } from 'node:tls'
 
-import type { Attempt, AttemptError } from '../core/ladder.ts'
+import type { Attempt, AttemptError, DeliveryError } from '../core/ladder.ts'
 import type { Clock } from '../outside.ts'
 
 // A connection for each mail. A pool would save a handshake where seconds do not matter, and would keep the process
@@ -25,24 +25,19 @@ const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/
 /** Every step of the conversation may take the time-out; all of them together this many times as much. */
 const STEPS = 3
 
-/** Speaks SMTP to the server that `[smtp]` names, with STARTTLS where it is offered, and always before a password. */
-export function createMailer({
-  url,
-  from,
-  timeout_ms,
-  ca,
-  clock,
-}: {
+/** The server that `[smtp]` names. */
+type MailServer = {
   url: string
   from: string
   timeout_ms: number
   /** Trusted beside the public authorities. */
   ca?: string | undefined
   clock: Clock
-}): Mailer {
+}
+
+function optionsOf({ url, timeout_ms, ca }: MailServer) {
   const { hostname, username } = new URL(url)
-  const domain = /@([^\s<>@]+)>?\s*$/.exec(from)?.[1] ?? hostname
-  const options = {
+  return {
     url,
     connectionTimeout: timeout_ms,
     greetingTimeout: timeout_ms,
@@ -54,6 +49,13 @@ export function createMailer({
     disableUrlAccess: true,
     ...(ca !== undefined && { tls: { ca: [...getCACertificates('bundled'), ca] } }),
   }
+}
+
+/** Speaks SMTP to the server that `[smtp]` names, with STARTTLS where it is offered, and always before a password. */
+export function createMailer(server: MailServer): Mailer {
+  const { url, from, timeout_ms, clock } = server
+  const domain = /@([^\s<>@]+)>?\s*$/.exec(from)?.[1] ?? new URL(url).hostname
+  const options = optionsOf(server)
 
   async function hand({ id, ...mail }: Mail): Promise<Attempt> {
     // Few daemons send mail, and it is a lot to load.
@@ -82,6 +84,22 @@ export function createMailer({
     const attempt = await Promise.race([hand(mail), late])
     done.abort()
     return attempt
+  }
+}
+
+/** Whether the server lets us in, without sending anything: what kept us out, as a delivery's last_error says it, or null. */
+export async function tryMailServer(server: MailServer): Promise<DeliveryError | null> {
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport(optionsOf(server))
+  try {
+    await transport.verify()
+    return null
+  } catch (error) {
+    const attempt = toAttempt(error)
+    if (attempt.kind === 'mailed') return `smtp_${attempt.code}`
+    return attempt.kind === 'failed' ? attempt.error : 'bad_answer'
+  } finally {
+    transport.close()
   }
 }
 

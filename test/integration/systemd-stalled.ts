@@ -20,6 +20,7 @@ const around: Surroundings = {
   env: process.env,
   stdout: { write: (text) => process.stdout.write(text), isTerminal: false, color: false },
   warn: (line) => process.stderr.write(`${line}\n`),
+  screen: null,
   readStdin: notHere,
   stdinIsTerminal: false,
   stopped: () => new Promise((resolve) => process.on('SIGTERM', resolve)),

@@ -24,6 +24,7 @@ export function surroundings({
     env,
     stdout: { write: (text) => void (said.out += text), isTerminal: false, color: false },
     warn: (line) => void (said.err += `${line}\n`),
+    screen: null,
     readStdin: () => Promise.resolve(''),
     stdinIsTerminal: false,
     stopped: () => stopped,

@@ -1,0 +1,134 @@
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+import type { Config } from '../../config.ts'
+import type { Outside } from '../../outside.ts'
+import { connect, schemaVersion } from '../../store/db.ts'
+import { judgeDisk, readDisk } from '../../store/disk.ts'
+import { openInstance, type Paths, pathsOf } from '../../store/instance.ts'
+import { migrations } from '../../store/migrations.ts'
+import { explain } from '../failures.ts'
+import { bad, type Check, doubtful, type Finding, fine } from './finding.ts'
+
+const GIB = 1024 ** 3
+const AS_OWNER = 'run this as the user that the daemon runs as: sudo -u forumd forumd doctor'
+
+/** The data folder, the database and its key, the room on the disk, and whether a daemon runs. Nothing is changed. */
+export function storageChecks(config: Config, outside: Outside): Check[] {
+  const paths = pathsOf(config.storage)
+  return [
+    { title: 'looking at the data folder', look: () => lookAtFolder(paths) },
+    { title: 'reading the whole database', look: () => lookAtDatabase(paths, config, outside) },
+    { title: 'asking the daemon', look: () => lookForDaemon(paths, outside) },
+  ]
+}
+
+function lookAtFolder({ dir, db }: Paths): Finding[] {
+  if (!existsSync(dir)) {
+    const mend = 'nothing to do: forumd serve makes it, if it may write to the folder around it'
+    return isWritable(dirname(dir))
+      ? [doubtful('storage', `${dir} is not there yet`, mend)]
+      : [bad('storage', `${dir} is not there, and cannot be made`, `make it: mkdir -p ${dir}`)]
+  }
+  if (!statSync(dir).isDirectory())
+    return [bad('storage', `${dir} is no folder`, 'set [storage].dir to a folder')]
+  if (!isWritable(dir)) return [bad('storage', `${dir} may not be written to`, AS_OWNER)]
+  const disk = readDisk(dir, db)
+  const left = `${(disk.free_bytes / GIB).toFixed(1)} GiB free`
+  const short = judgeDisk(disk, { db_bytes: disk.db_bytes, elapsed_ms: 0 })
+  return short === null
+    ? [fine('storage', `${dir} may be written to, ${left}`)]
+    : [
+        doubtful(
+          'storage',
+          short === 'files' ? `${dir}: hardly a file is free` : `${dir}: only ${left}`,
+          'make room: a full disk stops monitors, and nothing else',
+        ),
+      ]
+}
+
+function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside): Finding[] {
+  if (!existsSync(paths.db)) {
+    if (!existsSync(paths.marker))
+      return [
+        doubtful('database', 'there is none yet', 'nothing to do: forumd serve makes it at start'),
+      ]
+    return [
+      bad(
+        'database',
+        `${paths.db} is missing, and the folder held one`,
+        `put the newest backup back: forumd restore FILE; to begin with nothing, move ${paths.marker} away`,
+      ),
+    ]
+  }
+  try {
+    const version = versionOf(paths)
+    if (version < migrations.length)
+      return [
+        doubtful(
+          'database',
+          `it is at schema ${version}, this forumd brings it to ${migrations.length}`,
+          'forumd backup FILE first; the next forumd serve does the rest',
+        ),
+      ]
+    openInstance({ ...config.storage, clock, random }, { mode: 'beside' }).close()
+    return [fine('database', `every page is sound, schema ${version}, and the key file is its own`)]
+  } catch (error) {
+    const { code, message } = explain(error)
+    const denied = /EACCES|READONLY|CANTOPEN/.test(message)
+    return [
+      bad('database', message, denied ? AS_OWNER : `forumd serve would end with ${code} by this`),
+    ]
+  }
+}
+
+/** The schema of a database that is sound. Throws what openInstance would. */
+function versionOf({ db: path }: Paths): number {
+  const db = connect(path)
+  try {
+    const found = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
+    if (found !== 'ok')
+      throw new Error(
+        `${path} is damaged: ${found ?? 'it cannot be checked'}. Put the newest backup in its place: forumd restore FILE`,
+      )
+    return schemaVersion(db)
+  } finally {
+    db.close()
+  }
+}
+
+const STOPPED = 'forumd serve, or systemctl start forumd'
+const HEALTH_MS = 5000
+
+async function lookForDaemon({ dir }: Paths, { fetch }: Outside): Promise<Finding[]> {
+  const url = addressIn(dir)
+  if (url === null) return [doubtful('daemon', 'it does not run', STOPPED)]
+  try {
+    const answer = await fetch(`${url}/health`, {
+      proxy: false,
+      signal: AbortSignal.timeout(HEALTH_MS),
+    })
+    const body = await answer.text()
+    const health = /"ok":\s*true/.test(body)
+    const storage = /"storage":\s*"(\w+)"/.exec(body)?.[1]
+    if (health && storage === undefined) return [fine('daemon', `it serves at ${url}`)]
+    const what = storage ?? 'not well'
+    return [bad('daemon', `it runs at ${url} and says: ${what}`, 'look at its log')]
+  } catch {
+    return [bad('daemon', `${url} does not answer, where it said it listens`, STOPPED)]
+  }
+}
+
+function addressIn(dir: string): string | null {
+  const path = join(dir, 'forumd.address')
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
