@@ -12,6 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   monitor: ['core', 'store', 'gateway', 'outside'],
   delivery: ['core', 'store', 'net', 'outside'],
   api: ['core', 'store', 'gateway', 'outside'],
+  page: [],
   sandbox: ['core'],
   config: ['core'],
   cli: ['core', 'store', 'outside', 'config', 'systemd'],
@@ -57,7 +58,7 @@ const src = `${import.meta.dir}/../../src/`
 test('every import stays within what its room may see', async () => {
   const found: string[] = []
   let files = 0
-  for await (const file of new Bun.Glob('**/*.ts').scan(src)) {
+  for await (const file of new Bun.Glob('**/*.{ts,tsx}').scan(src)) {
     files += 1
     found.push(...trespasses(file, await Bun.file(src + file).text()))
   }
@@ -83,6 +84,7 @@ test.each([
     'delivery/a.ts imports platform',
   ],
   ['sandbox/a.ts', "import { x } from '../outside.ts'", 'sandbox/a.ts imports outside'],
+  ['page/app/a.tsx', "import type { X } from '../../core/x.ts'", 'page/app/a.tsx imports core'],
   ['attic/a.ts', '', 'attic/a.ts lies in a room that the table does not know'],
 ])('%s may not say %p', (file, text, sentence) => {
   expect(trespasses(file, text)).toEqual([sentence])

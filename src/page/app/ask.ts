@@ -1,0 +1,80 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+
+import { ask, type Failure, lastAnswer } from './api.ts'
+import { after, every, now } from './outside.ts'
+
+export type Asked<T> = {
+  /** The newest answer there was; what a failure leaves standing is the one before. */
+  value: T | undefined
+  failure: Failure | null
+  /** Asks again now. */
+  again: () => void
+}
+
+/** A limit that was met is waited for by itself, when that is not long. */
+const PATIENCE_S = 20
+
+/**
+ * Keeps asking one question of the API while it is looked at. Null asks nothing. `every_ms` asks again as time goes by;
+ * an answer younger than `fresh_ms` is shown again without asking.
+ */
+export function useAsk<T>(
+  path: string | null,
+  { every_ms = 0, fresh_ms = 0 }: { every_ms?: number; fresh_ms?: number } = {},
+): Asked<T> {
+  const [state, setState] = useState<{
+    path: string | null
+    value: T | undefined
+    failure: Failure | null
+  }>({ path: null, value: undefined, failure: null })
+  const turn = useRef(0)
+  const later = useRef(() => {})
+
+  const again = useCallback(async () => {
+    if (path === null) return
+    const mine = ++turn.current
+    const answer = await ask<T>(path)
+    // An answer to what is no longer asked comes too late.
+    if (mine !== turn.current) return
+    if (answer.ok) {
+      setState({ path, value: answer.value, failure: null })
+      return
+    }
+    setState({ path, value: undefined, failure: answer.failure })
+    const { status, retry_after_s } = answer.failure
+    const wait_s = status === 429 ? retry_after_s : status === 0 ? 5 : null
+    later.current()
+    if (wait_s !== null && wait_s <= PATIENCE_S)
+      later.current = after(wait_s * 1000, () => void again())
+  }, [path])
+
+  useEffect(() => {
+    const last = path === null ? undefined : lastAnswer(path)
+    if (last === undefined || now() - last.asked_at >= fresh_ms) void again()
+    const stop = every_ms > 0 ? every(every_ms, () => void again()) : () => {}
+    return () => {
+      turn.current += 1
+      later.current()
+      stop()
+    }
+  }, [again, every_ms, fresh_ms, path])
+
+  const current = state.path === path
+  const last = path === null ? undefined : lastAnswer(path)?.json
+  const known = useMemo(
+    (): T | undefined => (last === undefined ? undefined : JSON.parse(last)),
+    [last],
+  )
+  return {
+    value: (current ? state.value : undefined) ?? known,
+    failure: current ? state.failure : null,
+    again: () => void again(),
+  }
+}
+
+/** A value that follows another once that has stood still for `ms`. */
+export function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => after(ms, () => setSettled(() => value)), [value, ms])
+  return settled
+}

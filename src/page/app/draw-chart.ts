@@ -1,0 +1,87 @@
+import UPlot from 'uplot'
+
+type Drawing = {
+  times: readonly number[]
+  series: readonly { label: string; values: readonly number[]; tone: 'accent' | 'bad' }[]
+  figure: (value: number) => string
+  height: number
+}
+
+/** Draws columns into a box, in the colours of the theme, and again when either changes. Answers what takes it down. */
+export function drawChart(root: HTMLElement, drawing: Drawing): () => void {
+  let chart = draw(root, drawing)
+  const again = () => {
+    chart.destroy()
+    chart = draw(root, drawing)
+  }
+  const sized = new ResizeObserver(() => chart.setSize(sizeOf(root, drawing.height)))
+  sized.observe(root)
+  const themed = new MutationObserver(again)
+  themed.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  const dark = matchMedia('(prefers-color-scheme: dark)')
+  dark.addEventListener('change', again)
+  return () => {
+    sized.disconnect()
+    themed.disconnect()
+    dark.removeEventListener('change', again)
+    chart.destroy()
+  }
+}
+
+const sizeOf = ({ clientWidth }: HTMLElement, height: number) => ({
+  width: Math.max(clientWidth, 200),
+  height,
+})
+
+function draw(root: HTMLElement, { times, series, figure, height }: Drawing): UPlot {
+  const style = getComputedStyle(root)
+  const colour = (name: string) => resolved(root, name)
+  const columns = UPlot.paths.bars?.({ size: [0.7, 48], radius: 0.15 })
+  const axis = {
+    stroke: colour('quiet'),
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { show: false },
+    font: `12px ${style.fontFamily}`,
+  }
+  return new UPlot(
+    {
+      ...sizeOf(root, height),
+      legend: { show: series.length > 1 },
+      cursor: { drag: { x: false, y: false } },
+      // One column stands in the middle, not at the rim.
+      scales: {
+        x: { range: (_, min, max) => spread(min, max) },
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+      },
+      axes: [axis, { ...axis, size: 70, values: (_, ticks) => ticks.map(figure) }],
+      series: [
+        {},
+        ...series.map(({ label, tone }) => ({
+          label,
+          stroke: colour(tone),
+          fill: colour(tone),
+          ...(columns && { paths: columns }),
+          points: { show: false },
+          value: (_: UPlot, it: number | null) => (it === null ? '–' : figure(it)),
+        })),
+      ],
+    },
+    [[...times], ...series.map(({ values }) => [...values])],
+    root,
+  )
+}
+
+/** A colour of the page as a canvas takes it: what the theme makes of its variable. */
+function resolved(root: HTMLElement, name: string): string {
+  const probe = document.createElement('span')
+  probe.style.color = `var(--${name})`
+  root.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}
+
+const spread = (min: number, max: number): [number, number] => {
+  const room = Math.max((max - min) * 0.05, 1800)
+  return [min - room, max + room]
+}

@@ -1,0 +1,211 @@
+import { send } from '../api.ts'
+import { useWho } from '../around.ts'
+import { useAsk } from '../ask.ts'
+import { useDeed } from '../deed.ts'
+import { Page } from '../frame.tsx'
+import { Badge, DeliveryBadge } from '../parts/badge.tsx'
+import { Copyable } from '../parts/copy.tsx'
+import { headlineOf } from '../parts/delivery-rows.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { ItemView } from '../parts/item.tsx'
+import { Trouble, Waiting } from '../parts/notice.tsx'
+import { Rows } from '../parts/rows.tsx'
+import { Time } from '../parts/time.tsx'
+import { errorReason, suppression } from '../reasons.ts'
+import { Link, pathOf } from '../route.tsx'
+import { say } from '../say.ts'
+import { count, span, words as inWords } from '../show.ts'
+import type { Attempt, Criterion, Delivery, Why } from '../types.ts'
+
+const LOOK_MS = 10_000
+
+/** One delivery: its payload, its attempts, and why it came to be. */
+export function DeliveryPage({ id }: { id: string }) {
+  const { monitor_path } = useWho()
+  const why = useAsk<Why>(`${monitor_path}/why?delivery_id=${encodeURIComponent(id)}`, {
+    every_ms: LOOK_MS,
+  })
+  const told = why.value?.deliveries[0]
+  const payload = usePayload(why.value)
+  const deed = useDeed()
+  async function again() {
+    const answer = await deed.run(() =>
+      send<{ queued: number }>(`${monitor_path}/deliveries/redeliver`, { delivery_id: id }),
+    )
+    if (!answer.ok) return
+    say(
+      answer.value.queued > 0
+        ? 'On its way again.'
+        : 'It cannot be sent: it is on its way already, or its target is gone, paused or switched off.',
+    )
+    why.again()
+  }
+  return (
+    <Page
+      title={payload ? headlineOf(payload) : 'Delivery'}
+      beside={
+        told && (
+          <button
+            type="button"
+            disabled={deed.busy || told.status === 'pending' || told.status === 'suppressed'}
+            onClick={() => void again()}
+          >
+            Send again
+          </button>
+        )
+      }
+    >
+      <Trouble failure={deed.failure ?? why.failure} again={why.again} />
+      {why.value === undefined && why.failure === null && <Waiting rows={5} />}
+      {why.value && told && (
+        <>
+          <section class="card" aria-labelledby="state">
+            <div class="card-head">
+              <h2 id="state">What became of it</h2>
+              <DeliveryBadge status={told.status} />
+            </div>
+            <Facts
+              rows={[
+                ['Matched', <Time at={told.created_at} />],
+                ['Delivered', <Time at={told.delivered_at} none="not yet" />],
+                [
+                  'Monitor',
+                  <Link to={pathOf('monitors', why.value.monitor_id)}>{why.value.monitor_id}</Link>,
+                ],
+                [
+                  'Webhook',
+                  told.webhook_id && <Link to={pathOf('webhooks')}>{told.webhook_id}</Link>,
+                ],
+                told.gate.verdict === 'suppressed'
+                  ? ['Withheld', suppression(told.gate.reason ?? 'unknown')]
+                  : null,
+                told.last_error === null ? null : ['Last error', errorReason(told.last_error)],
+              ]}
+            />
+            <Copyable text={id} label="Delivery id" />
+          </section>
+          <Attempts attempts={told.attempts} />
+          <Reasons items={why.value.items} />
+        </>
+      )}
+      {payload && <PayloadView delivery={payload} />}
+    </Page>
+  )
+}
+
+/** The body of a delivery: the list shows it, and knows the row by its instant, which is its own. */
+function usePayload(why: Why | undefined): Delivery | undefined {
+  const { monitor_path } = useWho()
+  const told = why?.deliveries[0]
+  const before = told && new Date(Date.parse(told.created_at) + 1).toISOString()
+  const list = useAsk<{ deliveries: Delivery[] }>(
+    why && before
+      ? `${monitor_path}/deliveries?id=${encodeURIComponent(why.monitor_id)}&limit=1&before=${encodeURIComponent(before)}`
+      : null,
+  )
+  return list.value?.deliveries.find((it) => it.delivery_id === told?.delivery_id)
+}
+
+function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+  return (
+    <section aria-labelledby="attempts">
+      <h2 id="attempts">Attempts</h2>
+      {attempts.length === 0 ? (
+        <p class="quiet">None was made.</p>
+      ) : (
+        <Rows<Attempt>
+          caption="Attempts, first to last"
+          keyOf={(it) => `${it.round} ${it.n}`}
+          rows={attempts}
+          columns={[
+            {
+              title: 'Attempt',
+              kind: 'main',
+              cell: (it) => `${it.n}${it.round > 1 ? ` (round ${it.round})` : ''}`,
+            },
+            { title: 'When', cell: (it) => <Time at={it.started_at} /> },
+            { title: 'Took', kind: 'figure', cell: (it) => `${count(it.duration_ms)} ms` },
+            {
+              title: 'Answer',
+              cell: (it) =>
+                it.error === null ? (
+                  <Badge tone="good">{it.status_code ?? 'delivered'}</Badge>
+                ) : (
+                  <Badge tone="bad">{errorReason(it.error)}</Badge>
+                ),
+            },
+            {
+              title: 'It said',
+              cell: (it) =>
+                it.body_start ? (
+                  <code class="said-back">{it.body_start}</code>
+                ) : (
+                  <span class="quiet">nothing</span>
+                ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  )
+}
+
+const VERDICTS = { met: 'good', not_met: 'bad', later: 'plain', withheld: 'warn' } as const
+
+function Reasons({ items }: { items: Why['items'] }) {
+  return (
+    <section aria-labelledby="why">
+      <h2 id="why">Why</h2>
+      {items.map((it) => (
+        <div key={it.item_id} class="reason">
+          <p>
+            {it.means}{' '}
+            {it.first_seen && (
+              <span class="quiet">
+                First seen <Time at={it.first_seen.at} />
+                {it.first_seen.age_s !== null &&
+                  `, ${span(it.first_seen.age_s)} after it was written`}
+                .
+              </span>
+            )}
+          </p>
+          {it.filter_edited_since && (
+            <p class="quiet">
+              The filter was changed since; these are its conditions as they are now.
+            </p>
+          )}
+          {it.criteria && (
+            <Rows<Criterion>
+              caption="The filter's conditions"
+              keyOf={(c) => c.criterion}
+              rows={it.criteria}
+              columns={[
+                { title: 'Condition', kind: 'main', cell: (c) => inWords(c.criterion) },
+                {
+                  title: 'Verdict',
+                  cell: (c) => <Badge tone={VERDICTS[c.verdict]}>{inWords(c.verdict)}</Badge>,
+                },
+                { title: 'What was looked at', cell: (c) => c.detail },
+              ]}
+            />
+          )}
+        </div>
+      ))}
+    </section>
+  )
+}
+
+function PayloadView({ delivery }: { delivery: Delivery }) {
+  return (
+    <section aria-labelledby="payload">
+      <h2 id="payload">Payload</h2>
+      {delivery.payload.items.map((it) => (
+        <ItemView key={it.id} item={it} />
+      ))}
+      <details>
+        <summary>As it was sent</summary>
+        <pre tabIndex={0}>{JSON.stringify(delivery.payload, null, 2)}</pre>
+      </details>
+    </section>
+  )
+}

@@ -1,0 +1,106 @@
+import { useState } from 'preact/hooks'
+
+import { send } from '../api.ts'
+import { useDeed } from '../deed.ts'
+import { Page } from '../frame.tsx'
+import { FeedbackCard, usePaged } from '../parts/feedback-card.tsx'
+import { Choice, Field } from '../parts/field.tsx'
+import { Empty, sentence, Trouble, Waiting } from '../parts/notice.tsx'
+import { say } from '../say.ts'
+import type { Feedback } from '../types.ts'
+
+const STATUSES = [
+  ['new', 'new'],
+  ['triaged', 'triaged'],
+  ['shipped', 'shipped'],
+  ['declined', 'declined'],
+] as const
+const SHOWN = [['', 'all of it'], ...STATUSES] as const
+
+/** What customers told, and the operator's answers. */
+export function FeedbackAnswering() {
+  const [status, setStatus] = useState<string>('new')
+  const list = usePaged(`/operator/feedback?limit=25${status && `&status=${status}`}`)
+  return (
+    <Page
+      title="Feedback"
+      lead="What customers told you. They see your answer and its state."
+      beside={
+        <Field label="Show">
+          {(tied) => <Choice<string> {...tied} value={status} options={SHOWN} change={setStatus} />}
+        </Field>
+      }
+    >
+      <Trouble failure={list.failure} again={list.again} />
+      {list.first && <Waiting rows={3} />}
+      {list.none && (
+        <Empty title={status === 'new' ? 'Nothing waits for you' : 'None is like that'}>
+          <p>Customers send it on their dashboard, or by POST /feedback.</p>
+        </Empty>
+      )}
+      <ul class="cards">
+        {list.rows.map((it) => (
+          <FeedbackCard key={it.id} feedback={it}>
+            <AnswerForm feedback={it} done={list.again} />
+          </FeedbackCard>
+        ))}
+      </ul>
+      {list.more && (
+        <button type="button" disabled={list.busy} onClick={list.older}>
+          Show older
+        </button>
+      )}
+    </Page>
+  )
+}
+
+function AnswerForm({ feedback, done }: { feedback: Feedback; done: () => void }) {
+  const [status, setStatus] = useState(feedback.status)
+  const [response, setResponse] = useState(feedback.response ?? '')
+  const deed = useDeed()
+  async function answer(event: Event) {
+    event.preventDefault()
+    const text = response.trim()
+    const answered = await deed.run(() =>
+      send(`/operator/feedback/${encodeURIComponent(feedback.id)}`, {
+        status,
+        response: text === '' ? null : text,
+      }),
+    )
+    if (!answered.ok) return
+    say('Answered.')
+    done()
+  }
+  const { failure } = deed
+  return (
+    <details>
+      <summary>Answer</summary>
+      <form onSubmit={(event) => void answer(event)} noValidate>
+        <Field label="State" error={failure?.field === 'status' ? sentence(failure.message) : null}>
+          {(tied) => (
+            <Choice<string> {...tied} value={status} options={STATUSES} change={setStatus} />
+          )}
+        </Field>
+        <Field
+          label="Answer"
+          hint="The customer reads it."
+          error={failure?.field === 'response' ? sentence(failure.message) : null}
+        >
+          {(tied) => (
+            <textarea
+              {...tied}
+              rows={4}
+              maxLength={8000}
+              value={response}
+              onInput={(event) => setResponse(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Trouble failure={failure?.field ? null : failure} />
+        <button type="submit" class="main" disabled={deed.busy}>
+          Save answer
+        </button>
+      </form>
+    </details>
+  )
+}

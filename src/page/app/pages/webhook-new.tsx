@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+
+import { send } from '../api.ts'
+import { useWho } from '../around.ts'
+import { useDeed } from '../deed.ts'
+import { Copyable } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Choice, Field } from '../parts/field.tsx'
+import { Notice, sentence, Trouble } from '../parts/notice.tsx'
+import type { Webhook } from '../types.ts'
+
+const KINDS = [
+  ['', 'told by the address'],
+  ['webhook', 'webhook'],
+  ['slack', 'Slack'],
+  ['discord', 'Discord'],
+  ['email', 'mail'],
+] as const
+
+type Created = Webhook & {
+  secret: string
+  kind_inferred_from: string | null
+  confirmation?: string
+}
+
+/** Registers a webhook and shows its secret, this once. */
+export function WebhookNew({ close, again }: { close: () => void; again: () => void }) {
+  const { monitor_path } = useWho()
+  const [url, setUrl] = useState('')
+  const [kind, setKind] = useState<string>('')
+  const [made, setMade] = useState<Created | null>(null)
+  const deed = useDeed()
+
+  async function create(event: Event) {
+    event.preventDefault()
+    const answer = await deed.run(() =>
+      send<Created>(`${monitor_path}/webhook/create`, {
+        url: url.trim(),
+        ...(kind !== '' && { kind }),
+      }),
+    )
+    if (!answer.ok) return
+    setMade(answer.value)
+    again()
+  }
+
+  if (made !== null) return <Made made={made} close={close} />
+  const { failure } = deed
+  const errorOf = (field: string) => (failure?.field === field ? sentence(failure.message) : null)
+  return (
+    <Dialog title="New webhook" close={close}>
+      <form onSubmit={(event) => void create(event)} noValidate>
+        <Field
+          label="Address"
+          hint="https://… of your own, of a Slack or Discord channel, or mailto:you@example.com"
+          error={errorOf('url')}
+        >
+          {(tied) => (
+            <input
+              {...tied}
+              type="url"
+              value={url}
+              spellcheck={false}
+              autocapitalize="none"
+              onInput={(event) => setUrl(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Field
+          label="Kind"
+          hint={guess(url) && kind === '' ? `This looks like ${guess(url)}.` : undefined}
+          error={errorOf('kind')}
+        >
+          {(tied) => <Choice<string> {...tied} value={kind} options={KINDS} change={setKind} />}
+        </Field>
+        <Trouble failure={failure?.field === 'url' || failure?.field === 'kind' ? null : failure} />
+        <div class="actions">
+          <button type="submit" class="main" disabled={deed.busy}>
+            {deed.busy ? 'Registering …' : 'Register'}
+          </button>
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function Made({ made, close }: { made: Created; close: () => void }) {
+  const signed = made.kind === 'webhook'
+  return (
+    <Dialog title="Registered" close={close}>
+      <p>
+        It is of kind <strong>{made.kind}</strong>
+        {made.kind_inferred_from !== null && `, told by ${made.kind_inferred_from}`}.
+      </p>
+      {made.confirmation !== undefined && (
+        <Notice tone={made.confirmation === 'sent' ? 'plain' : 'warn'}>
+          {made.confirmation === 'sent'
+            ? 'A mail with a link was sent: it gets matches once that link is followed.'
+            : `The mail with the confirmation link could not be sent (${made.confirmation}). A test sends it again.`}
+        </Notice>
+      )}
+      <Notice tone="warn">
+        <p>
+          <strong>This is its secret, shown this once.</strong>{' '}
+          {signed
+            ? 'Your receiver needs it to check signatures.'
+            : 'This kind does not use it; keep it all the same.'}
+        </p>
+      </Notice>
+      <Copyable text={made.secret} label="Secret" />
+      <div class="actions">
+        <button type="button" class="main" onClick={close}>
+          I have kept it
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+/** What the daemon will make of an address; it decides by itself. */
+function guess(url: string): string | null {
+  if (/^mailto:/i.test(url.trim())) return 'mail'
+  const host = URL.parse(url.trim())?.hostname ?? ''
+  if (host === 'hooks.slack.com') return 'Slack'
+  if (host === 'discord.com' || host.endsWith('.discord.com') || host === 'discordapp.com')
+    return 'Discord'
+  return host === '' ? null : 'a webhook of your own'
+}

@@ -1,0 +1,81 @@
+import type { Tone } from './parts/badge.tsx'
+import { coverageReason, gapReason } from './reasons.ts'
+import { many } from './show.ts'
+import type { Coverage, Health } from './types.ts'
+
+const DAY_MS = 86_400_000
+
+/** How a monitor does, in two words and a sentence. */
+export type Standing = { tone: Tone; word: string; detail: string }
+
+/** What the health of a monitor comes to, for who looks once. */
+export function standingOf({ active, coverage_24h, stream_liveness }: Health): Standing {
+  if (!active) return { tone: 'quiet', word: 'Paused', detail: coverageReason('monitor_paused') }
+  const { status, reason, gap_events_24h, posts_missed_estimate } = coverage_24h
+  if (stream_liveness.reason === 'streams_awaiting_first_poll')
+    return {
+      tone: 'plain',
+      word: 'Starting',
+      detail: coverageReason('streams_awaiting_first_poll'),
+    }
+  if (status === 'complete')
+    return {
+      tone: 'good',
+      word: 'All seen',
+      detail: 'Every check reached where the one before it ended.',
+    }
+  if (status === 'degraded')
+    return {
+      tone: 'bad',
+      word: 'Gaps',
+      detail: `${many(gap_events_24h ?? 0, 'check was', 'checks were')} cut short in 24 hours; ${missed(posts_missed_estimate)}.`,
+    }
+  const why = stream_liveness.reason ?? reason
+  return {
+    tone: 'warn',
+    word: status === 'partial' ? 'Partly known' : 'Unknown',
+    detail: why === null ? 'The reason is not known.' : coverageReason(why),
+  }
+}
+
+const missed = (estimate: number | null): string =>
+  estimate === null
+    ? 'how much was missed cannot be estimated'
+    : `an estimated ${many(estimate, 'item')} missed`
+
+/** A stretch of the last 24 hours, from 0 (a day ago) to 1 (now). */
+export type Stretch = {
+  kind: 'seen' | 'gap' | 'healed' | 'blind'
+  from: number
+  until: number
+  why: string
+}
+
+/** A cut whose beginning is not known is drawn this long. */
+const LEAST_MS = 180_000
+
+/** The last 24 hours of a monitor as stretches, what lies on top last. */
+export function stretchesOf(coverage: Coverage, now: number): Stretch[] {
+  const begin = now - DAY_MS
+  const at = (ms: number) => Math.min(1, Math.max(0, (ms - begin) / DAY_MS))
+  const between = (kind: Stretch['kind'], from: number, until: number, why: string): Stretch => ({
+    kind,
+    from: at(Math.min(from, until - LEAST_MS)),
+    until: at(until),
+    why,
+  })
+  const since = Date.parse(coverage.since)
+  return [
+    { kind: 'seen', from: at(since), until: 1, why: 'Seen' },
+    ...coverage.unobserved_events.map((it) => {
+      const from = Date.parse(it.at)
+      const until = it.until === null ? from + LEAST_MS : Date.parse(it.until)
+      return between('blind', Math.min(from, until), Math.max(from, until), gapReason(it.kind))
+    }),
+    ...coverage.gaps.map((it) => {
+      const until = Date.parse(it.until ?? it.at)
+      const from = it.from === null ? until : Date.parse(it.from)
+      return between(it.healed_at === null ? 'gap' : 'healed', from, until, gapReason(it.reason))
+    }),
+  ]
+}
