@@ -1,11 +1,15 @@
 import { createApp, type Infra } from './api/app.ts'
 import { confirm } from './api/confirm.ts'
+import { createTally, hearDeliveries } from './api/dashboard-tally.ts'
 import { deliveries } from './api/deliveries.ts'
 import { feed, feedUrl } from './api/feed.ts'
+import { feedback } from './api/feedback.ts'
 import { items } from './api/items.ts'
 import { createMetrics, type Metrics } from './api/metrics.ts'
 import { monitors } from './api/monitors.ts'
 import { preview } from './api/preview.ts'
+import { createRequestCounts } from './api/operator-requests.ts'
+import { operator as operatorRoutes } from './api/operator.ts'
 import { createReadsHealth } from './api/reads-health.ts'
 import { reads } from './api/reads/reads.ts'
 import { createSamplePace } from './api/sample-pace.ts'
@@ -18,7 +22,7 @@ import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
 import { createLinks } from './core/links.ts'
-import { ACCOUNT_STATES } from './core/pool.ts'
+import { ACCOUNT_STATES, type AccountState } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
 import { createDeeds } from './deeds.ts'
 import { createEmailOffice } from './delivery/email-office.ts'
@@ -44,8 +48,11 @@ import type { Outside } from './outside.ts'
 import { BROWSER_SCHEMES } from './platform/browser/browser.ts'
 import { createPool, type Pool } from './pool/pool.ts'
 import { recordConfig } from './store/audit-config.ts'
+import { hasBallast } from './store/ballast.ts'
+import { readDisk } from './store/disk.ts'
 import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
+import { customerOfDelivery } from './store/overview.ts'
 import { authority, createUpstream } from './upstream.ts'
 
 /** What each number of `/metrics` means. */
@@ -110,6 +117,8 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   const words = createWords(config.wire)
   const metrics = createMetrics(METRICS_HELP)
   const reads_health = createReadsHealth(clock, () => pool.usable())
+  const tally = createTally(clock)
+  const requests = createRequestCounts(clock)
 
   const guard = createGuard({ ...outside, allowed: createAllowed(config.guard), timeout_ms })
   const upstream = createUpstream(
@@ -121,7 +130,10 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
       on_request: (event) => {
         const { eyes, path_kind, fault, duration_ms } = event
         // How a caller's own session fares says nothing of the pool.
-        if (!eyes.startsWith('caller:')) reads_health.record(fault?.kind ?? null)
+        if (!eyes.startsWith('caller:')) {
+          reads_health.record(fault?.kind ?? null)
+          requests.count(eyes, fault?.kind === 'blocked')
+        }
         pool.heard(event)
         metrics.count('upstream_requests_total', { kind: path_kind, outcome: fault?.kind ?? 'ok' })
         metrics.observe('upstream_request_seconds', duration_ms / 1000)
@@ -184,7 +196,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     send: (...one) => expect('sender', timeout_ms * SEND_STEPS, send(...one)),
     clock,
     random,
-    log,
+    log: hearDeliveries(log, tally, (id) => customerOfDelivery(db, id)),
     ladder: config.delivery,
     concurrency: config.delivery.concurrency,
     per_target_concurrency: config.delivery.per_target_concurrency,
@@ -277,6 +289,24 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     confirm({ db, links }),
     unsubscribe({ db, links, clock }),
     deliveries(infra, db, nudgeSender),
+    feedback(infra, db),
+    operatorRoutes({
+      db,
+      ring,
+      clock,
+      log,
+      pool,
+      budget_of: platform.budget,
+      requests,
+      allow_anonymous: config.pool.allow_anonymous,
+      storage: () => ({
+        trouble: storage.trouble(),
+        ...readDisk(config.storage.dir, instance.path),
+        ballast: hasBallast(config.storage.dir),
+        audit: storage.findings(),
+      }),
+      reads: reads_health.state,
+    }),
     preview(infra, looking),
     why(infra, { ...looking, db, instance_id, freshness_ms }),
   ]
@@ -293,6 +323,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
+    live: { tally, accounts: () => standing(pool), ended: readers.signal },
     public_url,
     reads_health,
     trouble: () => (signal.aborted ? 'stopping' : null),
@@ -322,6 +353,12 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     close,
     endStreams,
   }
+}
+
+/** How the pool stands, for the operator's page. */
+function standing(pool: Pool) {
+  const of = (state: AccountState) => pool.list().filter((it) => it.state === state).length
+  return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
 }
 
 /** How the pool stands, for the operator's graphs. */

@@ -8,9 +8,11 @@ import { createTogether } from '../store/together.ts'
 import { account } from './account.ts'
 import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
 import { bodyMax, readJson, takesNoBody } from './body.ts'
+import { dashboardLive, type LiveDeps } from './dashboard-live.ts'
 import { dashboardPage, type PageFiles } from './dashboard-page.ts'
 import { createSignedIn, webSession } from './dashboard-session.ts'
 import { createSite } from './dashboard-site.ts'
+import { countingMeter } from './dashboard-tally.ts'
 import { createLent, dashboardApi } from './dashboard.ts'
 import { docs } from './docs.ts'
 import { errors } from './errors.ts'
@@ -48,6 +50,8 @@ export type AppDeps = {
   hosts?: readonly string[]
   /** The dashboard's page, made at its first use; without it there is no dashboard. */
   page?: () => Promise<PageFiles>
+  /** What the dashboard is told as it happens; without it, it is not told. */
+  live?: Pick<LiveDeps, 'tally' | 'accounts' | 'ended'>
   /** The address under which callers know the service; asked for at each use, since a port may be found late. */
   public_url: () => string
   reads_health: ReadsHealth
@@ -73,7 +77,8 @@ export function createApp(deps: AppDeps) {
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const together = createTogether(db)
-  const meter = createMeter({ db, together, clock, random, log, billing })
+  const metered = createMeter({ db, together, clock, random, log, billing })
+  const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
   const peerOf = createPeerOf(deps.trusted_proxies)
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const lent = createLent()
@@ -132,6 +137,7 @@ export function createApp(deps: AppDeps) {
       .use(webSession({ db, clock, random, log, words, site, authenticate }, signed_in))
       .use(dashboardApi({ signed_in, lent, handle: (request) => app.handle(request) }))
       .use(dashboardPage(deps.page))
+    if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in }))
   }
   for (const group of deps.routes({ words, keyed, meter, together, clock, random, log }))
     app.use(group)

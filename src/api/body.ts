@@ -17,10 +17,11 @@ export const bodyMax = (words: Words, path: string): number =>
 const PICTURES = ['/profile/avatar', '/profile/banner']
 /** Bodies sent here are read where they are passed on to, and measured there once more. */
 const PASSED_ON = '/dashboard/api/'
+const BODILESS = ['/unsubscribe/', '/operator/pool/', PASSED_ON]
 
-/** Whether a body sent to this path is left unread: mail programs post a form there, and the address says all. */
+/** Whether a body sent to this path is left unread: the address says all, or it is read where it is passed on to. */
 export const takesNoBody = (path: string): boolean =>
-  path.startsWith('/unsubscribe/') || path.startsWith(PASSED_ON)
+  BODILESS.some((place) => path.startsWith(place))
 
 /** 413, saying how much is allowed. */
 export const tooLarge = (max: number): ApiError =>

@@ -50,21 +50,20 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
     return answer('', 'text/html; charset=utf-8', body, wanted)
   }
 
-  const wantedBy = (request: Request) => request.headers.get('accept-encoding') ?? ''
-  return new Elysia({ name: 'dashboard page', prefix: '/dashboard', detail: { hide: true } })
-    .get('/', async ({ request, set }) => {
+  return new Elysia({ name: 'dashboard page', detail: { hide: true } })
+    .get('/dashboard', async ({ request, set }) => {
       const page = await shell(wantedBy(request))
       set.headers['cache-control'] = 'no-cache'
       return page
     })
-    .get('/assets/:name', async ({ params, request, set }) => {
+    .get('/dashboard/assets/:name', async ({ params, request, set }) => {
       const { files } = await loaded()
       const file = files.get(params.name)
       if (!file) throw absent()
       set.headers['cache-control'] = `public, max-age=${YEAR_S}, immutable`
       return answer(params.name, file.type, file.body, wantedBy(request))
     })
-    .get('/*', async ({ params, request, set }) => {
+    .get('/dashboard/*', async ({ params, request, set }) => {
       if (TAKEN.includes(params['*'].split('/')[0] ?? '')) throw absent()
       const page = await shell(wantedBy(request))
       set.headers['cache-control'] = 'no-cache'
@@ -72,6 +71,7 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
     })
 }
 
+const wantedBy = ({ headers }: Request) => headers.get('accept-encoding') ?? ''
 const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such file' })
 
 /** Whether an Accept-Encoding header takes a packing: named, and not with a weight of nothing. */

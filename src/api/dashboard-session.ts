@@ -37,7 +37,9 @@ export type SessionDeps = {
 
 /** Who is signed in, by the cookie of a request. */
 export type SignedIn = {
-  /** Whoever the cookie belongs to; throws 401 when it is nobody's any more. */
+  /** Whoever the cookie belongs to; null when it is nobody's, or nobody's any more. */
+  find(request: Request, socket: Socket): WebSession | null
+  /** The same, or throws 401. */
   require(request: Request, socket: Socket): WebSession
 }
 
@@ -47,17 +49,22 @@ export function createSignedIn({
   clock,
   site,
 }: Pick<SessionDeps, 'db' | 'clock' | 'site'>): SignedIn {
+  function find(request: Request, socket: Socket): WebSession | null {
+    const token = tokenOf(request, site.isSecure(request, socket))
+    const now = clock.now()
+    const session = token === null ? null : findWebSession(db, token, now)
+    if (session !== null && now - session.last_used_at > TOUCH_EVERY_MS) touch(db, session, now)
+    return session
+  }
+
   return {
+    find,
     require(request, socket) {
-      const token = tokenOf(request, site.isSecure(request, socket))
-      const now = clock.now()
-      const session = token === null ? null : findWebSession(db, token, now)
-      if (session === null)
-        throw new ApiError('missing_token', {
-          message: 'nobody is signed in: sign in with an API key',
-        })
-      if (now - session.last_used_at > TOUCH_EVERY_MS) touch(db, session, now)
-      return session
+      const session = find(request, socket)
+      if (session !== null) return session
+      throw new ApiError('missing_token', {
+        message: 'nobody is signed in: sign in with an API key',
+      })
     },
   }
 }

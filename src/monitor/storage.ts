@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock, Log } from '../outside.ts'
 import { auditHead, chainAudit, findEdited } from '../store/audit.ts'
 import { type Breach, findBreaches } from '../store/auditor.ts'
-import { createBallast } from '../store/ballast.ts'
+import { BALLAST, createBallast } from '../store/ballast.ts'
 import { type Db, onStorageError } from '../store/db.ts'
 import { type DiskState, judgeDisk, readDisk } from '../store/disk.ts'
 import { takeSnapshot } from '../store/snapshots.ts'
@@ -63,7 +63,7 @@ export type Storage = {
  */
 export function createStorage(deps: StorageDeps): Storage {
   const { db, path, dir, clock, log, snapshots } = deps
-  const ballast = createBallast(join(dir, 'ballast'))
+  const ballast = createBallast(join(dir, BALLAST))
   const inode = inodeOf(path)
   const changes = db.query<{ n: number }, []>('SELECT total_changes() AS n')
   const version = db.query<{ data_version: number }, []>('PRAGMA data_version')

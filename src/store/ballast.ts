@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const MIB = 1024 * 1024
 const BALLAST_MIB = 32
@@ -17,6 +17,12 @@ export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize
 }
+
+/** Whether the space of a data folder is held back at this moment. */
+export const hasBallast = (dir: string): boolean => existsSync(join(dir, BALLAST))
+
+/** What the ballast is called in its folder. */
+export const BALLAST = 'ballast'
 
 /** A file of 32 MiB of real blocks. With half of it again left over beside it, the disk counts as not full. */
 export function createBallast(path: string): Ballast {
