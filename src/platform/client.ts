@@ -73,7 +73,7 @@ export function createClient(options: ClientOptions) {
     session: requests_per_minute,
     bearer: options.oauth_requests_per_minute ?? requests_per_minute,
   })
-  const offset = createClockOffset()
+  const offset = createClockOffset(clock)
 
   /** One request with its bookkeeping. `next` is where the platform would have had it instead. */
   async function exchange(url: string, ask: Ask, call: Call) {
@@ -102,7 +102,7 @@ export function createClient(options: ClientOptions) {
   function judge(url: string, ask: Ask, eyes: Eyes, answer: Outcome<Answer>) {
     if (!answer.ok) return { outcome: answer, next: null }
     const { status, headers } = answer.value
-    offset.heard(headers, clock.now(), clock.mono())
+    offset.heard(headers)
     const outcome = classify(answer.value, { ...ask, now: clock.now() })
     const next = onward(url, status, headers.get('location'))
     // Whoever is somebody stays at the very host that gave the cookies or took the token.
