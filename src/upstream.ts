@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Config } from './config.ts'
-import type { Outcome } from './core/outcome.ts'
 import { tryMailServer } from './delivery/mailer.ts'
 import { createEgress } from './net/egress.ts'
 import type { Guard } from './net/guard.ts'
@@ -17,7 +16,7 @@ import { createJars } from './platform/cookies.ts'
 import { createForum, type RequestEvent } from './platform/forum.ts'
 import { createLogin } from './platform/login.ts'
 import { createTokens } from './platform/oauth.ts'
-import { ANONYMOUS } from './platform/platform.ts'
+import { ANONYMOUS, type Eyes } from './platform/platform.ts'
 import { createCraft } from './pool/at-platform.ts'
 import { createDesk } from './pool/desk.ts'
 
@@ -116,9 +115,9 @@ export function openDesk(config: Config, outside: Outside) {
   return {
     ...createDesk({ craft, jars, clock: outside.clock }),
     async tryPlatform() {
-      const ask = () => craft.me({ ...ANONYMOUS, id: 'desk', whose: 'pool' })
-      let answer = await ask()
-      for (let more = 1; more < ANSWERS_FOR_A_CLOCK && answer.ok; more += 1) answer = await ask()
+      const eyes: Eyes = { ...ANONYMOUS, id: 'desk', whose: 'pool' }
+      let answer = await craft.me(eyes)
+      for (let n = 1; n < ANSWERS_FOR_A_CLOCK && answer.ok; n += 1) answer = await craft.me(eyes)
       return { answer, ahead_ms: answer.ok ? platform.clock_measured_ms() : null }
     },
     tryBrowser: () => tryBrowser(config, outside),

@@ -153,13 +153,13 @@ test('each problem of the configuration is a line, and nothing further is asked'
   ])
 })
 
-describe('of the storage it finds', () => {
-  async function withDatabase() {
-    const it = setUp()
-    await it.run('key create --customer ann')
-    return it
-  }
+async function withDatabase() {
+  const it = setUp()
+  await it.run('key create --customer ann')
+  return it
+}
 
+describe('of the storage it finds', () => {
   test('a database that is damaged', async () => {
     using it = await withDatabase()
     const path = it.file('data/forumd.sqlite')

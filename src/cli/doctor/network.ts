@@ -58,12 +58,12 @@ async function lookUp(config: Config, { resolve, clock }: Outside): Promise<Find
   const hosts = hostsOf(config)
   if (hosts.size === 0)
     return [fine('dns', 'the configuration names no host that has to be looked up')]
-  return await Promise.all(
+  return Promise.all(
     [...hosts].map(async ([host, key]) => {
       const late = clock.sleep(NAME_MS).then((): string[] => [])
       const found = await Promise.race([resolve(host).catch((): string[] => []), late])
       return found.length > 0
-        ? fine('dns', `${found.length === 1 ? 'one address' : `${found.length} addresses`}`, host)
+        ? fine('dns', found.length === 1 ? 'one address' : `${found.length} addresses`, host)
         : bad('dns', 'it has no address', `look at ${key}, and at /etc/resolv.conf`, host)
     }),
   )
