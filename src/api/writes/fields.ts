@@ -4,6 +4,7 @@ import { DEFAULT_LOCALE, LOCALE_RULE, parseLocale } from '../../core/locale.ts'
 import { SESSION_PARTS, sessionField } from '../../core/session.ts'
 import { DEFAULT_TIMEZONE, parseTimezone, TIMEZONE_RULE } from '../../core/timezone.ts'
 import type { Words } from '../../core/wire.ts'
+import { shownAs } from '../openapi.ts'
 
 // What is sent as JSON: numbers are numbers here, and every sentence names its field.
 
@@ -85,11 +86,15 @@ function canonical(
     .meta({ default: fallback })
 }
 
-const proxy_shape = z.object({
-  server: z.string(),
-  username: z.string().nullish(),
-  password: z.string().nullish(),
-})
+const proxyShape = () =>
+  z.union([
+    z.string(),
+    z.object({
+      server: z.string(),
+      username: z.string().nullish(),
+      password: z.string().nullish(),
+    }),
+  ])
 
 /** The way out of a call. Its reader says what is wrong with one. */
 export const proxyField = (schemes: readonly string[]) =>
@@ -97,8 +102,7 @@ export const proxyField = (schemes: readonly string[]) =>
     .unknown()
     .optional()
     .meta({
-      ...z.toJSONSchema(z.union([z.string(), proxy_shape]), { io: 'input' }),
-      $schema: undefined,
+      ...shownAs(proxyShape),
       description: `The way out of this call alone: ${schemes.join(', ')}. An address scheme://user:password@host:port, or an object.`,
     })
 
