@@ -115,7 +115,9 @@ test('what is somebody else’s and what nobody has give the same answer, byte f
   async function ask({ method, path, field: name, where }: Call, id: string, key: string) {
     const beside = besides(path, name, key === bob ? bobs : monitor.id)
     const fields = { ...beside, [name]: name.endsWith('_ids') ? [id] : id }
-    const query = new URLSearchParams(Object.entries(fields).map(([a, b]) => [a, String(b)]))
+    const query = new URLSearchParams(
+      Object.entries(fields).map(([a, b]): [string, string] => [a, String(b)]),
+    )
     const route = path.replace(`{${name}}`, id) + (where === 'query' ? `?${query.toString()}` : '')
     const response = await fetch(house.url() + route, {
       method: method.toUpperCase(),

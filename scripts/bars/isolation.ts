@@ -1,0 +1,143 @@
+/**
+ * Whether the time that a key takes to be refused tells how near it was, after dudect: guesses of two kinds are timed in
+ * a random order, and Welch's t says whether the two kinds can be told apart. A comparison that stops at the first
+ * wrong character is timed beside it, and has to be found out. Then the tests of isolation and of secrets. Exit 0 only
+ * when |t| stays below 4.5 for every pair, the control does not, and the tests pass.
+ *
+ *     bun scripts/bars/isolation.ts [--samples 20000] [--seed N]
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { createAuthenticate } from '../../src/api/auth.ts'
+import { ApiError } from '../../src/core/errors.ts'
+import { apiKey } from '../../src/core/ids.ts'
+import { createChance } from '../../src/sandbox/chance.ts'
+import { insertCustomer } from '../../src/store/customers.ts'
+import { openDb } from '../../src/store/db.ts'
+import { insertKey } from '../../src/store/keys.ts'
+
+const { values } = parseArgs({
+  options: {
+    samples: { type: 'string', default: '20000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  },
+})
+const SAMPLES = Number(values.samples)
+const T_MAX = 4.5
+/** Of the slowest samples so many say more about the machine than about the code. */
+const CUT = 0.1
+const WARM_UP = 2000
+const KEYS = 200
+const chance = createChance(Number(values.seed))
+const bytes = (count: number) => Uint8Array.from({ length: count }, () => chance.whole(0, 255))
+
+const db = openDb(':memory:', { create: true })
+insertCustomer(db, {
+  id: 'cus_1',
+  name: 'ann',
+  plan: 'entry',
+  created_at: 0,
+  starting_credit_micros: 0,
+  payment_id: 'pay_1',
+})
+const tokens = Array.from({ length: KEYS }, () => apiKey('customer', bytes(32)))
+for (const [n, token] of tokens.entries())
+  insertKey(db, {
+    id: `key_${n}`,
+    customer_id: 'cus_1',
+    token,
+    name: null,
+    scopes: ['read'],
+    created_at: 0,
+    expires_at: null,
+  })
+const authenticate = createAuthenticate(db, {
+  now: () => 1,
+  mono: () => 0,
+  sleep: () => Promise.resolve(),
+})
+
+const real = () => chance.pick(tokens)
+const other = (character: string | undefined) => (character === 'a' ? 'b' : 'a')
+/** Guesses of as many characters as a key has, by how near they come to one. */
+const GUESSES = {
+  anything: () => apiKey('customer', bytes(32)),
+  'right but for the last character': () => {
+    const token = real()
+    return token.slice(0, -1) + other(token.at(-1))
+  },
+  'right in what is shown of it': () => real().slice(0, 8) + apiKey('customer', bytes(32)).slice(8),
+} as const
+type Guess = () => string
+
+/** Welch's t of the times that two kinds of guesses take, none of them right. */
+function compare(refuse: (token: string) => void, a: Guess, b: Guess): number {
+  // All made beforehand and in the same way: how a guess came about must not be in its time.
+  const guesses = Array.from({ length: WARM_UP + SAMPLES }, () => {
+    const kind = chance.whole(0, 1) === 0 ? 0 : 1
+    return { kind, token: Buffer.from((kind === 0 ? a : b)()).toString('latin1') } as const
+  })
+  const times: [number[], number[]] = [[], []]
+  for (const [n, { kind, token }] of guesses.entries()) {
+    const before = Bun.nanoseconds()
+    refuse(token)
+    const took = Bun.nanoseconds() - before
+    if (n >= WARM_UP) times[kind].push(took)
+  }
+  const slowest =
+    times.flat().toSorted((x, y) => x - y)[Math.floor(SAMPLES * (1 - CUT))] ?? Infinity
+  const [x, y] = times.map((all) => momentsOf(all.filter((it) => it <= slowest)))
+  return x && y ? (x.mean - y.mean) / Math.sqrt(x.variance / x.count + y.variance / y.count) : NaN
+}
+
+function momentsOf(all: readonly number[]) {
+  const mean = all.reduce((sum, it) => sum + it, 0) / all.length
+  const variance = all.reduce((sum, it) => sum + (it - mean) ** 2, 0) / (all.length - 1)
+  return { mean, variance, count: all.length }
+}
+
+function refused(token: string): void {
+  try {
+    authenticate(token)
+  } catch (error) {
+    if (error instanceof ApiError) return
+    throw error
+  }
+  throw new Error('a guess was right')
+}
+
+/** How it must not be done. */
+function naive(token: string): void {
+  for (const known of tokens) {
+    let at = 0
+    while (at < known.length && known[at] === token[at]) at += 1
+    if (at === known.length) throw new Error('a guess was right')
+  }
+}
+
+console.log(`${SAMPLES} samples a pair, seed ${values.seed}`)
+const { anything, ...near } = GUESSES
+let good = true
+for (const [name, guess] of Object.entries(near)) {
+  const t = compare(refused, anything, guess)
+  console.log(`a guess that is ${name}: |t| ${Math.abs(t).toFixed(2)}, at most ${T_MAX}`)
+  good &&= Math.abs(t) < T_MAX
+}
+const control = compare(naive, anything, near['right but for the last character'])
+console.log(
+  `a comparison that stops early: |t| ${Math.abs(control).toFixed(2)}, must be above ${T_MAX}`,
+)
+good &&= Math.abs(control) > T_MAX
+db.close()
+
+const tests = Bun.spawn(
+  [
+    process.execPath,
+    'test',
+    'test/integration/isolation.test.ts',
+    'test/integration/secrets.test.ts',
+  ],
+  { cwd: join(import.meta.dir, '../..'), stdout: 'inherit', stderr: 'inherit' },
+)
+process.exit((await tests.exited) === 0 && good ? 0 : 1)
