@@ -1,12 +1,16 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
+import { SMTPServer } from 'smtp-server'
+
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { headerOf, SESSION_COOKIE } from '../support/accounts.ts'
 import { createCanaries } from '../support/canaries.ts'
+import { certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 
@@ -48,6 +52,26 @@ async function startProxy() {
   return { port: (server.address() as AddressInfo).port, given }
 }
 
+/** A mail server that wants a name and a password, keeps who has given which, and takes no mail. */
+async function startMailServer(tls: { cert: string; key: string }) {
+  const given: string[] = []
+  const server = new SMTPServer({
+    ...tls,
+    onAuth({ username = '', password = '' }, _, done) {
+      given.push(`${username}:${password}`)
+      done(null, { user: username })
+    },
+    onData(data, _, done) {
+      data.resume()
+      data.on('end', () => done(Object.assign(new Error('no'), { responseCode: 550 })))
+    },
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  stack.defer(() => void server.close())
+  const address = server.server.address()
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, given }
+}
+
 async function forumd(dir: string, args: readonly string[], stdin = '', env = {}) {
   const child = Bun.spawn([process.execPath, MAIN, ...args], {
     cwd: dir,
@@ -62,6 +86,23 @@ async function forumd(dir: string, args: readonly string[], stdin = '', env = {}
     child.exited,
   ])
   return { out, err }
+}
+
+/** The paths below a folder, to a depth. */
+function names(dir: string, depth = 3): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((it) => {
+    const path = join(dir, it.name)
+    return it.isDirectory() && depth > 1 ? names(path, depth - 1) : [path]
+  })
+}
+
+/** Snapshots and processes come and go. */
+function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path)
+  } catch {
+    return null
+  }
 }
 
 const post = (body: unknown): RequestInit => ({ method: 'POST', body: JSON.stringify(body) })
@@ -101,6 +142,8 @@ test('of fifty secrets none comes out in logs, errors, metrics, lists, the datab
   })
   stack.defer(() => receiver.stop(true))
   const proxy = await startProxy()
+  const tls = await certificate(['127.0.0.1'])
+  const post_office = await startMailServer(tls)
   const folder = stack.use(tempFolder())
   const at = (name: string) => folder.file(name)
 
@@ -118,6 +161,12 @@ test('of fifty secrets none comes out in logs, errors, metrics, lists, the datab
     at('operator.url'),
     `http://${operator.user}:${encodeURIComponent(operator.pass)}@127.0.0.1:${receiver.port}/operator`,
   )
+  const mailer = { user: invent('mail user'), pass: inventOdd('mail password') }
+  writeFileSync(
+    at('smtp.url'),
+    `smtp://${mailer.user}:${encodeURIComponent(mailer.pass)}@127.0.0.1:${post_office.port}`,
+  )
+  writeFileSync(at('ca.pem'), tls.cert)
   writeFileSync(
     at('forumd.toml'),
     `[server]
@@ -142,6 +191,14 @@ allow_http = true
 [operator]
 webhook = "file:${at('operator.url')}"
 secret = "file:${at('operator.secret')}"
+[delivery]
+ca_file = "${at('ca.pem')}"
+[smtp]
+url = "file:${at('smtp.url')}"
+from = "forumd <alerts@forum.example>"
+[upkeep]
+snapshots = "*/2 * * * * *"
+keep_hourly = 2
 [limits]
 read_cache_s = 0
 key_burst = 1000
@@ -283,9 +340,49 @@ json = true
     '/forum/monitor/webhook/create',
     post({ kind: 'webhook', url: `https://${theirs.user}:${theirs.user}@127.0.0.1/` }),
   )
-  expect(
-    await said('/forum/monitor/add', post({ filter_spec: { subforum: 'coffee', q: 'zebra' } })),
-  ).toBe(200)
+  // A mail that is refused, by a server that was told the password.
+  await said('/forum/monitor/webhook/create', post({ url: 'mailto:reader@forum.example' }))
+  expect(post_office.given).toContain(`${mailer.user}:${mailer.pass}`)
+
+  // Whoever has the address of a feed reads it: its token is shown to its owner alone, here and in the list.
+  const added = await call(
+    '/forum/monitor/add',
+    post({ filter_spec: { subforum: 'coffee', q: 'zebra' } }),
+  )
+  expect(added.status).toBe(200)
+  const monitor = JSON.parse(added.text) as { id: string; feed_url: string }
+  const pathOf = (feed_url: string) => new URL(feed_url).pathname
+  const plantFeed = (name: string, feed_url: string) =>
+    plant(name, pathOf(feed_url).split('/').at(-1)?.split('~').at(-1) ?? '')
+  plantFeed('feed token', monitor.feed_url)
+  await call(pathOf(monitor.feed_url), {}, '')
+  const rotated = await call('/forum/monitor/feed/rotate', post({ id: monitor.id }))
+  expect(rotated.status).toBe(200)
+  const { feed_url } = JSON.parse(rotated.text) as { feed_url: string }
+  plantFeed('new feed token', feed_url)
+  expect((await call(pathOf(feed_url), {}, '')).status).toBe(200)
+  await said(pathOf(monitor.feed_url), {}, '')
+
+  // A write that is named is remembered for a day: what was sent, and what was answered.
+  const { name: post_name, permalink } = sandbox.post({ subforum: 'coffee', title: 'to answer' })
+  const fields = { forum_session: live[SESSION_COOKIE] ?? '', loid: live['loid'] ?? '' }
+  const named = (route: string, body: object, name: string) =>
+    call(route, {
+      ...post({ ...fields, ...body }),
+      headers: { 'idempotency-key': name },
+    })
+  const text = invent('what was written')
+  const cookies = { flavour: invent('odd cookie') }
+  const comment = { post_url: `${sandbox.url}${permalink}`, text, cookies }
+  for (let n = 0; n < 2; n++)
+    expect((await named('/api/forum/v2/comment', comment, 'once')).status).toBe(200)
+  await named('/api/forum/dm', { to: 'nobody', subject: 'x', text: invent('a message') }, 'twice')
+  await named('/api/forum/vote', { id: post_name, direction: 'up' }, 'thrice')
+  await said(
+    '/api/forum/vote',
+    post({ ...fields, id: post_name, direction: invent('no direction') }),
+  )
+
   sandbox.post({ subforum: 'coffee', title: 'a zebra' })
   while (!told.some((it) => it.includes('zebra'))) await Bun.sleep(50)
 
@@ -307,7 +404,6 @@ json = true
   while (!told.some((it) => it.includes('account_needs_login'))) await said(posts)
 
   await said('/forum/monitor/deliveries')
-  await said('/forum/monitor/list')
   await said('/account/me')
   await said('/account/payments')
   await said('/health', {}, '')
@@ -318,16 +414,29 @@ json = true
   await run('account test')
 
   // What the machine shows of the process while it runs, and what it leaves behind.
+  const saved = await forumd(folder.path, ['backup', at('backup.sqlite')])
+  expect(saved.err).toBe('')
+  shown.push(saved.out)
+  const snapshots = () => names(join(at('data'), 'snapshots')).filter((it) => /\.sqlite$/.test(it))
+  while (snapshots().length === 0) await Bun.sleep(50)
   const files = () =>
-    readdirSync(at('data'))
-      .filter((name) => name !== 'secrets.key')
-      .map((name) => ({ where: name, bytes: readFileSync(join(at('data'), name)) }))
+    [at('backup.sqlite'), ...names(at('data'))]
+      .filter((path) => !path.endsWith('secrets.key'))
+      .flatMap((path) => {
+        const bytes = readIfThere(path)
+        return bytes === null ? [] : [{ where: path.slice(folder.path.length + 1), bytes }]
+      })
+  const processes = names('/proc', 1).filter((path) => /^\/proc\/\d+$/.test(path))
   const running = [
     ...files(),
     ...['environ', 'cmdline'].map((name) => ({
       where: `process ${name}`,
       bytes: readFileSync(`/proc/${daemon.pid}/${name}`),
     })),
+    ...processes.flatMap((path) => {
+      const bytes = readIfThere(`${path}/cmdline`)
+      return bytes === null ? [] : [{ where: `command line of ${path}`, bytes }]
+    }),
   ]
   await daemon.end('SIGTERM')
   const everything = [
@@ -345,7 +454,7 @@ json = true
     })),
   ]
 
-  expect(canaries.count()).toBeGreaterThanOrEqual(40)
+  expect(canaries.count()).toBeGreaterThanOrEqual(50)
   expect(answers).toBeGreaterThan(40)
   const events = new Set(daemon.lines.map((line) => (JSON.parse(line) as { event: string }).event))
   for (const event of [
@@ -355,7 +464,15 @@ json = true
     'operator.told',
   ])
     expect(events).toContain(event)
-  expect(running.map(({ where }) => where)).toContain('forumd.sqlite-wal')
+  const searched = running.map(({ where }) => where)
+  expect(searched).toContain('data/forumd.sqlite-wal')
+  expect(searched).toContain('backup.sqlite')
+  expect(searched.filter((it) => it.startsWith('data/snapshots/'))).not.toEqual([])
+  const rows = new Database(at('backup.sqlite'), { readonly: true })
+  expect(
+    rows.query('SELECT count(*) AS n FROM named_writes WHERE answer IS NOT NULL').get(),
+  ).toEqual({ n: 3 })
+  rows.close()
   const basic = Buffer.from(`${operator.user}:${operator.pass}`).toString('base64')
   expect(told.some((it) => it.startsWith(`Basic ${basic} `))).toBe(true)
   const leaks = everything.flatMap(({ where, bytes }) =>
