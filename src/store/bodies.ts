@@ -64,6 +64,13 @@ function walk(
 ): number {
   return transact(db, () => {
     const from = db.query<{ at: number }, []>(`SELECT ${cursor} AS at FROM instance`).get()?.at ?? 0
+    // Mostly there is nothing to do, which a look at one row tells.
+    const next = db
+      .query<{ created_at: number }, [{ from: number }]>(
+        'SELECT created_at FROM deliveries WHERE rowid > $from ORDER BY rowid LIMIT 1',
+      )
+      .get({ from })
+    if (next === null || next.created_at >= before_at) return 0
     const rows = db
       .query<Row, [{ from: number; limit: number }]>(
         `SELECT rowid AS row, id, monitor_id, status, created_at, body FROM deliveries
