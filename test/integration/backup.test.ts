@@ -19,6 +19,7 @@ import { insertDelivery } from '../../src/store/deliveries.ts'
 import { openInstance } from '../../src/store/instance.ts'
 import { insertWebhook } from '../../src/store/webhooks.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { startProcess } from '../support/process.ts'
 
 const MAIN = join(import.meta.dir, '../../src/main.ts')
 // Each run of the program is a process of its own, and the machine may be busy.
@@ -209,6 +210,91 @@ test('while a daemon holds the folder nothing is restored', () => {
   daemon.close()
   expect(code).toBe(1)
   expect(err).toContain('another forumd is using this data folder')
+})
+
+test('a backup of a daemon that goes on writing has all that was acknowledged, and comes back whole', async () => {
+  using folder = tempFolder()
+  using fresh = tempFolder()
+  writeFileSync(
+    folder.file('forumd.toml'),
+    `[server]
+port = 0
+[storage]
+dir = "${folder.file('data')}"
+[platform]
+base_url = "http://127.0.0.1:1"
+session_cookie = "s"
+[guard]
+allow_targets = ["127.0.0.1"]
+[limits]
+management_per_minute = 0
+[log]
+json = true
+`,
+  )
+  const minted = forumd(folder.path, ['key', 'create', '--customer', 'ann', '--json'])
+  const daemon = await startProcess(folder.file('forumd.toml'))
+  const acknowledged: string[] = []
+  let writing = true
+  const writer = (async () => {
+    for (let n = 0; writing; n++) {
+      const response = await fetch(`${daemon.url}/forum/monitor/webhook/create`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${JSON.parse(minted.out).key}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ url: `https://127.0.0.1/${n}` }),
+      })
+      const { id } = (await response.json()) as { id?: string }
+      if (id !== undefined) acknowledged.push(id)
+    }
+  })()
+  try {
+    while (acknowledged.length < 20) await Bun.sleep(5)
+    const before = [...acknowledged]
+    const file = folder.file('backup.sqlite')
+    const child = Bun.spawn([process.execPath, MAIN, 'backup', file], {
+      cwd: folder.path,
+      stdout: 'ignore',
+      stderr: 'inherit',
+    })
+    expect(await child.exited).toBe(0)
+    // It did go on.
+    expect(acknowledged.length).toBeGreaterThan(before.length)
+
+    writeFileSync(fresh.file('forumd.toml'), CONFIG)
+    mkdirSync(fresh.file('data'))
+    copyFileSync(folder.file('data/secrets.key'), fresh.file('data/secrets.key'))
+    expect(forumd(fresh.path, ['restore', file])).toMatchObject({ code: 0, err: '' })
+    const db = new BetterSqlite(fresh.file('data/forumd.sqlite'), { readonly: true })
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+    expect(db.pragma('foreign_key_check')).toEqual([])
+    const ids = new Set(db.prepare('SELECT id FROM webhooks').pluck().all())
+    expect(before.filter((id) => !ids.has(id))).toEqual([])
+    // What is written by one commit is there together: each target, and the row that says it was made.
+    const made = "SELECT count(*) FROM audit WHERE kind = 'webhook.created'"
+    expect(db.prepare(made).pluck().get()).toBe(ids.size)
+    db.close()
+    // Sealed by the same key, and so it opens.
+    const { db: restored, ring, close } = opened(fresh.path)
+    const row = restored
+      .query<{ id: string; secret: Uint8Array }, []>('SELECT id, secret FROM webhooks')
+      .get()
+    expect(ring.unseal(`webhooks.secret:${row?.id}`, row?.secret ?? new Uint8Array())).toStartWith(
+      'whsec_',
+    )
+    close()
+    // And while it runs, nothing is put in its place.
+    expect(forumd(folder.path, ['restore', file])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('another forumd is using this data folder'),
+    })
+  } finally {
+    writing = false
+    await writer
+    await daemon.end('SIGTERM')
+  }
 })
 
 test('a folder that is not there, or a file, is named', () => {
