@@ -339,8 +339,14 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     return operator.turn()
   }
   const upkeep = createUpkeep({ db, clock, retention_days: config.storage.retention_days })
+  /** Takes up what the command line, or somebody else beside us, has written since this was last called. */
+  function lookBeside() {
+    if (!storage.changedBeside()) return
+    nudgeSender()
+    monitoring.nudge()
+  }
   function checkDue() {
-    if (storage.changedBeside()) nudgeSender()
+    lookBeside()
     // On a full disk nothing could be kept of what would be seen.
     return storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
   }
@@ -350,6 +356,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     monitoring: { ...monitoring, checkDue },
     pool,
     storage,
+    lookBeside,
     tellOperator,
     upkeep,
     close,
