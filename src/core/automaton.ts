@@ -39,118 +39,133 @@ const COMMON = "abcdefghijklmnopqrstuvwxyz0123456789 -'."
 for (let i = 0; i < COMMON.length; i++) PLACES[COMMON.charCodeAt(i)] = i + 1
 const TABLE = COMMON.length + 1
 
+// A node is six numbers in a row, and known by where they begin: to look at one is to fetch one line of memory.
+/** Its letter, and in the upper half the next letter of the word that hangs below it. */
+const LETTER = 0
+/** The next child of the same parent. */
+const NEXT = 1
+/** The first child; or, below zero, where the table of its children is. */
+const KIDS = 2
+/** Entries whose word ends here: those that must not go on, those that may. */
+const CLOSED = 3
+const OPENED = 4
+/** A node under which a single word hangs has no children: it names the word instead. Open ones are below zero. */
+const HUNG = 5
+const NODE = 6
+const LOW = 0xffff
+/** More would leave more unused, less would copy all of it more often. */
+const GROWTH = 1.5
+
 /** An empty automaton. */
 export function createAutomaton(begins: Begins): Automaton {
   const by_word = begins === 'word'
-  // Nodes are numbers in typed arrays: a million of them are nothing to a garbage collector. 0 is the root.
-  let letters = new Uint16Array(64)
-  /** The next child of the same parent. */
-  let after = new Int32Array(64)
-  /** The first child; or, below zero, which table has the children. */
-  let kids = new Int32Array(64)
-  /** Entries whose word ends here: those that must not go on, those that may. */
-  let closed = new Int32Array(64)
-  let opened = new Int32Array(64)
-  // A node under which a single word hangs has no children: it names the word instead. Open ones are below zero.
-  let hung = new Int32Array(64)
-  let made = 1
+  // Nodes and tables are numbers in a typed array: a million of them are nothing to a garbage collector. 0 is the root.
+  let cells = new Int32Array(64 * NODE)
+  let made = NODE
+  let count = 0
   const freed: number[] = []
-  const tables: Int32Array[] = []
   const freed_tables: number[] = []
   /** By entry. */
   const words: string[] = []
 
+  /** Room for so many numbers, all 0. */
+  function allot(size: number): number {
+    const at = made
+    made += size
+    if (made > cells.length) {
+      const longer = new Int32Array(Math.ceil(cells.length * GROWTH))
+      longer.set(cells)
+      cells = longer
+    }
+    return at
+  }
+
+  const get = (node: number, part: number): number => cells[node + part] ?? 0
+  const set = (node: number, part: number, to: number): void => void (cells[node + part] = to)
+
   function child(node: number, code: number): number {
-    let at = kids[node] ?? 0
-    if (at < 0) at = tables[~at]?.[code < ASCII ? (PLACES[code] ?? 0) : 0] ?? 0
-    while (at !== 0 && letters[at] !== code) at = after[at] ?? 0
+    let at = get(node, KIDS)
+    if (at < 0) at = get(~at, code < ASCII ? (PLACES[code] ?? 0) : 0)
+    while (at !== 0 && (get(at, LETTER) & LOW) !== code) at = get(at, NEXT)
     return at
   }
 
   function make(code: number): number {
-    const node = freed.pop() ?? made++
-    if (node >= letters.length) {
-      const length = letters.length * 2
-      letters = copied(letters, new Uint16Array(length))
-      after = copied(after, new Int32Array(length))
-      kids = copied(kids, new Int32Array(length))
-      closed = copied(closed, new Int32Array(length))
-      opened = copied(opened, new Int32Array(length))
-      hung = copied(hung, new Int32Array(length))
-    }
-    letters[node] = code
-    after[node] = kids[node] = closed[node] = opened[node] = hung[node] = 0
+    const node = freed.pop() ?? allot(NODE)
+    cells.fill(0, node, node + NODE)
+    set(node, LETTER, code)
+    count += 1
     return node
   }
 
-  const placeOf = (node: number): number => PLACES[letters[node] ?? 0] ?? 0
+  const placeOf = (node: number): number => PLACES[get(node, LETTER) & LOW] ?? 0
 
-  function hang(parent: number, node: number): void {
+  function put(parent: number, node: number): void {
     const place = placeOf(node)
-    const head = kids[parent] ?? 0
-    const table = head < 0 ? tables[~head] : undefined
-    if (table === undefined) {
-      after[node] = head
-      kids[parent] = node
-    } else if (place > 0) table[place] = node
+    const head = get(parent, KIDS)
+    if (head >= 0) {
+      set(node, NEXT, head)
+      set(parent, KIDS, node)
+    } else if (place > 0) set(~head, place, node)
     else {
-      after[node] = table[0] ?? 0
-      table[0] = node
+      set(node, NEXT, get(~head, 0))
+      set(~head, 0, node)
     }
   }
 
   function chain(from: number): number[] {
     const found: number[] = []
-    for (let at = from; at > 0; at = after[at] ?? 0) found.push(at)
+    for (let at = from; at > 0; at = get(at, NEXT)) found.push(at)
     return found
   }
 
   function grow(parent: number, code: number): number {
     const node = make(code)
-    const siblings = chain(kids[parent] ?? 0)
+    const siblings = chain(get(parent, KIDS))
     if (siblings.length >= CHAIN_MAX) {
-      const at = freed_tables.pop() ?? tables.length
-      tables[at] = new Int32Array(TABLE)
-      kids[parent] = ~at
-      for (const it of siblings) hang(parent, it)
+      const table = freed_tables.pop() ?? allot(TABLE)
+      cells.fill(0, table, table + TABLE)
+      set(parent, KIDS, ~table)
+      for (const it of siblings) put(parent, it)
     }
-    hang(parent, node)
+    put(parent, node)
     return node
   }
 
   /** Takes a child away from its parent. */
   function drop(parent: number, node: number): void {
     const place = placeOf(node)
-    const head = kids[parent] ?? 0
-    const table = head < 0 ? tables[~head] : undefined
-    if (table !== undefined && place > 0) table[place] = 0
+    const head = get(parent, KIDS)
+    if (head < 0 && place > 0) set(~head, place, 0)
     else {
-      const rest = chain(table === undefined ? head : (table[0] ?? 0)).filter((it) => it !== node)
-      for (const [i, it] of rest.entries()) after[it] = rest[i + 1] ?? 0
-      if (table === undefined) kids[parent] = rest[0] ?? 0
-      else table[0] = rest[0] ?? 0
+      const rest = chain(head < 0 ? get(~head, 0) : head).filter((it) => it !== node)
+      for (const [i, it] of rest.entries()) set(it, NEXT, rest[i + 1] ?? 0)
+      if (head < 0) set(~head, 0, rest[0] ?? 0)
+      else set(parent, KIDS, rest[0] ?? 0)
     }
-    if (table?.every((it) => it === 0)) {
+    if (head < 0 && cells.subarray(~head, ~head + TABLE).every((it) => it === 0)) {
       freed_tables.push(~head)
-      kids[parent] = 0
+      set(parent, KIDS, 0)
     }
     freed.push(node)
+    count -= 1
   }
 
-  /** Puts an entry where its word ends, or hangs it there when `rest` of its letters are still to come. */
-  function settle(node: number, rest: number, open: boolean, entry: number): void {
-    if (rest > 0) hung[node] = open ? -entry : entry
-    else if (open) opened[node] = entry
-    else closed[node] = entry
+  /** Puts an entry where its word ends, or hangs it there when letters of it are still to come, from `at` on. */
+  function settle(node: number, word: string, at: number, open: boolean, entry: number): void {
+    if (at < word.length) {
+      set(node, HUNG, open ? -entry : entry)
+      set(node, LETTER, (get(node, LETTER) & LOW) | (word.charCodeAt(at) << 16))
+    } else set(node, open ? OPENED : CLOSED, entry)
   }
 
   /** Nodes from the root to where a word stands or hangs; null when it does neither. */
   function pathOf(word: string, open: boolean): number[] | null {
     const path = [0]
     for (let at = 0, node = 0; ; at++) {
-      const tail = hung[node] ?? 0
+      const tail = get(node, HUNG)
       if (tail !== 0 && tail < 0 === open && words[Math.abs(tail)] === word) return path
-      if (at === word.length) return (open ? opened : closed)[node] === 0 ? null : path
+      if (at === word.length) return get(node, open ? OPENED : CLOSED) === 0 ? null : path
       node = child(node, word.charCodeAt(at))
       if (node === 0) return null
       path.push(node)
@@ -161,20 +176,18 @@ export function createAutomaton(begins: Begins): Automaton {
     add(word, open, entry) {
       words[entry] = word
       for (let at = 0, node = 0; ; at++) {
-        const tail = hung[node] ?? 0
+        const tail = get(node, HUNG)
         if (tail !== 0) {
           // It has to share the way from here on: it moves one letter down.
           const other = words[Math.abs(tail)] ?? ''
-          hung[node] = 0
+          set(node, HUNG, 0)
           const below = grow(node, other.charCodeAt(at))
-          settle(below, other.length - at - 1, tail < 0, Math.abs(tail))
+          settle(below, other, at + 1, tail < 0, Math.abs(tail))
         }
-        if (at === word.length) return settle(node, 0, open, entry)
-        const next = child(node, word.charCodeAt(at))
-        if (next === 0) {
-          const below = grow(node, word.charCodeAt(at))
-          return settle(below, word.length - at - 1, open, entry)
-        }
+        if (at === word.length) return settle(node, word, at, open, entry)
+        const code = word.charCodeAt(at)
+        const next = child(node, code)
+        if (next === 0) return settle(grow(node, code), word, at + 1, open, entry)
         node = next
       }
     },
@@ -183,13 +196,13 @@ export function createAutomaton(begins: Begins): Automaton {
       const path = pathOf(word, open)
       const node = path?.at(-1)
       if (path === null || node === undefined) return
-      const tail = hung[node] ?? 0
-      words[tail === 0 ? ((open ? opened : closed)[node] ?? 0) : Math.abs(tail)] = ''
-      if (tail !== 0) hung[node] = 0
-      else settle(node, 0, open, 0)
+      const tail = get(node, HUNG)
+      const end = tail !== 0 ? HUNG : open ? OPENED : CLOSED
+      words[Math.abs(get(node, end))] = ''
+      set(node, end, 0)
       for (let i = path.length - 1; i > 0; i--) {
         const it = path[i] ?? 0
-        if (kids[it] !== 0 || closed[it] !== 0 || opened[it] !== 0 || hung[it] !== 0) return
+        if ([KIDS, CLOSED, OPENED, HUNG].some((part) => get(it, part) !== 0)) return
         drop(path[i - 1] ?? 0, it)
       }
     },
@@ -197,16 +210,15 @@ export function createAutomaton(begins: Begins): Automaton {
     find(word, open) {
       const node = pathOf(word, open)?.at(-1)
       if (node === undefined) return 0
-      const tail = hung[node] ?? 0
-      return tail === 0 ? ((open ? opened : closed)[node] ?? 0) : Math.abs(tail)
+      const tail = get(node, HUNG)
+      return tail === 0 ? get(node, open ? OPENED : CLOSED) : Math.abs(tail)
     },
 
     // This is where the time goes: nothing is called on the way that can be done without.
     scan(text, found) {
-      if (kids[0] === 0) return
+      if (cells[KIDS] === 0) return
       // What a loop keeps at hand need not be looked up at every letter.
-      const [letter_of, next_of, kids_of] = [letters, after, kids]
-      const [closed_at, opened_at, hung_at] = [closed, opened, hung]
+      const all = cells
       const { length } = text
       let inside = false
       for (let from = 0; from < length; from++) {
@@ -215,20 +227,22 @@ export function createAutomaton(begins: Begins): Automaton {
         inside = code < ASCII && JOINS[code] === 1
         if (by_word && within) continue
         for (let at = from, node = 0; at < length;) {
-          let kid = kids_of[node] ?? 0
-          if (kid < 0) kid = tables[~kid]?.[code < ASCII ? (PLACES[code] ?? 0) : 0] ?? 0
-          while (kid !== 0 && letter_of[kid] !== code) kid = next_of[kid] ?? 0
+          let kid = all[node + KIDS] ?? 0
+          if (kid < 0) kid = all[~kid + (code < ASCII ? (PLACES[code] ?? 0) : 0)] ?? 0
+          while (kid !== 0 && ((all[kid] ?? 0) & LOW) !== code) kid = all[kid + NEXT] ?? 0
           if (kid === 0) break
           node = kid
           at++
           // Behind the end of the text stands what clings to nothing.
           code = at < length ? text.charCodeAt(at) : 0
-          const open = opened_at[node] ?? 0
+          const open = all[node + OPENED] ?? 0
           if (open !== 0) found(open)
-          const whole = closed_at[node] ?? 0
+          const whole = all[node + CLOSED] ?? 0
           if (whole !== 0 && (code >= ASCII || JOINS[code] === 0)) found(whole)
-          const tail = hung_at[node] ?? 0
+          const tail = all[node + HUNG] ?? 0
           if (tail === 0) continue
+          // The next letter is at hand; only where it fits is the word fetched.
+          if ((all[node] ?? 0) >>> 16 !== code) break
           const entry = Math.abs(tail)
           const word = words[entry] ?? ''
           if (!text.startsWith(word, from)) break
@@ -240,11 +254,6 @@ export function createAutomaton(begins: Begins): Automaton {
       }
     },
 
-    nodes: () => made - 1 - freed.length,
+    nodes: () => count,
   }
-}
-
-function copied<T extends Uint16Array | Int32Array>(from: T, to: T): T {
-  to.set(from)
-  return to
 }

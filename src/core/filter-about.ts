@@ -57,16 +57,24 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   }
 }
 
-// Apart, so that the question keeps nothing else of the filter. Most lists hold one.
 function isOneOf(list: string[], of: (item: Item) => string | null): Criterion['met'] {
   const names = new Set(list.map((it) => normalise(it)))
-  const [only] = names
-  if (names.size === 1) return (item) => of(item) === only
-  return (item) => {
+  const [only = ''] = names
+  return names.size === 1 ? isOnly(only, of) : isAmong(names, of)
+}
+
+// Apart, so that a question keeps nothing else of the filter. Most lists hold one.
+const isOnly =
+  (name: string, of: (item: Item) => string | null): Criterion['met'] =>
+  (item) =>
+    of(item) === name
+
+const isAmong =
+  (names: ReadonlySet<string>, of: (item: Item) => string | null): Criterion['met'] =>
+  (item) => {
     const value = of(item)
     return value !== null && names.has(value)
   }
-}
 
 const placeOf = (item: Item): string => item.subforum.toLowerCase()
 

@@ -4,12 +4,12 @@ import { anyOf, keywordTerms, shownTerm } from './filter-keywords.ts'
 import {
   compileQuery,
   fieldsOf,
-  holds,
+  type Hearing,
+  holdsListed,
   type Listed,
-  listedProbes,
+  listed,
   type Manner,
   mannerOf,
-  plainProbe,
 } from './filter-match.ts'
 import { parseQuery, type Query, termsIn } from './filter-query.ts'
 import type { FilterSpec } from './filter-spec.ts'
@@ -22,20 +22,23 @@ import { compilePattern } from './regex.ts'
  * A spec as a question: what keywords an item matched with (none when the spec has none), or null when it does not
  * match. What is decided later (filter-late.ts) is left out.
  */
-export function compileFilter(spec: FilterSpec, probeOf = plainProbe): Ask {
-  const manner = mannerOf(spec, probeOf)
+export function compileFilter(spec: FilterSpec, hearing?: Hearing): Ask {
+  const manner = mannerOf(spec, hearing)
   // Most specs are a list of words: which of them an item holds also tells whether it holds one.
-  const listed = spec.include_any.length > 0 && spec.q === null && spec.include_all.length === 0
+  const a_list = spec.include_any.length > 0 && spec.q === null && spec.include_all.length === 0
   const criteria = criteriaOf(spec, manner).filter(
-    ({ field }) => !(listed && field === 'include_any'),
+    ({ field }) => !(a_list && field === 'include_any'),
   )
   const mets = criteria.map(({ met }) => met)
-  return question(mets, lookedFor(spec, manner), listed)
+  return question(mets, lookedFor(spec, manner), a_list)
 }
 
 export type Ask = (item: Item) => { terms: string[] } | null
 
-/** Keywords as they were written, their probes and where each is looked for; side by side, because they are many. */
+/**
+ * Keywords as they were written, their words, and where each is looked for; side by side, because they are many. Where
+ * all are looked for in the same fields, that is said once.
+ */
 type Looked = {
   terms: readonly string[]
   list: Listed
@@ -44,26 +47,28 @@ type Looked = {
 
 function lookedFor(spec: FilterSpec, manner: Manner): Looked {
   const keywords = keywordTerms(spec, manner)
+  const alike = keywords.every(({ field }) => field === null)
   return {
     terms: keywords.map(shownTerm),
-    list: listedProbes(keywords, manner),
-    fields: keywords.map((it) => fieldsOf(it, manner)),
+    list: listed(keywords, manner),
+    fields: alike ? [manner.search_in] : keywords.map((it) => fieldsOf(it, manner)),
   }
 }
 
 const question =
-  (criteria: readonly Criterion['met'][], { terms, list, fields }: Looked, listed: boolean): Ask =>
+  (criteria: readonly Criterion['met'][], looked: Looked, a_list: boolean): Ask =>
   (item) => {
     for (const met of criteria) if (!met(item)) return null
-    const { listener, numbers, probes } = list
+    const { terms, list, fields } = looked
+    const { listener, numbers } = list
     const found: string[] = []
     for (let i = 0; i < numbers.length; i++) {
       if (listener.heard_in[numbers[i] ?? 0] !== listener.item) continue
-      const [term, probe] = [terms[i], probes[i]]
-      if (term === undefined || probe === undefined || found.includes(term)) continue
-      if (holds(probe, item, fields[i] ?? [])) found.push(term)
+      const term = terms[i]
+      if (term === undefined || found.includes(term)) continue
+      if (holdsListed(list, i, item, fields[fields.length === 1 ? 0 : i] ?? [])) found.push(term)
     }
-    return listed && found.length === 0 ? null : { terms: found }
+    return a_list && found.length === 0 ? null : { terms: found }
   }
 
 /** Every condition that an item must meet at first sight, those that cost least first. */

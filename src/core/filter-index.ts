@@ -1,5 +1,5 @@
 import { type Automaton, createAutomaton } from './automaton.ts'
-import { type Listener, plainProbe, type Probe } from './filter-match.ts'
+import { type Ears, type Hearing, type Listener, sidesOf } from './filter-match.ts'
 import type { Needs } from './filter-needs.ts'
 import {
   foldsAccents,
@@ -18,14 +18,11 @@ export type Index = {
   remove(needs: Needs, waiter: number): void
   /** Looks for all words in an item, and tells who waited for one of them, some more than once. */
   listen(item: Item, found: (waiter: number) => void): void
-  /** The probe of a word that is listened for: after {@link listen} it knows whether it need be looked for at all. */
-  probeOf(word: Word): Probe
+  /** For the questions of who waits: after {@link listen} they know which of their words need be looked for at all. */
+  hearing: Hearing
   /** How many words are listened for. */
   words(): number
 }
-
-/** A word that is listened for. `users`: how many needs name it; who of them waits for it (-1: nobody), and who else. */
-type Ear = Probe & { users: number; waiter: number; others: number[] | null }
 
 /**
  * The words of the views that treat case alike, and how many needs want each of the fields looked at, and how many of
@@ -39,15 +36,22 @@ type Book = {
   folding: number
 }
 
+const GROWTH = 1.5
 const ITEMS_MAX = 0xffff_fffe
 
 /** An index that nobody waits in yet. */
 export function createIndex(): Index {
-  // From 1: 0 is nobody.
-  const ears: (Ear | undefined)[] = [undefined]
+  // Words are numbers from 1; 0 is none. What is known of each stands in rows: a million objects would be a burden.
+  const texts: string[] = ['']
   const free: number[] = []
-  const books = new Map<Book['case_view'], Book>()
   const listener: Listener = { item: 0, heard_in: new Uint32Array(64) }
+  const ears: Ears & { texts: string[] } = { listener, texts, sides: new Uint8Array(64) }
+  /** How many needs name it. */
+  let users = new Uint32Array(64)
+  /** Who waits for it (-1: nobody); most words have one monitor that does, and need no list of others. */
+  let waiters = new Int32Array(64)
+  const others = new Map<number, number[]>()
+  const books = new Map<Book['case_view'], Book>()
 
   function bookOf(view: View): Book {
     const case_view = keepsCase(view) ? 2 : 0
@@ -62,8 +66,7 @@ export function createIndex(): Index {
   const automatonOf = ({ left, view }: Word): Automaton =>
     left ? bookOf(view).words : bookOf(view).anywhere
 
-  const earOf = (word: Word): Ear | undefined =>
-    ears[automatonOf(word).find(word.text, !word.right)]
+  const numberOf = (word: Word): number => automatonOf(word).find(word.text, !word.right)
 
   function want({ fields, words }: Needs, by: 1 | -1): void {
     const [word] = words
@@ -78,42 +81,73 @@ export function createIndex(): Index {
     }
   }
 
-  function enter(word: Word): Ear {
-    const known = earOf(word)
-    if (known !== undefined) return known
-    const at = free.pop() ?? ears.length
-    const ear = { ...word, number: at, listener, users: 0, waiter: -1, others: null }
-    ears[at] = ear
-    if (at >= listener.heard_in.length) {
-      const longer = new Uint32Array(at * 2)
-      longer.set(listener.heard_in)
-      listener.heard_in = longer
-    }
-    listener.heard_in[at] = 0
-    automatonOf(word).add(word.text, !word.right, at)
-    return ear
+  /** Room for a word of this number. */
+  function makeRoom(number: number): void {
+    if (number < users.length) return
+    const length = Math.ceil(number * GROWTH)
+    listener.heard_in = copied(listener.heard_in, new Uint32Array(length))
+    ears.sides = copied(ears.sides, new Uint8Array(length))
+    users = copied(users, new Uint32Array(length))
+    waiters = copied(waiters, new Int32Array(length))
+  }
+
+  function enter(word: Word): number {
+    const known = numberOf(word)
+    if (known !== 0) return known
+    const number = free.pop() ?? texts.length
+    makeRoom(number)
+    texts[number] = word.text
+    ears.sides[number] = sidesOf(word)
+    users[number] = 0
+    waiters[number] = -1
+    listener.heard_in[number] = 0
+    automatonOf(word).add(word.text, !word.right, number)
+    return number
   }
 
   function leave(word: Word): void {
-    const automaton = automatonOf(word)
-    const at = automaton.find(word.text, !word.right)
-    const ear = ears[at]
-    if (ear === undefined || --ear.users > 0) return
-    ears[at] = undefined
-    free.push(at)
-    automaton.remove(word.text, !word.right)
+    const number = numberOf(word)
+    const left = (users[number] ?? 0) - 1
+    if (number === 0) return
+    users[number] = left
+    if (left > 0) return
+    texts[number] = ''
+    free.push(number)
+    automatonOf(word).remove(word.text, !word.right)
+  }
+
+  function wait(number: number, waiter: number): void {
+    if (waiters[number] === -1) waiters[number] = waiter
+    else {
+      const list = others.get(number)
+      if (list === undefined) others.set(number, [waiter])
+      else list.push(waiter)
+    }
+  }
+
+  function stopWaiting(number: number, waiter: number): void {
+    const list = others.get(number)
+    if (waiters[number] === waiter) waiters[number] = list?.pop() ?? -1
+    else if (list !== undefined) {
+      const at = list.indexOf(waiter)
+      if (at !== -1) list.splice(at, 1)
+    }
+    if (list?.length === 0) others.delete(number)
   }
 
   return {
     add(needs, waiter) {
       want(needs, 1)
-      for (const word of needs.words) enter(word).users++
-      for (const word of needs.one_of ?? []) wait(enter(word), waiter)
+      for (const word of needs.words) {
+        const number = enter(word)
+        users[number] = (users[number] ?? 0) + 1
+      }
+      for (const word of needs.one_of ?? []) wait(numberOf(word), waiter)
     },
 
     remove(needs, waiter) {
       want(needs, -1)
-      for (const word of needs.one_of ?? []) stopWaiting(enter(word), waiter)
+      for (const word of needs.one_of ?? []) stopWaiting(numberOf(word), waiter)
       for (const word of needs.words) leave(word)
     },
 
@@ -126,13 +160,13 @@ export function createIndex(): Index {
       }
       const now = listener.item
       heard_in[0] = now
-      const hear = (at: number): void => {
-        if (heard_in[at] === now) return
-        heard_in[at] = now
-        const ear = ears[at]
-        if (ear === undefined || ear.waiter === -1) return
-        found(ear.waiter)
-        if (ear.others !== null) for (const it of ear.others) found(it)
+      const hear = (number: number): void => {
+        if (heard_in[number] === now) return
+        heard_in[number] = now
+        const waiter = waiters[number] ?? -1
+        if (waiter === -1) return
+        found(waiter)
+        if (others.size > 0) others.get(number)?.forEach(found)
       }
       for (const { case_view, words, anywhere, wanted, folding } of books.values())
         for (const field of SEARCH_FIELDS) {
@@ -148,24 +182,12 @@ export function createIndex(): Index {
         }
     },
 
-    probeOf(word) {
-      const ear = earOf(word)
-      if (ear === undefined) return plainProbe(word)
-      return ear.view === word.view ? ear : { ...word, number: ear.number, listener }
-    },
-    words: () => ears.length - 1 - free.length,
+    hearing: { ears, numberOf },
+    words: () => texts.length - 1 - free.length,
   }
 }
 
-// Most words have one monitor that waits for them, and need no list.
-function wait(ear: Ear, waiter: number): void {
-  if (ear.waiter === -1) ear.waiter = waiter
-  else if (ear.others === null) ear.others = [waiter]
-  else ear.others.push(waiter)
-}
-
-function stopWaiting(ear: Ear, waiter: number): void {
-  if (ear.waiter === waiter) ear.waiter = ear.others?.pop() ?? -1
-  else if (ear.others !== null) ear.others = ear.others.filter((it) => it !== waiter)
-  if (ear.others?.length === 0) ear.others = null
+function copied<T extends Uint8Array | Uint32Array | Int32Array>(from: T, to: T): T {
+  to.set(from)
+  return to
 }

@@ -27,7 +27,7 @@ export function keywordTerms(spec: FilterSpec, { view }: Manner): Term[] {
 }
 
 /** A term as its customer wrote it. */
-export const shownTerm = ({ written, prefix }: Term): string => `${written}${prefix ? '*' : ''}`
+export const shownTerm = ({ written, prefix }: Term): string => (prefix ? `${written}*` : written)
 
 /** All that must occur in a matching item, as one query. No parts: everything matches. */
 export function wantedBy(spec: FilterSpec): Query & { kind: 'and' } {

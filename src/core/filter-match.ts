@@ -2,6 +2,7 @@ import type { Query, Term } from './filter-query.ts'
 import type { FilterSpec } from './filter-spec.ts'
 import {
   normalise,
+  occurs,
   occursIn,
   type SearchField,
   textOf,
@@ -18,6 +19,11 @@ import type { Item } from './items.ts'
  */
 export type Listener = { item: number; heard_in: Uint32Array }
 
+/** Many words that are listened for, side by side: by the number of each, its text and which of its sides end a word. */
+export type Ears = { listener: Listener; texts: readonly string[]; sides: Uint8Array }
+const LEFT = 1
+const RIGHT = 2
+
 /** A word, ready to be looked for. Where somebody has listened for it, only in the item that it was heard in. */
 export type Probe = Word & { number: number; listener: Listener }
 
@@ -27,20 +33,28 @@ export type Manner = {
   view: View
   substring: boolean
   /** Where words are listened for; without it nobody listens. */
-  probeOf?: (word: Word) => Probe
+  hearing?: Hearing
 }
 
-export const mannerOf = (spec: FilterSpec, probeOf = plainProbe): Manner => ({
+/** Where words are listened for: their numbers, and what stands beside each. */
+export type Hearing = { ears: Ears; numberOf: (word: Word) => number }
+
+export const mannerOf = (spec: FilterSpec, hearing?: Hearing): Manner => ({
   search_in: spec.search_in,
   view: viewOf(spec),
   substring: spec.match === 'substring',
-  probeOf,
+  ...(hearing && { hearing }),
 })
 
 const DEAF: Listener = { item: 0, heard_in: new Uint32Array(1) }
 
 /** A word that nobody listens for. */
 export const plainProbe = (word: Word): Probe => ({ ...word, number: 0, listener: DEAF })
+
+const probeOf = (word: Word, { hearing }: Manner): Probe =>
+  hearing === undefined
+    ? plainProbe(word)
+    : { ...word, number: hearing.numberOf(word), listener: hearing.ears.listener }
 
 /** The word that a term looks for. */
 export const wordOf = ({ written, prefix }: Term, { view, substring }: Manner): Word =>
@@ -50,7 +64,7 @@ export const fieldsOf = ({ field }: Term, { search_in }: Manner): readonly Searc
   field === null ? search_in : [field]
 
 /** Whether a probe's word stands in one of these fields of an item. */
-export function holds(probe: Probe, item: Item, fields: readonly SearchField[]): boolean {
+function holds(probe: Probe, item: Item, fields: readonly SearchField[]): boolean {
   const { listener, number } = probe
   if (listener.heard_in[number] !== listener.item) return false
   for (const field of fields) if (occursIn(textOf(item, field, probe.view), probe)) return true
@@ -62,8 +76,7 @@ export function compileQuery(query: Query, manner: Manner): (item: Item) => bool
   switch (query.kind) {
     case 'term': {
       const fields = fieldsOf(query, manner)
-      const { probeOf = plainProbe } = manner
-      const probe = probeOf(wordOf(query, manner))
+      const probe = probeOf(wordOf(query, manner), manner)
       return (item) => holds(probe, item, fields)
     }
     case 'not': {
@@ -88,32 +101,59 @@ function anyTested(parts: readonly Query[], manner: Manner): (item: Item) => boo
 function anyListed(parts: readonly Query[], manner: Manner): ((item: Item) => boolean) | null {
   const terms = parts.filter((it): it is Term => it.kind === 'term' && it.field === null)
   if (terms.length < parts.length) return null
-  return anyHeld(listedProbes(terms, manner), manner.search_in)
+  return anyHeld(listed(terms, manner), manner.search_in)
 }
 
 // Apart, so that the question keeps nothing else of the filter.
 const anyHeld =
   (list: Listed, fields: readonly SearchField[]) =>
   (item: Item): boolean => {
-    const { listener, numbers, probes } = list
+    const { listener, numbers } = list
     for (let i = 0; i < numbers.length; i++) {
       if (listener.heard_in[numbers[i] ?? 0] !== listener.item) continue
-      const probe = probes[i]
-      if (probe !== undefined && holds(probe, item, fields)) return true
+      if (holdsListed(list, i, item, fields)) return true
     }
     return false
   }
 
 /**
- * Probes, and beside them their numbers: of twenty words most were not heard, and to tell that from a short row of
- * numbers spares the memory of each word from being fetched.
+ * Words of one filter by their numbers: of twenty most were not heard, and to tell that from a short row of numbers
+ * spares the memory of each word from being fetched. `words` are there where one has no number.
  */
-export type Listed = { listener: Listener; numbers: readonly number[]; probes: readonly Probe[] }
-
-/** The probes of terms, in their order. */
-export function listedProbes(terms: readonly Term[], manner: Manner): Listed {
-  const { probeOf = plainProbe } = manner
-  const probes = terms.map((it) => probeOf(wordOf(it, manner)))
-  const listener = probes.find(({ number }) => number !== 0)?.listener ?? DEAF
-  return { listener, numbers: probes.map(({ number }) => number), probes }
+export type Listed = {
+  listener: Listener
+  numbers: readonly number[]
+  view: View
+  ears: Ears | null
+  words: readonly Word[]
 }
+
+/** The words of terms, in their order. */
+export function listed(terms: readonly Term[], manner: Manner): Listed {
+  const { hearing, view } = manner
+  const { ears = null } = hearing ?? {}
+  const words = terms.map((it) => wordOf(it, manner))
+  const numbers = words.map((it) => hearing?.numberOf(it) ?? 0)
+  const listener = ears?.listener ?? DEAF
+  return { listener, numbers, view, ears, words: numbers.includes(0) ? words : [] }
+}
+
+/** Whether the i-th of these words, which was heard, stands in one of these fields of an item. */
+export function holdsListed(
+  { ears, numbers, words, view }: Listed,
+  i: number,
+  item: Item,
+  fields: readonly SearchField[],
+): boolean {
+  const number = numbers[i] ?? 0
+  const word = number === 0 ? words[i] : undefined
+  const text = word?.text ?? ears?.texts[number] ?? ''
+  const sides = word === undefined ? (ears?.sides[number] ?? 0) : sidesOf(word)
+  for (const field of fields)
+    if (occurs(textOf(item, field, view), text, (sides & LEFT) !== 0, (sides & RIGHT) !== 0))
+      return true
+  return false
+}
+
+/** Which sides of a word must end one. */
+export const sidesOf = ({ left, right }: Word): number => (left ? LEFT : 0) | (right ? RIGHT : 0)

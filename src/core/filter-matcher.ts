@@ -74,7 +74,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
       compiled = []
     }
     compiled.push(entry)
-    return (entry.ask = compileFilter(entry.spec, index.probeOf))
+    return (entry.ask = compileFilter(entry.spec, index.hearing))
   }
 
   function candidates(item: Item): number[] {

@@ -14,6 +14,7 @@ const WHITE = /[\s\u0085]+/gu
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
 const ASCII = /^[\t\n\r -~]*$/
 const ASCII_WHITE = /[\t\n\r ]+/g
+const UNEVEN = /[\t\n\r]| {2}/
 const MARKS = /[\u0300-\u036f]+/g
 // Letters that are written with a stroke or as two, and that no decomposition takes apart.
 const STROKES = new Map(
@@ -40,7 +41,8 @@ export const keepsCase = (view: View): boolean => view >= 2
 export function normalise(text: string, view: View = 0): string {
   if (ASCII.test(text)) {
     const plain = keepsCase(view) ? text : text.toLowerCase()
-    return plain.replace(ASCII_WHITE, ' ').trim()
+    // Most texts have single blanks alone, and stay the strings that they are.
+    return (UNEVEN.test(plain) ? plain.replace(ASCII_WHITE, ' ') : plain).trim()
   }
   return (keepsCase(view) ? composed(text, view) : folded(composed(text, view)))
     .replace(/[‘’‛ʼ]/g, "'")
@@ -90,7 +92,11 @@ export const toWord = (
 })
 
 /** Whether a word stands in a text of its view. */
-export function occursIn(text: string, { text: term, left, right }: Word): boolean {
+export const occursIn = (text: string, { text: term, left, right }: Word): boolean =>
+  occurs(text, term, left, right)
+
+/** The same of a term and its sides. */
+export function occurs(text: string, term: string, left: boolean, right: boolean): boolean {
   let at = text.indexOf(term)
   while (at !== -1) {
     const end = at + term.length

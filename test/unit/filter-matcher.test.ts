@@ -207,7 +207,7 @@ describe('listening', () => {
     const index = createIndex()
     index.add(needsOf(bun), 0)
     const more = parse({ subforum: ['cats'], include_any: ['bun', 'node'] })
-    const ask = compileFilter(more, index.probeOf)
+    const ask = compileFilter(more, index.hearing)
     const post = postOf({ title: 'node' })
     index.listen(post, () => {})
 
