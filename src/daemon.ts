@@ -21,6 +21,8 @@ export type Daemon = AsyncDisposable & {
   readonly failed: Promise<string>
   /** What of the polls and the outbox is more than this late; null when both advance. */
   stuck(slack_ms: number): Stuck | null
+  /** Takes up what was written beside it; asked for every now and then by whoever runs it. */
+  lookBeside(): void
   /** How things stand, in a line for the service manager. */
   standing(): string
   /** Takes what can be taken of another configuration while running, and tells every key that differs. */
@@ -43,7 +45,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const loops = new Map<string, Loop>()
   const progress = createProgress(clock)
   let url = ''
-  const { app, sender, monitoring, pool, storage, tellOperator, upkeep, close, endStreams } =
+  const { app, sender, monitoring, pool, storage, lookBeside, tellOperator, upkeep, close, endStreams } =
     assemble({
       config,
       outside,
@@ -89,6 +91,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     url,
     failed: failure.promise,
     stuck: progress.stuck,
+    lookBeside,
     standing() {
       const { monitors, streams, pending } = countStanding(instance.db)
       return `listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
@@ -122,6 +125,7 @@ function outOfOrder({ server, wire }: Config, log: Outside['log']): Daemon {
     url: urlOf(host, serving.port),
     failed: new Promise(() => {}),
     stuck: () => null,
+    lookBeside: () => {},
     standing: () => 'not serving: the storage has failed again and again, see the log',
     reconfigure: () => [],
     [Symbol.asyncDispose]: () => serving.stop(true),

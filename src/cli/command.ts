@@ -11,6 +11,8 @@ export type Running = AsyncDisposable & {
   readonly failed?: Promise<string>
   /** What of it is more than so late with what it has to do; null when it advances. */
   stuck(slack_ms: number): Stuck | null
+  /** Takes up what was written beside it. */
+  lookBeside(): void
   /** How things stand, in a line. */
   standing(): string
   /** Takes what it can of another configuration, and tells every key that differs. */

@@ -5,6 +5,7 @@ import { version } from '../../package.json'
 import { openNotifier } from '../systemd/notify.ts'
 import { command, EXIT } from './command.ts'
 import { readConfig } from './config-file.ts'
+import { keepLooking } from './serve-beside.ts'
 import { keepTelling } from './serve-manager.ts'
 import { reload } from './serve-reload.ts'
 
@@ -51,6 +52,7 @@ export const serve = command({
     })
     // Last: whoever hears that we are ready may ask us to reload at once.
     manager.tell('READY=1')
+    void keepLooking(daemon, { sleep, signal: ending.signal })
     void keepTelling(manager, daemon, { sleep, log, signal: ending.signal })
 
     const never = new Promise<string>(() => {})

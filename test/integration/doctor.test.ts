@@ -10,18 +10,19 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
 
 import { SMTPServer } from 'smtp-server'
 
+import { run as forumd } from '../../src/cli/run.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openDesk } from '../../src/upstream.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
+import { surroundings } from '../unit/cli/surroundings.ts'
 
-// Each run of the program is a process of its own, and the machine may be busy.
+// A daemon and a browser are started, and the machine may be busy.
 setDefaultTimeout(60_000)
 
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 /** No browser is started where it is not what is asked about. */
 const NO_BROWSER = '[features]\nlogin = false\ncomment = false\n'
 
@@ -52,20 +53,18 @@ function setUp({ platform = sandbox.url, more = NO_BROWSER } = {}) {
   configure(
     `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "${platform}"\nsession_cookie = "${sandbox.session_cookie}"\ntimeout_s = 2\nretries = 0\n${more}`,
   )
+  /** The program as a person runs it, within this process: there are many runs of it. */
   async function run(args: string, stdin = '') {
-    const child = Bun.spawn([process.execPath, MAIN, ...args.split(' ')], {
-      cwd: folder.path,
-      stdin: Buffer.from(stdin),
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: { PATH: process.env['PATH'] ?? '' },
+    const { around, said } = surroundings()
+    const code = await forumd([...args.split(' '), '--config', folder.file('forumd.toml')], {
+      ...around,
+      readStdin: () => Promise.resolve(stdin),
+      parts: {
+        ...around.parts,
+        openDesk: (config, outside) => Promise.resolve(openDesk(config, outside)),
+      },
     })
-    const [out, err, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ])
-    return { code, out, err }
+    return { code, ...said }
   }
   return {
     ...folder,
@@ -107,7 +106,7 @@ test('where all is well every line is ok, and it ends with 0', async () => {
   await daemon.end('SIGTERM')
 
   expect(out.trimEnd().split('\n')).toEqual([
-    'ok    config    forumd.toml is valid',
+    `ok    config    ${it.file('forumd.toml')} is valid`,
     expect.stringMatching(/^ok    storage   \S+ may be written to, [\d.]+ GiB free$/),
     expect.stringMatching(
       /^ok    database  every page is sound, schema \d+, and the key file is its own$/,
@@ -145,7 +144,7 @@ test('each problem of the configuration is a line, and nothing further is asked'
 
   expect(code).toBe(1)
   expect(
-    checks.map(({ check, verdict, found }) => [check, verdict, found.split(':', 4)[3]?.trim()]),
+    checks.map(({ check, verdict, found }) => [check, verdict, found.split(': ', 2)[1]]),
   ).toEqual([
     ['config', 'fail', 'platform.session_cookie'],
     ['config', 'fail', 'platform.base_url'],

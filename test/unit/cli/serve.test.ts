@@ -35,6 +35,7 @@ function fakeDaemon(failed: Promise<string> = never) {
     url: 'http://127.0.0.1:4321',
     failed,
     stuck: () => null,
+    lookBeside: () => {},
     standing: () => 'as ever',
     reconfigure: () => [],
     [Symbol.asyncDispose]: () => {

@@ -1,0 +1,117 @@
+import {
+  answerFeedback,
+  FEEDBACK_STATUSES,
+  FEEDBACK_TYPES,
+  listFeedback,
+} from '../store/feedback.ts'
+import { command, EXIT, Refusal, UsageError } from './command.ts'
+import { customerNamed } from './customers.ts'
+import { parseWhole } from './inputs.ts'
+import { withInstance } from './instance.ts'
+import { table } from './table.ts'
+
+const LIST = 50
+const LIST_MAX = 1000
+const RESPONSE_MAX = 8000
+
+const iso = (at: number) => new Date(at).toISOString()
+
+function chosen<const V extends string>(
+  name: string,
+  text: string | undefined,
+  allowed: readonly V[],
+): V | null {
+  if (text === undefined) return null
+  const found = allowed.find((it) => it === text)
+  if (found !== undefined) return found
+  throw new UsageError(`--${name} is "${text}": allowed are ${allowed.join(', ')}`)
+}
+
+export const feedbackList = command({
+  name: 'feedback list',
+  summary: 'shows what customers tell you, the newest first',
+  options: {
+    status: { type: 'string', value: 'STATUS', help: `one of ${FEEDBACK_STATUSES.join(', ')}` },
+    type: { type: 'string', value: 'TYPE', help: `one of ${FEEDBACK_TYPES.join(', ')}` },
+    customer: { type: 'string', value: 'NAME', help: 'only that of this customer' },
+    limit: { type: 'string', value: 'N', help: `at most so many; ${LIST} unless told` },
+    json: { type: 'boolean', help: 'answer as JSON, details and all' },
+  },
+  examples: ['forumd feedback list --status new', 'forumd feedback list --json --limit 1000'],
+  async run({ values, ...around }) {
+    const { customer, limit } = values
+    const rows_max = limit === undefined ? LIST : parseWhole('limit', limit, 1, LIST_MAX)
+    const status = chosen('status', values.status, FEEDBACK_STATUSES)
+    const type = chosen('type', values.type, FEEDBACK_TYPES)
+    const rows = await withInstance(values.config, around, ({ db }) =>
+      listFeedback(db, {
+        customer_id: customer === undefined ? null : customerNamed(db, customer).id,
+        status,
+        type,
+        after_id: null,
+        limit: rows_max,
+      }),
+    )
+    const shown = rows.map(({ customer_id: _, customer_name, created_at, updated_at, ...row }) => ({
+      ...row,
+      customer: customer_name,
+      created_at: iso(created_at),
+      updated_at: iso(updated_at),
+    }))
+    around.stdout.write(
+      values.json
+        ? `${JSON.stringify({ feedback: shown })}\n`
+        : table(
+            shown.map(({ id, customer: of, type: kind, status: stands, title, created_at }) => ({
+              id,
+              customer: of,
+              type: kind,
+              status: stands,
+              title,
+              created_at,
+            })),
+            'There is no such feedback.',
+          ),
+    )
+    return EXIT.done
+  },
+})
+
+export const feedbackAnswer = command({
+  name: 'feedback answer',
+  summary: 'tells a customer what becomes of its feedback',
+  operands: ['ID'],
+  options: {
+    status: { type: 'string', value: 'STATUS', help: `one of ${FEEDBACK_STATUSES.join(', ')}` },
+    response: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'what the customer reads; - reads standard input',
+    },
+    json: { type: 'boolean', help: 'answer as JSON' },
+  },
+  examples: [
+    'forumd feedback answer fb_0199a000-0000-7000-8000-000000000001 --status triaged',
+    'forumd feedback answer fb_0199a000-0000-7000-8000-000000000001 --status shipped --response "in 1.1"',
+  ],
+  notes: 'What you leave out stays as it is.',
+  async run({ values, operands: [id = ''], ...around }) {
+    const status = chosen('status', values.status, FEEDBACK_STATUSES)
+    const response = values.response === '-' ? await around.readStdin() : values.response
+    if (status === null && response === undefined)
+      throw new UsageError('--status STATUS or --response TEXT is needed')
+    if (response !== undefined && (response.trim() === '' || response.length > RESPONSE_MAX))
+      throw new UsageError(`--response must have 1 to ${RESPONSE_MAX} characters`)
+    const answered = await withInstance(values.config, around, ({ db, now }) =>
+      answerFeedback(db, id, { status: status ?? undefined, response: response?.trim() }, now),
+    )
+    if (answered === null)
+      throw new Refusal(`there is no feedback "${id}": see forumd feedback list`)
+    around.stdout.write(
+      values.json
+        ? `${JSON.stringify({ id, status: answered.status, response: answered.response })}\n`
+        : `${answered.title}: ${answered.status}${answered.response === null ? '' : `, “${answered.response}”`}\n`,
+    )
+    return EXIT.done
+  },
+})

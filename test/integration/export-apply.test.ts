@@ -1,0 +1,430 @@
+// Goal: what a customer watches can be kept as a file: written, read by a person, changed, applied anywhere, and applied
+// again without doing anything. Method: the program itself, its own export, and a daemon that has to notice.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { createHmac } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+
+import { run as forumd } from '../../src/cli/run.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { tempFolder } from '../support/folder.ts'
+import { startProcess } from '../support/process.ts'
+import { surroundings } from '../unit/cli/surroundings.ts'
+
+// A daemon is started, and the machine may be busy.
+setDefaultTimeout(60_000)
+
+const SLACK = 'https://hooks.slack.com/services/T0/B0/verysecret'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ port: 0, seed: 1, speed: 0, world: 'seeded', now: Date.now })
+})
+afterAll(() => sandbox.stop())
+
+/** A forumd with the customer ann, and the program as a person runs it. */
+async function setUp(more = '') {
+  const folder = tempFolder()
+  const config = folder.file('forumd.toml')
+  writeFileSync(
+    config,
+    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n[guard]\nallow_targets = ["127.0.0.1"]\nallow_http = true\n[plans.entry]\nslots = 3\nsitewide_slots = 1\ncadence_s = 1\n${more}`,
+  )
+  /** The program as a person runs it, within this process: there are many runs of it. */
+  async function run(args: string, { stdin = '', env = {} } = {}) {
+    const { around, said } = surroundings({ env })
+    const code = await forumd([...args.split(' '), '--config', config], {
+      ...around,
+      readStdin: () => Promise.resolve(stdin),
+    })
+    return { code, ...said }
+  }
+  await run('customer create ann')
+  return {
+    config,
+    run,
+    [Symbol.dispose]: folder[Symbol.dispose],
+    /** Applies a text, given on standard input. */
+    apply: (text: string, options = '', env = {}) =>
+      run(`apply - ${options}`.trim(), { stdin: text, env }),
+    /** Applies it and returns what the program says of it as JSON. */
+    async steps(text: string, options = '', env = {}) {
+      const { code, out, err } = await run(`apply - --json ${options}`.trim(), { stdin: text, env })
+      if (code !== 0) throw new Error(err)
+      const { customers, secrets } = JSON.parse(out)
+      const steps: {
+        action: string
+        what: string
+        name: string | null
+        id: string
+        fields?: string[]
+      }[] = customers.flatMap((it: { steps: unknown }) => it.steps)
+      return {
+        secrets,
+        steps,
+        told: steps.map(({ action, what, name, fields }) =>
+          [action, what, name, ...(fields ?? [])].join(' '),
+        ),
+      }
+    },
+    exported: async (options = '') => (await run(`export ${options}`.trim())).out,
+  }
+}
+
+const FILE = `
+version = 1
+[[customers]]
+name = "ann"
+
+[[customers.webhooks]]
+name = "ops"
+url = "https://ops.example.com/forumd"
+max_per_second = 2
+ordered = true
+
+[[customers.webhooks]]
+name = "team"
+url = "env:TEAM"
+
+[[customers.monitors]]
+name = "food"
+filter_spec = { subforum = ["cats", "dogs"], include_any = ["food"] }
+webhooks = ["ops"]
+
+[[customers.monitors]]
+name = "everywhere"
+filter_spec = { q = "bun runtime" }
+cadence_s = 120
+active = false
+`
+const TEAM = { TEAM: SLACK }
+
+test('what is declared is made, each secret is shown once, and applying it again changes nothing', async () => {
+  using it = await setUp()
+
+  const first = await it.steps(FILE, '', TEAM)
+  const again = await it.apply(FILE, '', TEAM)
+
+  expect(first.told).toEqual([
+    'create webhook ops',
+    'create webhook team',
+    'create monitor food',
+    'create monitor everywhere',
+  ])
+  expect(first.secrets).toMatchObject([
+    { name: 'ops', secret: expect.stringMatching(/^whsec_[\w+/]{43}=$/) },
+    { name: 'team', secret: expect.stringMatching(/^whsec_/) },
+  ])
+  expect(again).toEqual({
+    code: 0,
+    out: '0 created, 0 changed, 0 removed, 4 as they were\n',
+    err: '',
+  })
+})
+
+test('a dry run shows it all and writes nothing', async () => {
+  using it = await setUp()
+
+  const dry = await it.apply(FILE, '--dry-run', TEAM)
+
+  expect(dry.code).toBe(0)
+  expect(dry.out.replace(/\([a-z]+_[\w-]+\)/g, '(id)')).toBe(
+    'ann\n  + webhook ops (id)\n  + webhook team (id)\n  + monitor food (id)\n  + monitor everywhere (id)\n' +
+      '4 would be created, 0 would be changed, 0 would be removed, 0 as they were\n',
+  )
+  expect(JSON.parse(await it.exported('--json')).customers).toEqual([
+    { name: 'ann', webhooks: [], monitors: [] },
+  ])
+})
+
+describe('an export', () => {
+  test.each([[''], ['--json']])(
+    'with %j, applied where it comes from, changes nothing',
+    async (options) => {
+      using it = await setUp()
+      await it.apply(FILE, '', TEAM)
+
+      // The address that is kept out of the file is not asked for again.
+      const { steps, told } = await it.steps(await it.exported(options))
+
+      expect(told).toHaveLength(4)
+      expect(new Set(steps.map(({ action }) => action))).toEqual(new Set(['keep']))
+    },
+  )
+
+  test('holds no secret, neither of ours nor the address of a chat service nor a token in a query', async () => {
+    using it = await setUp()
+    const { secrets } = await it.steps(
+      `${FILE}\n[[customers.webhooks]]\nname = "token"\nurl = "https://h.example.com/?token=verysecret"\n`,
+      '',
+      TEAM,
+    )
+
+    const both = (await it.exported()) + (await it.exported('--json'))
+
+    for (const { secret } of secrets) expect(both).not.toContain(secret.slice('whsec_'.length, 20))
+    expect(both).not.toContain('verysecret')
+    expect(both).toContain('https://ops.example.com/forumd')
+  })
+
+  test('makes the same elsewhere, under the same ids, once the addresses that were left out are given', async () => {
+    using here = await setUp()
+    using there = await setUp()
+    await here.apply(FILE, '', TEAM)
+    const file = await here.exported()
+
+    const refused = await there.apply(file)
+    const made = await there.steps(
+      file.replace('kind = "slack"', 'kind = "slack"\nurl = "env:TEAM"'),
+      '',
+      TEAM,
+    )
+    const again = await there.steps(file)
+
+    expect(refused.code).toBe(2)
+    expect(refused.err).toContain('customers[0].webhooks[1].url: missing; needed: its address')
+    expect(made.told.every((it) => it.startsWith('create '))).toBe(true)
+    expect(again.told.every((it) => it.startsWith('keep '))).toBe(true)
+    expect(await there.exported()).toBe(file)
+  })
+
+  test('of one customer holds that one alone', async () => {
+    using it = await setUp()
+    await it.run('customer create bob')
+
+    expect(JSON.parse(await it.exported('--json --customer bob')).customers).toMatchObject([
+      { name: 'bob' },
+    ])
+  })
+})
+
+test('what differs is changed, by the names of its fields, and what is left out goes back to its default', async () => {
+  using it = await setUp()
+  await it.apply(FILE, '', TEAM)
+
+  const { told } = await it.steps(
+    FILE.replace('max_per_second = 2\nordered = true\n', '')
+      .replace('"food"] }\nwebhooks = ["ops"]', '"snacks"] }')
+      .replace('cadence_s = 120\nactive = false', 'cadence_s = 300'),
+    '',
+    TEAM,
+  )
+
+  expect(told).toEqual([
+    'change webhook ops ordered max_per_second',
+    'keep webhook team',
+    'change monitor food filter_spec webhooks',
+    'change monitor everywhere cadence_s active',
+  ])
+  const [ann] = JSON.parse(await it.exported('--json')).customers
+  expect(ann.monitors).toMatchObject([
+    { name: 'food', filter_spec: { subforum: ['cats', 'dogs'], include_any: ['snacks'] } },
+    { name: 'everywhere', cadence_s: 300 },
+  ])
+  expect(ann.monitors[0]).not.toHaveProperty('webhooks')
+  expect(ann.monitors[1]).not.toHaveProperty('active')
+})
+
+test('what the file does not speak of stays and is named; --prune removes it', async () => {
+  using it = await setUp()
+  await it.apply(FILE, '', TEAM)
+  const one =
+    'version = 1\n[[customers]]\nname = "ann"\n[[customers.monitors]]\nname = "food"\nfilter_spec = { subforum = "cats" }\n'
+
+  const left = await it.steps(one)
+  const pruned = await it.steps(one, '--prune')
+
+  expect(left.told).toEqual([
+    'left webhook ops',
+    'left webhook team',
+    'change monitor food filter_spec webhooks',
+    'left monitor everywhere',
+  ])
+  expect(pruned.told).toEqual([
+    'remove webhook ops',
+    'remove webhook team',
+    'keep monitor food',
+    'remove monitor everywhere',
+  ])
+  const [ann] = JSON.parse(await it.exported('--json')).customers
+  expect([ann.webhooks.length, ann.monitors.length]).toEqual([0, 1])
+})
+
+test('a slot that pruning frees can be taken by what takes its place', async () => {
+  using it = await setUp()
+  const sitewide = (name: string) =>
+    `version = 1\n[[customers]]\nname = "ann"\n[[customers.monitors]]\nname = "${name}"\nfilter_spec = { q = "${name}" }\n`
+  await it.apply(sitewide('one'))
+
+  const without = await it.apply(sitewide('two'))
+  const pruned = await it.steps(sitewide('two'), '--prune')
+
+  expect(without.err).toContain(
+    'more site-wide monitors than the plan entry has room for; allowed: 1',
+  )
+  expect(pruned.told).toEqual(['create monitor two', 'remove monitor one'])
+})
+
+const HEAD = 'version = 1\n[[customers]]\nname = "ann"\n'
+const hook = (url: string, more = '') =>
+  `${HEAD}[[customers.webhooks]]\nname = "x"\nurl = "${url}"\n${more}`
+const watch = (spec: string, more = '') =>
+  `${HEAD}[[customers.monitors]]\nname = "x"\nfilter_spec = ${spec}\n${more}`
+
+test.each<[string, string, string]>([
+  ['no TOML', 'version = ', 'standard input:1:'],
+  ['a version to come', 'version = 2\n', ':1:1: version: found 2; allowed: 1'],
+  [
+    'a field that there is not',
+    `${HEAD}colour = 1\n`,
+    ':4:1: customers[0].colour: unknown key; allowed: name, webhooks, monitors',
+  ],
+  [
+    'a customer that there is not',
+    'version = 1\n[[customers]]\nname = "bob"\n',
+    ':3:1: customers[0].name: found "bob", and there is no such customer; forumd customer create bob makes one',
+  ],
+  [
+    'a webhook that nothing tells apart',
+    `${HEAD}[[customers.webhooks]]\nurl = "https://a.example.com/"\n`,
+    'customers[0].webhooks[0]: neither id nor name',
+  ],
+  [
+    'an address within the house',
+    hook('https://10.0.0.1/'),
+    'customers[0].webhooks[0].url: found this address; it must',
+  ],
+  ['an address without TLS', hook('ftp://a.example.com/'), 'it must begin with https://'],
+  [
+    'an address of another kind',
+    hook('https://a.example.com/', 'kind = "slack"\n'),
+    'customers[0].webhooks[0].kind: found "slack"; it takes https://hooks.slack.com/services/',
+  ],
+  [
+    'a mail where there is no mail server',
+    hook('mailto:a@example.com'),
+    'needed: [smtp] in the configuration',
+  ],
+  ['an address from nowhere', hook('env:NOT_SET'), 'that environment variable is not set'],
+  [
+    'a pace out of bounds',
+    hook('https://a.example.com/', 'max_per_second = 0\n'),
+    'max_per_second: found 0; allowed: a number from 0.01 to 1000',
+  ],
+  [
+    'a name twice',
+    `${hook('https://a.example.com/')}[[customers.webhooks]]\nname = "x"\nurl = "https://b.example.com/"\n`,
+    'customers[0].webhooks[1].name: found "x" twice',
+  ],
+  [
+    'a filter with a slip',
+    watch('{ subforum = "cats", includ_any = "x" }'),
+    ':6:36: customers[0].monitors[0].filter_spec.includ_any: refused; filter_spec.includ_any is not a field of filter_spec; did you mean include_any?',
+  ],
+  [
+    'a filter that does not parse',
+    watch('{ q = "(" }'),
+    'customers[0].monitors[0].filter_spec.q: refused; filter_spec.q, position 2',
+  ],
+  [
+    'no filter',
+    `${HEAD}[[customers.monitors]]\nname = "x"\n`,
+    'customers[0].monitors[0].filter_spec: missing',
+  ],
+  [
+    'a webhook that there will not be',
+    watch('{ q = "x" }', 'webhooks = ["ops"]\n'),
+    'customers[0].monitors[0].webhooks[0]: found "ops", and no webhook is called so',
+  ],
+  [
+    'somebody else’s id',
+    watch('{ q = "x" }', 'id = "{bob}"\n'),
+    "which is somebody else's or was removed",
+  ],
+  [
+    'more than the plan has room for',
+    HEAD +
+      [1, 2, 3, 4]
+        .map((n) => `[[customers.monitors]]\nname = "${n}"\nfilter_spec = { subforum = "cats" }\n`)
+        .join(''),
+    'more monitors than the plan entry has room for; allowed: 3',
+  ],
+])('%s is refused with its place, and nothing is written', async (_, text, sentence) => {
+  using it = await setUp()
+  let given = text
+  if (text.includes('{bob}')) {
+    await it.run('customer create bob')
+    const { steps } = await it.steps(watch('{ q = "x" }').replace('"ann"', '"bob"'))
+    given = text.replace('{bob}', steps[0]?.id ?? '')
+  }
+
+  const refused = await it.apply(`${given}`)
+
+  expect({ code: refused.code, out: refused.out }).toEqual({ code: 2, out: '' })
+  expect(refused.err).toContain(sentence)
+  const [ann] = JSON.parse(await it.exported('--json --customer ann')).customers
+  expect(ann).toEqual({ name: 'ann', webhooks: [], monitors: [] })
+})
+
+test('one problem keeps all the rest from being written, and all problems are told at once', async () => {
+  using it = await setUp()
+
+  const refused = await it.apply(
+    `${FILE}\n[[customers.monitors]]\nname = "a"\nfilter_spec = { q = "(" }\n\n[[customers.monitors]]\nname = "b"\nfilter_spec = {}\n`,
+    '',
+    TEAM,
+  )
+
+  expect(refused.code).toBe(2)
+  expect(refused.err.trim().split('\n')).toHaveLength(2)
+  expect(JSON.parse(await it.exported('--json')).customers).toEqual([
+    { name: 'ann', webhooks: [], monitors: [] },
+  ])
+})
+
+test('an address is never changed under a webhook', async () => {
+  using it = await setUp()
+  await it.apply(hook('https://a.example.com/'))
+
+  const refused = await it.apply(hook('https://b.example.com/'))
+
+  expect(refused.code).toBe(2)
+  expect(refused.err).toContain('another address than the one it has; a webhook keeps its address')
+})
+
+test('a mail target waits for its reader, and says so', async () => {
+  using it = await setUp('[smtp]\nurl = "smtp://127.0.0.1:1"\nfrom = "a@example.com"\n')
+
+  const { out } = await it.apply(hook('mailto:Ann@Example.com'))
+  const again = await it.steps(hook('mailto:Ann@Example.com'))
+
+  expect(out).toContain("x waits for its reader's yes")
+  expect(out).not.toContain('whsec_')
+  expect(again.told).toEqual(['keep webhook x'])
+})
+
+test('a running daemon takes up what was applied, and signs with the secret that was shown', async () => {
+  using it = await setUp()
+  const arrived = Promise.withResolvers<{ headers: Headers; body: string }>()
+  using receiver = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      arrived.resolve({ headers: request.headers, body: await request.text() })
+      return new Response()
+    },
+  })
+  const place = sandbox.overview().subforums[0] ?? ''
+  const daemon = await startProcess(it.config)
+
+  const { secrets } = await it.steps(
+    `${hook(`http://127.0.0.1:${receiver.port}/`)}[[customers.monitors]]\nname = "news"\nfilter_spec = { subforum = "${place}" }\n`,
+  )
+  sandbox.post({ subforum: place, title: 'the news' })
+  const { headers, body } = await arrived.promise
+  await daemon.end('SIGTERM')
+
+  const [, at = '', given = ''] =
+    /^t=(\d+),v1=([0-9a-f]+)$/.exec(headers.get('x-service-signature') ?? '') ?? []
+  expect(given).toBe(createHmac('sha256', secrets[0].secret).update(`${at}.${body}`).digest('hex'))
+  expect(JSON.parse(body).items).toMatchObject([{ title: 'the news' }])
+})
