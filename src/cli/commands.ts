@@ -31,6 +31,8 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['deliveries redrive', async () => (await import('./deliveries.ts')).deliveriesRedrive],
   ['feedback list', async () => (await import('./feedback.ts')).feedbackList],
   ['feedback answer', async () => (await import('./feedback.ts')).feedbackAnswer],
+  ['feedback list', async () => (await import('./feedback.ts')).feedbackList],
+  ['feedback answer', async () => (await import('./feedback.ts')).feedbackAnswer],
   ['backup', async () => (await import('./backup.ts')).backup],
   ['restore', async () => (await import('./restore.ts')).restore],
   ['export', async () => (await import('./export.ts')).exportCode],

@@ -52,11 +52,18 @@ export const feedbackList = command({
         limit: rows_max,
       }),
     )
-    const shown = rows.map(({ customer_id: _, customer_name, created_at, updated_at, ...row }) => ({
-      ...row,
-      customer: customer_name,
-      created_at: iso(created_at),
-      updated_at: iso(updated_at),
+    const shown = rows.map((row) => ({
+      id: row.id,
+      customer: row.customer_name,
+      type: row.type,
+      status: row.status,
+      title: row.title,
+      details: row.details,
+      area: row.area,
+      evidence: row.evidence,
+      response: row.response,
+      created_at: iso(row.created_at),
+      updated_at: iso(row.updated_at),
     }))
     around.stdout.write(
       values.json
