@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 
-import { listen } from './outside.ts'
+import { listen, tellTime } from './outside.ts'
 import type { Snapshot, Who } from './types.ts'
 
 const Signed = createContext<Who | null>(null)
@@ -31,6 +31,7 @@ export function useLine(): Live {
       listen('/dashboard/live', 'snapshot', {
         heard: (data) => {
           const snapshot: Snapshot = JSON.parse(data)
+          tellTime(Date.parse(snapshot.at))
           setLive({ snapshot, broken: false })
         },
         down: (broken) => setLive((it) => ({ ...it, broken })),

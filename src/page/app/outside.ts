@@ -1,7 +1,22 @@
 /** What a page takes from the browser it runs in: the time, the network and a small memory. Nothing else asks for them. */
 
-/** Epoch milliseconds, by the clock of whoever looks at the page. */
-export const now = (): number => Date.now()
+let ahead_ms = 0
+const followers = new Set<() => void>()
+
+/** Epoch milliseconds by the daemon's clock, once it has told it: whoever looks at the page may have another time. */
+export const now = (): number => Date.now() + ahead_ms
+
+/** Tells what time it is at the daemon. */
+export function tellTime(at: number): void {
+  ahead_ms = at - Date.now()
+  for (const follow of followers) follow()
+}
+
+/** Calls back whenever the daemon has told the time; answers what ends it. */
+export function onTime(follow: () => void): () => void {
+  followers.add(follow)
+  return () => followers.delete(follow)
+}
 
 /** Calls back once, later; answers what calls it off. */
 export function after(ms: number, then: () => void): () => void {
@@ -21,17 +36,31 @@ export function every(ms: number, then: () => void): () => void {
 export const request = (path: string, init: RequestInit): Promise<Response> =>
   fetch(path, { ...init, credentials: 'same-origin', cache: 'no-store', redirect: 'error' })
 
+type Heard = { heard: (data: string) => void; down: (broken: boolean) => void }
+
 /** Listens to events of one name; answers what ends it. `heard` gets their data, `down` whether the line is broken. */
-export function listen(
-  path: string,
-  name: string,
-  { heard, down }: { heard: (data: string) => void; down: (broken: boolean) => void },
-): () => void {
-  const source = new EventSource(path)
-  source.addEventListener(name, ({ data }: MessageEvent<string>) => heard(data))
-  source.addEventListener('open', () => down(false))
-  source.addEventListener('error', () => down(true))
-  return () => source.close()
+export function listen(path: string, name: string, { heard, down }: Heard): () => void {
+  let source: EventSource | null = null
+  function open() {
+    if (source !== null) return
+    source = new EventSource(path)
+    source.addEventListener(name, ({ data }: MessageEvent<string>) => heard(data))
+    source.addEventListener('open', () => down(false))
+    source.addEventListener('error', () => down(true))
+  }
+  function close() {
+    source?.close()
+    source = null
+  }
+  // A page that one may come back to is kept, and its line with it: six of those, and the browser has none left.
+  addEventListener('pagehide', close)
+  addEventListener('pageshow', open)
+  open()
+  return () => {
+    removeEventListener('pagehide', close)
+    removeEventListener('pageshow', open)
+    close()
+  }
 }
 
 /** What this browser was told to remember under a name. A browser that remembers nothing is no error. */

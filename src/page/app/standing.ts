@@ -1,7 +1,7 @@
 import type { Tone } from './parts/badge.tsx'
 import { coverageReason, gapReason } from './reasons.ts'
 import { many } from './show.ts'
-import type { Coverage, Health } from './types.ts'
+import type { Coverage, Gap, Health } from './types.ts'
 
 const DAY_MS = 86_400_000
 
@@ -42,6 +42,29 @@ const missed = (estimate: number | null): string =>
   estimate === null
     ? 'how much was missed cannot be estimated'
     : `an estimated ${many(estimate, 'item')} missed`
+
+/** Checks that were cut short for one reason over one stretch of time. */
+export type Cut = Gap & { checks: number }
+
+/** Gaps that are one to a person: the same feed, the same reason, missing from the same instant on. Newest first, as they came. */
+export function cutsOf(gaps: readonly Gap[]): Cut[] {
+  const alike = Map.groupBy(gaps, (it) => `${it.stream} ${it.reason} ${it.from ?? it.at}`)
+  return [...alike.values()].flatMap((group) => {
+    const [newest] = group
+    if (newest === undefined) return []
+    const estimates = group.map((it) => it.missed_estimate)
+    const known = estimates.filter((it) => it !== null)
+    return {
+      ...newest,
+      at: group.at(-1)?.at ?? newest.at,
+      checks: group.length,
+      missed_estimate:
+        known.length < estimates.length ? null : known.reduce((sum, it) => sum + it, 0),
+      // Read later only when all of it was.
+      healed_at: group.some((it) => it.healed_at === null) ? null : newest.healed_at,
+    }
+  })
+}
 
 /** A stretch of the last 24 hours, from 0 (a day ago) to 1 (now). */
 export type Stretch = {

@@ -8,14 +8,15 @@ import { Copyable } from '../parts/copy.tsx'
 import { headlineOf } from '../parts/delivery-rows.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { ItemView } from '../parts/item.tsx'
-import { Trouble, Waiting } from '../parts/notice.tsx'
+import { sentence, Trouble, Waiting } from '../parts/notice.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Time } from '../parts/time.tsx'
 import { errorReason, suppression } from '../reasons.ts'
 import { Link, pathOf } from '../route.tsx'
 import { say } from '../say.ts'
 import { count, span, words as inWords } from '../show.ts'
-import type { Attempt, Criterion, Delivery, Why } from '../types.ts'
+import { inShort } from '../spec.ts'
+import type { Attempt, Criterion, Delivery, MonitorList, Webhook, Why } from '../types.ts'
 
 const LOOK_MS = 10_000
 
@@ -27,6 +28,7 @@ export function DeliveryPage({ id }: { id: string }) {
   })
   const told = why.value?.deliveries[0]
   const payload = usePayload(why.value)
+  const names = useNames(why.value)
   const deed = useDeed()
   async function again() {
     const answer = await deed.run(() =>
@@ -70,11 +72,11 @@ export function DeliveryPage({ id }: { id: string }) {
                 ['Delivered', <Time at={told.delivered_at} none="not yet" />],
                 [
                   'Monitor',
-                  <Link to={pathOf('monitors', why.value.monitor_id)}>{why.value.monitor_id}</Link>,
+                  <Link to={pathOf('monitors', why.value.monitor_id)}>{names.monitor}</Link>,
                 ],
                 [
                   'Webhook',
-                  told.webhook_id && <Link to={pathOf('webhooks')}>{told.webhook_id}</Link>,
+                  told.webhook_id && <Link to={pathOf('webhooks')}>{names.webhook}</Link>,
                 ],
                 told.gate.verdict === 'suppressed'
                   ? ['Withheld', suppression(told.gate.reason ?? 'unknown')]
@@ -91,6 +93,22 @@ export function DeliveryPage({ id }: { id: string }) {
       {payload && <PayloadView delivery={payload} />}
     </Page>
   )
+}
+
+/** What a delivery's monitor and target are called. What is gone has its id left. */
+function useNames(why: Why | undefined) {
+  const { monitor_path, words } = useWho()
+  const monitors = useAsk<MonitorList>(`${monitor_path}/list`, { fresh_ms: LOOK_MS })
+  const webhooks = useAsk<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    fresh_ms: LOOK_MS,
+  })
+  const monitor = monitors.value?.monitors.find((it) => it.id === why?.monitor_id)
+  const target = why?.deliveries[0]?.webhook_id ?? ''
+  const webhook = webhooks.value?.webhooks.find((it) => it.id === target)
+  return {
+    monitor: monitor ? (monitor.name ?? inShort(monitor.filter_spec, words)) : why?.monitor_id,
+    webhook: webhook ? (webhook.name ?? webhook.url) : target,
+  }
 }
 
 /** The body of a delivery: the list shows it, and knows the row by its instant, which is its own. */
@@ -159,7 +177,7 @@ function Reasons({ items }: { items: Why['items'] }) {
       {items.map((it) => (
         <div key={it.item_id} class="reason">
           <p>
-            {it.means}{' '}
+            {sentence(it.means)}{' '}
             {it.first_seen && (
               <span class="quiet">
                 First seen <Time at={it.first_seen.at} />

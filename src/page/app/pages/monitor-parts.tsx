@@ -3,8 +3,9 @@ import { Badge } from '../parts/badge.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Time } from '../parts/time.tsx'
 import { coverageReason, gapReason } from '../reasons.ts'
-import { count, span, words as inWords } from '../show.ts'
-import type { Gap, Health, Monitor, PollEvent, Stream } from '../types.ts'
+import { count, many, span, words as inWords } from '../show.ts'
+import { type Cut, cutsOf } from '../standing.ts'
+import type { Health, Monitor, PollEvent, Stream } from '../types.ts'
 
 /** What of the last 24 hours may be missing, one by one. */
 export function Coverage({ health }: { health: Health }) {
@@ -19,12 +20,17 @@ export function Coverage({ health }: { health: Health }) {
       {gaps.length > 0 && (
         <>
           <h3>Cut short</h3>
-          <Rows<Gap>
+          <Rows<Cut>
             caption="Checks that were cut short"
             keyOf={(it) => `${it.stream} ${it.at} ${it.reason}`}
-            rows={gaps}
+            rows={cutsOf(gaps)}
             columns={[
-              { title: 'What happened', kind: 'main', cell: (it) => gapReason(it.reason) },
+              {
+                title: 'What happened',
+                kind: 'main',
+                cell: (it) =>
+                  gapReason(it.reason) + (it.checks > 1 ? ` ${many(it.checks, 'check')}.` : ''),
+              },
               { title: 'Noticed', cell: (it) => <Time at={it.at} /> },
               { title: 'Missing from', cell: (it) => <Time at={it.from} none="not known" /> },
               { title: 'until', cell: (it) => <Time at={it.until} none="not known" /> },

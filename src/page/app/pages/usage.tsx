@@ -2,12 +2,11 @@ import { useState } from 'preact/hooks'
 
 import { useAsk } from '../ask.ts'
 import { Page } from '../frame.tsx'
-import { now } from '../outside.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
 import { Rows } from '../parts/rows.tsx'
-import { Time } from '../parts/time.tsx'
+import { Time, useNow } from '../parts/time.tsx'
 import { count, inFull, many, usd, words as inWords } from '../show.ts'
 import type { Me, Payment, Usage } from '../types.ts'
 
@@ -26,14 +25,11 @@ type Row = Usage['usage'][number]
 export function UsagePage() {
   const [span, setSpan] = useState<string>('720')
   // To the hour, so that the question stays the same one while the page is looked at.
-  const [until] = useState(() => Math.ceil(now() / HOUR_MS) * HOUR_MS)
+  const hour_at = Math.floor(useNow() / HOUR_MS) * HOUR_MS
   const hours = Number(span)
   const by_hour = hours <= 168
-  const from = new Date(until - hours * HOUR_MS).toISOString()
-  const to = new Date(until).toISOString()
-  const usage = useAsk<Usage>(
-    `/account/usage?from=${from}&to=${to}&bucket=${by_hour ? 'hour' : 'day'}`,
-  )
+  const from = new Date(hour_at - hours * HOUR_MS).toISOString()
+  const usage = useAsk<Usage>(`/account/usage?from=${from}&bucket=${by_hour ? 'hour' : 'day'}`)
   const me = useAsk<Me>('/account/me')
   const payments = useAsk<{ payments: Payment[] }>('/account/payments')
   const rows = usage.value?.usage ?? []

@@ -111,11 +111,10 @@ function Report({ report: { ok, detail, hint, reason, duration_ms } }: { report:
   return (
     <Notice tone={ok ? 'good' : 'bad'}>
       <p>
-        <strong>{ok ? 'It arrived.' : 'It did not arrive.'}</strong>{' '}
-        {sentence(detail.charAt(0).toUpperCase() + detail.slice(1))} That took {count(duration_ms)}{' '}
-        ms.
+        <strong>{ok ? 'It arrived.' : 'It did not arrive.'}</strong> {sentence(detail)} That took{' '}
+        {count(duration_ms)} ms.
       </p>
-      {!ok && hint !== null && <p>{sentence(hint.charAt(0).toUpperCase() + hint.slice(1))}</p>}
+      {!ok && hint !== null && <p>{sentence(hint)}</p>}
       {!ok && hint === null && reason !== null && <p>{sentence(errorReason(reason))}</p>}
     </Notice>
   )

@@ -28,8 +28,10 @@ export function Trouble({ failure, again }: { failure: Failure | null; again?: (
   )
 }
 
-/** The API's sentences begin with the name of a field; a person's end with a full stop. */
-export const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`)
+/** What the API says, as a sentence: it ends, and begins with a capital unless with the name of a field. */
+export const sentence = (text: string): string =>
+  (/^[a-z]+[_.[]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)) +
+  (/[.!?…]$/.test(text) ? '' : '.')
 
 /** A place where nothing is yet, which says how something comes there. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (

@@ -33,7 +33,7 @@ export function Rows<T>({ caption, columns, rows, keyOf }: RowsProps<T>) {
           <tr key={keyOf(row)} role="row">
             {columns.map(({ title, cell, kind }) => (
               <td key={title} role="cell" class={kind} data-title={title}>
-                {cell(row)}
+                <div>{cell(row)}</div>
               </td>
             ))}
           </tr>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import { every, now } from '../outside.ts'
+import { every, now, onTime } from '../outside.ts'
 import { inFull, since } from '../show.ts'
 
 const TICK_MS = 15_000
@@ -8,7 +8,11 @@ const TICK_MS = 15_000
 /** The time, moving on while it is looked at. */
 export function useNow(): number {
   const [at, setAt] = useState(now)
-  useEffect(() => every(TICK_MS, () => setAt(now())), [])
+  useEffect(() => {
+    const move = () => setAt(now())
+    const ends = [every(TICK_MS, move), onTime(move)]
+    return () => ends.forEach((end) => end())
+  }, [])
   return at
 }
 
