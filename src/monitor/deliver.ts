@@ -44,7 +44,7 @@ export function deliver(
 }
 
 /** Whether this is a match, and the first of its monitor and item. What may yet become one is noted. */
-function isMatch({ db, freshness_ms }: DeliverDeps, hit: Hit): boolean {
+function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
   const { watcher, spec, item, stream_id, first_seen_at, now } = hit
   const late = hit.late ?? lateOf(spec)
   if (late !== null && !hasReached(late, countsOf(item))) {
@@ -59,7 +59,8 @@ function isMatch({ db, freshness_ms }: DeliverDeps, hit: Hit): boolean {
     monitor_id: watcher.id,
     item_id: item.name,
     stream_id,
-    matched_at: now,
+    // True time, as its deliveries tell it.
+    matched_at: now + watch.clock_offset_ms(),
   })
 }
 

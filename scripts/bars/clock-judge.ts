@@ -1,0 +1,101 @@
+import { RETRY_DELAYS_S, type Run, type Size } from './clock-run.ts'
+
+const DAY = 86_400_000
+const WEEK = 7 * DAY
+const STORED_MAX = 500
+const LATE_MAX_MS = 2000
+const TOLERANCE_MS = 300_000
+const PAUSE_MAX_MS = 60_000
+
+/** What a run shows, and how much of it was not as it must be. */
+export function judge(it: Run, size: Size) {
+  const chains = [...it.attempts.entries()]
+  const all = chains.flatMap(([, seen]) => seen)
+  const known = all.filter(({ clock_known }) => clock_known)
+  const wrong = {
+    ...ladder(it),
+    signatures: known.filter(({ at, told_s }) => Math.abs(told_s * 1000 - at) > TOLERANCE_MS)
+      .length,
+    ...ceiling(it, size),
+    ...pauses(it),
+    ...breaches(it),
+  }
+  const shown = {
+    deliveries: chains.length,
+    attempts: all.length,
+    // Between a step and the next answer of the platform nobody can know.
+    clock_unknown: all.length - known.length,
+    withheld: it.withheld,
+  }
+  return { wrong, shown }
+}
+
+/** By true time: no first attempt later than 2 s, no other later than its rung and a fifth and 2 s, none hurried. */
+function ladder({ attempts, committed }: Run) {
+  const found = { first_late: 0, retry_late: 0, retry_early: 0, never_sent: 0 }
+  for (const [id, at] of committed) {
+    const first = attempts.get(id)?.[0]
+    if (first === undefined) found.never_sent++
+    else if (first.at - at > LATE_MAX_MS) found.first_late++
+  }
+  for (const seen of attempts.values())
+    for (const [n, { at }] of seen.entries()) {
+      const before = seen[n - 1]
+      if (before === undefined) continue
+      const rung_ms = (RETRY_DELAYS_S[n] ?? 0) * 1000
+      if (at - before.at > rung_ms * 1.2 + LATE_MAX_MS) found.retry_late++
+      if (at - before.at < rung_ms * 0.8 - LATE_MAX_MS) found.retry_early++
+    }
+  return found
+}
+
+/** On each whole true day exactly so many are created, and of those withheld exactly so many rows stored. */
+function ceiling({ start, created, withheld, matches }: Run, { ceiling: most, busy_days }: Size) {
+  const first = Math.ceil(start / DAY)
+  const last = Math.floor(start / DAY + busy_days) - 1
+  const days = Map.groupBy(created.values(), ({ day }) => day)
+  const of = (day: number, reason: string | null) =>
+    (days.get(day) ?? []).filter((it) => it.reason === reason).length
+  const found = { created_in_a_day: 0, stored_in_a_day: 0, stale: 0, lost: 0, whole_days: 0 }
+  for (const day of days.keys()) {
+    const is_whole = day >= first && day <= last
+    const [sent, stored] = [of(day, null), of(day, 'delivery_ceiling')]
+    if (is_whole ? sent !== most : sent > most) found.created_in_a_day++
+    if (is_whole ? stored !== STORED_MAX : stored > STORED_MAX) found.stored_in_a_day++
+    found.stale += of(day, 'stale_item')
+  }
+  // A run without a whole day shows nothing.
+  found.whole_days = last - first + 1 >= 1 ? 0 : 1
+  const sent = [...created.values()].filter(({ reason }) => reason === null).length
+  found.lost = Math.abs(matches - sent - withheld)
+  return found
+}
+
+const breaches = (it: Run): Record<string, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(it.breaches, ({ invariant }) => `breach ${invariant}`)].map(([what, all]) => [
+      what,
+      all.length,
+    ]),
+  )
+
+/** A week after the first failure for good, to the minute, and nobody else. */
+function pauses({ attempts, paused_at }: Run) {
+  const failing = new Map<string, number>()
+  for (const seen of attempts.values()) {
+    const last = seen.at(-1)
+    if (last === undefined) continue
+    const is_final =
+      last.target === 'wh_refusing' ||
+      (last.target === 'wh_dead' && seen.length === RETRY_DELAYS_S.length)
+    if (is_final) failing.set(last.target, Math.min(failing.get(last.target) ?? Infinity, last.at))
+  }
+  const found = { paused_wrongly: 0, paused_off: 0 }
+  for (const target of paused_at.keys()) if (!failing.has(target)) found.paused_wrongly++
+  for (const target of ['wh_refusing', 'wh_dead']) {
+    const at = (paused_at.get(target) ?? Infinity) - (failing.get(target) ?? 0)
+    // What is written down a moment after the attempt began counts from there.
+    if (!(at >= WEEK && at <= WEEK + PAUSE_MAX_MS)) found.paused_off++
+  }
+  return found
+}

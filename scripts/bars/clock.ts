@@ -1,0 +1,91 @@
+/**
+ * Whether a clock that is set, wrong, or somewhere else on earth changes what is delivered and when: twelve scenarios in
+ * virtual time, with the production sender, pacing, upkeep and monitor gate, each in a process that believes to be in
+ * the zone it is about. Everything is judged by true time. Exits 0 only when nothing is wrong.
+ *
+ *     bun scripts/bars/clock.ts [--only NAME] [--seed N] [--at-once 2]
+ */
+import { parseArgs } from 'node:util'
+
+import * as z from 'zod'
+
+import { judge } from './clock-judge.ts'
+import { run, type Size } from './clock-run.ts'
+import { SCENARIOS } from './clock-scenarios.ts'
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    'at-once': { type: 'string', default: '2' },
+    /** Set for the processes that this one starts. */
+    run: { type: 'string' },
+  },
+})
+const SIZE: Size = {
+  seed: Number(values.seed),
+  ceiling: 10_000,
+  busy_every_ms: 7000,
+  busy_days: 3,
+  calm_every_ms: 20 * 60_000,
+  cadence_s: 300,
+}
+const counts = z.record(z.string(), z.number())
+const report = z.object({ zone: z.string(), wrong: counts, shown: counts })
+
+const jobs = SCENARIOS.filter(({ name }) => name.includes(values.only)).flatMap((scenario) =>
+  scenario.runs.map(({ zone, start }) => ({ scenario, zone, start })),
+)
+
+if (values.run === undefined) {
+  console.log(`${jobs.length} runs of ${SCENARIOS.length} scenarios, seed ${values.seed}`)
+  const waiting = [...jobs.entries()]
+  const bad: string[] = []
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [n, { scenario, zone }] = next
+      const child = Bun.spawn(
+        [process.execPath, ...process.argv.slice(1), '--run', String(n), '--seed', values.seed],
+        {
+          env: { ...process.env, TZ: zone },
+          stdout: 'pipe',
+          stderr: 'inherit',
+        },
+      )
+      const told = report.safeParse(await new Response(child.stdout).json().catch(() => null))
+      const name = `${scenario.name}, ${zone}`
+      if (!told.success) {
+        bad.push(name)
+        console.log(`${name}: ended with ${await child.exited} and told nothing`)
+        continue
+      }
+      const wrong = Object.entries(told.data.wrong).filter(([, count]) => count > 0)
+      const shown = Object.entries(told.data.shown).map(([what, count]) => `${what} ${count}`)
+      const in_zone = told.data.zone === zone
+      if (wrong.length > 0 || !in_zone) bad.push(name)
+      const verdict =
+        wrong.length === 0 ? 'ok' : wrong.map(([what, count]) => `${what} ${count}`).join(', ')
+      console.log(
+        `${name}: ${in_zone ? verdict : `ran in ${told.data.zone}`} (${shown.join(', ')})`,
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: Number(values['at-once']) }, work))
+  console.log(bad.length === 0 ? 'nothing wrong' : `wrong: ${bad.join('; ')}`)
+  process.exit(bad.length === 0 && jobs.length > 0 ? 0 : 1)
+}
+
+const job = jobs[Number(values.run)]
+if (job === undefined) throw new RangeError('there is no such run')
+const { zone, scenario, start } = job
+const { wrong, shown } = judge(await run(scenario, start, SIZE), SIZE)
+const own_zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+console.log(JSON.stringify({ zone: sameZone(own_zone, zone) ? zone : own_zone, wrong, shown }))
+
+/** Kathmandu has two spellings. */
+function sameZone(a: string, b: string): boolean {
+  const [one, other] = [a, b].map(
+    (timeZone) => new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone,
+  )
+  return one === other
+}
