@@ -1,0 +1,138 @@
+import { encodeFilterSpec, parseFilterSpec, placesOf } from '../src/core/filter.ts'
+import { beginningAt } from '../src/core/gate.ts'
+import { createWords } from '../src/core/wire.ts'
+import { createWatch } from '../src/gateway/watch.ts'
+import { startLoop } from '../src/loop.ts'
+import { createMonitoring } from '../src/monitor/due.ts'
+import { createFilters } from '../src/monitor/filters.ts'
+import { createSchedule } from '../src/monitor/schedule.ts'
+import { createPacer } from '../src/platform/pacer.ts'
+import { ANONYMOUS } from '../src/platform/platform.ts'
+import { createChance } from '../src/sandbox/chance.ts'
+import { insertCustomer } from '../src/store/customers.ts'
+import { connect, type Db, migrate, transact } from '../src/store/db.ts'
+import { startMonitor } from '../src/store/watching.ts'
+import { virtualClock } from '../test/simulation/clock.ts'
+import { createUpstream, SMOOTH } from '../test/simulation/upstream.ts'
+import type { PlaceSpec } from '../test/simulation/world.ts'
+import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './bench-poll-world.ts'
+
+const words = createWords({ platform: 'forum', community: 'subforum' })
+const log = () => {}
+const BOOT_MS = 2000
+
+/** The daemon's own planner and monitor loop over a database in memory: one monitor of each place. */
+export async function watchOurs(
+  seed: number,
+  places: readonly PlaceSpec[],
+  cadence_s: number,
+): Promise<Watched> {
+  const clock = virtualClock(START)
+  const world = trafficOf(seed, places)
+  const pacer = createPacer(clock, { session: PER_MINUTE, bearer: PER_MINUTE })
+  const upstream = createUpstream({
+    world,
+    clock,
+    chance: createChance(seed),
+    rough: SMOOTH,
+    now_s: () => clock.now() / 1000,
+    until_s: (START + RUN_MS) / 1000,
+    admit: (call) => pacer.admit(call),
+  })
+  using db = connect(':memory:', { create: true })
+  migrate(db)
+  const watch = createWatch({
+    platform: upstream.platform,
+    eyes_of: { lease: () => ANONYMOUS, report: () => {} },
+    clock,
+    deadline_ms: 30_000,
+  })
+  insertCustomer(db, {
+    id: 'cus_1',
+    name: 'ada',
+    plan: 'entry',
+    created_at: START,
+    starting_credit_micros: 0,
+    payment_id: 'pay_1',
+  })
+  transact(db, () => {
+    for (const { name } of places) watchPlace(db, name, cadence_s)
+  })
+
+  function boot(name: string) {
+    const stopping = new AbortController()
+    const { signal } = stopping
+    const wake = { now: () => {} }
+    const monitoring = createMonitoring({
+      db,
+      instance_id: 'instance',
+      boot: name,
+      words,
+      watch,
+      clock,
+      log,
+      signal,
+      plan_of: () => ({ slots: 1e6, sitewide_slots: 0, cadence_s, daily_deliveries: 1e9 }),
+      freshness_ms: 900_000,
+      filters: createFilters(db, log),
+      schedule: createSchedule('* * * * * *', 'UTC'),
+      wake: () => wake.now(),
+      on_pending: () => {},
+    })
+    const loop = startLoop({ clock, log }, 'monitor', signal, monitoring.checkDue, (error) => {
+      throw error
+    })
+    wake.now = loop.nudge
+    return stopping
+  }
+
+  const first = boot('boot_1')
+  await clock.runTo(DOWN.from_ms)
+  first.abort()
+  await clock.runTo(DOWN.until_ms - BOOT_MS)
+  const second = boot('boot_2')
+  await clock.runTo(RUN_MS)
+  second.abort()
+  await clock.runTo(RUN_MS + 100_000)
+  const rows = db
+    .query<{ item_id: string; matched_at: number }, []>('SELECT item_id, matched_at FROM matches')
+    .all()
+  const gaps = db
+    .query<Gap, []>(
+      'SELECT s.place, g.from_at, g.until_at, g.recorded_at FROM gaps g JOIN streams s ON s.id = g.stream_id',
+    )
+    .all()
+  const by_place = Map.groupBy(gaps, ({ place }) => place)
+  return {
+    told: new Map(rows.map(({ item_id, matched_at }) => [item_id, matched_at])),
+    again: 0,
+    requests: upstream.requests(),
+    owned: (place, created_ms) =>
+      (by_place.get(place) ?? []).some(
+        ({ from_at, until_at, recorded_at }) =>
+          (from_at ?? 0) <= created_ms && created_ms <= (until_at ?? recorded_at),
+      ),
+  }
+}
+
+type Gap = { place: string; from_at: number | null; until_at: number | null; recorded_at: number }
+
+function watchPlace(db: Db, place: string, cadence_s: number): void {
+  const spec = parseFilterSpec({ subforum: [place] }, words)
+  const monitor = {
+    id: `mon_${place}`,
+    customer_id: 'cus_1',
+    name: null,
+    filter_spec: encodeFilterSpec(spec),
+    cadence_s,
+    requested_cadence_s: null,
+    baseline_item_id: null,
+    webhook_ids: null,
+    active: true,
+    active_since: beginningAt(START, 0),
+    created_at: START,
+    updated_at: START,
+    last_match_at: null,
+  }
+  startMonitor(db, monitor, placesOf(spec))
+}
