@@ -290,7 +290,7 @@ test('a preflight is not answered where a cookie counts, nor for the operator', 
     ),
   )
 
-  expect(answers.map(({ status }) => status)).toEqual([405, 403, 403, 401, 204])
+  expect(answers.map(({ status }) => status)).toEqual([405, 403, 403, 404, 204])
   expect(
     answers.map(({ headers }) => [...headers.keys()].some((it) => it.startsWith('access-control'))),
   ).toEqual([false, false, false, false, true])
