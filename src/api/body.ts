@@ -40,9 +40,8 @@ export async function readJson(request: Request, max: number, clock: Clock): Pro
 
   const text = decode(await readBytes(request, max, clock))
   if (text.trim() === '') throw invalid('body', 'body must be a JSON object, it is empty')
-  const value = parse(text)
-  if (isTooMuch(value)) throw invalid('body', 'body is nested too deeply or holds too many values')
-  return value
+  if (isTooMuch(text)) throw invalid('body', 'body is nested too deeply or holds too many values')
+  return parse(text)
 }
 
 async function readBytes(request: Request, max: number, clock: Clock): Promise<Uint8Array> {

@@ -1,18 +1,53 @@
 const DEPTH_MAX = 32
-const NODES_MAX = 20_000
+const VALUES_MAX = 20_000
 
-/** Whether a parsed JSON value is nested deeper, or holds more values, than any call of ours needs. */
-export function isTooMuch(value: unknown): boolean {
-  const open: { value: unknown; depth: number }[] = [{ value, depth: 1 }]
-  let nodes = 0
-  for (let next = open.pop(); next; next = open.pop()) {
-    nodes += 1
-    if (nodes > NODES_MAX || next.depth > DEPTH_MAX) return true
-    if (typeof next.value !== 'object' || next.value === null) continue
-    for (const inner of Object.values(next.value))
-      open.push({ value: inner, depth: next.depth + 1 })
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b
+const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d
+const isSpace = (code: number): boolean =>
+  code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
+
+/**
+ * Whether a text of JSON is nested deeper, or holds more values, than any call of ours needs. Asked before it is parsed:
+ * a body of a MiB can be a million values, and to make them all would hold up everybody else.
+ */
+export function isTooMuch(text: string): boolean {
+  let depth = 0
+  let values = 1
+  // Whether what was opened last is empty so far.
+  let empty = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (isSpace(code)) continue
+    if (isClosing(code)) {
+      depth -= 1
+      empty = false
+      continue
+    }
+    // What is opened holds as many values as there are commas in it, and one more.
+    if (empty) values += 1
+    empty = false
+    if (code === QUOTE) at = endOfText(text, at + 1)
+    else if (code === COMMA) values += 1
+    else if (isOpening(code)) {
+      depth += 1
+      empty = true
+    }
+    if (values > VALUES_MAX || depth > DEPTH_MAX) return true
   }
   return false
+}
+
+/** Where the quote stands that ends a text; the end of all when none does. */
+function endOfText(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at
+    if (code === BACKSLASH) at += 1
+  }
+  return text.length
 }
 
 /**
@@ -49,8 +84,9 @@ export function whereBroken(text: string): number {
         at += 1
         continue
       }
-      const start = at
-      if (!skip(STRING)) return endOfString(text, start)
+      const name = skipText(text, at)
+      if (!name.ok) return name.at
+      at = name.at
       space()
       if (text[at] !== ':') return at
       at += 1
@@ -64,21 +100,37 @@ export function whereBroken(text: string): number {
       wanted = character === '[' ? 'first' : 'firstName'
       at += 1
     } else if (character === '"') {
-      if (!skip(STRING)) return endOfString(text, at)
+      const value = skipText(text, at)
+      if (!value.ok) return value.at
+      at = value.at
       wanted = 'after'
     } else if (skip(WORD)) wanted = 'after'
     else return at
   }
 }
 
-// oxlint-disable-next-line no-control-regex -- control characters are exactly what JSON forbids in a text.
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 const WORD = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
-// oxlint-disable-next-line no-control-regex -- as above.
-const STRING_START = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y
+const ESCAPES = new Set(Array.from('"\\/bfnrt', (it) => it.charCodeAt(0)))
+const HEX = /^u[0-9a-fA-F]{4}$/
 
-/** Where a broken text within the JSON breaks; its start when it is none at all. */
-function endOfString(text: string, start: number): number {
-  STRING_START.lastIndex = start
-  return start + (STRING_START.exec(text)?.[0].length ?? 0)
+/**
+ * Reads the text that begins at `start`: where it goes on behind it, or where it breaks. By hand, for a pattern that
+ * does not find the end of a long text goes back through all of it.
+ */
+function skipText(text: string, start: number): { ok: boolean; at: number } {
+  if (text.charCodeAt(start) !== QUOTE) return { ok: false, at: start }
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return { ok: true, at: at + 1 }
+    if (code < 0x20) return { ok: false, at }
+    if (code !== BACKSLASH) continue
+    const length = ESCAPES.has(text.charCodeAt(at + 1))
+      ? 1
+      : HEX.test(text.slice(at + 1, at + 6))
+        ? 5
+        : 0
+    if (length === 0) return { ok: false, at }
+    at += length
+  }
+  return { ok: false, at: text.length }
 }
