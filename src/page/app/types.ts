@@ -234,7 +234,7 @@ export type Account = {
   paused: boolean
   needs_login: boolean
   proxy: string | null
-  budget: { limit_per_minute: number | null; remaining: number | null; resets_at: string | null }
+  budget: { limit_per_minute: number; remaining: number; resets_at: string | null } | null
   cooling_until: string | null
   last_used_at: string | null
   last_error: string | null
@@ -247,8 +247,8 @@ export type Pool = {
   proxies: {
     id: string
     name: string
-    scheme: string
-    host: string
+    scheme: string | null
+    host: string | null
     status: string
     last_tested_at: string | null
     last_error: string | null
@@ -260,10 +260,28 @@ export type Customer = {
   id: string
   name: string
   plan: string
-  credits_remaining: number | null
+  credits_remaining: number
+  unlimited: boolean
   created_at: string
   monitors: number
   requests_24h: number
+}
+
+/** What the house tells of itself. */
+export type House = {
+  version: string
+  started_at: string
+  reads: string
+  counts: { [name: string]: number }
+  storage: {
+    trouble: string | null
+    schema: number
+    free_bytes: number
+    db_bytes: number
+    wal_bytes: number
+    ballast: boolean
+  }
+  auditor: { last_run_at: string | null; findings: { invariant: string; subject: string }[] }
 }
 
 export type Draft = {

@@ -51,8 +51,7 @@ export function Customers() {
             {
               title: 'Credit left',
               kind: 'figure',
-              cell: (it) =>
-                it.credits_remaining === null ? 'unlimited' : usd(it.credits_remaining),
+              cell: (it) => (it.unlimited ? 'unlimited' : usd(it.credits_remaining)),
             },
             { title: 'Monitors', kind: 'figure', cell: (it) => count(it.monitors) },
             { title: 'Requests in 24 h', kind: 'figure', cell: (it) => count(it.requests_24h) },

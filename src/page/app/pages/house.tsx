@@ -1,20 +1,20 @@
-import type { ComponentChildren } from 'preact'
-
 import { useLive } from '../around.ts'
 import { useAsk } from '../ask.ts'
 import { Page } from '../frame.tsx'
+import { Badge, type Tone } from '../parts/badge.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Events, Tiles } from '../parts/live.tsx'
-import { Trouble, Waiting } from '../parts/notice.tsx'
+import { Notice, Trouble, Waiting } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { bytes, count, words as inWords } from '../show.ts'
+import type { House as HouseTold } from '../types.ts'
 
 const LOOK_MS = 30_000
 
 /** The whole house, as its operator sees it. */
 export function House() {
   const { snapshot } = useLive()
-  const overview = useAsk<{ [name: string]: unknown }>('/operator/overview', { every_ms: LOOK_MS })
+  const overview = useAsk<HouseTold>('/operator/overview', { every_ms: LOOK_MS })
   const accounts = snapshot?.accounts
   return (
     <Page title="Overview" lead="The whole house: every customer, every account.">
@@ -34,7 +34,7 @@ export function House() {
       <section aria-labelledby="house">
         <h2 id="house">The house</h2>
         {overview.value === undefined && overview.failure === null && <Waiting rows={4} />}
-        {overview.value && <Facts rows={rowsOf(overview.value)} />}
+        {overview.value && <Told house={overview.value} />}
       </section>
       <section aria-labelledby="recent">
         <h2 id="recent">Just now</h2>
@@ -44,26 +44,51 @@ export function House() {
   )
 }
 
-type Row = readonly [string, ComponentChildren]
-
-/** Whatever the house tells of itself, a row for each figure; what lies deeper carries the name above it. */
-function rowsOf(told: { [name: string]: unknown }, above = ''): Row[] {
-  return Object.entries(told).flatMap(([name, value]): Row[] => {
-    const title = above === '' ? inWords(name) : `${above}: ${inWords(name).toLowerCase()}`
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return rowsOf({ ...value }, title)
-    return [[title, figureOf(name, value)]]
-  })
+/** Its counts, its disk and what the auditor found; what is wrong comes first. */
+function Told({ house }: { house: HouseTold }) {
+  const { version, started_at, reads, counts, storage, auditor } = house
+  return (
+    <>
+      {storage.trouble !== null && (
+        <Notice tone="bad">
+          The storage is in trouble: {inWords(storage.trouble).toLowerCase()}.
+        </Notice>
+      )}
+      {auditor.findings.length > 0 && (
+        <Notice tone="bad">
+          <p>The auditor found what must not be; the log says more:</p>
+          <ul>
+            {auditor.findings.map((it) => (
+              <li key={`${it.invariant} ${it.subject}`}>
+                {inWords(it.invariant)}: {it.subject}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <dl class="tiles">
+        {Object.entries(counts).map(([name, n]) => (
+          <div key={name}>
+            <dt>{inWords(name)}</dt>
+            <dd>{count(n)}</dd>
+          </div>
+        ))}
+      </dl>
+      <Facts
+        rows={[
+          ['Version', version],
+          ['Started', <Time at={started_at} />],
+          ['Reads', <Badge tone={toneOf(reads)}>{reads}</Badge>],
+          ['Database', `${bytes(storage.db_bytes)}, and ${bytes(storage.wal_bytes)} of its log`],
+          ['Free on its disk', bytes(storage.free_bytes)],
+          ['Space held back for a full disk', storage.ballast ? 'there' : 'not there'],
+          ['Schema', count(storage.schema)],
+          ['Books checked', <Time at={auditor.last_run_at} none="not yet" />],
+        ]}
+      />
+    </>
+  )
 }
 
-function figureOf(name: string, value: unknown): ComponentChildren {
-  if (value === null || value === undefined) return <span class="quiet">not known</span>
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (typeof value === 'number') return name.endsWith('_bytes') ? bytes(value) : count(value)
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(textOf).join('; ')
-  const text = textOf(value)
-  return name.endsWith('_at') ? <Time at={text} /> : text
-}
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)
+const toneOf = (reads: string): Tone =>
+  reads === 'ok' ? 'good' : reads === 'degraded' ? 'bad' : 'quiet'

@@ -5,7 +5,7 @@ import { useAsk } from '../ask.ts'
 import { useDeed } from '../deed.ts'
 import { Page } from '../frame.tsx'
 import { Badge, type Tone } from '../parts/badge.tsx'
-import { Empty, Notice, sentence, Trouble, Waiting } from '../parts/notice.tsx'
+import { Empty, Notice, Trouble, Waiting } from '../parts/notice.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Time } from '../parts/time.tsx'
 import { say } from '../say.ts'
@@ -63,7 +63,11 @@ export function PoolPage() {
             rows={proxies}
             columns={[
               { title: 'Name', kind: 'main', cell: (it) => it.name },
-              { title: 'Address', cell: (it) => `${it.scheme}://${it.host}` },
+              {
+                title: 'Address',
+                cell: (it) =>
+                  it.host === null ? 'not known' : `${it.scheme ?? 'http'}://${it.host}`,
+              },
               { title: 'State', cell: (it) => inWords(it.status) },
               { title: 'Tested', cell: (it) => <Time at={it.last_tested_at} /> },
               { title: 'Last error', cell: (it) => it.last_error ?? '' },
@@ -82,11 +86,17 @@ function standing(account: Account): { tone: Tone; word: string } {
   return { tone: account.status === 'dead' ? 'bad' : 'good', word: inWords(account.status) }
 }
 
-type Tested = {
-  ok: boolean
-  message?: string | null
-  detail?: string | null
-  reason?: string | null
+type Tested = { ok: boolean; verdict: string }
+
+const VERDICTS: { [verdict: string]: string } = {
+  alive: 'The platform knows it and lets it read.',
+  nobody: 'The platform takes it for logged out: it needs a new login.',
+  no_session: 'It has no session yet: it needs a login.',
+  suspended: 'The platform has suspended it.',
+  locked: 'The platform has locked it; its owner has to look there.',
+  blocked: 'The platform blocks where it comes from; another proxy may help.',
+  unclear: 'What the platform answered says neither yes nor no. Try again later.',
+  paused: 'It is paused; resume it first.',
 }
 
 function AccountCard({ account, again }: { account: Account; again: () => void }) {
@@ -132,14 +142,7 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
       <Trouble failure={deed.failure} />
       {tested && (
         <Notice tone={tested.ok ? 'good' : 'bad'}>
-          {tested.ok
-            ? 'The platform knows it and lets it read.'
-            : sentence(
-                tested.message ??
-                  tested.detail ??
-                  tested.reason ??
-                  'The platform does not let it in',
-              )}
+          {VERDICTS[tested.verdict] ?? inWords(tested.verdict)}
         </Notice>
       )}
       <div class="actions">
@@ -156,9 +159,9 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
 
 /** What an account may still ask before its allowance is renewed. */
 function Budget({ budget, name }: { budget: Account['budget']; name: string }) {
+  if (budget === null)
+    return <p class="quiet">Its allowance is not known: nothing was asked yet.</p>
   const { limit_per_minute, remaining, resets_at } = budget
-  if (remaining === null || limit_per_minute === null || limit_per_minute <= 0)
-    return <p class="quiet">Its allowance is not known yet.</p>
   return (
     <div class="budget">
       <meter

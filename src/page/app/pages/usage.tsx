@@ -33,7 +33,12 @@ export function UsagePage() {
   const me = useAsk<Me>('/account/me')
   const payments = useAsk<{ payments: Payment[] }>('/account/payments')
   const rows = usage.value?.usage ?? []
-  const times = rows.map((it) => Date.parse(it.start) / 1000)
+  const drawn = bucketsOf(rows, {
+    from_at: hour_at - hours * HOUR_MS,
+    until_at: hour_at + HOUR_MS,
+    step_ms: by_hour ? HOUR_MS : 24 * HOUR_MS,
+  })
+  const times = drawn.map(({ at }) => at / 1000)
   const cost = usage.value?.total.cost_usd
   const start = ({ start: at }: Row) => (by_hour ? inFull(Date.parse(at)) : at.slice(0, 10))
   return (
@@ -71,8 +76,16 @@ export function UsagePage() {
                   label="Calls over time; the table below has the figures"
                   times={times}
                   series={[
-                    { label: 'Calls', values: rows.map((it) => it.calls), tone: 'accent' },
-                    { label: 'Errors', values: rows.map((it) => it.errors), tone: 'bad' },
+                    {
+                      label: 'Calls',
+                      values: drawn.map((it) => it.row?.calls ?? 0),
+                      tone: 'accent',
+                    },
+                    {
+                      label: 'Errors',
+                      values: drawn.map((it) => it.row?.errors ?? 0),
+                      tone: 'bad',
+                    },
                   ]}
                   figure={count}
                 />
@@ -83,7 +96,11 @@ export function UsagePage() {
                   label="Cost over time; the table below has the figures"
                   times={times}
                   series={[
-                    { label: 'Cost', values: rows.map((it) => it.cost_usd), tone: 'accent' },
+                    {
+                      label: 'Cost',
+                      values: drawn.map((it) => it.row?.cost_usd ?? 0),
+                      tone: 'accent',
+                    },
                   ]}
                   figure={usd}
                 />
@@ -134,4 +151,17 @@ export function UsagePage() {
       </section>
     </Page>
   )
+}
+
+/** Every hour or day of a span, with what the API has of it: it leaves out those without a call. */
+function bucketsOf(
+  rows: readonly Row[],
+  { from_at, until_at, step_ms }: { from_at: number; until_at: number; step_ms: number },
+): { at: number; row: Row | undefined }[] {
+  const known = new Map(rows.map((row) => [Date.parse(row.start), row]))
+  const first = Math.floor(from_at / step_ms) * step_ms
+  return Array.from({ length: Math.ceil((until_at - first) / step_ms) }, (_, n) => {
+    const at = first + n * step_ms
+    return { at, row: known.get(at) }
+  })
 }
