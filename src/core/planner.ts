@@ -39,9 +39,13 @@ export type Traveller = {
 /** Streams that travel together, two or more. `id` null: a new convoy. */
 export type Convoy = { id: number | null; members: Traveller[] }
 
+/** Whether so much comes that a stream has to be looked at more often than was asked. */
+export const isRush = (rate_per_s: number | null, asked_s: number): boolean =>
+  rate_per_s !== null && rate_per_s * asked_s > ROWS_WANTED
+
 /** How often a stream is looked at: as asked, or faster where so much comes that a page would not hold it. */
 export function intervalOf(asked_s: number, rate_per_s: number | null): number {
-  if (rate_per_s === null || rate_per_s * asked_s <= ROWS_WANTED) return asked_s
+  if (rate_per_s === null || !isRush(rate_per_s, asked_s)) return asked_s
   return Math.max(Math.min(asked_s, INTERVAL_MIN_S), Math.floor(ROWS_WANTED / rate_per_s))
 }
 

@@ -17,7 +17,7 @@ export const ANCHORS_MAX = 50
 export const PAGES_MAX = 12
 export const TRIES_MAX = 3
 const PAGE_LIMIT = 100
-// The newest of the anchors: when all of them are gone and older ones are not, the page is an old one.
+// The newest of the anchors: when all of them are gone and nothing newer has come, the page is an old one.
 const NEWEST = 5
 // Another limit is another cache entry: 100, 90, 80 rows.
 const LIMIT_STEP = 10
@@ -147,14 +147,15 @@ export function settleRows(rows: readonly Row[]): Row[] {
 const isEmptied = ({ head }: Look, page: { rows: readonly Row[]; after: string | null }): boolean =>
   page.rows.length === 0 && page.after === null && (head?.anchors.length ?? 0) > 0
 
-/** A page from a cache: its newest row is older than the head, and it knows old anchors but no new one. */
+/**
+ * A page from a cache: its newest row is older than the head, and of the newest anchors it knows none. One so old that
+ * it knows no anchor at all is no better proof of anything.
+ */
 function isOldCopy(head: Head | null, rows: readonly Row[]): boolean {
   const newest = rows.find(({ sticky }) => !sticky)
   if (head === null || head.head_created_at === null || newest === undefined) return false
-  if (newest.created_at >= head.head_created_at) return false
-  const ids = new Set(rows.map(({ id }) => id))
-  const has = (id: string) => ids.has(id)
-  return !head.anchors.slice(0, NEWEST).some(has) && head.anchors.slice(NEWEST).some(has)
+  if (newest.created_at >= head.head_created_at || head.anchors.length <= NEWEST) return false
+  return !holdsAny(rows, head.anchors.slice(0, NEWEST))
 }
 
 /** A further page that begins above where the last one ended, or brings nothing new at all. */
@@ -183,9 +184,13 @@ export const newestAt = (rows: readonly Row[]): number | null =>
     null,
   )
 
-/** Where the next check begins. The head never moves back; a check that saw no row leaves it where it is. */
+/**
+ * Where the next check begins. The head never moves back: a check that saw no row leaves it where it is, and so does
+ * one that was cut and saw none that is newer.
+ */
 export function headAfter({ head, rows }: Look, reached: boolean): Head {
   const plain = rows.filter(({ sticky }) => !sticky)
+  if (!reached && head !== null && (newestAt(plain) ?? 0) < (head.head_created_at ?? 0)) return head
   if (plain.length === 0 && !(reached && (head?.anchors.length ?? 0) === 0))
     return head ?? { anchors: [], head_created_at: null }
   const ids = plain.slice(0, ANCHORS_MAX).map(({ id }) => id)
@@ -245,6 +250,8 @@ const CROWD_LASTS = 1.2
 const CROWD_LASTS_MIN_S = 40
 /** How long a rate that was just so high may go on. */
 const RECENT_LASTS_S = 600
+/** The platform tells whole seconds: what is missing may have come within the one in which the gap ends. */
+const ENDS_WITHIN_S = 1
 /** Fewer rows than this are no crowd. */
 const CROWD_MIN = 50
 
@@ -263,7 +270,7 @@ export function estimateMissed(
   const usual = known.length === 0 ? rates.recent : Math.max(...known)
   if ((usual === null && rateOf(rows) === null) || from_at === null || until_at === null)
     return null
-  const length_s = Math.max(0, until_at - from_at) / 1000
+  const length_s = Math.max(0, until_at - from_at) / 1000 + ENDS_WITHIN_S
   const above = Math.max(0, (rates.recent ?? 0) - (usual ?? 0)) * Math.min(length_s, RECENT_LASTS_S)
   const mu = OVER * ((usual ?? 0) * length_s + above + crowdedIn(rows, length_s))
   return Math.ceil(mu + 2 * Math.sqrt(mu) + 2)

@@ -90,7 +90,7 @@ async function lookAtOne(
     case 'empty':
       return finding(await explainEmpty(watch, stream))
     case 'fault':
-      return voidBy(ending.fault, look) ?? finding(cutBy(ending.fault))
+      return voidBy(ending.fault, look.pages) ?? finding(cutBy(ending.fault))
     case 'stale':
       return { why: 'stale_listing', wait_s: 0 }
     case 'stopping':
@@ -125,7 +125,8 @@ async function lookAtAll(
         return nothingOf(travellers, convoy, ended_at)
       const made = cutBy(ending.fault)
       return (
-        voidBy(ending.fault, look) ?? {
+        // Nothing of a round that failed is kept, so nothing speaks for keeping what it had read.
+        voidBy(ending.fault, 0) ?? {
           findings: travellers.map(({ stream, floor_at: own_floor }) => ({
             stream,
             look: startLook({ head: stream.head, floor_at: own_floor, believing: false }),
@@ -173,13 +174,13 @@ const cutBy = (fault: Fault): Ending => ({
 
 /**
  * What our own budget did not let us ask is no check that was cut: it is one that is late. So is one that the platform
- * would not begin to answer yet; the next one tells whether anything was lost by waiting.
+ * would not answer yet, before anything was read that had better be kept; the next one tells what was lost by waiting.
  */
-function voidBy(fault: Fault, { pages }: Look): Void | null {
+function voidBy(fault: Fault, pages_read: number): Void | null {
   if (fault.kind !== 'throttled') return null
   const wait_s = fault.retry_after_s ?? 0
   if (fault.unasked) return { why: 'over_budget', wait_s }
-  return pages === 0 ? { why: 'throttled', wait_s } : null
+  return pages_read === 0 ? { why: 'throttled', wait_s } : null
 }
 
 /** A place that shows nothing any more may have been closed; its own page tells. */

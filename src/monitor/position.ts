@@ -1,4 +1,4 @@
-import { FULL_PAGE, paceAfter } from '../core/planner.ts'
+import { FULL_PAGE, isRush, paceAfter } from '../core/planner.ts'
 import {
   type CutReason,
   estimateMissed,
@@ -101,13 +101,20 @@ function rateIn({ last_check_at }: Stream, { ended_at }: Finding, new_items: num
   return elapsed_s > 0 ? new_items / elapsed_s : null
 }
 
+/** What a full page said is forgotten by as much with each check that finds less. */
+const RUSH_KEEPS = 0.8
+
 /** A page that fills says at once what the busiest hours will say only later. */
 function busyAfter(db: Db, stream: Stream, finding: Finding, new_items: number): number | null {
-  const busy = isNewHour(stream, finding.ended_at)
-    ? busyRateOf(db, stream.id, finding.seen_at)
-    : stream.busy_per_s
+  const { busy_per_s, asked_s } = stream
   const latest = rateIn(stream, finding, new_items)
-  return latest === null || new_items <= FULL_PAGE ? busy : Math.max(busy ?? 0, latest)
+  const full = latest !== null && new_items > FULL_PAGE
+  const rushed = isRush(busy_per_s, asked_s)
+  if (!full && !rushed && !isNewHour(stream, finding.ended_at)) return busy_per_s
+  const usual = busyRateOf(db, stream.id, finding.seen_at)
+  const known = [usual, rushed ? (busy_per_s ?? 0) * RUSH_KEEPS : null, full ? latest : null]
+  const rates = known.filter((it) => it !== null)
+  return rates.length === 0 ? null : Math.max(...rates)
 }
 
 /** Writes down a check that did not meet the head, and what it therefore cannot know. */

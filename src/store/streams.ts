@@ -167,6 +167,7 @@ export function settleStreams(db: Db, now: number, keys: readonly string[] | nul
                 shown_at = NULL, top_at = NULL, alone_at = NULL, convoy_id = NULL, in_turn = 0, covered_turn = 0
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })
+      closeGaps(db, id, now)
     } else if (asked_s !== fastest_s) {
       const interval_s = paceOf({ asked_s: fastest_s, slowed, busy_per_s })
       // Only streams of one pace travel together.
@@ -176,6 +177,14 @@ export function settleStreams(db: Db, now: number, keys: readonly string[] | nul
       ).run({ id, fastest_s, interval_s, now })
     }
   }
+}
+
+/** What was still open when a stream fell asleep is not looked for in its new life, and was never met. */
+function closeGaps(db: Db, stream_id: number, now: number): void {
+  db.query(
+    `UPDATE gaps SET until_at = coalesce(until_at, $now), anchors = '[]'
+      WHERE stream_id = $stream_id AND healed_at IS NULL`,
+  ).run({ stream_id, now })
 }
 
 /** Puts a stream's next check off, never forward; a sleeping one sleeps on. */

@@ -1,4 +1,4 @@
-import type { Gap, Run } from './run.ts'
+import type { Gap, Reading, Run } from './run.ts'
 import type { Spell } from './upstream.ts'
 import type { Place, Truth } from './world.ts'
 
@@ -36,7 +36,7 @@ const CLOCKS_S = 61
 /** A look with all its tries takes no longer. */
 const LOOK_S = 150
 /** From here on something has come to light late. */
-const LATE_S = 10
+const LATE_S = 4
 /** A first page holds this many rows, however short it is cut. */
 const SHALLOW = 18
 
@@ -94,20 +94,26 @@ function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
   const { name } = place
   const seen = run.seen.get(name) ?? new Map<string, number>()
   const pauses = run.pauses.get(name) ?? []
-  const blind = [...run.downs, ...run.upstream.outages, ...place.closures, ...pauses]
+  const { outages, olds } = run.upstream
+  const old = [...olds].flatMap(([spell, places]) => (places.includes(name) ? [spell] : []))
+  const blind = [...run.downs, ...outages, ...old, ...place.closures, ...pauses]
   const missed: Missed[] = []
   for (const truth of place.truths) {
     if (truth.created < run.begun_s || truth.created >= run.ended_s) continue
     verdict.items += 1
-    if (seen.has(truth.name)) {
-      const off = pauses.some(({ from, until }) => within(truth.created, from - 1, until + 1))
+    const seen_at = seen.get(truth.name)
+    if (seen_at !== undefined) {
+      // What had not been seen when its monitor was paused is as good as written meanwhile.
+      const off = pauses.some((it) => truth.created <= it.until + 1 && seen_at / 1000 >= it.from)
       if (!off && !run.matched.has(`${name} ${truth.name}`))
         verdict.unmatched.push(`${name} ${truth.name}`)
       continue
     }
-    // What was written while its monitor was paused is nobody's.
-    if (pauses.some(({ from, until }) => within(truth.created, from - 1, until))) continue
-    const since = observableSince(truth, blind, SEEN_IN * run.cadence_s, run.ended_s)
+    // After a pause only what is written from then on is anybody's.
+    const [pause] = pauses.filter((it) => it.until >= truth.created)
+    const ended = Math.min(run.ended_s, pause?.from ?? Infinity)
+    const shown = { from: truth.from, until: Math.min(truth.until, ended) }
+    const since = observableSince(shown, blind, SEEN_IN * run.cadence_s)
     // What comes to light late may do so beneath what is read.
     if (since === null || (isLate(truth) && !isShallow(run, truth, blind, since))) continue
     missed.push({ truth, since })
@@ -125,11 +131,9 @@ function isShallow({ world, places }: Run, { created }: Truth, blind: Spell[], s
   return above <= SHALLOW
 }
 
-const isSilent = (
-  { status, at }: { status: string; at: number },
-  { created }: Truth,
-  since: number,
-) => status === 'complete' && at >= since && at <= created + DAY_S
+/** Whether health spoke of the time in which an item was created, when it had been missed, and saw nothing missing. */
+const isSilent = ({ status, at, since: from }: Reading, { created }: Truth, since: number) =>
+  status === 'complete' && at >= since && created >= from && at <= created + DAY_S
 
 /** Whether a gap says that something created then may be missing. */
 function covers({ from_at, until_at, healed_at }: Gap, { created }: Truth): boolean {
@@ -187,10 +191,9 @@ function hides({ truths }: Place, gap: Gap, seen: ReadonlyMap<string, number>): 
 
 /** Since when an item had been there, open to be looked at, for so long; null: never. Seconds. */
 function observableSince(
-  { from, until }: Truth,
+  { from, until }: Spell,
   blind: readonly Spell[],
   needed_s: number,
-  ended: number,
 ): number | null {
   let since = from
   const spells = blind.filter((it) => it.until > from && it.from < until)
@@ -198,5 +201,5 @@ function observableSince(
     if (spell.from - since >= needed_s) return since + needed_s
     since = Math.max(since, spell.until)
   }
-  return Math.min(until, ended) - since >= needed_s ? since + needed_s : null
+  return until - since >= needed_s ? since + needed_s : null
 }

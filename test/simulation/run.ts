@@ -40,8 +40,15 @@ export type Options = {
   requests_per_minute?: number
 }
 
-/** What health said of a place at an instant. */
-type Reading = { place: string; at: number; status: string; floor: number | null }
+/** What health said of a place at an instant. Seconds of the platform's clock. */
+export type Reading = {
+  place: string
+  at: number
+  /** Where the window begins that it speaks of. */
+  since: number
+  status: string
+  floor: number | null
+}
 
 export type Run = Awaited<ReturnType<typeof run>>
 
@@ -206,17 +213,14 @@ export async function run(options: Options) {
           `mon_${name}_0`,
         )
         const { status, posts_in_window_at_least: floor } = health.coverage_24h
-        readings.push({ place: name, at: now_s(), status, floor })
+        const since = now_s() - (clock.now() - Date.parse(health.coverage_24h.since)) / 1000
+        readings.push({ place: name, at: now_s(), since, status, floor })
       }
     }
   }
   life?.stopping.abort()
   await clock.runTo(days * DAY_MS + 200_000)
   dateGaps()
-  if (process.env['DBG'])
-    console.error(
-      JSON.stringify(db.query(process.env['DBG']).all(), null, 0).replaceAll('},', '},\n'),
-    ) // DBG
   for (const [place, { from }] of paused)
     pauses.set(place, [...(pauses.get(place) ?? []), { from, until: Infinity }])
   return {

@@ -42,6 +42,8 @@ export type Upstream = {
   requests(): number
   /** When nobody could ask anything. Seconds of the platform's clock. */
   outages: readonly Spell[]
+  /** When these places were answered from an old cache. */
+  olds: ReadonlyMap<Spell, readonly string[]>
   /** Requests of these places that were answered with an error. */
   faults: readonly { at: number; places: readonly string[] }[]
 }
@@ -67,6 +69,7 @@ type Options = {
 export function createUpstream(options: Options): Upstream {
   const { world, clock, chance, rough, now_s, admit } = options
   let requests = 0
+  const olds = new Map<Spell, readonly string[]>()
   const faults: { at: number; places: readonly string[] }[] = []
   const ahead_ms = () => Math.round(now_s() * 1000) - clock.now()
   const outages = spans(chance, rough.outages_a_day, rough.outage_s, now_s(), options.until_s)
@@ -109,6 +112,7 @@ export function createUpstream(options: Options): Upstream {
     if (open.length === 0) return fail({ kind: 'forbidden', reason: 'private' })
     if (chance.odds(rough.empty)) return listing([], null)
     const old = limit === USUAL_LIMIT || chance.odds(0.2) ? staleIn(subforums.join('+')) : undefined
+    if (old !== undefined) olds.set(old, subforums)
     const short = chance.odds(rough.short_pages)
     const anew =
       after !== null &&
@@ -137,7 +141,7 @@ export function createUpstream(options: Options): Upstream {
   const platform = new Proxy({} as Platform, {
     get: (_, name: keyof Platform) => answers[name] ?? unasked(name),
   })
-  return { platform, requests: () => requests, outages, faults }
+  return { platform, requests: () => requests, outages, olds, faults }
 }
 
 const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })

@@ -61,7 +61,8 @@ describe('reaching the head', () => {
 
   test('an instant older than the head proves nothing', () => {
     // Everything the head knew is gone; what is older has never been an anchor.
-    expect(sight(after(rows(100, 51)), page(rows(50, 1))).kind).toBe('onward')
+    const believing = after(rows(100, 51), { believing: true })
+    expect(sight(believing, page(rows(50, 1))).kind).toBe('onward')
   })
 
   test('a monitor that begins earlier makes the check read further', () => {
@@ -164,6 +165,20 @@ describe('an old copy from a cache', () => {
     expect(sight(two.look, old).kind).toBe('stale')
   })
 
+  test('may be so old that it knows no anchor at all', () => {
+    expect(sight(after(rows(100, 51)), page(rows(40, 1))).kind).toBe('again')
+    // Where there have never been more than a few rows, they may well be gone.
+    expect(sight(after(rows(100, 96)), page(rows(40, 1), null)).kind).toBe('cut')
+  })
+
+  test('leaves the head where it was, even when it is believed and holds no anchor', () => {
+    const look = after(rows(2000, 1951), { believing: true })
+    const read = sight(look, page(rows(1500, 1), null))
+
+    expect(read).toMatchObject({ kind: 'cut', reason: 'listing_exhausted' })
+    expect(headAfter(read.look, false)).toEqual(look.head!)
+  })
+
   test('is believed when nothing else has come for long', () => {
     expect(sight(after(rows(100, 51), { believing: true }), old).kind).toBe('reached')
   })
@@ -215,13 +230,13 @@ describe('how much was missed', () => {
   const unknown = { recent: null, usual: [null] }
 
   test('the estimate leans high: 1.15 of the highest usual rate, two deviations and two', () => {
-    // 100 s at 1 a second: mu 115.
-    const gap = { from_at: 0, until_at: 100_000 }
+    // 100 s at 1 a second, the one in which it ends included: mu 115.
+    const gap = { from_at: 0, until_at: 99_000 }
     expect(estimateMissed(gap, { recent: 0.2, usual: [0.2, 1, null] })).toBe(leaning(115))
   })
 
   test('a rate that was higher just before is believed for ten minutes, and alone for all of the gap', () => {
-    const gap = { from_at: 0, until_at: 7_200_000 }
+    const gap = { from_at: 0, until_at: 7_199_000 }
     expect(estimateMissed(gap, { recent: 3, usual: [1] })).toBe(leaning(1.15 * (7200 + 2 * 600)))
     expect(estimateMissed(gap, { recent: 3, usual: [null] })).toBe(leaning(1.15 * 3 * 7200))
   })
@@ -234,12 +249,23 @@ describe('how much was missed', () => {
       sticky: false,
     }))
     const until_at = 10_000_000 - 9_990
-    const short = estimateMissed({ from_at: until_at - 5_000, until_at }, unknown, crowd) ?? 0
+    const short = estimateMissed({ from_at: until_at - 4_000, until_at }, unknown, crowd) ?? 0
     const long = estimateMissed({ from_at: 0, until_at }, unknown, crowd) ?? 0
 
     expect(short).toBeGreaterThanOrEqual(500)
     expect(short).toBeLessThan(700)
     expect(long).toBeLessThan(10_000)
+  })
+
+  test('what is missing within one second of a crowd is not nothing', () => {
+    const crowd = Array.from({ length: 1000 }, (_, i) => ({
+      id: `t3_${i}`,
+      created_at: 50_000 - Math.floor(i / 40) * 1000,
+      sticky: false,
+    }))
+    const gap = { from_at: 26_000, until_at: 26_000 }
+
+    expect(estimateMissed(gap, unknown, crowd)).toBeGreaterThanOrEqual(40)
   })
 
   test('it is unknown when no rate or no end is known', () => {
