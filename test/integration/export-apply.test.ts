@@ -249,10 +249,11 @@ test('what the file does not speak of stays and is named; --prune removes it', a
   expect([ann.webhooks.length, ann.monitors.length]).toEqual([0, 1])
 })
 
+const sitewide = (name: string) =>
+  `version = 1\n[[customers]]\nname = "ann"\n[[customers.monitors]]\nname = "${name}"\nfilter_spec = { q = "${name}" }\n`
+
 test('a slot that pruning frees can be taken by what takes its place', async () => {
   using it = await setUp()
-  const sitewide = (name: string) =>
-    `version = 1\n[[customers]]\nname = "ann"\n[[customers.monitors]]\nname = "${name}"\nfilter_spec = { q = "${name}" }\n`
   await it.apply(sitewide('one'))
 
   const without = await it.apply(sitewide('two'))
@@ -357,7 +358,7 @@ test.each<[string, string, string]>([
     given = text.replace('{bob}', steps[0]?.id ?? '')
   }
 
-  const refused = await it.apply(`${given}`)
+  const refused = await it.apply(given)
 
   expect({ code: refused.code, out: refused.out }).toEqual({ code: 2, out: '' })
   expect(refused.err).toContain(sentence)
