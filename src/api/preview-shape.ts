@@ -41,6 +41,7 @@ export const previewShape = (words: Words) =>
           kind: z.enum(STREAM_KINDS),
           subforums: z.array(text()).nullable(),
           query: text().nullable(),
+          place: text().nullable().meta({ description: 'A thread, or an author.' }),
           scanned: count().nullable(),
           matched: count().nullable(),
           oldest: text().nullable().meta({ format: 'date-time' }),
@@ -48,7 +49,9 @@ export const previewShape = (words: Words) =>
         }),
       ),
     ),
-    feeds_left_out: count().meta({ description: 'Searches beyond those that were made.' }),
+    feeds_left_out: count().meta({
+      description: 'Searches, threads and authors beyond those that were looked at.',
+    }),
     item: z
       .object({
         item_id: text(),

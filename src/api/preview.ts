@@ -162,12 +162,14 @@ function oldestOf(page: Page<Item> | null): number | null {
 }
 
 function toFeed(words: Words, { lot, page, fault, matched }: Found & { matched: number }) {
-  const searched = lot.kind === 'search'
+  const [place = null] = lot.places
+  const placed = lot.kind === 'posts' || lot.kind === 'comments'
   const oldest_s = oldestOf(page)
   return worded(words, {
     kind: lot.kind,
-    subforums: searched ? null : lot.places,
-    query: searched ? (lot.places[0] ?? null) : null,
+    subforums: placed ? lot.places : null,
+    query: lot.kind === 'search' ? place : null,
+    place: placed || lot.kind === 'search' ? null : place,
     scanned: page?.rows.length ?? null,
     matched: page === null ? null : matched,
     oldest: isoOrNull(oldest_s === null ? null : oldest_s * 1000),

@@ -96,7 +96,7 @@ export function readEntries(
   const list: unknown[] = given
   if (list.length < least || list.length > NAMES_MAX)
     throw wrong({ name, value }, `has ${list.length} entries; allowed are ${sentence}`)
-  const entries = list.map((it, i) => {
+  const entries = Array.from(list, (it, i) => {
     const entry = typeof it === 'string' && it.isWellFormed() ? read(it.trim()) : null
     const at = typeof value === 'string' ? name : `${name}[${i}]`
     if (entry === null) throw wrong({ name: at, value: it }, `is none; allowed are ${sentence}`)
@@ -113,7 +113,7 @@ export function readTerms({ name, value }: Sent, view: View): string[] {
   const list: unknown[] = value
   if (list.length > TERMS_MAX)
     throw wrong({ name, value }, `has ${list.length} terms; allowed are ${allowed}`)
-  const terms = list.map((it, i) =>
+  const terms = Array.from(list, (it, i) =>
     readText({ name: `${name}[${i}]`, value: it }, TERM_LENGTH_MAX, view),
   )
   return unique(terms, (it) => normalise(it, view))
@@ -146,7 +146,9 @@ export function readChoices<T extends string>({ name, value }: Sent, choices: re
     throw wrong({ name, value }, `must be a list of one or more of ${choices.join(', ')}`)
   const list: unknown[] = given
   const at = (i: number): string => (typeof value === 'string' ? name : `${name}[${i}]`)
-  const chosen = new Set(list.map((it, i) => readChoice({ name: at(i), value: it }, choices)))
+  const chosen = new Set(
+    Array.from(list, (it, i) => readChoice({ name: at(i), value: it }, choices)),
+  )
   return choices.filter((it) => chosen.has(it))
 }
 
@@ -181,15 +183,25 @@ export function readGroup({ name, value }: Sent): true | string | null {
 
 /** 400 naming a field of the spec, what was sent (cut short) and what is allowed. */
 export function wrong({ name, value }: Sent, sentence: string): ApiError {
-  const field = name === '' ? 'filter_spec' : `filter_spec.${name}`
+  const field = name === '' ? 'filter_spec' : `filter_spec.${cut(name)}`
   return invalid(field, `${field} ${sentence} (it was ${shown(value)})`)
 }
 
 function shown(value: unknown): string {
   if (value === undefined) return 'missing'
-  const json = JSON.stringify(value) ?? typeof value
-  return json.length > 60 ? `${json.slice(0, 57)}...` : json
+  return cut(jsonOf(value) ?? typeof value)
 }
+
+// What is no JSON never comes by wire, and is answered all the same.
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
+const cut = (text: string): string => (text.length > 60 ? `${text.slice(0, 57)}...` : text)
 
 function unique(values: string[], keyOf: (value: string) => string): string[] {
   return [...new Map(values.toReversed().map((it) => [keyOf(it), it])).values()].toReversed()

@@ -68,24 +68,19 @@ function checkSeen(spec: FilterSpec): void {
 }
 
 function checkPlaces(spec: FilterSpec, words: Words, shown: Record<string, unknown>): void {
-  if (spec.subforum.length > 0) return
+  if (spec.subforum.length > 0 || spec.thread.length > 0) return
   const { community } = words
-  // Comments are read by community alone.
-  if (spec.thread.length > 0)
-    throw wrong(
-      { name: 'thread', value: spec.thread },
-      `must stand beside ${community}, which names where the posts are`,
-    )
   const wanted = wantedBy(spec)
   if (wanted.parts.length === 0 && spec.author.length === 0)
     throw wrong(
       { name: '', value: shown },
       `must name a place (${community}, author, thread) or a keyword (q, include_any, include_all)`,
     )
-  const absent = `without ${community} the whole platform is watched`
+  if (spec.author.length > 0) return
+  const absent = `without ${community}, author and thread the whole platform is watched`
   if (spec.kind !== 'post')
     throw wrong({ name: 'kind', value: spec.kind }, `must be post: ${absent}, posts only`)
-  if (spec.author.length === 0 && searchExpressions(wanted) === null)
+  if (searchExpressions(wanted) === null)
     throw wrong(
       { name: 'q', value: spec.q },
       `must look for a term in every alternative: ${absent}, and what only excludes finds everything`,

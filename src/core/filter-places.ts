@@ -7,8 +7,9 @@ import type { StreamKind } from './stream.ts'
 type Place = { kind: StreamKind; place: string }
 
 /**
- * The feeds that hold what a spec can match: communities in lower case, or search expressions. Communities are
- * narrower than any search; whatever else the spec names is looked at in the items.
+ * The feeds that hold what a spec can match: communities in lower case; else the threads it names; else what its
+ * authors comment, by name in lower case, and search expressions for posts. Communities are narrower than any search;
+ * whatever else the spec names is looked at in the items.
  */
 export function placesOf(spec: FilterSpec): Place[] {
   const names = spec.subforum.map((it) => it.toLowerCase())
@@ -16,6 +17,14 @@ export function placesOf(spec: FilterSpec): Place[] {
     spec.kind
   ]
   if (names.length > 0) return names.flatMap((place) => kinds.map((kind) => ({ kind, place })))
+  if (spec.thread.length > 0) return spec.thread.map((place) => ({ kind: 'thread', place }))
+  // No search finds comments: those of an author are read one author at a time.
+  const said = spec.kind === 'post' ? [] : spec.author.map((it) => it.toLowerCase())
+  const comments = said.map((place): Place => ({ kind: 'user_comments', place }))
+  return spec.kind === 'comment' ? comments : [...comments, ...searchesOf(spec)]
+}
+
+function searchesOf(spec: FilterSpec): Place[] {
   const { parts } = wantedBy(spec)
   const wanted = spec.match === 'substring' ? parts.map(asPrefixes) : parts
   const whole: Query = { kind: 'and', parts: [...writtenBy(spec.author), ...wanted] }

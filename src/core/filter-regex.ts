@@ -16,7 +16,7 @@ export function readPatterns({ name, value }: Sent): string[] {
   if (list.length > PATTERNS_MAX)
     throw wrong({ name, value }, `has ${list.length} patterns; allowed are ${allowed}`)
   let steps = 0
-  const patterns = list.map((it, i) => {
+  const patterns = Array.from(list, (it, i) => {
     const sent = { name: `${name}[${i}]`, value: it }
     const pattern = readPattern(sent, allowed)
     steps += stepsOf(sent, pattern)

@@ -125,7 +125,7 @@ function checkKnown(value: Record<string, unknown>, words: Words): void {
       const near = nearest(name, fields)
       const meant = near === null ? '' : `; did you mean ${near}?`
       throw wrong(
-        { name, value: value[name] },
+        { name: name === '' ? '""' : name, value: value[name] },
         `is not a field of filter_spec${meant}; the fields are ${fields.join(', ')}`,
       )
     }

@@ -64,9 +64,10 @@ export function lotsOf(
   const kinds = [...Map.groupBy(places, ({ kind }) => kind)]
   return kinds.flatMap(([kind, mine]): Lot[] => {
     const names = mine.map(({ place }) => place)
-    // Searches are long, and joined they would soon be too long for the platform: the first ones speak for all.
     const room = Math.max(1, Math.floor(most / kinds.length))
-    if (kind === 'search') return names.slice(0, room).map((it) => ({ kind, places: [it] }))
+    // Of the others none can be listed together, or joined they are soon too long: the first ones speak for all.
+    if (kind !== 'posts' && kind !== 'comments')
+      return names.slice(0, room).map((it) => ({ kind, places: [it] }))
     const count = Math.min(room, names.length)
     return Array.from({ length: count }, (_, at) => ({
       kind,

@@ -19,6 +19,9 @@ import {
 import { createWords } from '../../src/core/wire.ts'
 import { postOf } from '../support/items.ts'
 
+// Busy machines take long over thousands of cases.
+const PATIENCE_MS = 60_000
+
 const words = createWords({ platform: 'forum', community: 'subforum' })
 const parse = (value: unknown) => parseFilterSpec(value, words)
 
@@ -58,97 +61,117 @@ const anySpec = fc.oneof(
   ),
 )
 
-test('whatever is written, a spec is read or refused with an answer', () => {
-  fc.assert(
-    fc.property(anySpec, (value) => {
-      try {
-        const spec = parse(value)
-        expect(parse(renderFilterSpec(spec, words))).toEqual(spec)
-        expect(placesOf(spec).length).toBeGreaterThan(0)
-        const item = postOf({ title: 'Bun c++ 漢' })
-        const unmet = explain(spec, item, words).some(({ verdict }) => verdict === 'not_met')
-        expect(compileFilter(spec)(item) === null).toBe(unmet)
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        expect(error.details.field).toStartWith('filter_spec')
-      }
-    }),
-    { numRuns: 2000 },
-  )
-})
+test(
+  'whatever is written, a spec is read or refused with an answer',
+  () => {
+    fc.assert(
+      fc.property(anySpec, (value) => {
+        try {
+          const spec = parse(value)
+          expect(parse(renderFilterSpec(spec, words))).toEqual(spec)
+          expect(placesOf(spec).length).toBeGreaterThan(0)
+          const item = postOf({ title: 'Bun c++ 漢' })
+          const unmet = explain(spec, item, words).some(({ verdict }) => verdict === 'not_met')
+          expect(compileFilter(spec)(item) === null).toBe(unmet)
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error
+          expect(error.details.field).toStartWith('filter_spec')
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  },
+  PATIENCE_MS,
+)
 
 // One field at a time beside a place that is good: what is anything is refused before it does harm.
-test('whatever is written in one field, it is read or refused at that field', () => {
-  const field = fc.constantFrom(...FIELDS)
-  fc.assert(
-    fc.property(field, fc.oneof(fc.anything(), written, fc.array(written)), (name, value) => {
-      try {
-        const spec = parse({ subforum: ['cats'], [name]: value })
-        expect(decodeFilterSpec(encodeFilterSpec(spec))).toEqual(spec)
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        expect(error.details.field).toStartWith('filter_spec')
-        expect(error.details.message?.length).toBeLessThan(800)
-      }
-    }),
-    { numRuns: 2000 },
-  )
-})
+test(
+  'whatever is written in one field, it is read or refused at that field',
+  () => {
+    const field = fc.constantFrom(...FIELDS)
+    fc.assert(
+      fc.property(field, fc.oneof(fc.anything(), written, fc.array(written)), (name, value) => {
+        try {
+          const spec = parse({ subforum: ['cats'], [name]: value })
+          expect(decodeFilterSpec(encodeFilterSpec(spec))).toEqual(spec)
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error
+          expect(error.details.field).toStartWith('filter_spec')
+          expect(error.details.message?.length).toBeLessThan(800)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  },
+  PATIENCE_MS,
+)
 
-test('whatever is written in q, it is read or refused at a position within it', () => {
-  fc.assert(
-    fc.property(written, (q) => {
-      try {
-        parseQuery(q)
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        const position = Number(/position (\d+): /.exec(error.message)?.[1])
-        expect(position).toBeGreaterThanOrEqual(1)
-        expect(position).toBeLessThanOrEqual(Array.from(q).length + 1)
-      }
-    }),
-    { numRuns: 400 },
-  )
-})
+test(
+  'whatever is written in q, it is read or refused at a position within it',
+  () => {
+    fc.assert(
+      fc.property(written, (q) => {
+        try {
+          parseQuery(q)
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error
+          const position = Number(/position (\d+): /.exec(error.message)?.[1])
+          expect(position).toBeGreaterThanOrEqual(1)
+          expect(position).toBeLessThanOrEqual(Array.from(q).length + 1)
+        }
+      }),
+      { numRuns: 400 },
+    )
+  },
+  PATIENCE_MS,
+)
 
-test('normalising twice changes nothing, and case and width do not matter', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
-      for (const view of [0, 1, 2, 3] as const) {
-        const once = normalise(text, view)
+test(
+  'normalising twice changes nothing, and case and width do not matter',
+  () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
+        for (const view of [0, 1, 2, 3] as const) {
+          const once = normalise(text, view)
 
-        expect(normalise(once, view)).toBe(once)
-        expect(normalise(` ${text.normalize('NFKC')}\n`, view)).toBe(once)
-      }
-    }),
-    { numRuns: 400 },
-  )
-})
+          expect(normalise(once, view)).toBe(once)
+          expect(normalise(` ${text.normalize('NFKC')}\n`, view)).toBe(once)
+        }
+      }),
+      { numRuns: 400 },
+    )
+  },
+  PATIENCE_MS,
+)
 
 // The naive matcher: the rule as a regular expression over an alphabet whose classes are known.
 const letters = fc.constantFrom('a', 'b', 'é', '7', '漢', 'ก', '+', '.', ' ', '🚀')
 const text = fc.array(letters, { maxLength: 14 }).map((it) => normalise(it.join('')))
 const BOUND = /[abé7]/u
 
-test('a naive matcher agrees about words and their boundaries', () => {
-  fc.assert(
-    fc.property(text, text, fc.boolean(), (term, haystack, prefix) => {
-      fc.pre(term !== '')
-      const chars = Array.from(term)
-      const left = BOUND.test(chars[0] ?? '') ? `(?<!${BOUND.source})` : ''
-      const right = !prefix && BOUND.test(chars.at(-1) ?? '') ? `(?!${BOUND.source})` : ''
-      const naive = new RegExp(
-        left + chars.map((it) => (/[+.]/.test(it) ? `\\${it}` : it)).join('') + right,
-        'u',
-      )
+test(
+  'a naive matcher agrees about words and their boundaries',
+  () => {
+    fc.assert(
+      fc.property(text, text, fc.boolean(), (term, haystack, prefix) => {
+        fc.pre(term !== '')
+        const chars = Array.from(term)
+        const left = BOUND.test(chars[0] ?? '') ? `(?<!${BOUND.source})` : ''
+        const right = !prefix && BOUND.test(chars.at(-1) ?? '') ? `(?!${BOUND.source})` : ''
+        const naive = new RegExp(
+          left + chars.map((it) => (/[+.]/.test(it) ? `\\${it}` : it)).join('') + right,
+          'u',
+        )
 
-      const word = toWord(term, 0, { prefix, substring: false })
+        const word = toWord(term, 0, { prefix, substring: false })
 
-      expect(occursIn(haystack, word)).toBe(naive.test(haystack))
-    }),
-    { numRuns: 2000 },
-  )
-})
+        expect(occursIn(haystack, word)).toBe(naive.test(haystack))
+      }),
+      { numRuns: 2000 },
+    )
+  },
+  PATIENCE_MS,
+)
 
 type Tree = { q: string; holds: (title: Set<string>) => boolean }
 
@@ -184,34 +207,42 @@ const IN_TITLES: Manner = {
 }
 const titles = fc.subarray(['red', 'green', 'blue', 'grey'])
 
-test('a boolean query means what it was built from', () => {
-  fc.assert(
-    fc.property(tree, titles, ({ q, holds }, title) => {
-      const matches = compileQuery(parseQuery(q), IN_TITLES)
+test(
+  'a boolean query means what it was built from',
+  () => {
+    fc.assert(
+      fc.property(tree, titles, ({ q, holds }, title) => {
+        const matches = compileQuery(parseQuery(q), IN_TITLES)
 
-      expect(matches(postOf({ title: title.join(', ') }))).toBe(holds(new Set(title)))
-    }),
-    { numRuns: 500 },
-  )
-})
+        expect(matches(postOf({ title: title.join(', ') }))).toBe(holds(new Set(title)))
+      }),
+      { numRuns: 500 },
+    )
+  },
+  PATIENCE_MS,
+)
 
-test('what matches without a place is found by one of its searches', () => {
-  fc.assert(
-    fc.property(tree, titles, ({ q, holds }, title) => {
-      fc.pre(q.length <= 200 && holds(new Set(title)))
-      const item = postOf({ title: title.join(' ') })
-      try {
-        const found = placesOf(parse({ q })).map(({ place }) =>
-          compileQuery(parseQuery(place), IN_TITLES)(item),
-        )
+test(
+  'what matches without a place is found by one of its searches',
+  () => {
+    fc.assert(
+      fc.property(tree, titles, ({ q, holds }, title) => {
+        fc.pre(q.length <= 200 && holds(new Set(title)))
+        const item = postOf({ title: title.join(' ') })
+        try {
+          const found = placesOf(parse({ q })).map(({ place }) =>
+            compileQuery(parseQuery(place), IN_TITLES)(item),
+          )
 
-        expect(found).toContain(true)
-      } catch (error) {
-        // A query that only excludes has no search.
-        if (!(error instanceof ApiError)) throw error
-        expect(error.message).toContain('every alternative')
-      }
-    }),
-    { numRuns: 500 },
-  )
-})
+          expect(found).toContain(true)
+        } catch (error) {
+          // A query that only excludes has no search.
+          if (!(error instanceof ApiError)) throw error
+          expect(error.message).toContain('every alternative')
+        }
+      }),
+      { numRuns: 500 },
+    )
+  },
+  PATIENCE_MS,
+)

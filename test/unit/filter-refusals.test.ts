@@ -113,8 +113,9 @@ describe('each field says what it takes', () => {
 
 describe('a spec without a subforum', () => {
   test.each<[unknown, string, string]>([
-    [{ thread: ['abc'] }, 'filter_spec.thread', 'must stand beside subforum'],
-    [{ author: 'mia', kind: 'comment' }, 'filter_spec.kind', 'must be post'],
+    [{ q: 'bun', kind: 'comment' }, 'filter_spec.kind', 'must be post: without subforum'],
+    [{ q: 'bun', kind: 'both' }, 'filter_spec.kind', 'the whole platform is watched, posts only'],
+    [{ q: '-bun' }, 'filter_spec.q', 'must look for a term in every alternative'],
     [{ exclude_subforums: ['dogs'] }, 'filter_spec', 'must name a place'],
     [{ regex: ['a'] }, 'filter_spec', 'must name a place'],
     [{ domain: 'x.test' }, 'filter_spec', 'or a keyword (q, include_any, include_all)'],
@@ -140,6 +141,41 @@ describe('a spec without a subforum', () => {
     [{ include_any: ['bun'], match: 'substring' }, ['bun*']],
   ])('%j is asked of the search', (value, expected) => {
     expect(placesOf(parse(value)).map(({ place }) => place)).toEqual(expected)
+  })
+})
+
+describe('threads and authors are places', () => {
+  test.each<[unknown, string[]]>([
+    [{ thread: ['t3_Abc', 'abd'] }, ['thread abc', 'thread abd']],
+    [{ thread: 'abc', q: '-bun', kind: 'both' }, ['thread abc']],
+    [{ thread: 'abc', subforum: 'cats' }, ['comments cats']],
+    [{ thread: 'abc', author: 'mia' }, ['thread abc']],
+    [{ author: ['Mia', 'tom'], kind: 'comment' }, ['user_comments mia', 'user_comments tom']],
+    [{ author: 'mia', kind: 'both' }, ['user_comments mia', 'search author:mia']],
+    [{ author: 'mia', subforum: 'cats', kind: 'comment' }, ['comments cats']],
+  ])('%j watches %j', (value, expected) => {
+    expect(placesOf(parse(value)).map(({ kind, place }) => `${kind} ${place}`)).toEqual(expected)
+  })
+})
+
+describe('what no client would send', () => {
+  test.each<[string, unknown, string]>([
+    ['a number too large for JSON', { ...within, min_score: 1n }, 'filter_spec.min_score'],
+    ['a list with holes', { ...within, include_any: Array(3) }, 'filter_spec.include_any[0]'],
+    ['names with holes', { subforum: Array(3) }, 'filter_spec.subforum[0]'],
+    ['a symbol', { ...within, kind: Symbol('post') }, 'filter_spec.kind'],
+    ['a field without a name', { ...within, '': 1 }, 'filter_spec.""'],
+    ['what every object has', { ...within, toString: 1 }, 'filter_spec.toString'],
+    ['a prototype', JSON.parse('{"__proto__":{"q":"x"}}'), 'filter_spec.__proto__'],
+  ])('%s is refused with its field', (_, value, field) => {
+    expect(refusal(value).details.field).toBe(field)
+  })
+
+  test('the answer to a name of any length is short', () => {
+    const { message, details } = refusal({ ...within, ['x'.repeat(100_000)]: 1 })
+
+    expect(details.field).toBe(`filter_spec.${'x'.repeat(57)}...`)
+    expect(message.length).toBeLessThan(800)
   })
 })
 
