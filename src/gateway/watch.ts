@@ -12,12 +12,15 @@ export type PlaceVerdict =
 
 /** The monitors' way to the platform. */
 export type Watch = {
-  /** One page of a stream, newest first. Gives up when `signal` aborts. */
+  /**
+   * One page of a stream, newest first; `partial` when there is more that no further page will show. Gives up when
+   * `signal` aborts.
+   */
   page(
     stream: { kind: StreamKind; place: string },
     paging: { limit: number; after: string | null },
     signal: AbortSignal,
-  ): Promise<Outcome<Page<Item>>>
+  ): Promise<Outcome<Page<Item> & { partial?: boolean }>>
   /** Whether a subforum is there and can be read. */
   subforum(name: string): Promise<PlaceVerdict>
   /** When the item of this fullname was created, epoch ms; null when there is no such item. */
@@ -177,11 +180,11 @@ async function threadPage(
   platform: Platform,
   post_id: string,
   call: Call,
-): Promise<Outcome<Page<Item>>> {
+): Promise<Outcome<Page<Item> & { partial: boolean }>> {
   const asked = { post_id, comment_id: null, sort: 'new', depth: null, limit: null }
   const tree = await readFullTree(platform, asked, THREAD_FETCHES, call)
   if (!tree.ok) return tree
-  const { post: top, comments } = tree.value
+  const { post: top, comments, meta } = tree.value
   const rows = [...everyNode(comments)]
     .filter(({ kind }) => kind === 't1')
     .map((node) => platform.commentOf(node))
@@ -193,6 +196,7 @@ async function threadPage(
   return ok({
     rows: rows.toSorted((a, b) => b.created_utc - a.created_utc).map(comment),
     after: null,
+    partial: meta.truncated,
   })
 }
 

@@ -185,7 +185,7 @@ function voidBy(fault: Fault, pages_read: number): Void | null {
 
 /** A place that shows nothing any more may have been closed; its own page tells. */
 async function explainEmpty(watch: Watch, { kind, place }: Stream): Promise<Ending> {
-  if (kind === 'search') return cut('empty_listing')
+  if (kind !== 'posts' && kind !== 'comments') return cut('empty_listing')
   const verdict = await watch.subforum(place)
   if (verdict.kind !== 'refused') return cut('empty_listing')
   return { ...cutBy({ kind: 'forbidden', reason: null }), ...named(verdict.why) }

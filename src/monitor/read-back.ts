@@ -61,6 +61,9 @@ export async function readBack(
     const sighting = sight(look, { rows: toRows(page.value.rows), after: page.value.after })
     if (sighting.look.pages > look.pages) faults = 0
     look = sighting.look
+    // What is kept back may be newer than anything that was read.
+    if (page.value.partial === true && sighting.kind === 'reached')
+      return end({ kind: 'cut', reason: 'poll_overflow' })
     if (sighting.kind === 'cut') return end({ kind: 'cut', reason: sighting.reason })
     if (sighting.kind !== 'again' && sighting.kind !== 'onward') return end({ kind: sighting.kind })
   }

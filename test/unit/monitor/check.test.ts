@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { fail, ok } from '../../../src/core/outcome.ts'
+import { commentOf } from '../../support/items.ts'
 import { post, START, startStage } from './stage.ts'
 
 const S = 1000
@@ -293,6 +294,45 @@ test('a place that has been closed says so instead', async () => {
 
   expect(stage.cuts()).toEqual([null, 'error'])
   expect(stage.one<{ f: string }>('SELECT last_fault AS f FROM streams')?.f).toBe('refused:banned')
+})
+
+test('a search that finds nothing any more asks about no place of its name', async () => {
+  await using stage = startStage()
+  stage.feed.verdicts.set('laser', { kind: 'refused', why: 'banned' })
+  stage.feed.put('laser', post(1, 'a laser', START - S))
+  stage.monitor('mon_1', { q: 'laser' })
+  await stage.look()
+  stage.feed.instead(nothing, nothing)
+  await stage.check()
+
+  expect(stage.cuts()).toEqual([null, 'empty_listing'])
+})
+
+test('a thread that does not show all it holds is cut, with what it shows matched', async () => {
+  await using stage = startStage()
+  const comment = (n: number, body: string) =>
+    commentOf({
+      id: `c${n}`,
+      name: `t1_c${n}`,
+      body,
+      post_id: 'abc',
+      created_utc: START / 1000 + n,
+    })
+  stage.webhook('wh_1')
+  stage.monitor('mon_1', { thread: ['abc'] })
+  stage.feed.put('abc', comment(1, 'first'))
+  await stage.look()
+  stage.feed.put('abc', comment(2, 'second'))
+  stage.feed.instead((rows) => ok({ rows, after: null, partial: true }))
+  await stage.check()
+  expect(stage.cuts()).toEqual([null, 'poll_overflow'])
+  expect(stage.deliveries()).toHaveLength(2)
+  expect(stage.gaps()).toMatchObject([{ missed_estimate: null, healed_at: null }])
+
+  // Once all of it is shown, whatever was kept back is there to be seen.
+  await stage.check()
+  expect(stage.cuts().at(-1)).toBeNull()
+  expect(stage.gaps()).toMatchObject([{ healed_at: stage.clock.now() }])
 })
 
 test('an emptiness that ten checks have confirmed is believed', async () => {

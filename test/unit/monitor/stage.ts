@@ -28,7 +28,8 @@ export function post(n: number, title: string, created_at: number, fields: Parti
 /** The platform as data: what each place holds, newest first, and answers that come instead. */
 function createFeed() {
   const places = new Map<string, Item[]>()
-  const instead: (Outcome<Page<Item>> | ((rows: Item[]) => Outcome<Page<Item>>))[] = []
+  type Shown = Outcome<Page<Item> & { partial?: boolean }>
+  const instead: (Shown | ((rows: Item[]) => Shown))[] = []
   const asked: { place: string; limit: number; after: string | null }[] = []
   const verdicts = new Map<string, PlaceVerdict>()
   let measured_ms = 0
