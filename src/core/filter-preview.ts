@@ -133,7 +133,7 @@ export function judgeItem(spec: FilterSpec, item: Item, words: Words): Judged {
 }
 
 /** `not_yet`: it matches but for a count that it may still reach. `withheld`: it matches, and is shown without being sent. */
-type ItemVerdict = 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
+export type ItemVerdict = 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
 export type Judged = { verdict: ItemVerdict; criteria: Explained[] }
 
 const VERDICTS: Record<Explained['verdict'], ItemVerdict> = {
