@@ -89,3 +89,16 @@ export function readPollLog(data: string): PollLog {
     db.close()
   }
 }
+
+/** The ids of all deliveries that have ended well. */
+export function whichAreDelivered(data: string): Set<string> {
+  const db = new Database(join(data, 'forumd.sqlite'), { readonly: true })
+  try {
+    const rows = db.prepare<[], { id: string }>(
+      "SELECT id FROM deliveries WHERE status = 'delivered'",
+    )
+    return new Set(rows.all().map(({ id }) => id))
+  } finally {
+    db.close()
+  }
+}

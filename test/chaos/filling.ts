@@ -15,6 +15,8 @@ export type Filling = {
   /** Before the disk fills; a daemon takes a minute to hold space back. */
   before_ms: number
   full_ms: number
+  /** Whether whoever fills the disk takes what the daemon gives free, too. */
+  greedy: boolean
   told?: (line: string) => void
 }
 
@@ -80,7 +82,9 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
   eat(filler)
   tell(`full after ${stage.poster.wanted.length} matches`)
   const busy = [
-    every(EAT_EVERY_MS, over.signal, async () => eat(filler)),
+    every(EAT_EVERY_MS, over.signal, async () => {
+      if (plan.greedy) eat(filler)
+    }),
     every(ASK_EVERY_MS, over.signal, async (n) => {
       const status = await ask(stage, daemon, GETS[n % GETS.length] ?? '/health')
       counts.gets++

@@ -44,10 +44,50 @@ export async function mountMemory(mib: number): Promise<Mounted> {
   }
 }
 
-/** Whether something can be mounted here; null when it can, else what was refused. */
-export async function whyNoMount(): Promise<string | null> {
+/** An XFS file system on a file, whose power can be cut. */
+export type Powered = Mounted & {
+  /** Everything that was not synced is gone, as when the power fails; nothing can be written any more. */
+  cut(): Promise<void>
+  /** As after the power has come back: the journal is replayed and the file system is there again. */
+  restore(): Promise<void>
+}
+
+const IMAGE_MIB = 400
+
+/** An XFS file system of its own. Throws MountRefused. */
+export async function mountPowered(): Promise<Powered> {
+  const dir = await mkdtemp(join(tmpdir(), 'forumd-power-'))
+  const path = join(dir, 'disk')
+  const image = join(dir, 'image')
+  await mkdir(path)
+  const mount = () => sure('mount', '-t', 'xfs', '-o', 'loop', image, path)
   try {
-    await using _ = await mountMemory(1)
+    await sure('truncate', '-s', `${IMAGE_MIB}M`, image)
+    await sure('mkfs.xfs', '-q', image)
+    await mount()
+  } catch (error) {
+    await rm(dir, { recursive: true })
+    throw error
+  }
+  return {
+    path,
+    // Without the flag that would flush the journal first.
+    cut: () => sure('xfs_io', '-x', '-c', 'shutdown', path),
+    async restore() {
+      await sure('umount', path)
+      await mount()
+    },
+    async [Symbol.asyncDispose]() {
+      await sure('umount', path)
+      await rm(dir, { recursive: true })
+    },
+  }
+}
+
+/** Why this cannot be mounted here; null when it can. */
+export async function whyNot(mount: () => Promise<Mounted>): Promise<string | null> {
+  try {
+    await using _ = await mount()
     return null
   } catch (error) {
     if (error instanceof MountRefused) return error.message

@@ -20,7 +20,7 @@ const TRACED_MAX_MS = 4000
 const LOOK_EVERY_MS = 10
 
 /**
- * Runs a daemon under strace until the injection has struck, and a little longer as `then` wants, at most four seconds
+ * Runs a daemon under strace until the injection has struck, and a little longer as `afterwards` wants, at most four seconds
  * in all. `meanwhile` may use it. Answers whether it came to that.
  */
 export async function injected(
@@ -28,10 +28,10 @@ export async function injected(
   { call, what, n }: Injection,
   {
     meanwhile = () => Promise.resolve(),
-    then = () => Promise.resolve(),
+    afterwards = () => Promise.resolve(),
   }: {
     meanwhile?: (daemon: DaemonProcess) => Promise<void>
-    then?: (daemon: DaemonProcess) => Promise<void>
+    afterwards?: (daemon: DaemonProcess) => Promise<void>
   } = {},
 ): Promise<boolean> {
   const dir = await mkdtemp(join(tmpdir(), 'forumd-trace-'))
@@ -47,7 +47,7 @@ export async function injected(
       void daemon.ended.then(() => gone.abort())
       const over = AbortSignal.any([gone.signal, AbortSignal.timeout(TRACED_MAX_MS)])
       while (!over.aborted && !(await struck())) await Bun.sleep(LOOK_EVERY_MS)
-      await then(daemon)
+      await afterwards(daemon)
       await daemon.end('SIGKILL')
       await busy
     }

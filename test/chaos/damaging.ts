@@ -1,0 +1,99 @@
+import { cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import Database from 'better-sqlite3'
+
+import { runForumd, startProcess } from '../support/process.ts'
+import { startStage } from './stage.ts'
+
+/** What came of a start over a damaged database. */
+export type Damaged = {
+  harm: string
+  /** The daemon ended with the code that says that a restart would not help. */
+  refused: boolean
+  /** So did the command line, which would have written to it. */
+  refused_beside: boolean
+  /** Nothing was written to what is left, and nothing put in its place. */
+  untouched: boolean
+}
+
+const LEAF = 0x0d
+const PAGE = 4096
+const WORK_MS = 1500
+
+const flip = (path: string, at: number) => {
+  const bytes = readFileSync(path)
+  bytes[at] = (bytes[at] ?? 0) ^ 0xff
+  writeFileSync(path, bytes)
+}
+
+type Harm = { harm: string; keeps_log?: boolean; does: (db: string) => void }
+
+const HARMS: Harm[] = [
+  {
+    harm: 'missing',
+    does: (db) => ['', '-wal', '-shm'].forEach((end) => rmSync(db + end, { force: true })),
+  },
+  { harm: 'zero-length', does: (db) => truncateSync(db, 0) },
+  { harm: 'truncated', does: (db) => truncateSync(db, Math.floor(readFileSync(db).length / 2)) },
+  { harm: 'header flipped', does: (db) => flip(db, 5) },
+  { harm: 'page flipped', does: (db) => flip(db, leafIn(readFileSync(db))) },
+  {
+    harm: 'log flipped',
+    keeps_log: true,
+    does: (db) => flip(`${db}-wal`, Math.floor(readFileSync(`${db}-wal`).length / 2)),
+  },
+]
+
+/** Where the middle one of the pages that hold rows begins. */
+function leafIn(bytes: Buffer): number {
+  const leaves: number[] = []
+  for (let at = PAGE; at < bytes.length; at += PAGE) if (bytes[at] === LEAF) leaves.push(at)
+  return leaves[Math.floor(leaves.length / 2)] ?? PAGE
+}
+
+/** Damages the database of a daemon that was killed, in six ways, and starts it on each. */
+export async function damageTheFile(seed: number): Promise<Damaged[]> {
+  await using stage = await startStage({ seed, places: ['hay0'], items_per_s: 20 })
+  const daemon = await startProcess(stage.config)
+  await stage.begin(daemon)
+  await Bun.sleep(WORK_MS)
+  await daemon.end('SIGKILL')
+  await stage.poster.stop()
+  const text = await Bun.file(stage.config).text()
+  const results: Damaged[] = []
+  for (const { harm, keeps_log = false, does } of HARMS) {
+    const data = join(stage.dir, harm.replaceAll(' ', '-'))
+    cpSync(stage.data, data, { recursive: true })
+    const db = join(data, 'forumd.sqlite')
+    // All is in the one file then, and what is damaged there is damaged.
+    if (!keeps_log) new Database(db).close()
+    does(db)
+    const before = digests(db)
+    const config = `${data}.toml`
+    await Bun.write(config, text.replace(`"${stage.data}"`, `"${data}"`))
+    results.push({
+      harm,
+      refused: await isRefused(async () => {
+        const started = await startProcess(config)
+        await started.end('SIGKILL')
+      }),
+      refused_beside: await isRefused(() =>
+        runForumd(`key create --config ${config} --customer bob`.split(' ')),
+      ),
+      untouched: digests(db) === before,
+    })
+  }
+  return results
+}
+
+async function isRefused(start: () => Promise<unknown>): Promise<boolean> {
+  const error = await start().catch((it: unknown) => it)
+  return error instanceof Error && /ended with 78/.test(error.message)
+}
+
+const digests = (db: string): string =>
+  ['', '-wal']
+    // An empty log is as good as none.
+    .map((end) => (existsSync(db + end) ? Bun.hash(readFileSync(db + end)) : Bun.hash('')))
+    .join(' ')

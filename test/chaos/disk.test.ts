@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test'
+
+import { cutThePower } from './cutting.ts'
+import { damageTheFile } from './damaging.ts'
+import { failTheDisk } from './erring.ts'
+import { fillTheDisk } from './filling.ts'
+import { mountMemory, mountPowered, whyNot } from './mounting.ts'
+
+// Goal: what was said yes to is there after the next start, whatever the disk does; nothing is ever begun anew over what
+// is lost; and while there is no room, what can be read is read.
+// Method: a disk in memory that is filled, a file system whose power is cut, a tracer that lets one call fail, and a
+// database that is damaged by hand. `bun run bar:disk` does each at full size.
+
+const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
+/** To start a daemon and to see one die takes as long as the machine lets it. */
+const TIMEOUT_MS = 120_000
+
+const no_memory = await whyNot(() => mountMemory(1))
+const no_power = await whyNot(mountPowered)
+for (const why of [no_memory, no_power]) if (why !== null) console.warn(`skipped: ${why}`)
+
+test.skipIf(no_memory !== null)(
+  `a full disk refuses what has to be written, answers what is only read, and loses nothing (FORUMD_SEED=${SEED})`,
+  async () => {
+    const it = await fillTheDisk({
+      seed: SEED,
+      items_per_s: 10,
+      before_ms: 1000,
+      full_ms: 2000,
+      greedy: true,
+    })
+
+    expect(it.noticed).toEqual({ full: true, recovered: true })
+    expect(it.gets).toBeGreaterThan(0)
+    expect(it).toMatchObject({ gets_failed: 0, writes_lost: 0, lost: 0, under_two_ids: 0 })
+    expect([it.reads.other, it.writes.other]).toEqual([0, 0])
+    expect(it.books).toMatchObject({ integrity: 'ok', other: 0, holds: 0, unbalanced: 0 })
+    expect(Object.values(it.recovery_ms).every(Number.isFinite)).toBe(true)
+  },
+  TIMEOUT_MS,
+)
+
+test.skipIf(no_power !== null)(
+  `a power cut takes nothing that was said yes to (FORUMD_SEED=${SEED})`,
+  async () => {
+    const it = await cutThePower({ cuts: 3, seed: SEED, items_per_s: 20, life_ms: [100, 600] })
+
+    expect(it.acknowledged.reads).toBeGreaterThan(0)
+    expect(it.lost_writes).toEqual({ webhooks: 0, keys: 0, delivered: 0, reads: 0 })
+    expect(it).toMatchObject({ lost: 0, under_two_ids: 0, unstable_bodies: 0 })
+    expect(it.refused_or_broken).toBe(0)
+    expect(it.books).toMatchObject({ integrity: 'ok', other: 0, holds: 0, unbalanced: 0 })
+  },
+  TIMEOUT_MS,
+)
+
+test.skipIf(Bun.which('strace') === null)(
+  `a write or a sync that fails takes nothing that was said yes to (FORUMD_SEED=${SEED})`,
+  async () => {
+    const it = await failTheDisk({
+      faults: [
+        { call: 'pwrite64', error: 'EIO', n: 60 },
+        { call: 'pwrite64', error: 'ENOSPC', n: 60 },
+        { call: 'fsync', error: 'EIO', n: 20 },
+      ],
+      seed: SEED,
+      items_per_s: 10,
+    })
+
+    expect(it.struck).toBe(3)
+    expect(it.ended).toBeGreaterThanOrEqual(2)
+    expect(it.acknowledged).toBeGreaterThan(0)
+    expect(it).toMatchObject({ hung: 0, writes_lost: 0, reads_unbilled: 0, lost: 0 })
+    expect(it.books).toMatchObject({ integrity: 'ok', other: 0, holds: 0, unbalanced: 0 })
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a damaged database is refused in all of six ways, and left as it is',
+  async () => {
+    for (const { harm, ...found } of await damageTheFile(SEED))
+      expect({ harm, ...found }).toEqual({
+        harm,
+        refused: true,
+        refused_beside: true,
+        untouched: true,
+      })
+  },
+  TIMEOUT_MS,
+)
