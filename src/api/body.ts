@@ -1,12 +1,15 @@
 import { ApiError, invalid } from '../core/errors.ts'
+import { isBeyond, type JsonBounds } from '../core/json-bounds.ts'
 import type { Words } from '../core/wire.ts'
 import type { Clock } from '../outside.ts'
-import { isTooMuch, whereBroken } from './json.ts'
+import { whereBroken } from './json.ts'
 
 const MIB = 1024 * 1024
 const BODY_MAX = MIB
 const IMAGE_BODY_MAX = 8 * MIB
 const BODY_WITHIN_MS = 30_000
+/** More than any call of ours needs. */
+const BODY_BOUNDS: JsonBounds = { depth: 32, values: 20_000 }
 
 /** How many bytes the body of a call to this path may have. */
 export const bodyMax = (words: Words, path: string): number =>
@@ -40,7 +43,8 @@ export async function readJson(request: Request, max: number, clock: Clock): Pro
 
   const text = decode(await readBytes(request, max, clock))
   if (text.trim() === '') throw invalid('body', 'body must be a JSON object, it is empty')
-  if (isTooMuch(text)) throw invalid('body', 'body is nested too deeply or holds too many values')
+  if (isBeyond(text, BODY_BOUNDS))
+    throw invalid('body', 'body is nested too deeply or holds too many values')
   return parse(text)
 }
 

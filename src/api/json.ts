@@ -1,54 +1,5 @@
-const DEPTH_MAX = 32
-const VALUES_MAX = 20_000
-
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b
-const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d
-const isSpace = (code: number): boolean =>
-  code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
-
-/**
- * Whether a text of JSON is nested deeper, or holds more values, than any call of ours needs. Asked before it is parsed:
- * a body of a MiB can be a million values, and to make them all would hold up everybody else.
- */
-export function isTooMuch(text: string): boolean {
-  let depth = 0
-  let values = 1
-  // Whether what was opened last is empty so far.
-  let empty = false
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (isSpace(code)) continue
-    if (isClosing(code)) {
-      depth -= 1
-      empty = false
-      continue
-    }
-    // What is opened holds as many values as there are commas in it, and one more.
-    if (empty) values += 1
-    empty = false
-    if (code === QUOTE) at = endOfText(text, at + 1)
-    else if (code === COMMA) values += 1
-    else if (isOpening(code)) {
-      depth += 1
-      empty = true
-    }
-    if (values > VALUES_MAX || depth > DEPTH_MAX) return true
-  }
-  return false
-}
-
-/** Where the quote stands that ends a text; the end of all when none does. */
-function endOfText(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) return at
-    if (code === BACKSLASH) at += 1
-  }
-  return text.length
-}
 
 /**
  * Where a text stops being JSON, as a 0-based character position; its length when it ends too early. Only for texts

@@ -2,8 +2,6 @@ import { type Agent, type IncomingMessage, request as requestHttp } from 'node:h
 import { request as requestHttps } from 'node:https'
 import { isIP, isIPv4, type LookupFunction } from 'node:net'
 import { rootCertificates } from 'node:tls'
-import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { SocksProxyAgent } from 'socks-proxy-agent'
@@ -13,7 +11,7 @@ import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Resolve } from '../outside.ts'
 import { mayHaveLeft } from './departure.ts'
 import type { Carried, Errand } from './egress.ts'
-import { BODY_MAX, gatherBytes } from './whole.ts'
+import { PACKINGS, readWhole } from './whole.ts'
 
 /** An agent for one request. `done` must be called once. */
 export type Borrowed = { agent: ProxyAgent; reused: boolean; done(): void }
@@ -148,7 +146,7 @@ export function overAgent(it: ProxyAgent, errand: Errand, terms: Terms): Promise
       agent: it.agent,
       lookup: it.lookup,
       method,
-      headers: { 'accept-encoding': 'gzip, deflate, br', ...headers },
+      headers: { 'accept-encoding': PACKINGS, ...headers },
       ...(ca !== undefined && { ca }),
     })
     // The agent is still shaking hands when an abort comes, and would not hear of it.
@@ -188,28 +186,15 @@ function troubleOf(error: Error): ProxyTrouble {
   return /rejected connection|no address/i.test(error.message) ? 'failed' : 'unreachable'
 }
 
-const UNPACK = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-}
-
 async function readAnswer(response: IncomingMessage): Promise<Carried> {
   const headers = new Headers()
   for (let at = 0; at < response.rawHeaders.length; at += 2)
     headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
-  const bytes = await gatherBytes(response)
-  if (bytes === null) return { ok: false, why: 'too_large', left: true }
-  const packing = headers.get('content-encoding') ?? 'identity'
   try {
-    const plain =
-      packing === 'gzip' || packing === 'deflate' || packing === 'br'
-        ? await UNPACK[packing](bytes, { maxOutputLength: BODY_MAX })
-        : bytes
-    const body = new TextDecoder().decode(plain)
+    const body = await readWhole(response, headers)
+    if (body === null) return { ok: false, why: 'too_large', left: true }
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
-  } catch (thrown) {
-    const huge = thrown instanceof Error && codeOf(thrown) === 'ERR_BUFFER_TOO_LARGE'
-    return { ok: false, why: huge ? 'too_large' : 'failed', left: true }
+  } catch {
+    return { ok: false, why: 'failed', left: true }
   }
 }

@@ -3,7 +3,7 @@ import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../outside.ts'
 import { mayHaveLeft } from './departure.ts'
 import type { Guard } from './guard.ts'
-import { readWhole } from './whole.ts'
+import { PACKINGS, readWhole } from './whole.ts'
 
 /** How a request leaves: directly or through one proxy, which the guard has to approve when a caller named it. */
 type Way = { proxy: Proxy | null; guarded: boolean }
@@ -83,8 +83,9 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
       const { url, method = 'GET', headers, body } = errand
       const response = await fetch(url, {
         method,
-        headers,
+        headers: { 'accept-encoding': PACKINGS, ...headers },
         redirect: 'manual',
+        decompress: false,
         // Proxy variables of the environment are not ours to obey.
         proxy: proxy ?? false,
         signal,
@@ -94,7 +95,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
       })
       // A tunnel's refusal is an error already; without one, this is how a proxy asks for credentials.
       if (proxy !== null && response.status === 407) return failed('denied', false)
-      const whole = await readWhole(response)
+      const whole = await readWhole(response.body, response.headers)
       if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {

@@ -1,24 +1,58 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+
 /** The largest answer of the platform that is read; a tree of thousands of comments is half of it. */
 export const BODY_MAX = 8 * 1024 * 1024
 
-/** A body as text; null once it turns out to be larger than anybody should send. */
-export async function readWhole(response: Response): Promise<string | null> {
-  const told = response.headers.get('content-length')
-  const packed = response.headers.has('content-encoding')
-  // A plain body of a told length cannot grow while it is read.
-  if (told !== null && !packed && Number(told) <= BODY_MAX) return response.text()
-  if (!response.body) return ''
-  return gather(response.body)
+const UNPACK = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+}
+type Packing = keyof typeof UNPACK
+
+/** What we can unpack, for `accept-encoding`. */
+export const PACKINGS = Object.keys(UNPACK).join(', ')
+
+const isPacking = (name: string): name is Packing => Object.hasOwn(UNPACK, name)
+
+/** A body that cannot be unpacked, because it is not packed as it says, or in a way that nobody asked for. */
+class Unpackable extends Error {
+  override name = 'Unpackable'
 }
 
-/** Chunks as text; null once they are too many. Leaving the loop gives the connection up. */
-async function gather(chunks: AsyncIterable<Uint8Array>): Promise<string | null> {
-  const bytes = await gatherBytes(chunks)
-  return bytes && new TextDecoder().decode(bytes)
+/**
+ * A body as text, unpacked here: whoever unpacks while reading does not know when to stop, and a few KiB can be
+ * gigabytes. Null once it turns out to be larger than anybody should send. Throws when it is not what it says.
+ */
+export async function readWhole(
+  body: AsyncIterable<Uint8Array> | null,
+  headers: Headers,
+): Promise<string | null> {
+  if (body === null) return ''
+  const told = headers.get('content-length')
+  if (told !== null && Number(told) > BODY_MAX) return null
+  const bytes = await gatherBytes(body)
+  const plain = bytes && (await unpacked(bytes, headers.get('content-encoding') ?? 'identity'))
+  return plain && new TextDecoder().decode(plain)
 }
 
-/** Chunks as bytes; null once they are more than {@link BODY_MAX}. */
-export async function gatherBytes(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
+async function unpacked(bytes: Uint8Array, packing: string): Promise<Uint8Array | null> {
+  const name = packing.trim().toLowerCase()
+  // Some say how an empty body is packed.
+  if (name === 'identity' || bytes.byteLength === 0) return bytes
+  if (!isPacking(name)) throw new Unpackable('packed in a way that was not asked for')
+  try {
+    return await UNPACK[name](bytes, { maxOutputLength: BODY_MAX })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      return null
+    throw new Unpackable('not packed as it says')
+  }
+}
+
+/** Chunks as bytes; null once they are more than {@link BODY_MAX}. Leaving the loop gives the connection up. */
+async function gatherBytes(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const chunk of chunks) {

@@ -1,3 +1,4 @@
+import { isBeyond, type JsonBounds } from '../core/json-bounds.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../core/outcome.ts'
 import { formRefusal } from './form-errors.ts'
 import { isHtml, isHumanCheck, isLoginPage } from './pages.ts'
@@ -64,10 +65,14 @@ function dressed(value: unknown, wait_s: number | null, asked: Asked): Outcome<u
 
 type Parsed = { ok: true; value: unknown } | { ok: false }
 
-/** JSON is what says so and parses. */
+/** A thread has some five levels for each answer to an answer. */
+const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: Infinity }
+
+/** JSON is what says so, is no deeper than a thread can be, and parses. */
 function parseJson({ headers, body }: Answer): Parsed {
   const type = headers.get('content-type')
   if (type !== null && !/\bjson\b/i.test(type)) return { ok: false }
+  if (isBeyond(body, ANSWER_BOUNDS)) return { ok: false }
   try {
     const value: unknown = JSON.parse(body)
     return { ok: true, value }
