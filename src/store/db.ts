@@ -4,6 +4,9 @@ import { migrations } from './migrations.ts'
 
 export type Db = Database
 
+// Twenty are kept unless more are asked for, and a busy daemon has some two hundred: most would be parsed anew each time.
+Database.MAX_QUERY_CACHE_SIZE = 500
+
 /** `ford` in ASCII: what `file` and a wary operator see. */
 export const APPLICATION_ID = 0x666f7264
 
