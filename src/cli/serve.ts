@@ -77,5 +77,13 @@ function writeAddress(dir: string, url: string): Disposable {
   // Named when it is whole: who waits for the file reads all of it.
   writeFileSync(`${path}.new`, `${url}\n`)
   renameSync(`${path}.new`, path)
-  return { [Symbol.dispose]: () => rmSync(path, { force: true }) }
+  return {
+    [Symbol.dispose]() {
+      try {
+        rmSync(path, { force: true })
+      } catch {
+        // On a disk that has failed it stays until the next start; why we end is what our exit code has to say.
+      }
+    },
+  }
 }
