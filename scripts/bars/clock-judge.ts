@@ -17,7 +17,7 @@ export function judge(it: Run, size: Size) {
     signatures: known.filter(({ at, told_s }) => Math.abs(told_s * 1000 - at) > TOLERANCE_MS)
       .length,
     ...ceiling(it, size),
-    ...pauses(it),
+    ...pauses(it, size),
     ...breaches(it),
   }
   const shown = {
@@ -80,7 +80,7 @@ const breaches = (it: Run): Record<string, number> =>
   )
 
 /** A week after the first failure for good, to the minute, and nobody else. */
-function pauses({ attempts, paused_at }: Run) {
+function pauses({ attempts, paused_at }: Run, { days }: Size) {
   const failing = new Map<string, number>()
   for (const seen of attempts.values()) {
     const last = seen.at(-1)
@@ -92,6 +92,7 @@ function pauses({ attempts, paused_at }: Run) {
   }
   const found = { paused_wrongly: 0, paused_off: 0 }
   for (const target of paused_at.keys()) if (!failing.has(target)) found.paused_wrongly++
+  if (days * DAY < WEEK) return { ...found, paused_off: paused_at.size }
   for (const target of ['wh_refusing', 'wh_dead']) {
     const at = (paused_at.get(target) ?? Infinity) - (failing.get(target) ?? 0)
     // What is written down a moment after the attempt began counts from there.

@@ -37,6 +37,8 @@ const nothing = () => {}
 /** How much happens. Of the busy place a day shows `DAY / busy_every_ms` posts, of the calm one fewer. */
 export type Size = {
   seed: number
+  /** True days, of which the busy place is watched in the first `busy_days`. */
+  days: number
   ceiling: number
   busy_every_ms: number
   busy_days: number
@@ -140,7 +142,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
   const breaches: Breach[] = []
   let looked_at_row = 0
   const steps = [...scenario.steps]
-  const until = Math.max(size.busy_days * DAY, WEEK + DAY)
+  const until = size.days * DAY
   while (clock.mono() < until) {
     const at = clock.mono()
     const next_step_at = steps[0]?.at_ms ?? Infinity
