@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 
 import { command, EXIT, Refusal } from './command.ts'
 import { withInstance } from './instance.ts'
+import { withBar } from './progress.ts'
 
 const MIB = 2 ** 20
 
@@ -25,11 +26,24 @@ export const backup = command({
     checkFree(file)
     const { copyDatabase } = await import('../store/snapshots.ts')
     const { pathsOf } = await import('../store/instance.ts')
-    const { instance_id, paths } = await withInstance(values.config, around, ({ db, config }) => ({
-      instance_id: db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? '',
-      paths: pathsOf(config.storage),
+    const { instance_id, paths, config } = await withInstance(values.config, around, (it) => ({
+      instance_id: it.db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? '',
+      paths: pathsOf(it.config.storage),
+      config: it.config,
     }))
-    await copyDatabase(paths.db, file, { instance_id })
+    const { clock } = await around.parts.createOutside(config.log, around.stdout)
+    const whole = statSync(paths.db).size
+    await withBar(
+      around,
+      {
+        what: 'copying and checking the database',
+        // The copy is compact, so it ends a little before the whole: the rest is for its check.
+        sample: () =>
+          Math.min(0.99, (statSync(`${file}.part`, { throwIfNoEntry: false })?.size ?? 0) / whole),
+        sleep: clock.sleep,
+      },
+      copyDatabase(paths.db, file, { instance_id }),
+    )
     const bytes = statSync(file).size
     const key_file = resolve(paths.key)
     around.stdout.write(

@@ -38,6 +38,12 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['apply', async () => (await import('./apply.ts')).apply],
   ['sandbox', async () => (await import('./play.ts')).playSandbox],
   ['service-unit', async () => (await import('./service-unit.ts')).showServiceUnit],
+  ['completion', async () => (await import('./completion.ts')).completion],
+  ['man', async () => (await import('./man.ts')).man],
   ['openapi', async () => (await import('./openapi.ts')).openapi],
   ['version', async () => (await import('./version.ts')).showVersion],
 ])
+
+/** All of them, in the order of the overview. */
+export const loadAll = (): Promise<Command[]> =>
+  Promise.all([...COMMANDS.values()].map((load) => load()))

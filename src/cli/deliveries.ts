@@ -5,6 +5,7 @@ import { command, EXIT, Refusal, UsageError } from './command.ts'
 import { customerNamed } from './customers.ts'
 import { parseWhole } from './inputs.ts'
 import { withInstance } from './instance.ts'
+import { openBar } from './progress.ts'
 import { table } from './table.ts'
 
 const LIST_MAX = 1000
@@ -113,6 +114,8 @@ export const deliveriesRedrive = command({
       }
     }
     const dry_run = values['dry-run']
+    using bar = openBar(around.screen)
+    bar.show('looking for deliveries', null)
     const answer = await withInstance(values.config, around, ({ db, now }) =>
       redeliver(db, {
         customer_id: customer === undefined ? null : customerNamed(db, customer).id,
@@ -122,6 +125,7 @@ export const deliveriesRedrive = command({
         now,
       }),
     )
+    bar[Symbol.dispose]()
     if (answer === null) throw new Refusal(`there is no delivery "${id}"`)
     if ('too_many' in answer)
       throw new Refusal(

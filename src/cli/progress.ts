@@ -13,12 +13,16 @@ const ERASE = '\r\u001b[K'
 /** A bar on the terminal; one that shows nothing where there is none. */
 export function openBar(screen: Surroundings['screen']): Bar {
   if (screen === null) return NO_BAR
+  let is_shown = false
   return {
     show(what, share) {
-      const room = screen.columns() - 1
-      screen.write(ERASE + `${gauge(share)}${what}`.slice(0, Math.max(0, room)))
+      is_shown = true
+      screen.write(ERASE + `${gauge(share)}${what}`.slice(0, Math.max(0, screen.columns() - 1)))
     },
-    [Symbol.dispose]: () => screen.write(ERASE),
+    [Symbol.dispose]() {
+      if (is_shown) screen.write(ERASE)
+      is_shown = false
+    },
   }
 }
 

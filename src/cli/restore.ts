@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { LostSecrets } from '../store/restore.ts'
 import { command, EXIT, Refusal } from './command.ts'
 import { readConfig } from './config-file.ts'
+import { openBar } from './progress.ts'
 
 export const restore = command({
   name: 'restore',
@@ -29,11 +30,14 @@ export const restore = command({
     const { restoreInstance } = await import('../store/restore.ts')
     const { pathsOf } = await import('../store/instance.ts')
     const { clock, random } = await around.parts.createOutside(config.log, around.stdout)
+    using bar = openBar(around.screen)
+    bar.show('checking and copying the backup', null)
     const restored = restoreInstance(file, pathsOf(config.storage), {
       clock,
       random,
       without_secrets: values['without-secrets'],
     })
+    bar[Symbol.dispose]()
     const { moved_to, lost } = restored
     around.stdout.write(
       values.json

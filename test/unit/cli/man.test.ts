@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+
+import { COMMANDS, loadAll } from '../../../src/cli/commands.ts'
+import { manPage } from '../../../src/cli/man-page.ts'
+import { tempFolder } from '../../support/folder.ts'
+
+const page = async () => manPage(await loadAll(), '1.2.3')
+
+/** What a program says of the page, on either of its outputs. */
+async function ask(command: readonly string[]): Promise<string> {
+  using folder = tempFolder()
+  writeFileSync(folder.file('forumd.1'), await page())
+  const { stdout, stderr } = Bun.spawnSync([...command, folder.file('forumd.1')], {
+    env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8', MANWIDTH: '100', MANROFFSEQ: '' },
+  })
+  return stdout.toString() + stderr.toString()
+}
+
+test('the manual has a section for every command, with its options and examples', async () => {
+  const text = (await page()).replace(/\\-/g, '-')
+
+  for (const name of COMMANDS.keys()) expect(text).toContain(`\n.SS ${name}\n`)
+  for (const { options, examples } of await loadAll()) {
+    for (const option of Object.keys(options)) expect(text).toContain(`\n.B --${option}`)
+    for (const example of examples) expect(text).toContain(`\n${example.replace(/\\/g, '\\e')}\n`)
+  }
+})
+
+test('no line of text is taken for a request', async () => {
+  const requests = new Set(
+    (await page()).split('\n').flatMap((line) => /^\.(\S+)/.exec(line)?.[1] ?? []),
+  )
+
+  expect([...requests].toSorted()).toEqual([
+    'B',
+    'BR',
+    'I',
+    'PP',
+    'RE',
+    'RS',
+    'SH',
+    'SS',
+    'TH',
+    'TP',
+    '\\"',
+    'fi',
+    'nf',
+  ])
+})
+
+test.skipIf(Bun.which('mandoc') === null)('mandoc has nothing to say of it', async () => {
+  const said = await ask(['mandoc', '-T', 'lint', '-W', 'style'])
+
+  // The page has a version: the day on which it was printed would say nothing.
+  expect(said.replace(/^.*: missing date, using "": TH\n/, '')).toBe('')
+})
+
+test.skipIf(Bun.which('groff') === null)('groff has no warning for it', async () => {
+  expect(await ask(['groff', '-man', '-Tutf8', '-ww', '-z'])).toBe('')
+})

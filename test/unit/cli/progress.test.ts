@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test'
+
+import { openBar, withBar } from '../../../src/cli/progress.ts'
+
+/** A terminal of so many columns: all that was written to it, and the line that is there now. */
+function screen(columns = 80) {
+  const written: string[] = []
+  return {
+    written,
+    screen: { write: (text: string) => void written.push(text), columns: () => columns },
+    line: () => written.join('').split('\r\u001b[K').at(-1),
+  }
+}
+
+test.each([
+  [0, '[------------------------]   0 %  copying'],
+  [0.5, '[############------------]  50 %  copying'],
+  [0.999, '[########################]  99 %  copying'],
+  [1, '[########################] 100 %  copying'],
+  [7, '[########################] 100 %  copying'],
+  [null, '… copying'],
+])('a bar at %p is %p', (share, line) => {
+  const it = screen()
+
+  openBar(it.screen).show('copying', share)
+
+  expect(it.line()).toBe(line)
+})
+
+test('a bar is written over, fits its terminal, and leaves nothing behind', () => {
+  const it = screen(40)
+  const bar = openBar(it.screen)
+
+  bar.show('something that takes a while and a half', 0.2)
+  bar.show('something that takes a while and a half', 0.4)
+  expect(it.line()).toHaveLength(39)
+  bar[Symbol.dispose]()
+  bar[Symbol.dispose]()
+
+  expect(it.line()).toBe('')
+  expect(it.written).toHaveLength(3)
+})
+
+test('where nobody watches nothing is written, and no clock is asked', async () => {
+  const sleep = () => expect.unreachable()
+
+  openBar(null).show('copying', 0.5)
+
+  expect(
+    await withBar({ screen: null }, { what: 'x', sample: () => 0, sleep }, Promise.resolve(7)),
+  ).toBe(7)
+})
+
+test('work is shown as far as it is until it ends, and its failure goes on', async () => {
+  const it = screen()
+  const work = Promise.withResolvers<void>()
+  let share = 0
+  const sleep = () => {
+    share += 0.25
+    if (share === 0.75) work.reject(new Error('no'))
+    return Promise.resolve()
+  }
+
+  const ended = await withBar(
+    it,
+    { what: 'copying', sample: () => share, sleep },
+    work.promise,
+  ).catch(String)
+
+  expect(ended).toBe('Error: no')
+  expect(it.written.map((text) => /(\d+) %/.exec(text)?.[1] ?? '')).toEqual(['0', '25', '50', ''])
+  expect(it.line()).toBe('')
+})
