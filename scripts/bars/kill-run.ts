@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '1000' },
     syscalls: { type: 'string', default: '200' },
-    items: { type: 'string', default: '120' },
+    items: { type: 'string', default: '105' },
     places: { type: 'string', default: '5' },
     'items-min': { type: 'string', default: '100' },
     seed: { type: 'string', default: '1' },

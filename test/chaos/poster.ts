@@ -21,7 +21,7 @@ export type Poster = {
 
 const TICK_MS = 5
 /** Posts that a monitor wants, of all. */
-const WANTED_SHARE = 1 / 3
+const WANTED_SHARE = 1 / 5
 
 type World = {
   sandbox: Sandbox
