@@ -24,7 +24,7 @@ const { values } = parseArgs({
 })
 const SIZE: Size = {
   seed: Number(values.seed),
-  days: 8,
+  days: 7.1,
   ceiling: 10_000,
   busy_every_ms: 7000,
   busy_days: 3,
