@@ -12,10 +12,10 @@ setDefaultTimeout(30_000)
 
 const scripts = new Map<string, string>()
 beforeAll(async () => {
-  for (const shell of ['bash', 'zsh', 'fish']) {
+  for (const name of ['bash', 'zsh', 'fish']) {
     const { around, said } = surroundings()
-    await run(['completion', shell], around)
-    scripts.set(shell, said.out)
+    await run(['completion', name], around)
+    scripts.set(name, said.out)
   }
 })
 

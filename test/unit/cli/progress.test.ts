@@ -2,6 +2,8 @@ import { expect, test } from 'bun:test'
 
 import { openBar, withBar } from '../../../src/cli/progress.ts'
 
+const unreachable = () => expect.unreachable()
+
 /** A terminal of so many columns: all that was written to it, and the line that is there now. */
 function screen(columns = 80) {
   const written: string[] = []
@@ -42,12 +44,14 @@ test('a bar is written over, fits its terminal, and leaves nothing behind', () =
 })
 
 test('where nobody watches nothing is written, and no clock is asked', async () => {
-  const sleep = () => expect.unreachable()
-
   openBar(null).show('copying', 0.5)
 
   expect(
-    await withBar({ screen: null }, { what: 'x', sample: () => 0, sleep }, Promise.resolve(7)),
+    await withBar(
+      { screen: null },
+      { what: 'x', sample: () => 0, sleep: unreachable },
+      Promise.resolve(7),
+    ),
   ).toBe(7)
 })
 
