@@ -96,7 +96,11 @@ function rateAfter(stream: Stream, finding: Finding, new_items: number): number 
 }
 
 /** New items a second since the last check; null for a first one. */
-function rateIn({ last_check_at }: Stream, { ended_at }: Finding, new_items: number) {
+export function rateIn(
+  { last_check_at }: Stream,
+  { ended_at }: Finding,
+  new_items: number,
+): number | null {
   const elapsed_s = last_check_at === null ? 0 : (ended_at - last_check_at) / 1000
   return elapsed_s > 0 ? new_items / elapsed_s : null
 }

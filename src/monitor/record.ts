@@ -1,7 +1,15 @@
 import type { Item } from '../core/items.ts'
+import { FULL_PAGE } from '../core/planner.ts'
 import { type CutReason, headAfter } from '../core/stream.ts'
 import { allCut, healOpenGaps } from '../store/checks.ts'
-import { countHours, moveConvoy, nextTurn, sendAlone, touchMembers } from '../store/convoys.ts'
+import {
+  countHours,
+  moveConvoy,
+  nextTurn,
+  raiseBusy,
+  sendAlone,
+  touchMembers,
+} from '../store/convoys.ts'
 import { type Db, transact } from '../store/db.ts'
 import { endFirstLooks, listWatchers } from '../store/monitors.ts'
 import { insertSeen, listSeen } from '../store/seen.ts'
@@ -12,6 +20,7 @@ import { type Hit, matchAll, type Seen } from './match.ts'
 import {
   isNewHour,
   movesOn,
+  rateIn,
   recordCut,
   recordReached,
   recordUnwritten,
@@ -47,6 +56,7 @@ export function record(
     const hits: Hit[] = []
     const in_turn = report.round === null ? 0 : nextTurn(db)
     const quiet: number[] = []
+    const rushes: { id: number; rate_per_s: number }[] = []
     for (const finding of report.findings) {
       const stream = findStream(db, finding.stream.id)
       // It fell asleep while it was looked at, or began a new life: this look belongs to nobody.
@@ -61,11 +71,14 @@ export function record(
       const at = { turn: report.turn, in_turn }
       const { new_items, cut, found } = recordOne(deps, stream, finding, at)
       recorded.new_items += new_items
+      const rate_per_s = rateIn(stream, finding, new_items)
+      if (rate_per_s !== null) rushes.push({ id: stream.id, rate_per_s })
       if (cut !== null) recorded.cut.push(cut)
       hits.push(...found)
     }
     if (report.round !== null) {
       const { ended_at: now } = report.round
+      if (recorded.new_items > FULL_PAGE) raiseBusy(db, rushes)
       touchMembers(db, quiet, { now, turn: in_turn, keep: QUIET_KEEPS })
       healOpenGaps(db, quiet, now)
       recordRound(db, report.round, in_turn)

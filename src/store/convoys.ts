@@ -65,6 +65,14 @@ export function touchMembers(
   ).run({ ids: JSON.stringify(ids), now, turn, keep })
 }
 
+/** These streams came so fast together that a page was full: until more is known, that is how busy they are. */
+export function raiseBusy(db: Db, rushes: readonly { id: number; rate_per_s: number }[]): void {
+  const raise = db.query(
+    'UPDATE streams SET busy_per_s = max(coalesce(busy_per_s, 0), $rate_per_s) WHERE id = $id',
+  )
+  for (const it of rushes) raise.run(it)
+}
+
 // A place that refuses us is left out of what is asked of several in silence, or spoils it for all.
 const REFUSED = `(last_fault LIKE 'forbidden%' OR last_fault LIKE 'not_found%' OR last_fault LIKE 'refused%')`
 

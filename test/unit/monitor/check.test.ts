@@ -14,6 +14,9 @@ const posts = (first: number, count: number, until: number, step_ms = S) =>
 
 const nothing = ok({ rows: [], after: null })
 
+const comment = (n: number) =>
+  commentOf({ id: `c${n}`, name: `t1_c${n}`, post_id: 'abc', created_utc: START / 1000 + n })
+
 /** A stage whose only monitor has looked once, at sixty posts. */
 async function watching() {
   const stage = startStage()
@@ -310,19 +313,11 @@ test('a search that finds nothing any more asks about no place of its name', asy
 
 test('a thread that does not show all it holds is cut, with what it shows matched', async () => {
   await using stage = startStage()
-  const comment = (n: number, body: string) =>
-    commentOf({
-      id: `c${n}`,
-      name: `t1_c${n}`,
-      body,
-      post_id: 'abc',
-      created_utc: START / 1000 + n,
-    })
   stage.webhook('wh_1')
   stage.monitor('mon_1', { thread: ['abc'] })
-  stage.feed.put('abc', comment(1, 'first'))
+  stage.feed.put('abc', comment(1))
   await stage.look()
-  stage.feed.put('abc', comment(2, 'second'))
+  stage.feed.put('abc', comment(2))
   stage.feed.instead((rows) => ok({ rows, after: null, partial: true }))
   await stage.check()
   expect(stage.cuts()).toEqual([null, 'poll_overflow'])

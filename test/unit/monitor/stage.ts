@@ -32,15 +32,22 @@ function createFeed() {
   const instead: (Shown | ((rows: Item[]) => Shown))[] = []
   const asked: { place: string; limit: number; after: string | null }[] = []
   const verdicts = new Map<string, PlaceVerdict>()
+  const closed = new Set<string>()
   let measured_ms = 0
   let before_answer: (() => void | Promise<void>) | null = null
-  const rowsOf = (place: string) => places.get(place) ?? []
+  const rowsOf = (place: string): Item[] => {
+    const names = place.split('+')
+    if (names.length === 1) return places.get(place) ?? []
+    const all = names.flatMap((name) => (closed.has(name) ? [] : (places.get(name) ?? [])))
+    return all.toSorted((a, b) => b.created_utc - a.created_utc)
+  }
 
   const watch: Watch = {
     async page({ place }, { limit, after }) {
       asked.push({ place, limit, after })
       await before_answer?.()
       const next = instead.shift()
+      if (closed.has(place)) return fail({ kind: 'forbidden', reason: 'private' })
       if (next !== undefined) return typeof next === 'function' ? next(rowsOf(place)) : next
       const rows = rowsOf(place)
       // The platform begins anew when the cursor's row is gone.
@@ -83,6 +90,9 @@ function createFeed() {
       places.set(place, [item, ...rowsOf(place)])
     },
     rows: rowsOf,
+    /** Nobody may look at a place; among others it is left out without a word. */
+    close: (place: string) => void closed.add(place),
+    open: (place: string) => void closed.delete(place),
     /** What comes instead of the true answer, for as many requests as there are entries. */
     instead: (...answers: (typeof instead)[number][]) => void instead.push(...answers),
     faults: (fault: Fault, times: number) =>

@@ -1,0 +1,123 @@
+import { expect, test } from 'bun:test'
+
+import { post, START, startStage } from './stage.ts'
+
+const S = 1000
+const DAY = 86_400 * S
+
+type Stage = ReturnType<typeof startStage>
+
+let serial = 0
+const put = ({ feed }: Stage, place: string, title: string, created_at: number): void =>
+  feed.put(place, post(++serial, title, created_at, { subforum: place }))
+
+/** Three quiet places with a monitor each, looked at often enough to travel together. */
+async function travelling() {
+  const stage = startStage()
+  stage.webhook('wh_1')
+  for (const place of ['ants', 'bees', 'cats']) {
+    for (let i = 10; i > 0; i--) put(stage, place, 'old', START - i * 600 * S)
+    stage.monitor(`mon_${place}`, { subforum: [place] })
+  }
+  await stage.look()
+  for (let i = 0; i < 4; i++) await stage.check()
+  return stage
+}
+
+const asked = ({ feed }: Stage, since: number): string[] =>
+  feed.asked.slice(since).map(({ place }) => place)
+
+test('quiet places cost one request together, and each keeps its own matches', async () => {
+  await using stage = await travelling()
+  const since = stage.feed.asked.length
+  put(stage, 'ants', 'an ant', stage.clock.now())
+  put(stage, 'cats', 'a cat', stage.clock.now())
+  await stage.check()
+
+  expect(asked(stage, since)).toEqual(['ants+bees+cats'])
+  expect(stage.titles('mon_ants')).toEqual(['an ant'])
+  expect(stage.titles('mon_bees')).toEqual([])
+  expect(stage.titles('mon_cats')).toEqual(['a cat'])
+})
+
+test('a round that fills a page splits its convoy at once, and none of it is lost', async () => {
+  await using stage = await travelling()
+  for (let i = 0; i < 40; i++)
+    for (const place of ['ants', 'bees', 'cats'])
+      put(stage, place, `${place} ${i}`, stage.clock.now() + i * S)
+  await stage.check()
+  for (const place of ['ants', 'bees', 'cats'])
+    expect(stage.titles(`mon_${place}`)).toHaveLength(40)
+  stage.pass(5 * S)
+  await stage.look()
+
+  const convoys = stage.db
+    .query<{ n: number }, []>('SELECT count(*) AS n FROM streams WHERE convoy_id IS NOT NULL')
+    .get()
+  expect(convoys?.n).toBe(0)
+  expect(stage.cuts().every((cut) => cut === null)).toBe(true)
+})
+
+test('a place that is closed among others is looked at by itself, told, and kept apart', async () => {
+  await using stage = await travelling()
+  stage.feed.close('bees')
+  put(stage, 'ants', 'an ant', stage.clock.now())
+  const since = stage.feed.asked.length
+  await stage.check()
+  // Who goes alone waits for the round to end, which wakes the loop.
+  await stage.look()
+
+  expect(asked(stage, since)).toEqual(['ants+bees+cats', 'bees'])
+  expect(
+    stage.one<{ f: string }>(`SELECT last_fault AS f FROM streams WHERE place = 'bees'`)?.f,
+  ).toBe('forbidden:private')
+  stage.pass(10 * 60 * S)
+  await stage.look()
+  await stage.look()
+  const later = stage.feed.asked.length
+  await stage.check()
+  await stage.look()
+  expect(asked(stage, later).toSorted()).toEqual(['ants+cats', 'bees'])
+  expect(stage.titles('mon_ants')).toEqual(['an ant'])
+})
+
+test('a cut of a round is a gap of each of its members', async () => {
+  await using stage = await travelling()
+  stage.feed.faults({ kind: 'timeout' }, 3)
+  await stage.check()
+
+  const gaps = stage.db
+    .query<{ place: string }, []>(
+      'SELECT s.place FROM gaps g JOIN streams s ON s.id = g.stream_id ORDER BY s.place',
+    )
+    .all()
+  expect(gaps.map(({ place }) => place)).toEqual(['ants', 'bees', 'cats'])
+})
+
+test('a round that is put off is late for all of its members, and cut for none', async () => {
+  await using stage = await travelling()
+  const checks = stage.cuts().length
+  stage.feed.faults({ kind: 'throttled', retry_after_s: 30 }, 1)
+  await stage.check()
+  expect(stage.cuts()).toHaveLength(checks)
+
+  put(stage, 'bees', 'a bee', stage.clock.now())
+  await stage.check()
+  await stage.check()
+  expect(stage.gaps()).toEqual([])
+  expect(stage.titles('mon_bees')).toEqual(['a bee'])
+})
+
+test('after a flood a place is soon looked at no more often than was asked', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  put(stage, 'cats', 'old', START - DAY)
+  await stage.look()
+  for (let i = 0; i < 300; i++) put(stage, 'cats', `cat ${i}`, stage.clock.now() + i * 100)
+  await stage.check()
+  const interval = () => stage.one<{ s: number }>('SELECT interval_s AS s FROM streams')?.s
+  expect(interval()).toBeLessThan(15)
+
+  for (let i = 0; i < 15; i++) await stage.check()
+  expect(interval()).toBe(60)
+})
