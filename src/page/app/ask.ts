@@ -78,3 +78,10 @@ export function useSettled<T>(value: T, ms: number): T {
   useEffect(() => after(ms, () => setSettled(() => value)), [value, ms])
   return settled
 }
+
+/** The newest value that there was, for as long as there is none: what is on the page stays until it is replaced. */
+export function useLast<T>(value: T | undefined): T | undefined {
+  const last = useRef(value)
+  if (value !== undefined) last.current = value
+  return last.current
+}

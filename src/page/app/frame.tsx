@@ -201,7 +201,10 @@ type PageProps = {
   children: ComponentChildren
 }
 
-/** A page: its heading takes the focus when one comes to it, so that a screen reader reads on from there. */
+// The first page that is shown was loaded, and read from its beginning.
+let arrived = false
+
+/** A page: its heading takes the focus when one comes to it from another, so that a screen reader reads on from there. */
 export function Page({ title, beside, lead, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const { parts } = usePlace()
@@ -209,7 +212,10 @@ export function Page({ title, beside, lead, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · forumd`
   }, [title])
-  useEffect(() => heading.current?.focus({ preventScroll: true }), [where])
+  useEffect(() => {
+    if (arrived) heading.current?.focus({ preventScroll: true })
+    arrived = true
+  }, [where])
   return (
     <>
       <div class="page-head">

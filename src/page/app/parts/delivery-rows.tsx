@@ -18,9 +18,10 @@ export function headlineOf({ payload, delivery_id }: Delivery): string {
 }
 
 /** Why a delivery is where it is; empty when there is nothing to say. */
-export function troubleOf({ last_error, payload }: Delivery): string {
+export function troubleOf({ status, last_error, payload }: Delivery): string {
   if (payload.suppressed) return suppression(payload.suppressed.reason)
-  return last_error === null ? '' : errorReason(last_error)
+  // What went wrong before it arrived is told on its own page.
+  return last_error === null || status === 'delivered' ? '' : errorReason(last_error)
 }
 
 type DeliveryRowsProps = { rows: readonly Delivery[]; nameOf?: (monitor_id: string) => string }

@@ -1,0 +1,49 @@
+import { type Dashboard, MINUTE } from './dashboard-stage.ts'
+
+/** What stands on the dashboard of somebody who has used it for a while: deliveries in every state, a gap, feedback. */
+export async function fillWorld({ house }: Dashboard) {
+  const { sandbox, receiver, clock, send } = house
+  const made = async (path: string, body: object) => {
+    const answer = await send(path, body)
+    if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  sandbox.post({ subforum: 'cheese', title: 'An old gouda' })
+  sandbox.post({ subforum: 'bread', title: 'An old loaf', text: 'Sourdough from last week.' })
+  await clock.advance(MINUTE)
+  const hook = await made('/forum/monitor/webhook/create', { url: receiver.url })
+  await made('/forum/monitor/webhook/update', { id: hook.id, name: 'The bakery' })
+  const monitor = await made('/forum/monitor/add', {
+    name: 'Sourdough',
+    filter_spec: { subforum: ['bread'], include_any: ['sourdough', 'rye'] },
+  })
+  const other = await made('/forum/monitor/add', {
+    filter_spec: { subforum: 'cheese', include_any: ['gouda'] },
+  })
+  await clock.advance(2 * MINUTE)
+  for (const title of [
+    'Is sourdough worth it?',
+    'Rye: best flour for beginners',
+    'My first rye loaf',
+  ])
+    sandbox.post({
+      subforum: 'bread',
+      title,
+      author: 'baker_one',
+      text: 'I love this bread. Does anybody have a good recipe for sourdough?',
+    })
+  await clock.advance(2 * MINUTE)
+  // One that never arrives, and one that was hidden until it was old.
+  receiver.answers.push(...Array.from({ length: 6 }, () => ({ status: 503, body: 'oven is cold' })))
+  sandbox.post({ subforum: 'bread', title: 'Sourdough that nobody gets' })
+  await clock.advance(2 * MINUTE)
+  sandbox.weather({ path: '/r/', fault: '5xx', status: 503 })
+  sandbox.post({ subforum: 'bread', title: 'Sourdough from the outage' })
+  await clock.advance(5 * MINUTE)
+  sandbox.clearWeather()
+  await clock.advance(4 * MINUTE)
+  await house.call('/api/forum/posts?subforum=bread&limit=5')
+  await house.call('/api/forum/search?q=rye')
+  await made('/feedback', { type: 'idea', title: 'A bell', details: 'Ring when\nbread is done.' })
+  return { monitor, other, hook }
+}

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll } from 'bun:test'
+
+import { customerStories } from './dashboard-customer.ts'
+import { operatorStories } from './dashboard-operator.ts'
+import { type Dashboard, startDashboard } from './dashboard-stage.ts'
+import { fillWorld } from './dashboard-world.ts'
+import { inBrowser, TEST_MS } from './stage.ts'
+
+// One daemon, one browser: starting them is most of what a story costs.
+inBrowser('the dashboard', () => {
+  let it: Dashboard | undefined
+  const stage = () => {
+    if (it === undefined) throw new Error('the stage is not up')
+    return it
+  }
+  beforeAll(async () => {
+    it = await startDashboard()
+    await fillWorld(it)
+  }, TEST_MS)
+  afterAll(() => it?.[Symbol.asyncDispose]())
+
+  customerStories(stage)
+  operatorStories(stage)
+})
