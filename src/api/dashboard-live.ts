@@ -27,7 +27,7 @@ const FRESH_MS = 1000
 /** Looking takes at most one part in so many of the time, however much there is to look at. */
 const SHARE = 20
 
-export type Accounts = { usable: number; cooling: number; needs_login: number }
+type Accounts = { usable: number; cooling: number; needs_login: number }
 
 export type LiveDeps = {
   db: Db

@@ -3,7 +3,7 @@ import type { Clock, Log } from '../outside.ts'
 import type { Meter } from './meter.ts'
 
 /** What is counted as it happens, because no row says when it did. Money is micro-dollars. */
-export type Counts = { delivered: number; failed: number; reads: number; spent_micros: number }
+type Counts = { delivered: number; failed: number; reads: number; spent_micros: number }
 
 /** Counts of the last minute, by customer and for the whole house. */
 export type Tally = {

@@ -10,7 +10,7 @@ import { listProxies, openWay, type ProxyRow } from '../store/proxies.ts'
 import type { RequestCounts } from './operator-requests.ts'
 
 /** What the pool can be asked by the operator's routes. */
-export type PoolDesk = {
+type PoolDesk = {
   /** Takes over what was changed of accounts here. */
   adopt(): void
   /** Asks the platform who an account is, and answers what that has shown. */
@@ -18,7 +18,7 @@ export type PoolDesk = {
 }
 
 /** How much may be asked through an account; null as long as nothing was. */
-export type BudgetOf = (account_id: string) => {
+type BudgetOf = (account_id: string) => {
   limit_per_minute: number
   remaining: number
   resets_in_ms: number | null

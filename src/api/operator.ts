@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 const CUSTOMERS_MAX = 1000
 
 /** What only the parts that watch over the storage know. */
-export type StorageReport = () => {
+type StorageReport = () => {
   trouble: string | null
   free_bytes: number
   db_bytes: number
