@@ -65,8 +65,8 @@ function dressed(value: unknown, wait_s: number | null, asked: Asked): Outcome<u
 
 type Parsed = { ok: true; value: unknown } | { ok: false }
 
-/** A thread has some five levels for each answer to an answer. */
-const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: Infinity }
+/** A thread has some five levels for each answer to an answer; the largest page that is read, some twenty-five bytes a value. */
+const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: 400_000 }
 
 /** JSON is what says so, is no deeper than a thread can be, and parses. */
 function parseJson({ headers, body }: Answer): Parsed {

@@ -1,0 +1,24 @@
+/**
+ * Runs inside the daemon, ahead of it, and notes how late a timer comes: so long the event loop could do nothing else.
+ * Asked by SIGUSR2, it writes what it has noted since the last time to the file that FORUMD_STALLS names.
+ */
+import { renameSync, writeFileSync } from 'node:fs'
+
+const file = process.env['FORUMD_STALLS'] ?? ''
+const EVERY_MS = 5
+
+if (file !== '') {
+  let late: number[] = []
+  let before = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    late.push(Math.max(0, now - before - EVERY_MS))
+    before = now
+  }, EVERY_MS).unref()
+  process.on('SIGUSR2', () => {
+    writeFileSync(`${file}.new`, JSON.stringify(late))
+    renameSync(`${file}.new`, file)
+    late = []
+    before = performance.now()
+  })
+}
