@@ -76,15 +76,22 @@ test('the first write that finds the disk full gives the ballast free; with room
   expect([existsSync(ballast), it.storage.trouble()]).toEqual([true, null])
 
   fillUp(it)
-  expect([existsSync(ballast), it.storage.full(), it.storage.trouble()]).toEqual([
-    false,
-    true,
-    'storage_full',
-  ])
+  expect([existsSync(ballast), it.storage.trouble()]).toEqual([false, 'storage_full'])
   expect(it.lost).toEqual([])
 
   await it.turn(5000)
   expect([existsSync(ballast), it.storage.full()]).toEqual([true, false])
+  expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
+})
+
+test('whoever waits for room has it as soon as there is some, even in the first minute of a run', async () => {
+  using it = watched()
+  await it.turn()
+  fillUp(it)
+  expect(it.storage.trouble()).toBe('storage_full')
+
+  expect(it.storage.full()).toBe(false)
+  expect(it.storage.trouble()).toBeNull()
   expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
 })
 
