@@ -1,0 +1,206 @@
+// Goal: a database of any forumd that there ever was opens in this one, with every row as it was. Method: the schema of each
+// step as it was kept when the step was made (not as the migrations make it today), rows in every table of it, then the
+// upgrade, then a look at every row.
+import { expect, test } from 'bun:test'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { run } from '../../../src/cli/run.ts'
+import { connect, type Db, migrate, schemaVersion } from '../../../src/store/db.ts'
+import { takeLock } from '../../../src/store/lock.ts'
+import { migrations } from '../../../src/store/migrations.ts'
+import { tempFolder } from '../../support/folder.ts'
+import { surroundings } from '../cli/surroundings.ts'
+import { rowsAt } from './upgrade-rows.ts'
+
+const STEPS = join(import.meta.dir, '../../fixtures/schemas')
+const steps = migrations.map((_, at) => at + 1)
+const fileOf = (step: number) => join(STEPS, `${String(step).padStart(4, '0')}.sql`)
+
+/** The schema of a database, and the rows that its migrations have put into it, as statements that make it again. */
+function dumpOf(db: Db): string {
+  const made = db
+    .query<{ type: string; name: string; sql: string }, []>(
+      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, rowid",
+    )
+    .all()
+  const rows = made
+    .filter(({ type }) => type === 'table')
+    .flatMap(({ name }) =>
+      rowsOf(db, name).map(
+        (row) => `INSERT INTO ${name} VALUES (${Object.values(row).map(literal).join(', ')});`,
+      ),
+    )
+  return [
+    ...made.map(({ sql }) => `${sql};`),
+    ...rows,
+    `PRAGMA user_version = ${schemaVersion(db)};`,
+    '',
+  ].join('\n\n')
+}
+
+const rowsOf = (db: Db, table: string) =>
+  db.query<Record<string, unknown>, []>(`SELECT * FROM ${table}`).all()
+const tablesOf = (db: Db): string[] =>
+  db
+    .query<{ name: string }, []>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1",
+    )
+    .all()
+    .map(({ name }) => name)
+
+function literal(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (typeof value === 'number') return String(value)
+  throw new Error('a migration that writes texts wants them quoted here')
+}
+
+function madeBy(step: number): Db {
+  const db = connect(':memory:', { create: true })
+  migrate(db, migrations.slice(0, step))
+  return db
+}
+
+// What a release has shipped is never written anew. For a step that has not: FORUMD_UPDATE_GOLDEN=1 bun test test/unit/store/upgrade.test.ts
+test.each(steps)('step %i makes the schema that was kept of it', async (step) => {
+  using db = madeBy(step)
+  const dump = dumpOf(db)
+  if (process.env['FORUMD_UPDATE_GOLDEN'] === '1') writeFileSync(fileOf(step), dump)
+
+  expect(dump).toBe(await Bun.file(fileOf(step)).text())
+})
+
+test('a schema is kept of every step, and of none that there is not', () => {
+  expect(readdirSync(STEPS).toSorted()).toEqual(
+    steps.map((step) => `${String(step).padStart(4, '0')}.sql`),
+  )
+})
+
+/** A database as it was at a step, with rows in all of its tables. */
+async function keptAt(path: string, step: number): Promise<Db> {
+  const db = connect(path, { create: true })
+  db.run(await Bun.file(fileOf(step)).text())
+  db.run(rowsAt(step))
+  return db
+}
+
+test('the rows of this test fill every table', async () => {
+  using db = await keptAt(':memory:', migrations.length)
+
+  expect(tablesOf(db).filter((name) => rowsOf(db, name).length === 0)).toEqual([])
+})
+
+test.each(steps)(
+  'from step %i every row comes along as it was, and every reference holds',
+  async (step) => {
+    using db = await keptAt(':memory:', step)
+    const before = new Map(tablesOf(db).map((name) => [name, rowsOf(db, name)]))
+
+    migrate(db)
+
+    expect(schemaVersion(db)).toBe(migrations.length)
+    for (const [table, rows] of before) {
+      const after = rowsOf(db, table)
+      // What a step adds has its default; what was there is as it was.
+      const seen = after.map((row) =>
+        Object.fromEntries(Object.keys(rows[0] ?? {}).map((name) => [name, row[name]])),
+      )
+      expect([table, seen]).toEqual([table, rows])
+    }
+    expect(db.query('PRAGMA foreign_key_check').all()).toEqual([])
+    expect(db.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  },
+)
+
+test.each(steps)(
+  'from step %i the schema becomes the one that a new database has',
+  async (step) => {
+    using upgraded = await keptAt(':memory:', step)
+    using fresh = madeBy(migrations.length)
+    const schemaOf = (db: Db) =>
+      db
+        .query<{ name: string; sql: string }, []>(
+          'SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name',
+        )
+        .all()
+
+    migrate(upgraded)
+
+    expect(schemaOf(upgraded)).toEqual(schemaOf(fresh))
+  },
+)
+
+/** A data folder with a database in it, and the program beside it. */
+async function folderWith(change: (db: Db) => void) {
+  const folder = tempFolder()
+  const config = folder.file('forumd.toml')
+  writeFileSync(
+    config,
+    `[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+  )
+  const forumd = async (...args: string[]) => {
+    const { around, said } = surroundings({
+      startDaemon: async ({ storage }, outside) => {
+        const { openInstance } = await import('../../../src/store/instance.ts')
+        openInstance({ ...storage, ...outside }, { mode: 'serve' }).close()
+        throw new Error('served')
+      },
+    })
+    return { code: await run([...args, '--config', config], around), ...said }
+  }
+  await forumd('customer', 'create', 'ann')
+  const db = connect(folder.file('data/forumd.sqlite'))
+  change(db)
+  db.close()
+  return { ...folder, forumd, [Symbol.dispose]: folder[Symbol.dispose] }
+}
+
+const NEWER = (db: Db) => void db.run('PRAGMA user_version = 9999')
+
+test.each([['serve'], ['customer list'], ['key create --customer bob'], ['export']])(
+  'a database of a later forumd is refused by %s with what to do, and stays as it is',
+  async (command) => {
+    using it = await folderWith(NEWER)
+
+    const { code, err } = await it.forumd(...command.split(' '))
+
+    expect(code).toBe(78)
+    expect(err).toBe(
+      `forumd: the database is at schema 9999, this binary knows ${migrations.length}: install the newer forumd, or restore a backup made before the upgrade\n`,
+    )
+    const db = connect(it.file('data/forumd.sqlite'))
+    expect(schemaVersion(db)).toBe(9999)
+    expect(db.query<{ name: string }, []>('SELECT name FROM customers').all()).toEqual([
+      { name: 'ann' },
+    ])
+    db.close()
+  },
+)
+
+test('a backup of a later forumd is refused by restore, and nothing is changed', async () => {
+  using it = await folderWith(() => {})
+  await it.forumd('backup', it.file('later.sqlite'))
+  const later = connect(it.file('later.sqlite'))
+  NEWER(later)
+  later.close()
+
+  const { code, err } = await it.forumd('restore', it.file('later.sqlite'))
+
+  expect(code).toBe(78)
+  expect(err).toContain('install the newer forumd')
+  expect((await it.forumd('customer', 'list')).out).toContain('ann')
+})
+
+test('while a daemon runs on an older schema no command changes it under the daemon', async () => {
+  using it = await folderWith((db) => void db.run('PRAGMA user_version = 1'))
+  const held = takeLock(it.file('data/lock.db'))
+
+  const { code, err } = await it.forumd('customer', 'list')
+
+  held.release()
+  expect(code).toBe(1)
+  expect(err).toContain('another forumd is using this data folder')
+  const db = connect(it.file('data/forumd.sqlite'))
+  expect(schemaVersion(db)).toBe(1)
+  db.close()
+})
