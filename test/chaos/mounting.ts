@@ -11,7 +11,7 @@ export class MountRefused extends Error {
 }
 
 /** Runs a command to its end. Throws MountRefused with what it said when it fails. */
-export async function sure(...command: string[]): Promise<void> {
+async function sure(...command: string[]): Promise<void> {
   let child
   try {
     child = Bun.spawn(command, { stdout: 'ignore', stderr: 'pipe' })
