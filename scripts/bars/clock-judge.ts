@@ -31,14 +31,18 @@ export function judge(it: Run, size: Size) {
 }
 
 /** By true time: no first attempt later than 2 s, no other later than its rung and a fifth and 2 s, none hurried. */
-function ladder({ attempts, committed }: Run) {
-  const found = { first_late: 0, retry_late: 0, retry_early: 0, never_sent: 0 }
+function ladder({ attempts, committed, ended_at }: Run) {
+  const found = { first_late: 0, retry_late: 0, retry_early: 0, never_sent: 0, never_retried: 0 }
   for (const [id, at] of committed) {
     const first = attempts.get(id)?.[0]
     if (first === undefined) found.never_sent++
     else if (first.at - at > LATE_MAX_MS) found.first_late++
   }
-  for (const seen of attempts.values())
+  for (const seen of attempts.values()) {
+    const next_ms = (RETRY_DELAYS_S[seen.length] ?? Infinity) * 1000
+    const last = seen.at(-1)
+    if (last?.target === 'wh_dead' && last.at + next_ms * 1.2 + LATE_MAX_MS < ended_at)
+      found.never_retried++
     for (const [n, { at }] of seen.entries()) {
       const before = seen[n - 1]
       if (before === undefined) continue
@@ -46,6 +50,7 @@ function ladder({ attempts, committed }: Run) {
       if (at - before.at > rung_ms * 1.2 + LATE_MAX_MS) found.retry_late++
       if (at - before.at < rung_ms * 0.8 - LATE_MAX_MS) found.retry_early++
     }
+  }
   return found
 }
 

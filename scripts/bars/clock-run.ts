@@ -168,7 +168,18 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     "SELECT sum(ceiling_suppressed) AS n FROM monitor_days WHERE monitor_id = 'mon_busy'",
   )
   const matches = one("SELECT count(*) AS n FROM matches WHERE monitor_id = 'mon_busy'")
-  return { start, attempts, committed, created, paused_at, breaches, withheld, matches }
+  const ended_at = trueNow()
+  return {
+    start,
+    ended_at,
+    attempts,
+    committed,
+    created,
+    paused_at,
+    breaches,
+    withheld,
+    matches,
+  }
 }
 
 function fail(error: unknown): never {
