@@ -56,6 +56,9 @@ export function breaches(verdicts: readonly Verdict[]): string[] {
     ...all('missed_in_silence')
       .flat()
       .map((it) => `${it} was missed while coverage read complete`),
+    ...all('late_in_silence')
+      .flat()
+      .map((it) => `${it} was long not seen while coverage read complete`),
     ...all('missed_beside_gaps')
       .flat()
       .map((it) => `${it} was missed, and no gap tells of it`),

@@ -11,7 +11,9 @@ export type Verdict = {
   missed: number
   /** Of those, the ones during whose day health once read complete. */
   missed_in_silence: string[]
-  /** Of those, the ones that lie in no gap that is still open: whoever adds gaps up is not told of them. */
+  /** Items that were seen long after they could have been, and while they were not health once read complete. */
+  late_in_silence: string[]
+  /** Of what was missed, the ones that lie in no gap that is still open: whoever adds gaps up is not told of them. */
   missed_beside_gaps: string[]
   /** Items that were seen when a monitor of everything was on, and did not become a match. */
   unmatched: string[]
@@ -31,6 +33,8 @@ export type Verdict = {
 /** How long something has to be there for a check to meet it, in intervals. */
 const SEEN_IN = 4
 const DAY_S = 86_400
+/** How long nobody need wonder that something is not seen yet, in seconds. */
+const LATE_SEEN_S = 900
 /** Clocks that differ by less than this are taken for one. */
 const CLOCKS_S = 61
 /** A look with all its tries takes no longer. */
@@ -48,6 +52,7 @@ export function judge(run: Run, days: number): Verdict {
     requests: run.upstream.requests(),
     missed: 0,
     missed_in_silence: [],
+    late_in_silence: [],
     missed_beside_gaps: [],
     unmatched: [],
     readings: {},
@@ -102,20 +107,31 @@ function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
     if (truth.created < run.begun_s || truth.created >= run.ended_s) continue
     verdict.items += 1
     const seen_at = seen.get(truth.name)
+    // After a pause only what is written from then on is anybody's.
+    const [pause] = pauses.filter((it) => it.until >= truth.created)
+    const ended = Math.min(run.ended_s, pause?.from ?? Infinity)
+    const sinceWhen = (until: number, needed_s: number): number | null => {
+      const shown = { from: truth.from, until: Math.min(truth.until, until, ended) }
+      const since = observableSince(shown, blind, needed_s)
+      // What comes to light late may do so beneath what is read.
+      return since === null || (isLate(truth) && !isShallow(run, truth, blind, since))
+        ? null
+        : since
+    }
     if (seen_at !== undefined) {
+      const seen_s = seen_at / 1000
+      const since = seen_s - truth.from < LATE_SEEN_S ? null : sinceWhen(seen_s, LATE_SEEN_S)
+      const waited = (it: Reading) => it.place === name && it.at < seen_s
+      if (since !== null && run.readings.some((it) => waited(it) && isSilent(it, truth, since)))
+        verdict.late_in_silence.push(`${name} ${truth.name} ${truth.created - run.begun_s}`)
       // What had not been seen when its monitor was paused is as good as written meanwhile.
-      const off = pauses.some((it) => truth.created <= it.until + 1 && seen_at / 1000 >= it.from)
+      const off = pauses.some((it) => truth.created <= it.until + 1 && seen_s >= it.from)
       if (!off && !run.matched.has(`${name} ${truth.name}`))
         verdict.unmatched.push(`${name} ${truth.name}`)
       continue
     }
-    // After a pause only what is written from then on is anybody's.
-    const [pause] = pauses.filter((it) => it.until >= truth.created)
-    const ended = Math.min(run.ended_s, pause?.from ?? Infinity)
-    const shown = { from: truth.from, until: Math.min(truth.until, ended) }
-    const since = observableSince(shown, blind, SEEN_IN * run.cadence_s)
-    // What comes to light late may do so beneath what is read.
-    if (since === null || (isLate(truth) && !isShallow(run, truth, blind, since))) continue
+    const since = sinceWhen(Infinity, SEEN_IN * run.cadence_s)
+    if (since === null) continue
     missed.push({ truth, since })
   }
   return missed
