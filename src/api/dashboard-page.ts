@@ -1,6 +1,3 @@
-import { promisify } from 'node:util'
-import { brotliCompress, gzip } from 'node:zlib'
-
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
@@ -11,10 +8,9 @@ export type PageFiles = {
   files: ReadonlyMap<string, { type: string; body: Uint8Array<ArrayBuffer> }>
 }
 
-/** What the page is packed with, the best first. It is done off the loop, once for each file that somebody wants so. */
-const PACKERS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
-type Packing = keyof typeof PACKERS
-const PACKINGS: readonly Packing[] = ['br', 'gzip']
+/** What the page is packed with, the best first. */
+const PACKINGS = ['br', 'gzip'] as const
+type Packing = (typeof PACKINGS)[number]
 const PACKED_FROM_BYTES = 1024
 const YEAR_S = 31_536_000
 
@@ -39,7 +35,7 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
     if (packing === undefined || body.byteLength < PACKED_FROM_BYTES)
       return new Response(body, { headers })
     const key = `${packing} ${name}`
-    const bytes = packed.get(key) ?? PACKERS[packing](body).then((it) => new Uint8Array(it))
+    const bytes = packed.get(key) ?? pack(packing, body)
     packed.set(key, bytes)
     return new Response(await bytes, { headers: { ...headers, 'content-encoding': packing } })
   }
@@ -69,6 +65,15 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
       set.headers['cache-control'] = 'no-cache'
       return page
     })
+}
+
+/** Packs off the loop. What it takes to pack is loaded at the first file: a start has no use for it. */
+async function pack(packing: Packing, body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { brotliCompress, gzip } = await import('node:zlib')
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer>>()
+  const packer = packing === 'br' ? brotliCompress : gzip
+  packer(body, (error, bytes) => (error ? reject(error) : resolve(new Uint8Array(bytes))))
+  return promise
 }
 
 const wantedBy = ({ headers }: Request) => headers.get('accept-encoding') ?? ''

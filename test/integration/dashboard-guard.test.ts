@@ -129,6 +129,10 @@ const ATTEMPTS: [string, RawRequest][] = [
     'an image whose address costs a read',
     get({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors', 'Sec-Fetch-Dest': 'image' }),
   ],
+  [
+    'an image on a sibling name or another port, which is of the same site',
+    get({ 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors', 'Sec-Fetch-Dest': 'image' }),
+  ],
   ['a link that costs a read', get({ ...FORM, 'Sec-Fetch-Site': 'cross-site' })],
   ['HEAD, which costs what GET costs', { ...get(EVIL), method: 'HEAD' }],
   [
