@@ -1,4 +1,4 @@
-/** How often something may start, as receivers wish it. */
+/** How often something may start, as receivers wish it. Instants are those of the clock that only grows. */
 export type TargetPace = {
   /** How many may start now. */
   room(target: string, per_second: number | null, now: number): number
@@ -22,8 +22,7 @@ export function createTargetPace(): TargetPace {
   const starts = new Map<string, number[]>()
 
   function recent(target: string, ms: number, now: number): number[] {
-    // What lies ahead was noted before the clock was put back.
-    const left = (starts.get(target) ?? []).filter((at) => at > now - ms && at <= now)
+    const left = (starts.get(target) ?? []).filter((at) => at > now - ms)
     if (left.length === 0) starts.delete(target)
     else starts.set(target, left)
     return left

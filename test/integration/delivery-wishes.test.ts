@@ -23,6 +23,21 @@ test('a target that wants two a second gets two a second', async () => {
   expect(counts).toEqual([2, 4, 5])
 })
 
+test.each([3_600_000, -3_600_000])('a clock set by %i ms changes no pace', async (jump) => {
+  await using it = await startDelivering()
+  wish(it, { max_per_second: 1 })
+  for (let n = 0; n < 4; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(0)
+  expect(ids(it)).toHaveLength(1)
+  it.clock.jump(jump)
+  it.nudge()
+  await it.clock.advance(900)
+  expect(ids(it)).toHaveLength(1)
+  await it.clock.advance(100)
+  expect(ids(it)).toHaveLength(2)
+})
+
 test('in order: the next waits until the one before has ended, whatever it takes', async () => {
   await using it = await startDelivering()
   wish(it, { ordered: true })

@@ -28,12 +28,6 @@ test('who wishes nothing is not held up, nor is one target by another', () => {
   expect(pace.room('wh_2', 1, 0)).toBe(1)
 })
 
-test('a clock that was put back holds nothing up', () => {
-  const pace = createTargetPace()
-  pace.started('wh_1', 1, 3_600_000)
-  expect(pace.room('wh_1', 1, 0)).toBe(1)
-})
-
 test('whoever starts only when there is room never exceeds the wish in any second', () => {
   assert(
     property(
