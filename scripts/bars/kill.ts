@@ -3,7 +3,7 @@
  * times at random and two hundred times at a system call, then does so less often to two executables with a fault
  * planted in each: those must be noticed by what they lose.
  *
- *     bun run bar:kill [--kills 1000] [--syscalls 200] [--mutant-kills 60] [--items 105] [--places 5] [--seed N]
+ *     bun run bar:kill [--kills 1000] [--syscalls 200] [--mutant-kills 60] [--items 105] [--places 20] [--seed N]
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const { values } = parseArgs({
     syscalls: { type: 'string', default: '200' },
     'mutant-kills': { type: 'string', default: '60' },
     items: { type: 'string', default: '105' },
-    places: { type: 'string', default: '5' },
+    places: { type: 'string', default: '20' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
   },
 })

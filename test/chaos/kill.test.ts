@@ -22,6 +22,7 @@ test(
       seed: SEED,
       items_per_s: 40,
       places: 2,
+      cadence_s: 1,
       life_ms: [30, 200],
       measured_lives: 0,
     })

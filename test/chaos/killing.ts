@@ -14,6 +14,7 @@ export type Killing = {
   seed: number
   items_per_s: number
   places: number
+  cadence_s: number
   /** From listening to the kill. */
   life_ms: readonly [number, number]
   /** So many lives are spared until something was sent, to tell how long that takes. */
@@ -63,6 +64,7 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
     seed: plan.seed + 1,
     places: Array.from({ length: plan.places }, (_, n) => `hay${n}`),
     items_per_s: plan.items_per_s,
+    cadence_s: plan.cadence_s,
   })
   const tell = plan.told ?? (() => {})
   let daemon = await startProcess(stage.config)

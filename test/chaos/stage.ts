@@ -24,6 +24,8 @@ export type StageOptions = {
   /** The places that are watched, each by a monitor of its own. */
   places: readonly string[]
   items_per_s: number
+  /** Seconds between two looks at a place. */
+  cadence_s?: number
 }
 
 /** Everything that surrounds a daemon that will have bad days: the platform, three receivers, a customer. */
@@ -108,7 +110,7 @@ export async function startStage({ seed, places, ...options }: StageOptions): Pr
         created.parse(
           await send(daemon, '/forum/monitor/add', {
             filter_spec: { subforum, include_any: ['needle'] },
-            cadence_s: 1,
+            cadence_s: options.cadence_s ?? 1,
             webhook_ids,
           }),
         ).id,
