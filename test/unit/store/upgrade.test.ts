@@ -112,17 +112,18 @@ test.each(steps)(
   },
 )
 
+const schemaOf = (db: Db) =>
+  db
+    .query<{ name: string; sql: string }, []>(
+      'SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name',
+    )
+    .all()
+
 test.each(steps)(
   'from step %i the schema becomes the one that a new database has',
   async (step) => {
     using upgraded = await keptAt(':memory:', step)
     using fresh = madeBy(migrations.length)
-    const schemaOf = (db: Db) =>
-      db
-        .query<{ name: string; sql: string }, []>(
-          'SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name',
-        )
-        .all()
 
     migrate(upgraded)
 

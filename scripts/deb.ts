@@ -1,0 +1,95 @@
+/**
+ * Makes a Debian package of the executable: `bun run deb`, or bun scripts/deb.ts [--binary FILE] [--out FOLDER]. Without
+ * --binary it is dist/forumd, which is built first. Prints the path of the package.
+ */
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { version } from '../package.json'
+import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './deb/control.ts'
+
+const root = join(import.meta.dir, '..')
+const { values } = parseArgs({
+  options: { binary: { type: 'string' }, out: { type: 'string', default: join(root, 'dist') } },
+})
+
+function ask(...command: string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: root })
+  if (exitCode !== 0)
+    throw new Error(`${command.join(' ')} ended with ${exitCode}: ${stderr.toString()}`)
+  return stdout.toString()
+}
+const forumd = (...args: string[]) => ask(process.execPath, join(root, 'src/main.ts'), ...args)
+
+if (values.binary === undefined) ask(process.execPath, join(root, 'scripts/build.ts'))
+const binary = values.binary ?? join(root, 'dist/forumd')
+const arch = ask('dpkg', '--print-architecture').trim()
+const tree = mkdtempSync(join(tmpdir(), 'forumd-deb-'))
+const package_path = join(values.out, `forumd_${version}_${arch}.deb`)
+
+function put(path: string, content: string | Uint8Array, mode = 0o644): void {
+  mkdirSync(dirname(join(tree, path)), { recursive: true })
+  writeFileSync(join(tree, path), content, { mode })
+}
+// Without a name and a time in it: the same source makes the same package.
+const packed = (text: string) => Bun.gzipSync(Buffer.from(text), { level: 9 })
+const file = (name: string) => readFileSync(join(root, name), 'utf8')
+
+try {
+  // Not stripped: that would destroy it (what it runs is appended to it).
+  mkdirSync(join(tree, 'usr/bin'), { recursive: true })
+  cpSync(binary, join(tree, 'usr/bin/forumd'))
+  chmodSync(join(tree, 'usr/bin/forumd'), 0o755)
+  put(
+    'usr/lib/systemd/system/forumd.service',
+    forumd('service-unit', '--binary', '/usr/bin/forumd', '--config', '/etc/forumd/forumd.toml'),
+  )
+  put('usr/lib/sysusers.d/forumd.conf', SYSUSERS)
+  put('usr/share/man/man1/forumd.1.gz', packed(forumd('man')))
+  put('usr/share/bash-completion/completions/forumd', forumd('completion', 'bash'))
+  put('usr/share/zsh/vendor-completions/_forumd', forumd('completion', 'zsh'))
+  put('usr/share/fish/vendor_completions.d/forumd.fish', forumd('completion', 'fish'))
+  put('usr/share/doc/forumd/copyright', copyright(file('LICENSE')))
+  put('usr/share/doc/forumd/CHANGELOG.md.gz', packed(file('CHANGELOG.md')))
+  put('usr/share/doc/forumd/README.md.gz', packed(file('README.md')))
+  put(
+    'etc/forumd/forumd.toml',
+    file('config.example.toml').replace(/^dir = "\.\/data"$/m, 'dir = "/var/lib/forumd"'),
+    0o640,
+  )
+  chmodSync(join(tree, 'etc/forumd'), 0o750)
+
+  const files = [...new Bun.Glob('**/*').scanSync({ cwd: tree, dot: true })].toSorted()
+  const size_kib = files.reduce(
+    (sum, name) => sum + Math.ceil(statSync(join(tree, name)).size / 1024),
+    0,
+  )
+  const digests = files
+    .filter((name) => !name.startsWith('etc/'))
+    .map(
+      (name) =>
+        `${new Bun.CryptoHasher('md5').update(readFileSync(join(tree, name))).digest('hex')}  ${name}\n`,
+    )
+  put('DEBIAN/control', control({ version, arch, size_kib }))
+  put('DEBIAN/conffiles', CONFFILES)
+  put('DEBIAN/md5sums', digests.join(''))
+  for (const [name, text] of Object.entries(SCRIPTS)) put(`DEBIAN/${name}`, text, 0o755)
+
+  chmodSync(tree, 0o755)
+  mkdirSync(values.out, { recursive: true })
+  ask('dpkg-deb', '--root-owner-group', '-Zzstd', '-z9', '--build', tree, package_path)
+  console.log(package_path)
+} finally {
+  rmSync(tree, { recursive: true, force: true })
+}
