@@ -23,10 +23,16 @@ export type Filters = {
     stream_id: number,
     watchers: readonly Watching[],
   ): (item: Item) => { monitor_id: string; terms: string[] }[]
+  /** Makes a part of what a stream's first question takes; true while there is more to make. */
+  warmUp(stream_id: number, watchers: readonly Watching[]): boolean
+  /** Whether a stream has been asked for, and only what has changed since is to be made. */
+  isWarm(stream_id: number): boolean
 }
 
 const KEPT_MAX = 20_000
 const STREAMS_MAX = 5_000
+/** Filters made in one go, so that nobody else waits for long. */
+const AT_ONCE = 50
 /** One monitor's patterns on one item; what takes longer is told. */
 const PATTERNS_MS = 20
 
@@ -73,18 +79,32 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
     return matcher
   }
 
+  function put(matcher: Matcher, it: Watching): void {
+    const filter = filterOf(it)
+    if (filter === null) matcher.remove(it.id)
+    else matcher.set(it.id, it.updated_at, filter.spec)
+  }
+
+  function warmUp(stream_id: number, watchers: readonly Watching[]): boolean {
+    const matcher = matcherOf(stream_id)
+    let made = 0
+    for (const it of watchers) {
+      if (matcher.has(it.id, it.updated_at)) continue
+      if (made++ === AT_ONCE) return true
+      put(matcher, it)
+    }
+    return false
+  }
+
   function among(stream_id: number, watchers: readonly Watching[]): Matcher['match'] {
     const matcher = matcherOf(stream_id)
     for (const it of watchers) {
-      if (matcher.has(it.id, it.updated_at)) continue
-      const filter = filterOf(it)
-      if (filter === null) matcher.remove(it.id)
-      else matcher.set(it.id, it.updated_at, filter.spec)
+      if (!matcher.has(it.id, it.updated_at)) put(matcher, it)
     }
     const here = new Set(watchers.map(({ id }) => id))
     for (const id of matcher.ids()) if (!here.has(id)) matcher.remove(id)
     return matcher.match
   }
 
-  return Object.assign(filterOf, { among })
+  return Object.assign(filterOf, { among, warmUp, isWarm: (id: number) => streams.has(id) })
 }

@@ -1,4 +1,5 @@
 import { transact } from '../store/db.ts'
+import { listWatchers } from '../store/monitors.ts'
 import type { Trip } from '../store/trips.ts'
 import { lookAt, type Report, type Void } from './check.ts'
 import type { MonitoringDeps } from './due.ts'
@@ -18,6 +19,8 @@ export function createTravel(
     const found = await lookAt(deps, trip)
     if ('why' in found) return goHome(trip, found)
     tellCuts(found)
+    await warmUp(found)
+    if (deps.signal.aborted) return
     try {
       const { new_items, matched, pending } = record(deps, found, unwritten)
       for (const { stream } of found.findings) unwritten.delete(stream.id)
@@ -29,6 +32,19 @@ export function createTravel(
       const kind = isFull(error) ? 'storage_full' : 'poll_log_failed'
       for (const { stream, ended_at: at } of found.findings) unwritten.set(stream.id, { at, kind })
       throw error
+    }
+  }
+
+  /**
+   * What is written down is written in one go, and everybody waits for it. So whatever the first question of a stream
+   * takes, with thousands of filters to make, is made before, in small parts.
+   */
+  async function warmUp({ findings }: Report): Promise<void> {
+    const { filters, signal } = deps
+    for (const { stream, items } of findings) {
+      if (items.size === 0 || filters.isWarm(stream.id)) continue
+      const watchers = listWatchers(db, stream.id)
+      while (filters.warmUp(stream.id, watchers) && !signal.aborted) await clock.sleep(0, signal)
     }
   }
 

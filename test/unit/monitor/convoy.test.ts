@@ -40,6 +40,31 @@ test('quiet places cost one request together, and each keeps its own matches', a
   expect(stage.titles('mon_cats')).toEqual(['a cat'])
 })
 
+test('searches of the whole platform share one request, and what they find is told apart here', async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  const both = '(laser) OR (mouse)'
+  for (let i = 10; i > 0; i--) {
+    const old = post(++serial, 'an old laser for a mouse', START - i * 600 * S)
+    for (const q of ['laser', 'mouse', both]) stage.feed.put(q, old)
+  }
+  stage.monitor('mon_laser', { q: 'laser' })
+  stage.monitor('mon_mouse', { q: 'mouse' })
+  await stage.look()
+  for (let i = 0; i < 4; i++) await stage.check()
+  const since = stage.feed.asked.length
+  const now = stage.clock.now()
+  put(stage, both, 'a laser', now)
+  put(stage, both, 'a mouse', now)
+  put(stage, both, 'a laser for a mouse', now + S)
+  put(stage, both, 'something that no one has asked for', now + S)
+  await stage.check()
+
+  expect(asked(stage, since)).toEqual([both])
+  expect(stage.titles('mon_laser')).toEqual(['a laser', 'a laser for a mouse'])
+  expect(stage.titles('mon_mouse')).toEqual(['a mouse', 'a laser for a mouse'])
+})
+
 test('a round that fills a page splits its convoy at once, and none of it is lost', async () => {
   await using stage = await travelling()
   for (let i = 0; i < 40; i++)

@@ -17,6 +17,30 @@ test('however many monitors watch a place, it is asked for once', async () => {
   expect(stage.feed.asked).toHaveLength(1)
 })
 
+test('the filters of many monitors are made in parts, between which others have their turn', async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  transact(stage.db, () => {
+    for (let i = 0; i < 180; i++)
+      stage.monitor(`mon_${i}`, { subforum: ['cats'], include_any: [`cat${i}`] })
+  })
+  stage.feed.put('cats', post(1, 'of cat7 and cat179', START + S))
+  const sleeps: number[] = []
+  const { sleep } = stage.clock
+  stage.clock.sleep = async (ms) => {
+    sleeps.push(ms)
+    await sleep(ms)
+  }
+  await stage.look()
+  expect(sleeps).toEqual([0, 0, 0])
+  expect(stage.deliveries().map(({ monitor_id }) => monitor_id)).toEqual(['mon_7', 'mon_179'])
+
+  stage.feed.put('cats', post(2, 'cat8', START + 2 * S))
+  await stage.check()
+  expect(sleeps).toHaveLength(3)
+  expect(stage.deliveries('mon_8')).toHaveLength(1)
+})
+
 test('a place is looked at as often as the fastest of its monitors was promised', async () => {
   await using stage = startStage()
   stage.monitor('mon_slow', { subforum: ['cats'] }, { cadence_s: 600 })
