@@ -127,7 +127,7 @@ const healthShape = once(() => {
     daily_delivery_ceiling: count,
     delivered_24h: count,
     failed_24h: count.meta({ description: 'Deliveries that exhausted the retry ladder.' }),
-    rejected_24h: count.meta({ description: 'Deliveries refused for good.' }),
+    rejected_24h: count.meta({ description: 'Deliveries that their receiver refused for good.' }),
     suppressed_24h: count.meta({ description: 'A floor.' }),
     suppressed_breakdown: z.looseObject({
       ceiling: count,
