@@ -36,7 +36,7 @@ export type Filled = {
   writes: { ok: number; unavailable: number; other: number }
   /** Writes that were said yes to and are not there afterwards. */
   writes_lost: number
-  /** From the first free byte to a write that is taken, to a new item that arrives, ms. */
+  /** From the first free byte to a write that is taken, to an item that nobody was sent before, ms. */
   recovery_ms: { write: number; delivery: number }
   /** Whether the daemon noticed that the disk was full, and that it was not any more. */
   noticed: { full: boolean; recovered: boolean }
@@ -175,25 +175,20 @@ function count(of: Tally, status: number): void {
   of[status === 200 ? 'ok' : status === 503 ? 'unavailable' : 'other']++
 }
 
-/** How long it takes until a write is taken, and until an item arrives that was posted after there was room. */
+/** How long it takes until a write is taken, and until an item arrives that the receiver has not seen before. */
 async function recovery(stage: Stage, daemon: DaemonProcess) {
   const freed = performance.now()
-  const freed_at = Date.now()
+  const [good] = stage.witnesses
+  const before = new Set(good.seen.flatMap(({ items }) => items))
+  const looked = good.seen.length
   let write_ms = Infinity
   let delivery_ms = Infinity
-  const [good] = stage.witnesses
   while (write_ms === Infinity || delivery_ms === Infinity) {
-    const waited = performance.now() - freed
-    if (waited > RECOVERY_MAX_MS) break
+    if (performance.now() - freed > RECOVERY_MAX_MS) break
     if (write_ms === Infinity && (await write(stage, daemon)).status === 200)
       write_ms = performance.now() - freed
-    const fresh = new Set(
-      stage.poster.wanted.flatMap((it) => (it.posted_at > freed_at ? [it.name] : [])),
-    )
-    const arrived = good.seen.find(
-      (it) => it.at > freed && it.items.some((name) => fresh.has(name)),
-    )
-    if (arrived !== undefined) delivery_ms = arrived.at - freed
+    const news = good.seen.slice(looked).find((it) => it.items.some((name) => !before.has(name)))
+    if (news !== undefined) delivery_ms = news.at - freed
     await Bun.sleep(20)
   }
   return { write: write_ms, delivery: delivery_ms }
