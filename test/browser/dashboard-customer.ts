@@ -3,6 +3,9 @@ import { expect, test } from 'bun:test'
 import { type Dashboard, MINUTE, type Visitor } from './dashboard-stage.ts'
 import { TEST_MS } from './stage.ts'
 
+/** Some look at every page from every side, beside whatever else the machine does. */
+const STORY_MS = 3 * TEST_MS
+
 /** A customer of the name, new, and somebody who is signed in as it. */
 async function newcomer(it: Dashboard, name: string) {
   const key = it.house.mint(name)
@@ -129,6 +132,8 @@ export function customerStories(stage: () => Dashboard) {
         title: 'Pumpernickel in a pot',
         text: 'It takes a whole night.',
       })
+      // What is read is kept for a moment.
+      await it.house.clock.advance(MINUTE)
       await using visitor = await newcomer(it, 'previews')
       await visitor.open('/monitors/new')
       await visitor.sees('Name a place or a word')
@@ -165,7 +170,7 @@ export function customerStories(stage: () => Dashboard) {
     await visitor.sees('Created: it watches from now on.')
     await visitor.sees('Nothing has matched yet')
 
-    await visitor.follow('/')
+    await visitor.go()
     await clock.advance(MINUTE)
     sandbox.post({ subforum: 'bread', title: 'A brioche appears' })
     await clock.advance(2 * MINUTE)
@@ -315,7 +320,7 @@ export function customerStories(stage: () => Dashboard) {
 /** Stories told against the one stage; those of the customer who has used it for a while share one window. */
 export function telling(stage: () => Dashboard) {
   const story = (title: string, tell: (it: Dashboard) => Promise<void>) =>
-    test(title, () => tell(stage()), TEST_MS)
+    test(title, () => tell(stage()), STORY_MS)
   const asCustomer = (title: string, tell: (visitor: Visitor, it: Dashboard) => Promise<void>) =>
     story(title, async (it) => {
       await using visitor = await it.visitor()

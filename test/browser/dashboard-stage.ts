@@ -172,9 +172,9 @@ async function startVisitor(browser: Browser, url: string) {
         await page.waitForNetworkIdle({ idleTime: 50, concurrency: 1 })
     },
     /** Goes to a page of the dashboard as its own links do: nothing is loaded again. */
-    follow: (path: string) =>
+    go: (path = '') =>
       page.evaluate(
-        `document.querySelector('nav a[href="${join('/dashboard', path)}"], .brand').click()`,
+        `history.pushState(null, '', '/dashboard${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
       ),
     look: async (width: Width, theme: Theme) => {
       await page.setViewport({ width: WIDTHS[width], height: width === 'phone' ? 844 : 900 })

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll } from 'bun:test'
 
 import { customerStories } from './dashboard-customer.ts'
+import { hostileStories } from './dashboard-hostile.ts'
+import { lookStories } from './dashboard-looks.ts'
 import { operatorStories } from './dashboard-operator.ts'
 import { type Dashboard, startDashboard } from './dashboard-stage.ts'
 import { fillWorld } from './dashboard-world.ts'
@@ -19,6 +21,8 @@ inBrowser('the dashboard', () => {
   }, TEST_MS)
   afterAll(() => it?.[Symbol.asyncDispose]())
 
+  lookStories(stage)
   customerStories(stage)
   operatorStories(stage)
+  hostileStories(stage)
 })
