@@ -1,10 +1,9 @@
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
-import { newStanding, paused, unsigned } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Clock, Log } from '../outside.ts'
-import { type Account, changeAccount, listAccounts, openAccount } from '../store/accounts.ts'
+import { type Account, listAccounts, pauseAccount, resumeAccount } from '../store/accounts.ts'
 import { type Db, transact } from '../store/db.ts'
 import { listProxies, openWay, type ProxyRow } from '../store/proxies.ts'
 import type { RequestCounts } from './operator-requests.ts'
@@ -94,22 +93,15 @@ export function operatorPool(deps: OperatorPoolDeps) {
   }
 
   /** Puts an account where the operator wants it, and has the pool know. */
-  function change(id: string, event: string, standing: () => ReturnType<typeof newStanding>) {
+  function change(id: string, event: string, put: typeof pauseAccount | typeof resumeAccount) {
     const { name } = transact(db, () => {
       const account = accountOf(id)
-      changeAccount(db, ring, id, { standing: standing() })
+      put(db, ring, id, clock.now())
       return account
     })
     pool.adopt()
     log('info', event, { account: name })
     return toAccount(accountOf(id), proxyNames())
-  }
-
-  /** An account that has nothing to be anybody with waits for its sign-in; any other is asked at once who it is. */
-  function resumed(id: string) {
-    const opened = openAccount(db, ring, id)
-    const able = opened !== null && (opened.jar !== null || opened.secrets.kind === 'oauth')
-    return able ? newStanding(clock.now()) : unsigned(clock.now())
   }
 
   return new Elysia({ name: 'operator pool', prefix: '/operator', detail: { hide: true } })
@@ -123,10 +115,10 @@ export function operatorPool(deps: OperatorPoolDeps) {
       }
     })
     .post('/pool/:id/pause', ({ params: { id } }) =>
-      change(id, 'account.paused_by_operator', () => paused(clock.now())),
+      change(id, 'account.paused_by_operator', pauseAccount),
     )
     .post('/pool/:id/resume', ({ params: { id } }) =>
-      change(id, 'account.resumed_by_operator', () => resumed(id)),
+      change(id, 'account.resumed_by_operator', resumeAccount),
     )
     .post('/pool/:id/test', async ({ params: { id } }) => {
       const verdict = accountOf(id).state === 'paused' ? 'paused' : await pool.probe(id)

@@ -1,11 +1,10 @@
-import { newStanding, paused, unsigned } from '../core/pool.ts'
 import {
   type Account,
-  changeAccount,
   findAccountByName,
   listAccounts,
-  openAccount,
+  pauseAccount,
   removeAccount,
+  resumeAccount,
 } from '../store/accounts.ts'
 import { type Db, transact } from '../store/db.ts'
 import { listProxies } from '../store/proxies.ts'
@@ -95,7 +94,7 @@ export const accountPause = changing(
   'pause',
   'takes an account out of use until you resume it',
   ({ db, ring, now }, { id, name }) => {
-    changeAccount(db, ring, id, { standing: paused(now) })
+    pauseAccount(db, ring, id, now)
     return `${name} is paused`
   },
   'A running daemon leaves it alone within two seconds; what is under way through it is finished.',
@@ -105,10 +104,7 @@ export const accountResume = changing(
   'resume',
   'takes an account back into use, whatever it was put aside for',
   ({ db, ring, now }, { id, name }) => {
-    const has_jar = (openAccount(db, ring, id)?.jar ?? null) !== null
-    const able = has_jar || openAccount(db, ring, id)?.secrets.kind === 'oauth'
-    changeAccount(db, ring, id, { standing: able ? newStanding(now) : unsigned(now) })
-    return able
+    return resumeAccount(db, ring, id, now)
       ? `${name} is in use again`
       : `${name} has no cookies yet: forumd account login ${name}`
   },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import type { Standing } from '../core/pool.ts'
+import { newStanding, paused, type Standing, unsigned } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Db } from './db.ts'
 
@@ -186,6 +186,22 @@ export function changeAccount(
       revision: row.revision,
       ...change,
     })
+}
+
+/** Takes an account out of use until somebody resumes it. */
+export function pauseAccount(db: Db, ring: Ring, id: string, now: number): void {
+  changeAccount(db, ring, id, { standing: paused(now) })
+}
+
+/**
+ * Takes an account back into use, whatever it was put aside for. False when it has nothing yet with which to be anybody:
+ * then it waits for its sign-in.
+ */
+export function resumeAccount(db: Db, ring: Ring, id: string, now: number): boolean {
+  const opened = openAccount(db, ring, id)
+  const able = opened !== null && (opened.jar !== null || opened.secrets.kind === 'oauth')
+  changeAccount(db, ring, id, { standing: able ? newStanding(now) : unsigned(now) })
+  return able
 }
 
 const lastsOf = (db: Db, id: string) =>
