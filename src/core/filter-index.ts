@@ -100,7 +100,6 @@ export function createIndex(): Index {
     ears.sides[number] = sidesOf(word)
     users[number] = 0
     waiters[number] = -1
-    listener.heard_in[number] = 0
     automatonOf(word).add(word.text, !word.right, number)
     return number
   }

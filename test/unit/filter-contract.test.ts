@@ -162,6 +162,7 @@ const LINES: Line[] = [
   ['match', 'case is folded', ANY('STRASSE'), titled('die Straße'), yes],
   ['match', 'NFKC', ANY('file'), titled('ﬁle'), yes],
   ['match', 'scripts without spaces', ANY('漢字'), titled('これは漢字です'), yes],
+  ['match', 'two blanks too', ANY('rate limit'), titled('rate  limit'), yes],
   [
     'match',
     'a phrase tolerates any white space',
