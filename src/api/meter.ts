@@ -5,7 +5,7 @@ import type { Outcome } from '../core/outcome.ts'
 import type { PriceMicros, Tier } from '../core/price.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
-import { endHold, hold } from '../store/ledger.ts'
+import { endHold, hold, release } from '../store/ledger.ts'
 import type { Together } from '../store/together.ts'
 import { recordUsage } from '../store/usage.ts'
 import type { Holder } from './auth.ts'
@@ -42,12 +42,21 @@ type Ended<T> = { value: T } | { error: unknown }
 
 /** The meter of all calls that cost something. */
 export function createMeter({ db, together, clock, random, log, billing }: Deps): Meter {
+  // Calls whose end could not be written, such as on a full disk. Their callers were refused, so that their money goes
+  // back: with the next call that is written, or else at the next start.
+  const unended = new Set<string>()
+
   /** Takes the price; null when nothing is held because billing is off. */
   async function begin(tier: Tier, { customer }: Holder): Promise<string | null> {
     if (!billing.enabled) return null
     const id = random.uuid()
     const wanted = { id, customer_id: customer.id, tier, amount_micros: billing.prices[tier] }
-    const held = await together(() => hold(db, wanted, clock.now()))
+    const late = [...unended]
+    const held = await together(() => {
+      for (const it of late) release(db, it, clock.now())
+      return hold(db, wanted, clock.now())
+    })
+    for (const it of late) unended.delete(it)
     if (!held)
       throw new ApiError('insufficient_credits', {
         message: `this call costs ${dollars(wanted.amount_micros)} USD`,
@@ -64,7 +73,11 @@ export function createMeter({ db, together, clock, random, log, billing }: Deps)
     { billed, failed }: { billed: boolean; failed: boolean },
   ): Promise<number | null> {
     const now = clock.now()
-    if (id !== null) return together(() => endHold(db, id, { billed, failed, now }))
+    if (id !== null)
+      return together(() => endHold(db, id, { billed, failed, now })).catch((error: unknown) => {
+        unended.add(id)
+        throw error
+      })
     await together(() =>
       recordUsage(db, {
         customer_id: customer.id,

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 import { type DaemonProcess, startProcess } from '../support/process.ts'
-import { type Books, readBooks, settled } from './books.ts'
+import { type Books, readBooks, readPollLog, settled } from './books.ts'
 import { mountMemory } from './mounting.ts'
 import { type Stage, startStage } from './stage.ts'
+import { type Unseen, unseen } from './unseen.ts'
 import { judge } from './witness.ts'
 
 export type Filling = {
@@ -27,6 +28,8 @@ export type Filled = {
   under_two_ids: number
   unstable_bodies: number
   books: Books
+  /** Of the items that were lost: whether they could be seen, and whether that was told. */
+  unseen: Unseen
   /** Reads of the instance's own lists while the disk was full, and those among them that were not answered with 200. */
   gets: number
   gets_failed: number
@@ -124,6 +127,12 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
     under_two_ids: sum('under_two_ids'),
     unstable_bodies: sum('unstable_bodies'),
     books: readBooks(stage.data),
+    unseen: unseen(
+      stage.poster.wanted,
+      stage.poster.written,
+      stage.witnesses[0],
+      readPollLog(stage.data),
+    ),
     writes_lost: acknowledged.filter((id) => !there.some((it) => it.id === id)).length,
     recovery_ms,
     noticed,
