@@ -62,7 +62,7 @@ function metered() {
 test('a call whose end could not be written is refused, and the next one brings its money back', async () => {
   const { db, call, books } = metered()
   db.run("CREATE TRIGGER full BEFORE DELETE ON holds BEGIN SELECT RAISE(ABORT, 'full'); END")
-  await expect(call()).rejects.toThrow('full')
+  expect(await call().catch(String)).toContain('full')
   expect(books()).toEqual({ balance: CREDIT - PRICE, holds: 1 })
 
   db.run('DROP TRIGGER full')
