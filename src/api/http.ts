@@ -16,6 +16,9 @@ import { type Entry, pathOf, type Table } from './table.ts'
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const PREFLIGHT_S = 86_400
 
+/** Of a body that nobody reads, as much is let pass for the sake of the connection. */
+const LEFT_UNREAD_MAX = 64 * 1024
+
 /** Reads and paced calls may wait this long without a byte: more than a read's deadline and its wait together. */
 const QUIET_S = 120
 
@@ -59,6 +62,7 @@ export function createGate(deps: Deps): Gate {
     // What the house asks of itself has no socket.
     const socket = () => (known ? undefined : server?.requestIP(request)?.address)
     Object.assign(headers, commonHeaders(requestId(request, random)), house ? HOUSE_HEADERS : CORS)
+    if (mayHaveMore(request)) headers['connection'] = 'close'
     if (request.method === 'OPTIONS' && !house)
       return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
     if (!known) server?.timeout(request, QUIET_S)
@@ -101,6 +105,16 @@ export function createGate(deps: Deps): Gate {
     if (Number(request.headers.get('content-length') ?? 0) > max) throw tooLarge(max)
     return undefined
   }
+}
+
+/**
+ * Whether more of a body may be on its way than is worth waiting for, should it not be read. A connection that is kept
+ * is read to the end of the request, however far that is.
+ */
+function mayHaveMore({ headers }: Request): boolean {
+  return (
+    headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > LEFT_UNREAD_MAX
+  )
 }
 
 function requestId({ headers }: Request, random: Random): string {

@@ -4,18 +4,24 @@
 export const isHtml = (content_type: string | null, body: string): boolean =>
   /\bhtml\b/i.test(content_type ?? '') || /^\s*</.test(body)
 
+/** Whatever tells one page from another stands in its beginning; what comes after it may be megabytes of anything. */
+const LOOKED_AT = 512 * 1024
+const beginning = (body: string): string => body.slice(0, LOOKED_AT)
+
 const HUMAN_CHECK =
   /prove your humanity|please wait for verification|name="?(?:js_challenge|jsc_orig_r)\b/i
 
 /** A page that wants to see a person, or a browser that does sums. */
-export const isHumanCheck = (body: string): boolean => HUMAN_CHECK.test(body)
+export const isHumanCheck = (body: string): boolean => HUMAN_CHECK.test(beginning(body))
 
-const LOGIN_TITLE = /<title>[^<]*(?:welcome to reddit|log ?in)[^<]*<\/title>/i
-const LOGIN_FORM = /<form\b[^>]*\baction="?[^">]*\/login\b/i
-const PASSWORD_FIELD = /<input\b[^>]*\btype="?password\b/i
+// No further than to the next tag, and bounded: what never ends would be gone through again from each of its beginnings.
+const LOGIN_TITLE = /<title>[^<]{0,200}(?:welcome to reddit|log ?in)[^<]{0,200}<\/title>/i
+const LOGIN_FORM = /<form\b[^<>]{0,500}\baction="?[^<">]{0,300}\/login\b/i
+const PASSWORD_FIELD = /<input\b[^<>]{0,500}\btype="?password\b/i
 
 /** The page that is served to a session that has died. */
 export function isLoginPage(body: string): boolean {
   if (isHumanCheck(body)) return false
-  return LOGIN_TITLE.test(body) || (LOGIN_FORM.test(body) && PASSWORD_FIELD.test(body))
+  const page = beginning(body)
+  return LOGIN_TITLE.test(page) || (LOGIN_FORM.test(page) && PASSWORD_FIELD.test(page))
 }

@@ -26,11 +26,8 @@ export function pour(url: string, head: string, bytes: number, chunked: boolean)
     pump()
   })
   socket.on('drain', pump)
-  // Whoever has answered has read enough; what it leaves unread is its own affair.
-  socket.on('data', (data) => {
-    answer += data.toString('latin1')
-    if (answer.includes('\r\n\r\n')) socket.destroy()
-  })
+  // Goes on whatever it is told: only the other side can end this.
+  socket.on('data', (data) => (answer += data.toString('latin1')))
   socket.on('error', () => {})
   socket.on('close', () => resolve({ answer, sent }))
   return promise
