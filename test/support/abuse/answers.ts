@@ -40,23 +40,23 @@ const listing = (children: string) =>
   `{"kind":"Listing","data":{"after":null,"dist":1,"children":[${children}]}}`
 
 /** What a platform, or whoever stands before it, can say that is more than it looks. */
-export function upstreamBombs(): Record<string, Reply> {
+export function upstreamBombs(mib = 200): Record<string, Reply> {
   const json = { 'content-type': 'application/json' }
   const comment =
     '{"kind":"t1","data":{"id":"a","name":"t1_a","body":"x","replies":{"kind":"Listing","data":{"children":['
   const depth = Math.floor((7 * MIB) / (comment.length + 6))
   const nested = comment.repeat(depth) + ']}}}}'.repeat(depth)
-  const bomb = gzipBomb(200)
+  const bomb = gzipBomb(mib)
   return {
     'gzip of many members': { headers: { ...json, 'content-encoding': 'gzip' }, body: bomb },
     'gzip of one member': {
       headers: { ...json, 'content-encoding': 'gzip' },
-      body: gzipBombOfOne(200),
+      body: gzipBombOfOne(mib),
     },
-    brotli: { headers: { ...json, 'content-encoding': 'br' }, body: brotliBomb(200) },
+    brotli: { headers: { ...json, 'content-encoding': 'br' }, body: brotliBomb(mib) },
     zstd: {
       headers: { ...json, 'content-encoding': 'zstd' },
-      body: new Uint8Array(Bun.zstdCompressSync(new Uint8Array(200 * MIB))),
+      body: new Uint8Array(Bun.zstdCompressSync(new Uint8Array(mib * MIB))),
     },
     'gzip that is none': { headers: { ...json, 'content-encoding': 'gzip' }, body: text('{}') },
     'more than a page can be': { headers: json, body: new Uint8Array(64 * MIB).fill(0x20) },
@@ -74,12 +74,12 @@ export function upstreamBombs(): Record<string, Reply> {
 }
 
 /** Every such answer to reads of every shape, as the pool and through a caller's proxy: an error of the platform's. */
-export async function readBombs(target: Target, rounds: number): Promise<Outcome> {
+export async function readBombs(target: Target, rounds: number, mib = 200): Promise<Outcome> {
   const wrong: string[] = []
   const fields = fieldsOf(target, 'ann')
   const session = { 'x-forum-session': fields.forum_session, 'x-forum-loid': fields.loid }
   const proxied = { ...session, 'x-forum-proxy': target.front.url }
-  const bombs = Object.entries(upstreamBombs())
+  const bombs = Object.entries(upstreamBombs(mib))
   let asked = 0
   for (let round = 0; round < rounds; round++)
     for (const [name, reply] of bombs) {
