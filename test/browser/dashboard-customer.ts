@@ -119,7 +119,7 @@ export function customerStories(stage: () => Dashboard) {
     await visitor.press('Delete it')
     await visitor.sees('No webhook yet')
 
-    expect([secret, second].map((it) => it.slice(0, 6))).toEqual(['whsec_', 'whsec_'])
+    expect([secret, second].map((text) => text.slice(0, 6))).toEqual(['whsec_', 'whsec_'])
     expect(second).not.toBe(secret)
     expect(visitor.strange).toEqual([])
   })

@@ -121,7 +121,7 @@ async function faultsOf(visitor: Visitor, name: string): Promise<string[]> {
     const wider: unknown = await visitor.page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     )
-    if (wider !== 0) found.push(`${seen}: ${wider} px do not fit`)
+    if (wider !== 0) found.push(`${seen}: ${String(wider)} px do not fit`)
   }
   return found
 }

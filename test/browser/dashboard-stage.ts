@@ -223,5 +223,6 @@ async function picture(page: Page, name: string) {
   const folder = process.env['FORUMD_SCREENSHOTS']
   if (!folder) return
   await mkdir(folder, { recursive: true })
+  await page.evaluate('scrollTo(0, 0)')
   await page.screenshot({ path: `${join(folder, name)}.png`, fullPage: true })
 }

@@ -2,8 +2,9 @@ import UPlot from 'uplot'
 
 type Drawing = {
   times: readonly number[]
-  series: readonly { label: string; values: readonly number[]; tone: 'accent' | 'bad' }[]
+  series: readonly { label: string; values: readonly (number | null)[]; tone: 'accent' | 'bad' }[]
   figure: (value: number) => string
+  counted: boolean
   height: number
 }
 
@@ -28,12 +29,15 @@ export function drawChart(root: HTMLElement, drawing: Drawing): () => void {
   }
 }
 
+/** Steps of an axis that counts. */
+const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()
+
 const sizeOf = ({ clientWidth }: HTMLElement, height: number) => ({
   width: Math.max(clientWidth, 200),
   height,
 })
 
-function draw(root: HTMLElement, { times, series, figure, height }: Drawing): UPlot {
+function draw(root: HTMLElement, { times, series, figure, counted, height }: Drawing): UPlot {
   const style = getComputedStyle(root)
   const colour = (name: string) => resolved(root, name)
   const columns = UPlot.paths.bars?.({ size: [0.7, 48], radius: 0.15 })
@@ -53,7 +57,15 @@ function draw(root: HTMLElement, { times, series, figure, height }: Drawing): UP
         x: { range: (_, min, max) => spread(min, max) },
         y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
       },
-      axes: [axis, { ...axis, size: 70, values: (_, ticks) => ticks.map(figure) }],
+      axes: [
+        axis,
+        {
+          ...axis,
+          size: 70,
+          values: (_, ticks) => ticks.map(figure),
+          ...(counted && { incrs: WHOLE }),
+        },
+      ],
       series: [
         {},
         ...series.map(({ label, tone }) => ({

@@ -1,9 +1,11 @@
-import type { Tone } from './parts/badge.tsx'
 import { coverageReason, gapReason } from './reasons.ts'
 import { many } from './show.ts'
 import type { Coverage, Gap, Health } from './types.ts'
 
 const DAY_MS = 86_400_000
+
+/** How well something stands; the colour that goes with a word. */
+export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'plain'
 
 /** How a monitor does, in two words and a sentence. */
 export type Standing = { tone: Tone; word: string; detail: string }
@@ -11,7 +13,8 @@ export type Standing = { tone: Tone; word: string; detail: string }
 /** What the health of a monitor comes to, for who looks once. */
 export function standingOf({ active, coverage_24h, stream_liveness }: Health): Standing {
   if (!active) return { tone: 'quiet', word: 'Paused', detail: coverageReason('monitor_paused') }
-  const { status, reason, gap_events_24h, posts_missed_estimate } = coverage_24h
+  const { status, reason, gaps, gaps_truncated, gap_events_24h, posts_missed_estimate } =
+    coverage_24h
   if (stream_liveness.reason === 'streams_awaiting_first_poll')
     return {
       tone: 'plain',
@@ -24,11 +27,14 @@ export function standingOf({ active, coverage_24h, stream_liveness }: Health): S
       word: 'All seen',
       detail: 'Every check reached where the one before it ended.',
     }
+  const cut = `${many(gap_events_24h ?? 0, 'check was', 'checks were')} cut short in 24 hours`
+  if (status === 'degraded' && !gaps_truncated && gaps.every((it) => it.healed_at !== null))
+    return { tone: 'warn', word: 'Caught up', detail: `${cut}; what they left out was read later.` }
   if (status === 'degraded')
     return {
       tone: 'bad',
       word: 'Gaps',
-      detail: `${many(gap_events_24h ?? 0, 'check was', 'checks were')} cut short in 24 hours; ${missed(posts_missed_estimate)}.`,
+      detail: `${cut}; ${missed(posts_missed_estimate)}.`,
     }
   const why = stream_liveness.reason ?? reason
   return {

@@ -1,12 +1,13 @@
 import { useLive } from '../around.ts'
 import { useAsk } from '../ask.ts'
 import { Page } from '../frame.tsx'
-import { Badge, type Tone } from '../parts/badge.tsx'
+import { Badge } from '../parts/badge.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Events, Tiles } from '../parts/live.tsx'
 import { Notice, Trouble, Waiting } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { bytes, count, words as inWords } from '../show.ts'
+import type { Tone } from '../standing.ts'
 import type { House as HouseTold } from '../types.ts'
 
 const LOOK_MS = 30_000

@@ -12,7 +12,7 @@ import { say } from '../say.ts'
 import { fieldOf, formParts, moreParts, toSpec, toTyped } from '../spec.ts'
 import type { Monitor, MonitorList } from '../types.ts'
 import { type PreviewState, PreviewView, usePreview } from './preview.tsx'
-import { SpecFields } from './spec-fields.tsx'
+import { MoreParts, SpecParts } from './spec-fields.tsx'
 import { TargetFields, type Targets } from './target-fields.tsx'
 
 const SETTLE_MS = 600
@@ -87,19 +87,17 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
       title={monitor === null ? 'New monitor' : 'Edit monitor'}
       lead={
         monitor === null
-          ? 'Say what to look for. On the right you see what it would match in what its feeds hold now.'
+          ? 'Say what to look for, and see what it would match in what its feeds hold now.'
           : 'A changed filter holds for what is seen from now on; nothing is sent twice.'
       }
     >
-      <div class="split">
-        <form onSubmit={(event) => void save(event)} noValidate>
-          <SpecFields
-            parts={parts}
-            more={more}
-            typed={typed}
-            setTyped={setTyped}
-            errorOf={errorOf}
-          />
+      <form class="split" onSubmit={(event) => void save(event)} noValidate>
+        <div>
+          <SpecParts parts={parts} {...{ typed, setTyped, errorOf }} />
+        </div>
+        <PreviewPane preview={preview} />
+        <div>
+          <MoreParts parts={more} {...{ typed, setTyped, errorOf }} />
           <fieldset>
             <legend>The monitor itself</legend>
             <Field label="Name" hint="For you alone; it may stay empty." error={errorOf('name')}>
@@ -143,9 +141,8 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
               Cancel
             </Link>
           </div>
-        </form>
-        <PreviewPane preview={preview} />
-      </div>
+        </div>
+      </form>
     </Page>
   )
 }

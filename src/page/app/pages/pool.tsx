@@ -4,12 +4,13 @@ import { send } from '../api.ts'
 import { useAsk } from '../ask.ts'
 import { useDeed } from '../deed.ts'
 import { Page } from '../frame.tsx'
-import { Badge, type Tone } from '../parts/badge.tsx'
+import { Badge } from '../parts/badge.tsx'
 import { Empty, Notice, Trouble, Waiting } from '../parts/notice.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Time } from '../parts/time.tsx'
 import { say } from '../say.ts'
 import { count, words as inWords } from '../show.ts'
+import type { Tone } from '../standing.ts'
 import type { Account, Pool } from '../types.ts'
 
 const LOOK_MS = 10_000
@@ -171,7 +172,7 @@ function Budget({ budget, name }: { budget: Account['budget']; name: string }) {
         aria-label={`What ${name} may still ask`}
       />
       <span class="quiet small-text">
-        {count(remaining)} of {count(limit_per_minute)} a minute left
+        {count(remaining)} requests left, at most {count(limit_per_minute)} a minute
         {resets_at !== null && (
           <>
             , renewed <Time at={resets_at} />

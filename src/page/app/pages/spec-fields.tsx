@@ -1,41 +1,47 @@
+import { useRef } from 'preact/hooks'
+
 import { Check, Choice, Field, type Tied } from '../parts/field.tsx'
 import type { FormField, FormPart, Typed } from '../spec.ts'
 
-type SpecFieldsProps = {
+type SpecPartsProps = {
   parts: readonly FormPart[]
-  more: readonly FormPart[]
   typed: Typed
   setTyped: (typed: Typed) => void
   errorOf: (field: string) => string | null
 }
 
-/** The fields of a filter; what is needed less often is folded away, unless something stands there or is wrong. */
-export function SpecFields({ parts, more, typed, setTyped, errorOf }: SpecFieldsProps) {
-  const part = ({ title, fields }: FormPart) => (
-    <fieldset key={title}>
-      <legend>{title}</legend>
-      {fields.map((field) => (
-        <SpecField
-          key={field.name}
-          field={field}
-          value={typed[field.name] ?? ''}
-          change={(value) => setTyped({ ...typed, [field.name]: value })}
-          error={errorOf(field.name)}
-        />
-      ))}
-    </fieldset>
-  )
-  const used = more.some(({ fields }) =>
+/** Fields of a filter, part by part. */
+export const SpecParts = ({ parts, typed, setTyped, errorOf }: SpecPartsProps) => (
+  <>
+    {parts.map(({ title, fields }) => (
+      <fieldset key={title}>
+        <legend>{title}</legend>
+        {fields.map((field) => (
+          <SpecField
+            key={field.name}
+            field={field}
+            value={typed[field.name] ?? ''}
+            change={(value) => setTyped({ ...typed, [field.name]: value })}
+            error={errorOf(field.name)}
+          />
+        ))}
+      </fieldset>
+    ))}
+  </>
+)
+
+/** Those that are needed less often: folded away until something stands there or is wrong. */
+export function MoreParts(props: SpecPartsProps) {
+  const { parts, typed, errorOf } = props
+  const used = useRef(false)
+  used.current ||= parts.some(({ fields }) =>
     fields.some(({ name }) => (typed[name] ?? '').length > 0 || errorOf(name) !== null),
   )
   return (
-    <>
-      {parts.map(part)}
-      <details open={used}>
-        <summary>More conditions</summary>
-        {more.map(part)}
-      </details>
-    </>
+    <details open={used.current}>
+      <summary>More conditions</summary>
+      <SpecParts {...props} />
+    </details>
   )
 }
 
@@ -76,7 +82,7 @@ function Input({ kind, options, value, change, tied }: InputProps) {
       return (
         <textarea
           {...tied}
-          rows={3}
+          rows={2}
           spellcheck={false}
           value={value}
           onInput={(event) => change(event.currentTarget.value)}

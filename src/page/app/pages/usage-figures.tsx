@@ -25,7 +25,8 @@ export function UsageFigures({ usage: { usage, total }, span }: { usage: Usage; 
     )
   const drawn = bucketsOf(usage, span)
   const times = drawn.map(({ at }) => at / 1000)
-  const of = (figure: (row: Row) => number) => drawn.map(({ row }) => (row ? figure(row) : 0))
+  const of = (figure: (row: Row) => number) =>
+    drawn.map(({ row }) => (row ? figure(row) || null : null))
   return (
     <>
       <p>
@@ -43,6 +44,7 @@ export function UsageFigures({ usage: { usage, total }, span }: { usage: Usage; 
               { label: 'Errors', values: of((it) => it.errors), tone: 'bad' },
             ]}
             figure={count}
+            counted
           />
         </figure>
         <figure>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'plain'
+import type { Tone } from '../standing.ts'
 
 /** A state in a word or two. The colour repeats what the words say. */
 export const Badge = ({ tone, children }: { tone: Tone; children: ComponentChildren }) => (

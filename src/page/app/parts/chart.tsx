@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-type Series = { label: string; values: readonly number[]; tone: 'accent' | 'bad' }
+/** Null where there is nothing to draw. */
+type Series = { label: string; values: readonly (number | null)[]; tone: 'accent' | 'bad' }
 
 type ChartProps = {
   /** What the picture shows, for who cannot see it; a table beside it has the figures. */
@@ -9,12 +10,14 @@ type ChartProps = {
   times: readonly number[]
   series: readonly Series[]
   figure: (value: number) => string
+  /** Of what is counted there are no halves. */
+  counted?: boolean
 }
 
 const HEIGHT = 220
 
 /** Columns over time. The library is loaded with the first chart; nothing else needs it. */
-export function Chart({ label, times, series, figure }: ChartProps) {
+export function Chart({ label, times, series, figure, counted = false }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const drawn = JSON.stringify([times, series])
   useEffect(() => {
@@ -25,7 +28,7 @@ export function Chart({ label, times, series, figure }: ChartProps) {
     void (async () => {
       const { drawChart } = await import('../draw-chart.ts')
       if (gone) return
-      done = drawChart(root, { times, series, figure, height: HEIGHT })
+      done = drawChart(root, { times, series, figure, counted, height: HEIGHT })
     })()
     return () => {
       gone = true

@@ -4,8 +4,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask, type Failure } from '../api.ts'
 import { useAsk } from '../ask.ts'
 import { words as inWords } from '../show.ts'
+import type { Tone } from '../standing.ts'
 import type { Feedback } from '../types.ts'
-import { Badge, type Tone } from './badge.tsx'
+import { Badge } from './badge.tsx'
 import { Time } from './time.tsx'
 
 const TONES: { [status: string]: Tone } = {

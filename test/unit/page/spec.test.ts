@@ -1,0 +1,119 @@
+import { expect, test } from 'bun:test'
+
+import fc from 'fast-check'
+
+import { filterSchema } from '../../../src/core/filter.ts'
+import { createWords } from '../../../src/core/wire.ts'
+import {
+  fieldOf,
+  formParts,
+  inShort,
+  moreParts,
+  toSpec,
+  toTyped,
+} from '../../../src/page/app/spec.ts'
+
+const words = { platform: 'forum', community: 'subforum', communities: 'subforums' }
+const fields = [...formParts(words), ...moreParts(words)].flatMap((it) => it.fields)
+
+const WHOLE = {
+  subforum: ['bread', 'cheese'],
+  kind: 'both',
+  q: '("rate limit" OR throttl*) AND -hiring',
+  include_any: ['sourdough', 'a whole night'],
+  include_all: ['loaf'],
+  exclude_terms: ['gluten, free'],
+  search_in: ['title', 'author'],
+  match: 'substring',
+  fold_accents: true,
+  case_sensitive: false,
+  regex: ['^bak(er|ing)$'],
+  language: ['de', 'en'],
+  author: ['ann'],
+  exclude_authors: ['bea'],
+  exclude_subforums: ['pies'],
+  thread: ['abc123'],
+  domain: ['example.com'],
+  exclude_domains: ['example.org'],
+  post_type: ['self', 'gallery'],
+  intent: ['question'],
+  sentiment: ['mixed'],
+  flair: ['How to'],
+  exclude_flair: ['Spam, again'],
+  has_flair: true,
+  nsfw: false,
+  min_score: 3,
+  min_comments: 0,
+  min_relevance: 50,
+  group: 'morning',
+  group_window_s: 600,
+}
+
+test('the form has a field for everything that a filter may say', () => {
+  const schema = filterSchema(createWords({ platform: 'forum', community: 'subforum' }))
+
+  expect(fields.map((it) => it.name).toSorted()).toEqual(Object.keys(schema.shape).toSorted())
+})
+
+test('a filter comes through the form as it was', () => {
+  expect(toSpec(toTyped(WHOLE, fields), fields)).toEqual(WHOLE)
+})
+
+test('what the form does not know of stays in the filter', () => {
+  const later = { ...WHOLE, from_the_future: { deep: [1] } }
+
+  expect(toSpec(toTyped(later, fields), fields, later)).toEqual(later)
+})
+
+test('what was emptied in the form is gone from the filter', () => {
+  const typed = { ...toTyped(WHOLE, fields), include_all: ' \n ', post_type: [], min_score: '' }
+  const { include_all, post_type, min_score, ...rest } = WHOLE
+
+  expect([include_all, post_type, min_score].length).toBe(3)
+  expect(toSpec(typed, fields, WHOLE)).toEqual(rest)
+})
+
+test.each([
+  ['subforum', ' bread,cheese  pies ', ['bread', 'cheese', 'pies']],
+  ['include_any', 'one\n\n two words \n', ['one', 'two words']],
+  ['group', 'Yes', true],
+  ['group', 'evening', 'evening'],
+  ['min_score', 'many', 'many'],
+  ['min_score', '-2', -2],
+  ['nsfw', 'false', false],
+])('%s typed as %p is %p', (name, text, value) => {
+  expect(toSpec({ [name]: text }, fields)).toEqual({ [name]: value })
+})
+
+// What is ticked is one of what there is to tick; anything can be typed.
+const typedIn = fields.filter((it) => it.options === undefined).map((it) => it.name)
+
+test('whatever is typed makes a filter that the form can show again', () => {
+  const typed = fc.dictionary(fc.constantFrom(...typedIn), fc.string())
+  fc.assert(
+    fc.property(typed, (it) => {
+      const spec = toSpec(it, fields)
+      expect(toSpec(toTyped(spec, fields), fields)).toEqual(spec)
+    }),
+  )
+})
+
+test.each([
+  ['filter_spec.include_any[2]', 'include_any'],
+  ['filter_spec.q', 'q'],
+  ['filter_spec', 'filter_spec'],
+  ['webhook_ids[0]', 'webhook_ids'],
+  [null, null],
+])('an error about %p stands beside the field %p', (named, field) => {
+  expect(fieldOf(named)).toBe(field)
+})
+
+test.each([
+  [{ subforum: ['bread'], include_any: ['rye', 'spelt'] }, 'rye, spelt in bread'],
+  [{ q: 'title:bun' }, 'title:bun on the whole platform'],
+  [{ author: ['ann'] }, 'everything by ann'],
+  [{ subforum: ['a', 'b', 'c', 'd'] }, 'everything in a, b, c …'],
+  [{ thread: ['abc'] }, 'everything in chosen threads'],
+])('%j is called %p', (spec, text) => {
+  expect(inShort(spec, words)).toBe(text)
+})
