@@ -10,10 +10,12 @@ export type { Config }
 /** A configuration that cannot be used: every problem of it, in the order of the file. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
+  readonly file: string
   readonly problems: readonly Problem[]
 
   constructor(file: string, problems: readonly Problem[]) {
     super(problems.map((problem) => sentenceOf(file, problem)).join('\n'))
+    this.file = file
     this.problems = problems
   }
 }

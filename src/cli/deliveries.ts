@@ -75,7 +75,7 @@ export const deliveriesList = command({
 
 export const deliveriesRedrive = command({
   name: 'deliveries redrive',
-  summary: 'sends deliveries again that have ended: one by its id, or those of a span of time',
+  summary: 'sends again what has ended: one delivery, or those of a span of time',
   operands: ['[DELIVERY_ID]'],
   options: {
     since: { type: 'string', value: 'ISO', help: 'created since then' },

@@ -78,7 +78,7 @@ async function* inTurn(
 ): AsyncGenerator<Finding> {
   for (const [index, { title, look }] of checks.entries()) {
     const bar = openBar(screen)
-    bar.show(title, index / checks.length)
+    bar.show(title, checks.length === 1 ? null : index / checks.length)
     let found: Finding[]
     try {
       found = await look()

@@ -11,23 +11,52 @@ export const COMMON = {
   help: { type: 'boolean', help: 'show this' },
 } as const satisfies Record<string, Option>
 
-/** All commands, a line each. */
-export function overview(commands: readonly Command[]): string {
+/** By what somebody wants to do, with the first words of the commands for it; the last takes what is left. */
+const GROUPS: readonly (readonly [string, readonly string[]])[] = [
+  ['Run it', ['demo', 'serve', 'check-config', 'doctor', 'service-unit']],
+  ['Say who may use it', ['customer', 'key', 'credit']],
+  ['Give it accounts of yours on the platform', ['account', 'proxy']],
+  ['See to what it does', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],
+  ['Keep what it has', ['backup', 'restore']],
+  ['Use it from elsewhere', []],
+]
+const NAMED = GROUPS.flatMap(([, words]) => words)
+
+const belongsTo =
+  (words: readonly string[]) =>
+  ({ name }: Command): boolean => {
+    const [first = ''] = name.split(' ')
+    return words.length === 0 ? !NAMED.includes(first) : words.includes(first)
+  }
+
+function group(title: string, commands: readonly Command[], width: number): string[] {
+  if (commands.length === 0) return []
   const rows = commands.map(({ name, summary }): [string, string] => [name, summary])
+  return [`${title}:`, ...columns(rows, width), '']
+}
+
+const FIRST_STEPS = [
+  'Begin with `forumd demo`. With a configuration (config.example.toml shows every key):',
+  '  forumd check-config',
+  '  forumd key create --customer me',
+  '  forumd serve',
+]
+
+/** Commands, a line each; `whole`: all of them, for whoever is new here. */
+export function overview(commands: readonly Command[], { whole }: { whole: boolean }): string {
+  const width = Math.max(...commands.map(({ name }) => name.length))
   return [
     'forumd reads, acts on and watches a forum platform through your own accounts.',
     '',
     'Usage: forumd COMMAND [options]',
     '',
-    ...columns(rows),
-    '',
+    ...GROUPS.flatMap(([title, words]) => group(title, commands.filter(belongsTo(words)), width)),
     'Every command takes --config FILE. `forumd help COMMAND` shows its options and examples.',
     `Exit codes: ${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} bad usage or configuration, ` +
       `${EXIT.restart} start me again,`,
     `${EXIT.broken} the database is missing or damaged, do not start me again.`,
     '',
-    'Begin with `forumd demo`.',
-    '',
+    ...(whole ? [...FIRST_STEPS, ''] : []),
   ].join('\n')
 }
 
@@ -60,7 +89,9 @@ export function usageOf({ name, operands = [], options }: Command): string {
 
 const spell = (name: string, { value }: Option) => `--${name}${value ? ` ${value}` : ''}`
 
-function columns(rows: readonly [string, string][]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length))
+function columns(
+  rows: readonly [string, string][],
+  width = Math.max(...rows.map(([left]) => left.length)),
+): string[] {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
 }

@@ -7,7 +7,7 @@ import { openBar } from './progress.ts'
 
 export const purgeContent = command({
   name: 'purge',
-  summary: 'blanks what somebody wrote, or one item, wherever it is kept; rows and ids stay',
+  summary: 'blanks what somebody wrote, or one item, wherever it is kept',
   options: {
     author: { type: 'string', value: 'NAME', help: 'everything by this person on the platform' },
     item: { type: 'string', value: 'ID', help: 'one post or comment, such as t3_abc123' },

@@ -40,7 +40,8 @@ async function helpOf(words: readonly string[]): Promise<string> {
   if (isOne) return describe((await find(words)).command)
   const inside = [...COMMANDS].filter(([name]) => prefix === '' || name.startsWith(`${prefix} `))
   if (inside.length === 0) await find(words)
-  return overview(await Promise.all(inside.map(([, load]) => load())))
+  const shown = await Promise.all(inside.map(([, load]) => load()))
+  return overview(shown, { whole: prefix === '' })
 }
 
 /** The command that the first one or two words name. */

@@ -99,6 +99,30 @@ describe('check-config', () => {
     expect(forumd(folder(null), ['check-config', '--config', example]).code).toBe(0)
   })
 
+  test('tells mistakes as JSON, too', () => {
+    const dir = folder(
+      '[server]\nprot = 1\n[platform]\nbase_url = "http://a.test"\nsession_cookie = "s"\n',
+    )
+
+    const { code, out, err } = forumd(dir, ['check-config', '--json'])
+
+    expect({ code, err }).toEqual({ code: 2, err: '' })
+    expect(JSON.parse(out)).toEqual({
+      file: 'forumd.toml',
+      valid: false,
+      problems: [
+        {
+          line: 2,
+          column: 1,
+          key: 'server.prot',
+          found: 'unknown key',
+          allowed: expect.stringContaining('port'),
+        },
+      ],
+      warnings: [],
+    })
+  })
+
   test('tells five mistakes in five lines with their places, and ends with 2', () => {
     const dir = folder(
       '[server]\nprot = 1\nhost = 5\n\n[platform]\nbase_url = "x"\nsession_cookie = "s"\n[gaurd]\n[log]\nlevel = "env:NOT_SET"\n',

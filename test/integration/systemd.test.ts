@@ -213,7 +213,7 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
   )
   const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
   const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, 'systemd-stalled.ts'), 'serve', '--config', config],
+    [process.execPath, new URL('systemd-stalled.ts', import.meta.url).pathname, 'serve', '--config', config],
     {
       stdout: Bun.file(folder.file('log')),
       // Bun's own words about the signal, of which there are many.

@@ -35,7 +35,7 @@ export function toDocument(all: readonly Held[], words: Words) {
 }
 
 /** Whoever knows the address of a chat service's hook may post there, and so may whoever knows a token in a query. */
-export const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
+const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
   kind === 'slack' || kind === 'discord' || url.includes('?')
 
 /** Webhooks by their names where a name is one's own, else by their ids. */

@@ -51,3 +51,15 @@ test.each([[['key', 'create', '--help']], [['key', 'create', '--customer', 'x', 
 test('each command is known by the name it gives itself', async () => {
   for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)
 })
+
+test('every command that lists or tests something answers as JSON when asked', async () => {
+  const listing =
+    /(^| )(list|show|test|doctor|check-config|backup|restore|redrive|apply|export|purge)$/
+  for (const { name, options } of await Promise.all([...COMMANDS.values()].map((load) => load())))
+    if (listing.test(name)) expect([name, options['json']?.type]).toEqual([name, 'boolean'])
+})
+
+test('only the overview of everything ends with the first steps', async () => {
+  expect((await forumd('help')).out).toContain('\n  forumd check-config\n')
+  expect((await forumd('help', 'key')).out).not.toContain('check-config')
+})
