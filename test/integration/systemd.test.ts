@@ -1,6 +1,7 @@
 // Goal: a service manager that keeps to systemd's protocol sees what is so: when we serve, when we reload, when we end,
 // and that a loop that stands still is bitten by the watchdog. Method: the program as a process of its own, and a manager
 // that listens on a datagram socket, written apart from us in Python.
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -176,6 +177,19 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
     'warn config.needs_restart delivery.timeout_s',
     'warn config.needs_restart limits.read_cache_s',
   ])
+  const db = new Database(folder.file('data/forumd.sqlite'), { readonly: true })
+  const noted = db
+    .query<{ detail: string }, []>(
+      "SELECT detail FROM audit WHERE kind = 'config.changed' ORDER BY seq",
+    )
+    .all()
+  db.close()
+  // What the daemon goes on without is not among what it runs with.
+  expect(JSON.parse(noted.at(-1)?.detail ?? '{}').changed.toSorted()).toEqual([
+    'limits.account_per_minute',
+    'log.level',
+    'plans.entry.slots',
+  ])
 })
 
 test('a configuration with a problem is refused whole, and the old one stays', async () => {
@@ -213,7 +227,13 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
   )
   const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
   const child = Bun.spawn(
-    [process.execPath, new URL('systemd-stalled.ts', import.meta.url).pathname, 'serve', '--config', config],
+    [
+      process.execPath,
+      new URL('systemd-stalled.ts', import.meta.url).pathname,
+      'serve',
+      '--config',
+      config,
+    ],
     {
       stdout: Bun.file(folder.file('log')),
       // Bun's own words about the signal, of which there are many.

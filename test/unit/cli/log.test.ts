@@ -119,3 +119,29 @@ test('every field that is logged anywhere in the house is one that is let throug
 // A call with a level, an event and an object written out; names of its fields, spread ones left out.
 const CALL = /\blog\([^;{}]*,\s*(?:'[\w.]+'|`[^`]*`),\s*\{([^{}]*)\}/g
 const NAME = /(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g
+
+test('for the journal each line begins with its priority', () => {
+  const { log, lines } = logged({ level: 'debug', journal: true })
+
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) log(level, 'a.b')
+
+  expect(lines.map((line) => line.slice(0, 4))).toEqual(['<7>{', '<6>{', '<4>{', '<3>{'])
+})
+
+test('the level is that of the moment', () => {
+  const settings = { level: 'warn' as 'warn' | 'info', json: true, color: false, clock }
+  const lines: string[] = []
+  const log = createLog({
+    ...settings,
+    get level() {
+      return settings.level
+    },
+    write: (line) => void lines.push(line),
+  })
+
+  log('info', 'a.b')
+  settings.level = 'info'
+  log('info', 'c.d')
+
+  expect(lines.map((line) => JSON.parse(line).event)).toEqual(['c.d'])
+})
