@@ -366,7 +366,8 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
 
 /** How the pool stands, for the operator's page. */
 function standing(pool: Pool) {
-  const of = (state: AccountState) => pool.list().filter((it) => it.state === state).length
+  const states = pool.list().map(({ state }) => state)
+  const of = (state: AccountState) => states.filter((it) => it === state).length
   return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
 }
 

@@ -245,7 +245,10 @@ export function createPool(deps: PoolDeps): Pool {
       return [...members.values()].map((it) => ({
         name: it.name,
         state: it.standing.state,
-        requests: it.standing.state === 'ready' ? craft.headroom(it.id, 'read').requests : 0,
+        // Asked for by who wants it: asking keeps a share of the budget for reads.
+        get requests() {
+          return it.standing.state === 'ready' ? craft.headroom(it.id, 'read').requests : 0
+        },
       }))
     },
     turn() {
