@@ -13,7 +13,7 @@ export type Verdict = {
   missed_in_silence: string[]
   /** Items that were seen long after they could have been, and while they were not health once read complete. */
   late_in_silence: string[]
-  /** Of what was missed, the ones that lie in no gap that is still open: whoever adds gaps up is not told of them. */
+  /** Of what was missed, the ones that lie in no gap: whoever reads all gaps is not told of them. */
   missed_beside_gaps: string[]
   /** Items that were seen when a monitor of everything was on, and did not become a match. */
   unmatched: string[]
@@ -151,10 +151,13 @@ function isShallow({ world, places }: Run, { created }: Truth, blind: Spell[], s
 const isSilent = ({ status, at, since: from }: Reading, { created }: Truth, since: number) =>
   status === 'complete' && at >= since && created >= from && at <= created + DAY_S
 
-/** Whether a gap says that something created then may be missing. */
-function covers({ from_at, until_at, healed_at }: Gap, { created }: Truth): boolean {
-  if (healed_at !== null) return false
-  return within(created, (from_at ?? 0) / 1000 - CLOCKS_S, (until_at ?? Infinity) / 1000 + CLOCKS_S)
+/** Whether a gap says that something may be missing: for good, or because it was gone when the gap was closed. */
+function covers(gap: Gap, { created, until }: Truth): boolean {
+  const from_s = (gap.from_at ?? 0) / 1000 - CLOCKS_S
+  if (gap.healed_at === null)
+    return within(created, from_s, (gap.until_at ?? Infinity) / 1000 + CLOCKS_S)
+  const healed_s = gap.recorded_s + (gap.healed_at - gap.recorded_at) / 1000
+  return within(created, from_s, healed_s) && until <= healed_s
 }
 
 const within = (at: number, from: number, until: number): boolean => at >= from && at <= until
