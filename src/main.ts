@@ -7,13 +7,16 @@ import { createLog } from './log.ts'
 import { createOutside, realClock } from './outside.ts'
 
 const FORCED_AFTER_MS = 15_000
+/** Of a terminal that does not say how wide it is. */
+const COLUMNS = 80
 /** Some browsers export the cookies of every site there is. */
 const STDIN_BYTES_MAX = 4 * 1024 * 1024
 
 // Bun sends every fetch through these, whatever it was told: which way out is taken is ours to say.
 for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete process.env[name]
 
-const color = process.stdout.isTTY && process.env['NO_COLOR'] === undefined
+// An empty one is none (no-color.org).
+const color = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 
 const around: Surroundings = {
   env: process.env,
@@ -24,7 +27,10 @@ const around: Surroundings = {
   },
   warn: (line) => process.stderr.write(`${line}\n`),
   screen: process.stderr.isTTY
-    ? { write: (text) => process.stderr.write(text), columns: () => process.stderr.columns }
+    ? {
+        write: (text) => process.stderr.write(text),
+        columns: () => process.stderr.columns || COLUMNS,
+      }
     : null,
   readStdin: () => Bun.stdin.slice(0, STDIN_BYTES_MAX).text(),
   stdinIsTerminal: process.stdin.isTTY,
