@@ -10,7 +10,7 @@ type Look = { name: string; path: string; text: string; press?: string }
 
 const CUSTOMER: readonly Look[] = [
   { name: 'overview', path: '', text: 'Sourdough' },
-  { name: 'monitors', path: '/monitors', text: 'Gaps' },
+  { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Where it looks' },
   { name: 'monitor-new', path: '/monitors/new', text: 'Name a place' },
   {

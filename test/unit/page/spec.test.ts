@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 import { filterSchema } from '../../../src/core/filter.ts'
 import { createWords } from '../../../src/core/wire.ts'

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-export type Column<T> = {
+type Column<T> = {
   title: string
   cell: (row: T) => ComponentChildren
   /** Figures stand under each other; the main column leads a card on the phone. */
