@@ -239,6 +239,24 @@ test('a platform that fails three times cuts the check, which the next one close
   expect(stage.titles()).toEqual(['in the dark'])
 })
 
+test('a gap that was open when its monitor was paused stays one, and is no part of what comes after', async () => {
+  await using stage = await watching()
+  stage.feed.faults({ kind: 'timeout' }, 3)
+  await stage.check()
+  stage.edit('mon_1', { active: false })
+  stage.pass(2 * 3600 * S)
+  const resumed = stage.clock.now()
+  stage.edit('mon_1', { active: true })
+  stage.feed.faults({ kind: 'timeout' }, 3)
+  await stage.check()
+  await stage.check()
+
+  const [before, after] = stage.gaps()
+  expect(before).toMatchObject({ until_at: resumed, healed_at: null })
+  expect(after!.from_at).toBe(Math.floor(resumed / S) * S)
+  expect(after!.healed_at).not.toBeNull()
+})
+
 test('an outage of many checks is estimated once, not once a check', async () => {
   await using stage = await watching()
   for (let i = 0; i < 3; i++) {
