@@ -6,9 +6,9 @@ import type { Item } from '../core/items.ts'
 import { worded, type Words } from '../core/wire.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Db } from '../store/db.ts'
-import { insertDelivery } from '../store/deliveries.ts'
+import { insertDelivery, nextDeliveryAt } from '../store/deliveries.ts'
 import { keepMatch } from '../store/match-bodies.ts'
-import { countCeiling, nextDeliveryAt, reserveDelivery } from '../store/matches.ts'
+import { countCeiling, reserveDelivery } from '../store/matches.ts'
 import type { Target } from '../store/webhooks.ts'
 
 export type EmitDeps = {

@@ -23,6 +23,12 @@ export type NewDelivery = {
 )
 
 /**
+ * A row that is dated further ahead was written by a clock that was wrong, and is not followed: days of deliveries would
+ * count for the one it names.
+ */
+const FOLLOWED_MS = 3_600_000
+
+/**
  * Writes a delivery; false when its id is already there, which is how a repeated check stays harmless.
  * created_at grows strictly within a customer, because it is the cursor of the list.
  */
@@ -34,7 +40,8 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
           body, body_sha256, created_at)
        VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
           $body, $body_sha256,
-          max($now, coalesce((SELECT max(created_at) FROM deliveries WHERE customer_id = $customer_id), 0) + 1))`,
+          max($now, coalesce((SELECT max(created_at) FROM deliveries
+                               WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}), 0) + 1))`,
     )
     .run({
       id: row.id,
@@ -50,6 +57,17 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
       now: row.now,
     })
   return changes === 1
+}
+
+/** When a delivery written now will say that it was: instants grow strictly within a customer. */
+export function nextDeliveryAt(db: Db, customer_id: string, now: number): number {
+  const row = db
+    .query<{ at: number | null }, [{ customer_id: string; now: number }]>(
+      `SELECT max(created_at) AS at FROM deliveries
+        WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}`,
+    )
+    .get({ customer_id, now })
+  return Math.max(now, (row?.at ?? 0) + 1)
 }
 
 export type DeliveryRow = {

@@ -17,16 +17,6 @@ export function insertMatch(
   )
 }
 
-/** When a delivery written now will say that it was: instants grow strictly within a customer. */
-export function nextDeliveryAt(db: Db, customer_id: string, now: number): number {
-  const row = db
-    .query<{ at: number | null }, [{ customer_id: string }]>(
-      'SELECT max(created_at) AS at FROM deliveries WHERE customer_id = $customer_id',
-    )
-    .get({ customer_id })
-  return Math.max(now, (row?.at ?? 0) + 1)
-}
-
 /** Takes one of the day's deliveries; false when the ceiling is reached. */
 export function reserveDelivery(
   db: Db,

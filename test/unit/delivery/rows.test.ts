@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { type Db, openDb } from '../../../src/store/db.ts'
-import { insertDelivery, listDeliveries } from '../../../src/store/deliveries.ts'
+import { insertDelivery, listDeliveries, nextDeliveryAt } from '../../../src/store/deliveries.ts'
 import { nextDueAt } from '../../../src/store/outbox-due.ts'
 import { claimDue } from '../../../src/store/outbox.ts'
 import {
@@ -79,6 +79,14 @@ test('created_at grows within a customer even when the clock does not, or steps 
   using db = opened(['wh_a'])
   for (const [n, now] of [1000, 1000, 400, 1001, 5000].entries()) put(db, `dlv_${n}`, 'wh_a', now)
   expect(rows(db).map(({ created_at }) => created_at)).toEqual([5000, 1003, 1002, 1001, 1000])
+})
+
+test('a row that a wrong clock dated a day ahead dates no other', () => {
+  using db = opened(['wh_a'])
+  for (const [n, now] of [1000, DAY_MS + 1000, 1000, 2000].entries())
+    put(db, `dlv_${n}`, 'wh_a', now)
+  expect(rows(db).map(({ created_at }) => created_at)).toEqual([DAY_MS + 1000, 2000, 1001, 1000])
+  expect(nextDeliveryAt(db, 'cus_1', 2000)).toBe(2001)
 })
 
 const room = (slots: number, of = 4) => ({ slots, of: () => of })
