@@ -76,6 +76,7 @@ export async function mountPowered(): Promise<Powered> {
     async restore() {
       await sure('umount', path)
       await mount()
+      await sure('mountpoint', '-q', path)
     },
     async [Symbol.asyncDispose]() {
       await sure('umount', path)
