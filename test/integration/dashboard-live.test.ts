@@ -269,6 +269,29 @@ test('it is open ten times at most for one customer, and a place comes free when
   await Promise.all(pages.map((it) => it[Symbol.asyncDispose]()))
 })
 
+test('the matches of a monitor come through the cookie as they happen, and end with the daemon', async () => {
+  await using house = await startOperated()
+  await watch(house, house.key, 'needle')
+  const [{ id }] = (await house.call('/forum/monitor/list')).body.monitors
+  await house.clock.advance(2 * MINUTE)
+  const headers = await pageOf(house, house.key)
+  const answer = await fetch(`${house.url()}/dashboard/api/forum/monitor/stream?id=${id}`, {
+    headers,
+  })
+  let text = ''
+  const read = (async () => {
+    for await (const chunk of answer.body ?? []) text += new TextDecoder().decode(chunk)
+  })()
+  house.sandbox.post({ subforum: 'coffee', title: 'a needle', created_at: house.clock.now() })
+  for (let n = 0; n < 120 && !text.includes('event: match'); n += 1)
+    await house.clock.advance(SECOND)
+
+  expect(text).toContain('a needle')
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  await house.restart()
+  await read
+})
+
 test('asking for its head alone holds no place', async () => {
   await using house = await startOperated()
   const headers = await pageOf(house, house.key)
