@@ -125,6 +125,35 @@ export function customerStories(stage: () => Dashboard) {
   })
 
   story(
+    'a webhook whose receiver is gone is shown paused, and a test that arrives brings it back',
+    async (it) => {
+      const { sandbox, clock, receiver, mint, call } = it.house
+      const key = mint('gone')
+      const send = (path: string, body: object) =>
+        call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+      await send('/forum/monitor/webhook/create', { url: receiver.url })
+      await send('/forum/monitor/add', {
+        filter_spec: { subforum: 'bread', include_any: ['bagel'] },
+      })
+      await clock.advance(MINUTE)
+      receiver.answers.push(410)
+      sandbox.post({ subforum: 'bread', title: 'A bagel for nobody' })
+      await clock.advance(2 * MINUTE)
+      await using visitor = await it.visitor()
+      await visitor.signIn(key)
+      await visitor.sees('A webhook is paused')
+      await visitor.press('See why and test')
+      await visitor.sees('the receiver answered 410')
+      await visitor.press('Test')
+      await visitor.sees('It arrived.')
+      await visitor.misses('the receiver answered 410')
+
+      expect(await visitor.text()).toContain('Active')
+      expect(visitor.strange).toEqual([])
+    },
+  )
+
+  story(
     'a filter shows what it would match while it is typed, and what is wrong beside its field',
     async (it) => {
       it.house.sandbox.post({
