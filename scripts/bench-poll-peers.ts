@@ -60,7 +60,8 @@ async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Prom
       tell: (name) => void (before.has(name) || stopped() || tell(name)),
       stopped,
     })
-    await clock.runTo(until + 60_000)
+    // Long enough for whoever still waits for a turn to hear of it.
+    await clock.runTo(until + 600_000)
     await Promise.all(lives)
   }
   return { told, ...count, owned: () => false }

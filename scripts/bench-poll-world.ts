@@ -3,11 +3,11 @@ import { createWorld, type PlaceSpec } from '../test/simulation/world.ts'
 
 export const START = Date.parse('2026-03-02T00:00:00Z')
 const HOUR_MS = 3_600_000
-/** Half a day for everybody to get to know the places, then a day that counts. */
-export const WARM_MS = 6 * HOUR_MS
-export const RUN_MS = WARM_MS + 24 * HOUR_MS
+/** Three hours for everybody to get to know the places, then nine that count, the busier half of a day. */
+export const WARM_MS = 3 * HOUR_MS
+export const RUN_MS = WARM_MS + 9 * HOUR_MS
 /** Who watches is down for half an hour of it. */
-export const DOWN = { from_ms: WARM_MS + 12 * HOUR_MS, until_ms: WARM_MS + 12.5 * HOUR_MS }
+export const DOWN = { from_ms: WARM_MS + 5 * HOUR_MS, until_ms: WARM_MS + 5.5 * HOUR_MS }
 export const PER_MINUTE = 100
 
 /**
