@@ -17,7 +17,7 @@ import {
 } from './states-model.ts'
 import { createStage } from './states-stage.ts'
 
-const RUNS = Number(process.env['FORUMD_RUNS'] ?? 150)
+const RUNS = Number(process.env['FORUMD_RUNS'] ?? 100)
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
 const START = 1_767_222_000_000
 const MINUTE = 60_000
