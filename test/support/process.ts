@@ -4,7 +4,8 @@ const PROGRAM = process.env['FORUMD_BINARY']
   ? [process.env['FORUMD_BINARY']]
   : [process.execPath, `${root}src/main.ts`]
 
-const START_MAX_MS = 15_000
+/** On a machine that has other things to do, too. */
+const START_MAX_MS = 60_000
 
 export type DaemonProcess = {
   /** Where it listens. */
