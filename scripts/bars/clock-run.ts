@@ -213,6 +213,11 @@ const planOf = ({ ceiling, cadence_s }: Size) => ({
 })
 
 function fill(db: Db, now: number, { cadence_s }: Size): void {
+  // Where upkeep keeps how far it has come.
+  db.run(
+    "INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'instance_1', ?, ?)",
+    [now, now],
+  )
   insertCustomer(db, {
     id: CUSTOMER,
     name: 'ann',
