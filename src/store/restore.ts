@@ -17,6 +17,7 @@ import { insertEvent } from './events.ts'
 import { readOrMake, syncPath } from './files.ts'
 import { DatabaseDamaged, KeyMissing, type Paths } from './instance.ts'
 import { takeLock } from './lock.ts'
+import { removeWebSessions } from './web-sessions.ts'
 import { rotateSecret, updateWebhook } from './webhooks.ts'
 
 /** The folder belongs to another instance than the backup. */
@@ -123,6 +124,8 @@ function prepare(
     db.query('UPDATE instance SET key_fingerprint = ?').run(ring.fingerprint)
     // What was matched since the backup is not known any more; health has to say so.
     insertEvent(db, { kind: 'restore_detected', stream_id: null, at: now, until_at: null })
+    // Who has signed out since the backup must not be signed in again by it.
+    removeWebSessions(db)
   })
   return { instance_id: about.id, fingerprint: ring.fingerprint, lost }
 }

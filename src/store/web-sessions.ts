@@ -65,6 +65,11 @@ export function touchWebSession(db: Db, { hash, key }: WebSession, now: number):
   })
 }
 
+/** Ends every session there is. */
+export function removeWebSessions(db: Db): void {
+  db.run('DELETE FROM web_sessions')
+}
+
 /** Ends a session; nothing happens when there is none. */
 export function removeWebSession(db: Db, token: string): void {
   db.query('DELETE FROM web_sessions WHERE hash = $hash').run({ hash: hashOf(token) })
