@@ -151,13 +151,17 @@ function isShallow({ world, places }: Run, { created }: Truth, blind: Spell[], s
 const isSilent = ({ status, at, since: from }: Reading, { created }: Truth, since: number) =>
   status === 'complete' && at >= since && created >= from && at <= created + DAY_S
 
-/** Whether a gap says that something may be missing: for good, or because it was gone when the gap was closed. */
+/**
+ * Whether a gap says that something may be missing: for good, or because it was gone when the next check read so far
+ * that it closed the gap, or left it behind.
+ */
 function covers(gap: Gap, { created, until }: Truth): boolean {
-  const from_s = (gap.from_at ?? 0) / 1000 - CLOCKS_S
-  if (gap.healed_at === null)
-    return within(created, from_s, (gap.until_at ?? Infinity) / 1000 + CLOCKS_S)
-  const healed_s = gap.recorded_s + (gap.healed_at - gap.recorded_at) / 1000
-  return within(created, from_s, healed_s) && until <= healed_s
+  const { from_at, until_at, healed_at, recorded_at, recorded_s } = gap
+  const from_s = (from_at ?? 0) / 1000 - CLOCKS_S
+  if (healed_at === null && within(created, from_s, (until_at ?? Infinity) / 1000 + CLOCKS_S))
+    return true
+  const closed_s = recorded_s + (healed_at === null ? 0 : (healed_at - recorded_at) / 1000)
+  return within(created, from_s, closed_s) && until <= closed_s
 }
 
 const within = (at: number, from: number, until: number): boolean => at >= from && at <= until
