@@ -37,6 +37,18 @@ test('what is loaded before anything is painted takes less than 100 KB', async (
   expect(bytes.reduce((sum, it) => sum + it, 0)).toBeLessThan(PAINT_MAX_BYTES)
 })
 
+test('what draws charts is in a file of its own, which nothing asks for before there is one', async () => {
+  const { shell, files } = await pageFiles()
+  const scripts = [...files].filter(([name]) => name.endsWith('.js'))
+  const drawing = scripts.filter(([, { body }]) =>
+    new TextDecoder().decode(body).includes('u-cursor'),
+  )
+
+  expect(drawing.map(([name]) => [name.split('-')[0], shell.includes(name)])).toEqual([
+    ['draw', false],
+  ])
+})
+
 test('the same source makes the same files, whoever makes them: a program that is built holds them', async () => {
   using folder = tempFolder()
   const { outputs } = await Bun.build({
