@@ -32,6 +32,9 @@ const GROWTH_MIB = 64
 const LEFT_MIB = 16
 /** Longest text that a post can have and a pattern is shown. */
 const TEXT_LENGTH = 9900
+// No limit of ours is on: these keep it to ten times what one key may, and to what a pool of eight accounts may ask.
+const REST_MS = 40
+const READ_REST_MS = 250
 const SETTLE_MS = 10_000
 const AFTER_MS = 60_000
 
@@ -47,10 +50,10 @@ const { target, tls, pid } = abused
 
 const ATTACKS: Record<string, () => Promise<Outcome>> = {
   patterns: () => matchRegexes(target, TEXT_LENGTH, 120_000),
-  json: () => throwJson(target, ROUNDS),
+  json: () => throwJson(target, ROUNDS, REST_MS),
   bodies: () => pourBodies(target, ROUNDS),
   receivers: () => answerWithBombs(target, ROUNDS * 5, tls),
-  platform: () => readBombs(target, ROUNDS),
+  platform: () => readBombs(target, ROUNDS, { rest_ms: READ_REST_MS }),
   slow: () => openSlowly(target, Number(values.connections), 60_000),
   headers: () => injectHeaders(target, Number(values.texts), Number(values.seed)),
 }

@@ -191,7 +191,7 @@ async function readAnswer(response: IncomingMessage): Promise<Carried> {
   for (let at = 0; at < response.rawHeaders.length; at += 2)
     headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
   try {
-    const body = await readWhole(response, headers)
+    const body = await readWhole({ body: response, headers })
     if (body === null) return { ok: false, why: 'too_large', left: true }
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
   } catch {

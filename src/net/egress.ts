@@ -95,7 +95,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
       })
       // A tunnel's refusal is an error already; without one, this is how a proxy asks for credentials.
       if (proxy !== null && response.status === 407) return failed('denied', false)
-      const whole = await readWhole(response.body, response.headers)
+      const whole = await readWhole(response)
       if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {

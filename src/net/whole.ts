@@ -10,6 +10,7 @@ const UNPACK = {
   br: promisify(brotliDecompress),
 }
 type Packing = keyof typeof UNPACK
+const PLAIN = 'identity'
 
 /** What we can unpack, for `accept-encoding`. */
 export const PACKINGS = Object.keys(UNPACK).join(', ')
@@ -21,29 +22,36 @@ class Unpackable extends Error {
   override name = 'Unpackable'
 }
 
+/** What an answer is read from; `text` reads all of it at once. */
+type Answering = {
+  body: AsyncIterable<Uint8Array> | null
+  headers: Headers
+  text?: () => Promise<string>
+}
+
 /**
  * A body as text, unpacked here: whoever unpacks while reading does not know when to stop, and a few KiB can be
  * gigabytes. Null once it turns out to be larger than anybody should send. Throws when it is not what it says.
  */
-export async function readWhole(
-  body: AsyncIterable<Uint8Array> | null,
-  headers: Headers,
-): Promise<string | null> {
+export async function readWhole(answer: Answering): Promise<string | null> {
+  const { body, headers } = answer
   if (body === null) return ''
   const told = headers.get('content-length')
   if (told !== null && Number(told) > BODY_MAX) return null
+  const packing = (headers.get('content-encoding') ?? PLAIN).trim().toLowerCase()
+  // A plain body of a told length cannot grow while it is read, and in one piece it costs one copy.
+  if (told !== null && packing === PLAIN && answer.text) return answer.text()
   const bytes = await gatherBytes(body)
-  const plain = bytes && (await unpacked(bytes, headers.get('content-encoding') ?? 'identity'))
+  const plain = bytes && (await unpacked(bytes, packing))
   return plain && new TextDecoder().decode(plain)
 }
 
 async function unpacked(bytes: Uint8Array, packing: string): Promise<Uint8Array | null> {
-  const name = packing.trim().toLowerCase()
   // Some say how an empty body is packed.
-  if (name === 'identity' || bytes.byteLength === 0) return bytes
-  if (!isPacking(name)) throw new Unpackable('packed in a way that was not asked for')
+  if (packing === PLAIN || bytes.byteLength === 0) return bytes
+  if (!isPacking(packing)) throw new Unpackable('packed in a way that was not asked for')
   try {
-    return await UNPACK[name](bytes, { maxOutputLength: BODY_MAX })
+    return await UNPACK[packing](bytes, { maxOutputLength: BODY_MAX })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
       return null

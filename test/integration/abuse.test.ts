@@ -35,7 +35,7 @@ test('receivers that answer without end, or with what inflates, are done with', 
 })
 
 test('a platform that answers with bombs is in error, and we are not', async () => {
-  expect((await readBombs(abused.target, 1, 24)).wrong).toEqual([])
+  expect((await readBombs(abused.target, 1, { mib: 24 })).wrong).toEqual([])
 })
 
 test('sixty evil patterns find what they find, and another monitor its match', async () => {

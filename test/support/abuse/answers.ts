@@ -74,7 +74,11 @@ export function upstreamBombs(mib = 200): Record<string, Reply> {
 }
 
 /** Every such answer to reads of every shape, as the pool and through a caller's proxy: an error of the platform's. */
-export async function readBombs(target: Target, rounds: number, mib = 200): Promise<Outcome> {
+export async function readBombs(
+  target: Target,
+  rounds: number,
+  { mib = 200, rest_ms = 0 } = {},
+): Promise<Outcome> {
   const wrong: string[] = []
   const fields = fieldsOf(target, 'ann')
   const session = { 'x-forum-session': fields.forum_session, 'x-forum-loid': fields.loid }
@@ -90,7 +94,7 @@ export async function readBombs(target: Target, rounds: number, mib = 200): Prom
         ['/api/forum/search?q=x', session],
         ['/api/forum/feed', proxied],
       ] as const
-      await each(reads, 2, async ([path, headers]) => {
+      await each(reads, { width: 2, rest_ms }, async ([path, headers]) => {
         const { status, body } = await call(
           target,
           `${path}${path.includes('?') ? '&' : '?'}limit=${round + 1}`,

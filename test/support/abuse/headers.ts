@@ -131,7 +131,7 @@ export async function injectHeaders(target: Target, count: number, seed: number)
     place: chance.pick(places),
     text: evilText(chance),
   }))
-  await each(tries, 8, async ({ place, text }) => void (await place(text)))
+  await each(tries, { width: 8 }, async ({ place, text }) => void (await place(text)))
 
   const heads = target.front.heads.slice(from)
   for (const head of heads) wrong.push(...injectedInto(head))

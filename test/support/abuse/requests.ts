@@ -13,7 +13,7 @@ const ROUTES = [
 const POURED_MAX = 32 * MIB
 
 /** Every bomb at every kind of route, with a key and without: refused as 400 or 413, never an error of ours. */
-export async function throwJson(target: Target, rounds: number): Promise<Outcome> {
+export async function throwJson(target: Target, rounds: number, rest_ms = 0): Promise<Outcome> {
   const bombs = jsonBombs()
   const throws = Array.from({ length: rounds }, () =>
     ROUTES.flatMap((route) =>
@@ -21,7 +21,7 @@ export async function throwJson(target: Target, rounds: number): Promise<Outcome
     ),
   ).flat()
   const wrong: string[] = []
-  await each(throws, 4, async ({ route, keyed, name, body }) => {
+  await each(throws, { width: 4, rest_ms }, async ({ route, keyed, name, body }) => {
     const { status } = await call(keyed ? target : { ...target, key: 'fk_nobody' }, route, body)
     const right = keyed ? status === 400 || status === 413 : status === 403
     if (!right) wrong.push(`${name} to ${route}: ${status}`)
@@ -49,7 +49,7 @@ export async function pourBodies({ url, key }: Target, rounds: number, gib = 1):
     ),
   ).flat()
   const wrong: string[] = []
-  await each(pours, 8, async ({ route, chunked, token }) => {
+  await each(pours, { width: 8 }, async ({ route, chunked, token }) => {
     const ended = await pour(url, head(route, chunked, token), bytes, chunked)
     const wanted = token !== key ? '403' : route === '/nowhere' ? '404' : '413'
     if (!isRefusal(ended, wanted))

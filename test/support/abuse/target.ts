@@ -47,16 +47,19 @@ export function fieldsOf({ sandbox }: Target, username: string) {
   return { forum_session, loid }
 }
 
-/** Works on all of a list, so many at a time. */
+/** Works on all of a list, so many at a time, each of which rests after each. */
 export async function each<T>(
   list: readonly T[],
-  width: number,
+  { width, rest_ms = 0 }: { width: number; rest_ms?: number },
   work: (it: T) => Promise<void>,
 ): Promise<void> {
   const rest = list.values()
   await Promise.all(
     Array.from({ length: width }, async () => {
-      for (const it of rest) await work(it)
+      for (const it of rest) {
+        await work(it)
+        if (rest_ms > 0) await Bun.sleep(rest_ms)
+      }
     }),
   )
 }

@@ -21,11 +21,24 @@ function inPieces(bytes: Uint8Array, size = 64 * 1024) {
 }
 
 const read = (bytes: Uint8Array, headers: Record<string, string> = {}) =>
-  readWhole(inPieces(bytes), new Headers(headers))
+  readWhole({ body: inPieces(bytes), headers: new Headers(headers) })
 
 /** What a promise was rejected with, by name. */
 const failure = (promise: Promise<unknown>) =>
   promise.then(() => null).catch((error: unknown) => (error instanceof Error ? error.name : error))
+
+test('a plain body of a told length is read at once, and no other is', async () => {
+  const from = (headers: Record<string, string>) =>
+    readWhole({
+      body: inPieces(gzipSync('in pieces')),
+      headers: new Headers(headers),
+      text: () => Promise.resolve('at once'),
+    })
+
+  expect(await from({ 'content-length': '9' })).toBe('at once')
+  expect(await from({ 'content-length': '9', 'content-encoding': 'gzip' })).toBe('in pieces')
+  expect(await from({ 'content-encoding': 'gzip' })).toBe('in pieces')
+})
 
 describe('a body', () => {
   test.each([
@@ -46,7 +59,7 @@ describe('a body', () => {
 
   test('of nothing is empty, however nothing is packed', async () => {
     expect(await read(new Uint8Array(), { 'content-encoding': 'gzip' })).toBe('')
-    expect(await readWhole(null, new Headers())).toBe('')
+    expect(await readWhole({ body: null, headers: new Headers() })).toBe('')
   })
 
   test('of the most that is read is read, and of a byte more is not', async () => {
@@ -69,11 +82,14 @@ describe('a body', () => {
   test('that says it is too long is not begun, one that is is left in the middle', async () => {
     const long = inPieces(new Uint8Array(BODY_MAX + MIB))
     expect(
-      await readWhole(long, new Headers({ 'content-length': String(BODY_MAX + 1) })),
+      await readWhole({
+        body: long,
+        headers: new Headers({ 'content-length': String(BODY_MAX + 1) }),
+      }),
     ).toBeNull()
     expect(long.taken).toBe(0)
     const endless = inPieces(new Uint8Array(BODY_MAX + MIB), MIB)
-    expect(await readWhole(endless, new Headers())).toBeNull()
+    expect(await readWhole({ body: endless, headers: new Headers() })).toBeNull()
     expect(endless.taken).toBe(9)
   })
 
