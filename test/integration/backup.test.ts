@@ -235,9 +235,9 @@ json = true
   const minted = forumd(folder.path, ['key', 'create', '--customer', 'ann', '--json'])
   const daemon = await startProcess(folder.file('forumd.toml'))
   const acknowledged: string[] = []
-  let writing = true
+  const writing = new AbortController()
   const writer = (async () => {
-    for (let n = 0; writing; n++) {
+    for (let n = 0; !writing.signal.aborted; n++) {
       const response = await fetch(`${daemon.url}/forum/monitor/webhook/create`, {
         method: 'POST',
         headers: {
@@ -291,7 +291,7 @@ json = true
       err: expect.stringContaining('another forumd is using this data folder'),
     })
   } finally {
-    writing = false
+    writing.abort()
     await writer
     await daemon.end('SIGTERM')
   }

@@ -58,6 +58,8 @@ function callsOf(document: unknown): Call[] {
   )
 }
 
+const lastOf = ({ path }: Call): number => (/delete|remove/.test(path) ? 1 : 0)
+
 test('what is somebody else’s and what nobody has give the same answer, byte for byte', async () => {
   await using house = await startHouse({
     change: ({ limits }) => {
@@ -153,9 +155,8 @@ test('what is somebody else’s and what nobody has give the same answer, byte f
   expect(silent.size).toBeGreaterThanOrEqual(30)
 
   // Whose they are, finds them: it is not that nothing is ever found. What removes goes last.
-  const last = (it: Call) => (/delete|remove/.test(it.path) ? 1 : 0)
   const unheard: string[] = []
-  for (const call of named.toSorted((a, b) => last(a) - last(b))) {
+  for (const call of named.toSorted((a, b) => lastOf(a) - lastOf(b))) {
     const statuses: number[] = []
     for (const id of owned) statuses.push((await ask(call, id, house.key)).status)
     if (statuses.every((it) => it === 404))

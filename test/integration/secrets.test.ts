@@ -67,7 +67,7 @@ async function startMailServer(tls: { cert: string; key: string }) {
     },
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  stack.defer(() => void server.close())
+  stack.defer(() => server.close())
   const address = server.server.address()
   return { port: typeof address === 'object' && address !== null ? address.port : 0, given }
 }
@@ -104,6 +104,8 @@ function readIfThere(path: string): Buffer | null {
     return null
   }
 }
+
+const pathOf = (url: string): string => new URL(url).pathname
 
 const post = (body: unknown): RequestInit => ({ method: 'POST', body: JSON.stringify(body) })
 
@@ -351,7 +353,6 @@ json = true
   )
   expect(added.status).toBe(200)
   const monitor = JSON.parse(added.text) as { id: string; feed_url: string }
-  const pathOf = (feed_url: string) => new URL(feed_url).pathname
   const plantFeed = (name: string, feed_url: string) =>
     plant(name, pathOf(feed_url).split('/').at(-1)?.split('~').at(-1) ?? '')
   plantFeed('feed token', monitor.feed_url)
@@ -371,9 +372,9 @@ json = true
       ...post({ ...fields, ...body }),
       headers: { 'idempotency-key': name },
     })
-  const text = invent('what was written')
+  const written = invent('what was written')
   const cookies = { flavour: invent('odd cookie') }
-  const comment = { post_url: `${sandbox.url}${permalink}`, text, cookies }
+  const comment = { post_url: `${sandbox.url}${permalink}`, text: written, cookies }
   for (let n = 0; n < 2; n++)
     expect((await named('/api/forum/v2/comment', comment, 'once')).status).toBe(200)
   await named('/api/forum/dm', { to: 'nobody', subject: 'x', text: invent('a message') }, 'twice')
@@ -417,7 +418,8 @@ json = true
   const saved = await forumd(folder.path, ['backup', at('backup.sqlite')])
   expect(saved.err).toBe('')
   shown.push(saved.out)
-  const snapshots = () => names(join(at('data'), 'snapshots')).filter((it) => /\.sqlite$/.test(it))
+  const snapshots = () =>
+    names(join(at('data'), 'snapshots')).filter((it) => it.endsWith('.sqlite'))
   while (snapshots().length === 0) await Bun.sleep(50)
   const files = () =>
     [at('backup.sqlite'), ...names(at('data'))]

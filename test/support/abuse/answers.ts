@@ -35,7 +35,7 @@ export async function answerWithBombs(
   return { asked: steps.length, wrong }
 }
 
-const text = (body: string) => new TextEncoder().encode(body)
+const utf8 = (body: string) => new TextEncoder().encode(body)
 const listing = (children: string) =>
   `{"kind":"Listing","data":{"after":null,"dist":1,"children":[${children}]}}`
 
@@ -58,17 +58,17 @@ export function upstreamBombs(mib = 200): Record<string, Reply> {
       headers: { ...json, 'content-encoding': 'zstd' },
       body: new Uint8Array(Bun.zstdCompressSync(new Uint8Array(mib * MIB))),
     },
-    'gzip that is none': { headers: { ...json, 'content-encoding': 'gzip' }, body: text('{}') },
+    'gzip that is none': { headers: { ...json, 'content-encoding': 'gzip' }, body: utf8('{}') },
     'more than a page can be': { headers: json, body: new Uint8Array(64 * MIB).fill(0x20) },
-    'arrays in arrays': { headers: json, body: text('['.repeat(4 * MIB)) },
+    'arrays in arrays': { headers: json, body: utf8('['.repeat(4 * MIB)) },
     'a listing of arrays': {
       headers: json,
-      body: text(listing(`${'['.repeat(2 * MIB)}${']'.repeat(2 * MIB)}`)),
+      body: utf8(listing(`${'['.repeat(2 * MIB)}${']'.repeat(2 * MIB)}`)),
     },
-    'comments without end': { headers: json, body: text(`[${listing('')},${listing(nested)}]`) },
+    'comments without end': { headers: json, body: utf8(`[${listing('')},${listing(nested)}]`) },
     'very many children': {
       headers: json,
-      body: text(listing(Array.from({ length: 200_000 }, () => '{"kind":"t3","data":{}}').join())),
+      body: utf8(listing(Array.from({ length: 200_000 }, () => '{"kind":"t3","data":{}}').join())),
     },
   }
 }

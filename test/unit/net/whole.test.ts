@@ -27,14 +27,14 @@ const read = (bytes: Uint8Array, headers: Record<string, string> = {}) =>
 const failure = (promise: Promise<unknown>) =>
   promise.then(() => null).catch((error: unknown) => (error instanceof Error ? error.name : error))
 
-test('a plain body of a told length is read at once, and no other is', async () => {
-  const from = (headers: Record<string, string>) =>
-    readWhole({
-      body: inPieces(gzipSync('in pieces')),
-      headers: new Headers(headers),
-      text: () => Promise.resolve('at once'),
-    })
+const from = (headers: Record<string, string>) =>
+  readWhole({
+    body: inPieces(gzipSync('in pieces')),
+    headers: new Headers(headers),
+    text: () => Promise.resolve('at once'),
+  })
 
+test('a plain body of a told length is read at once, and no other is', async () => {
   expect(await from({ 'content-length': '9' })).toBe('at once')
   expect(await from({ 'content-length': '9', 'content-encoding': 'gzip' })).toBe('in pieces')
   expect(await from({ 'content-encoding': 'gzip' })).toBe('in pieces')
