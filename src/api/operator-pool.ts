@@ -93,15 +93,14 @@ export function operatorPool(deps: OperatorPoolDeps) {
   }
 
   /** Puts an account where the operator wants it, and has the pool know. */
-  function change(id: string, event: string, put: typeof pauseAccount | typeof resumeAccount) {
+  function change(id: string, put: typeof pauseAccount | typeof resumeAccount) {
     const { name } = transact(db, () => {
       const account = accountOf(id)
       put(db, ring, id, clock.now())
       return account
     })
     pool.adopt()
-    log('info', event, { account: name })
-    return toAccount(accountOf(id), proxyNames())
+    return { name, account: toAccount(accountOf(id), proxyNames()) }
   }
 
   return new Elysia({ name: 'operator pool', prefix: '/operator', detail: { hide: true } })
@@ -114,12 +113,16 @@ export function operatorPool(deps: OperatorPoolDeps) {
         counted_since: iso(requests.since()),
       }
     })
-    .post('/pool/:id/pause', ({ params: { id } }) =>
-      change(id, 'account.paused_by_operator', pauseAccount),
-    )
-    .post('/pool/:id/resume', ({ params: { id } }) =>
-      change(id, 'account.resumed_by_operator', resumeAccount),
-    )
+    .post('/pool/:id/pause', ({ params: { id } }) => {
+      const { name, account } = change(id, pauseAccount)
+      log('info', 'account.paused', { account: name, reason: 'operator' })
+      return account
+    })
+    .post('/pool/:id/resume', ({ params: { id } }) => {
+      const { name, account } = change(id, resumeAccount)
+      log('info', 'account.resumed', { account: name })
+      return account
+    })
     .post('/pool/:id/test', async ({ params: { id } }) => {
       const verdict = accountOf(id).state === 'paused' ? 'paused' : await pool.probe(id)
       return {
