@@ -165,7 +165,8 @@ export function readWhole({ name, value }: Sent, least: number, most: number): n
   const allowed = `a whole number from ${least} to ${most}`
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
     throw wrong({ name, value }, `must be ${allowed}`)
-  return value
+  // -0 is a number too, and is stored as 0.
+  return value + 0
 }
 
 /** Whether and under which label matches travel together; null when each travels alone. */

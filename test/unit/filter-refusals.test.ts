@@ -217,6 +217,13 @@ describe('kept and shown', () => {
     expect(decodeFilterSpec(encodeFilterSpec(parse(full)))).toEqual(parse(full))
   })
 
+  test('nothing below zero is nothing', () => {
+    const spec = parse({ ...within, min_score: -0 })
+
+    expect(spec.min_score).toBe(0)
+    expect(decodeFilterSpec(encodeFilterSpec(spec))).toEqual(spec)
+  })
+
   test('what is as it would be anyway is not shown', () => {
     const usual = { match: 'word', fold_accents: false, group: false, exclude_authors: [] }
 
