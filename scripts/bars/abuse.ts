@@ -5,6 +5,7 @@
  * nothing was injected, everything ended as it must, and the figures are within their bounds.
  *
  *     bun scripts/bars/abuse.ts [--rounds 4] [--connections 1000] [--texts 10000] [--only NAME] [--seed N]
+ *         [--under 'chrt -r 1']   what the daemon is run under, on a machine that others use too
  */
 import { parseArgs } from 'node:util'
 
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '1000' },
     texts: { type: 'string', default: '10000' },
     only: { type: 'string' },
+    under: { type: 'string', default: '' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
   },
 })
@@ -41,12 +43,19 @@ const AFTER_MS = 60_000
 const file = stallsFile()
 await using abused = await startAbused({
   under: [
+    ...values.under.split(' ').filter(Boolean),
     'env',
     `BUN_OPTIONS=--preload=${import.meta.dir}/abuse-probe.ts`,
     `FORUMD_STALLS=${file}`,
   ],
 })
 const { target, tls, pid } = abused
+
+/** Nobody attacks: what the machine itself does to the figures. */
+async function idle(): Promise<Outcome> {
+  await Bun.sleep(SETTLE_MS)
+  return { asked: 0, wrong: [] }
+}
 
 const ATTACKS: Record<string, () => Promise<Outcome>> = {
   patterns: () => matchRegexes(target, TEXT_LENGTH, 120_000),
@@ -58,6 +67,7 @@ const ATTACKS: Record<string, () => Promise<Outcome>> = {
   headers: () => injectHeaders(target, Number(values.texts), Number(values.seed)),
 }
 const attacks = Object.entries(ATTACKS).filter(([name]) => (values.only ?? name) === name)
+const figured = new Set(attacks.map(([name]) => name))
 
 // Once of everything first: what is loaded and compiled at the first use is no growth, and no stall of an attack.
 for (const warm of [
@@ -75,7 +85,7 @@ const wrong: string[] = []
 const table: Record<string, object> = {}
 const stalls: number[] = []
 const answers: number[] = []
-for (const [name, attack] of attacks) {
+for (const [name, attack] of [['idle', idle] as const, ...attacks]) {
   await watch.take()
   const outcome = await attack()
   const seen = await watch.take()
@@ -83,8 +93,10 @@ for (const [name, attack] of attacks) {
     ...outcome.wrong.map((it) => `${name}: ${it}`),
     ...seen.failed.map((it) => `${name}: ${it}`),
   )
-  stalls.push(...seen.stalls_ms)
-  answers.push(...seen.health_ms)
+  if (figured.has(name)) {
+    stalls.push(...seen.stalls_ms)
+    answers.push(...seen.health_ms)
+  }
   table[name] = {
     asked: outcome.asked,
     wrong: outcome.wrong.length,

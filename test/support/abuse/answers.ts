@@ -40,7 +40,7 @@ const listing = (children: string) =>
   `{"kind":"Listing","data":{"after":null,"dist":1,"children":[${children}]}}`
 
 /** What a platform, or whoever stands before it, can say that is more than it looks. */
-export function upstreamBombs(mib = 200): Record<string, Reply> {
+function upstreamBombs(mib = 200): Record<string, Reply> {
   const json = { 'content-type': 'application/json' }
   const comment =
     '{"kind":"t1","data":{"id":"a","name":"t1_a","body":"x","replies":{"kind":"Listing","data":{"children":['
