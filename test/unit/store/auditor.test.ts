@@ -72,6 +72,10 @@ test.each([
   ],
   ['UPDATE monitor_days SET deliveries = 3', 'day_miscounted mon_1'],
   [
+    `INSERT INTO matches (monitor_id, item_id, stream_id, matched_at) VALUES ('mon_1', 't3_x', 1, ${NOW})`,
+    'match_without_delivery mon_1 t3_x',
+  ],
+  [
     `UPDATE deliveries SET next_attempt_at = ${NOW + 1_200_001} WHERE id = 'dlv_waits'`,
     'waits_too_long dlv_waits',
   ],
