@@ -233,6 +233,20 @@ export function customerStories(stage: () => Dashboard) {
     expect(visitor.strange).toEqual([])
   })
 
+  asCustomer('a monitor explains why a post did not match', async (visitor, it) => {
+    const { name } = it.house.sandbox.post({ subforum: 'bread', title: 'A plain white loaf' })
+    await it.house.clock.advance(2 * MINUTE)
+    await visitor.open('/monitors')
+    await visitor.press('Sourdough')
+    await visitor.type('Id of the post or comment', 'no id')
+    await visitor.press('Explain')
+    await visitor.sees('item_id must be the id')
+    await visitor.type('Id of the post or comment', name)
+    await visitor.press('Explain')
+    await visitor.sees('Not met')
+    await visitor.sees('Include any')
+  })
+
   asCustomer('what could not be seen is drawn and told', async (visitor) => {
     await visitor.open('/monitors')
     await visitor.press('Sourdough')

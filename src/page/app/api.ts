@@ -39,6 +39,15 @@ export const ask = <T>(path: string, sent: Sent = {}): Promise<Answer<T>> =>
 export const session = <T>(sent: Sent = {}): Promise<Answer<T>> =>
   call<T>('/dashboard/session', sent, null)
 
+/** A limit that was met is waited for by itself, when that is not long. */
+const PATIENCE_S = 20
+
+/** How long to wait before asking again by itself, in ms; null when that is no use. */
+export function patience({ status, retry_after_s }: Failure): number | null {
+  const wait_s = status === 429 ? retry_after_s : status === 0 ? UNREACHABLE_S : null
+  return wait_s !== null && wait_s <= PATIENCE_S ? wait_s * 1000 : null
+}
+
 /** Sends something to do. */
 export const send = <T>(path: string, body: object): Promise<Answer<T>> =>
   ask<T>(path, { method: 'POST', body })
@@ -75,6 +84,7 @@ async function call<T>(
   }
 }
 
+const UNREACHABLE_S = 5
 const UNREACHABLE =
   'The daemon does not answer. Look whether it is running and whether this device still has a network; this page tries again by itself.'
 const UNREADABLE = 'What came back is no answer of this daemon. Load the page again.'

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
-import { ask, type Failure, lastAnswer } from './api.ts'
+import { ask, type Failure, lastAnswer, patience } from './api.ts'
 import { after, every, now } from './outside.ts'
 
 export type Asked<T> = {
@@ -10,9 +10,6 @@ export type Asked<T> = {
   /** Asks again now. */
   again: () => void
 }
-
-/** A limit that was met is waited for by itself, when that is not long. */
-const PATIENCE_S = 20
 
 /**
  * Keeps asking one question of the API while it is looked at. Null asks nothing. `every_ms` asks again as time goes by;
@@ -41,11 +38,9 @@ export function useAsk<T>(
       return
     }
     setState({ path, value: undefined, failure: answer.failure })
-    const { status, retry_after_s } = answer.failure
-    const wait_s = status === 429 ? retry_after_s : status === 0 ? 5 : null
     later.current()
-    if (wait_s !== null && wait_s <= PATIENCE_S)
-      later.current = after(wait_s * 1000, () => void again())
+    const wait_ms = patience(answer.failure)
+    if (wait_ms !== null) later.current = after(wait_ms, () => void again())
   }, [path])
 
   useEffect(() => {

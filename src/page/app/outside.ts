@@ -24,12 +24,17 @@ export function after(ms: number, then: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Calls back again and again while the page is looked at; answers what ends it. */
+/** Calls back again and again while the page is looked at, and when it is looked at again; answers what ends it. */
 export function every(ms: number, then: () => void): () => void {
-  const timer = setInterval(() => {
+  const look = () => {
     if (document.visibilityState === 'visible') then()
-  }, ms)
-  return () => clearInterval(timer)
+  }
+  const timer = setInterval(look, ms)
+  document.addEventListener('visibilitychange', look)
+  return () => {
+    clearInterval(timer)
+    document.removeEventListener('visibilitychange', look)
+  }
 }
 
 /** One request to where the page came from, with the cookie of its session. Rejects when nobody answers. */

@@ -55,6 +55,16 @@ test('the form has a field for everything that a filter may say', () => {
   expect(fields.map((it) => it.name).toSorted()).toEqual(Object.keys(schema.shape).toSorted())
 })
 
+test('the form speaks the words of the interface', () => {
+  const other = { platform: 'board', community: 'room', communities: 'rooms' }
+  const schema = filterSchema(createWords(other))
+  const names = [...formParts(other), ...moreParts(other)].flatMap((it) =>
+    it.fields.map((field) => field.name),
+  )
+
+  expect(names.toSorted()).toEqual(Object.keys(schema.shape).toSorted())
+})
+
 test('a filter comes through the form as it was', () => {
   expect(toSpec(toTyped(WHOLE, fields), fields)).toEqual(WHOLE)
 })

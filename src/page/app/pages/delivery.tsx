@@ -8,15 +8,16 @@ import { Copyable } from '../parts/copy.tsx'
 import { headlineOf } from '../parts/delivery-rows.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { ItemView } from '../parts/item.tsx'
-import { sentence, Trouble, Waiting } from '../parts/notice.tsx'
+import { Trouble, Waiting } from '../parts/notice.tsx'
+import { ReasonsView } from '../parts/reasons-view.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Time } from '../parts/time.tsx'
 import { errorReason, suppression } from '../reasons.ts'
 import { Link, pathOf } from '../route.tsx'
 import { say } from '../say.ts'
-import { count, span, words as inWords } from '../show.ts'
+import { count } from '../show.ts'
 import { inShort } from '../spec.ts'
-import type { Attempt, Criterion, Delivery, MonitorList, Webhook, Why } from '../types.ts'
+import type { Attempt, Delivery, MonitorList, Webhook, Why } from '../types.ts'
 
 const LOOK_MS = 10_000
 
@@ -87,7 +88,10 @@ export function DeliveryPage({ id }: { id: string }) {
             <Copyable text={id} label="Delivery id" />
           </section>
           <Attempts attempts={told.attempts} />
-          <Reasons items={why.value.items} />
+          <section aria-labelledby="why">
+            <h2 id="why">Why</h2>
+            <ReasonsView items={why.value.items} />
+          </section>
         </>
       )}
       {payload && <PayloadView delivery={payload} />}
@@ -164,51 +168,6 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
           ]}
         />
       )}
-    </section>
-  )
-}
-
-const VERDICTS = { met: 'good', not_met: 'bad', later: 'plain', withheld: 'warn' } as const
-
-function Reasons({ items }: { items: Why['items'] }) {
-  return (
-    <section aria-labelledby="why">
-      <h2 id="why">Why</h2>
-      {items.map((it) => (
-        <div key={it.item_id} class="reason">
-          <p>
-            {sentence(it.means)}{' '}
-            {it.first_seen && (
-              <span class="quiet">
-                First seen <Time at={it.first_seen.at} />
-                {it.first_seen.age_s !== null &&
-                  `, ${span(it.first_seen.age_s)} after it was written`}
-                .
-              </span>
-            )}
-          </p>
-          {it.filter_edited_since && (
-            <p class="quiet">
-              The filter was changed since; these are its conditions as they are now.
-            </p>
-          )}
-          {it.criteria && (
-            <Rows<Criterion>
-              caption="The filter's conditions"
-              keyOf={(c) => c.criterion}
-              rows={it.criteria}
-              columns={[
-                { title: 'Condition', kind: 'main', cell: (c) => inWords(c.criterion) },
-                {
-                  title: 'Verdict',
-                  cell: (c) => <Badge tone={VERDICTS[c.verdict]}>{inWords(c.verdict)}</Badge>,
-                },
-                { title: 'What was looked at', cell: (c) => c.detail },
-              ]}
-            />
-          )}
-        </div>
-      ))}
     </section>
   )
 }

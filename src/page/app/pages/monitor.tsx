@@ -17,6 +17,7 @@ import { inShort } from '../spec.ts'
 import { standingOf } from '../standing.ts'
 import type { Delivery, Health, Monitor, MonitorList, Webhook } from '../types.ts'
 import { Coverage, Doings, Streams } from './monitor-parts.tsx'
+import { MonitorWhy } from './monitor-why.tsx'
 
 const LOOK_MS = 20_000
 const DELIVERIES = 20
@@ -73,6 +74,7 @@ export function MonitorPage({ id }: { id: string }) {
       <Streams monitor={monitor} health={health.value} />
       <Targets monitor={monitor} />
       <Feed monitor={monitor} again={list.again} />
+      <MonitorWhy id={id} />
       <section aria-labelledby="deliveries">
         <h2 id="deliveries">Deliveries</h2>
         <Trouble failure={deliveries.failure} again={deliveries.again} />

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import { ask, type Failure } from '../api.ts'
+import { ask, type Failure, patience } from '../api.ts'
 import { useWho } from '../around.ts'
+import { after } from '../outside.ts'
 import { ItemView } from '../parts/item.tsx'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
 import { count, many, words as inWords } from '../show.ts'
@@ -33,22 +34,25 @@ export function usePreview(json: string): PreviewState {
       return
     }
     const stale = new AbortController()
-    setState((it) => ({ ...it, busy: true }))
-    void (async () => {
-      const body = { filter_spec: JSON.parse(json), limit: MATCHES }
+    let later = () => {}
+    async function look() {
+      setState((it) => ({ ...it, busy: true }))
       const answer = await ask<Preview>(`${monitor_path}/preview`, {
         method: 'POST',
-        body,
+        body: { filter_spec: JSON.parse(json), limit: MATCHES },
         signal: stale.signal,
       })
       if (stale.signal.aborted) return
-      setState((it) =>
-        answer.ok
-          ? { value: answer.value, failure: null, busy: false }
-          : { value: it.value, failure: answer.failure, busy: false },
-      )
-    })()
-    return () => stale.abort()
+      if (answer.ok) return setState({ value: answer.value, failure: null, busy: false })
+      setState((it) => ({ value: it.value, failure: answer.failure, busy: false }))
+      const wait_ms = patience(answer.failure)
+      if (wait_ms !== null) later = after(wait_ms, () => void look())
+    }
+    void look()
+    return () => {
+      stale.abort()
+      later()
+    }
   }, [json, empty, monitor_path])
   return { ...state, empty }
 }
