@@ -6,7 +6,7 @@ import { telling } from './dashboard-customer.ts'
 import type { Dashboard, Theme, Visitor, Width } from './dashboard-stage.ts'
 
 /** A page: its name, its address, what says that it is there, and what is pressed before it is looked at. */
-type Look = { name: string; path: string; text: string; press?: string }
+type Look = { name: string; path: string; text: string; press?: string; drawn?: string }
 
 const CUSTOMER: readonly Look[] = [
   { name: 'overview', path: '', text: 'Sourdough' },
@@ -30,7 +30,13 @@ const CUSTOMER: readonly Look[] = [
   },
   { name: 'webhooks', path: '/webhooks', text: 'The bakery' },
   { name: 'webhook-new', path: '/webhooks', text: 'The bakery', press: 'New webhook' },
-  { name: 'usage', path: '/usage', text: 'Signup credit', press: 'The figures' },
+  {
+    name: 'usage',
+    path: '/usage',
+    text: 'Signup credit',
+    press: 'The figures',
+    drawn: '.chart canvas',
+  },
   { name: 'drafts', path: '/drafts', text: 'No drafts wait' },
   { name: 'feedback', path: '/feedback', text: 'A bell' },
   { name: 'nowhere', path: '/elsewhere', text: 'no such page' },
@@ -70,6 +76,7 @@ export function lookStories(stage: () => Dashboard) {
     )
     await using visitor = await it.visitor()
     await visitor.signIn(it.house.key)
+    await visitor.press('I know')
     for (const look of CUSTOMER) {
       const path = look.path
         .replace('MONITOR', opened.monitor_id)
@@ -103,11 +110,15 @@ export function lookStories(stage: () => Dashboard) {
 }
 
 /** Opens a page and looks at it from every side; answers what is wrong. */
-async function visit(visitor: Visitor, { name, path, text, press }: Look): Promise<string[]> {
+async function visit(
+  visitor: Visitor,
+  { name, path, text, press, drawn }: Look,
+): Promise<string[]> {
   await visitor.look('wide', 'light')
   await visitor.go(path)
   await visitor.sees(text)
   if (press) await visitor.press(press)
+  if (drawn) await visitor.page.waitForSelector(drawn)
   return faultsOf(visitor, name)
 }
 
