@@ -52,9 +52,17 @@ export function onStorageError(db: Db, listener: Listener): void {
   listeners.set(db, listener)
 }
 
-/** Tells the listener of a database what was thrown, when that is for it; what is written outside of a transaction says it so. */
+// An error may be thrown again long after it was told, when what it told of is over.
+const told = new WeakSet<SQLiteError>()
+
+/**
+ * Tells the listener of a database what was thrown, when that is for it and has not been told yet; what is written
+ * outside of a transaction says it so.
+ */
 export function tellStorageError(db: Db, error: unknown): void {
-  if (isStorageError(error)) listeners.get(db)?.(error)
+  if (!isStorageError(error) || told.has(error)) return
+  told.add(error)
+  listeners.get(db)?.(error)
 }
 
 /** Runs `work` as one write transaction. It may not await, so nothing can interleave. */

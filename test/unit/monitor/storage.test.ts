@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 
 import { toldBy } from '../../../src/delivery/operator-kinds.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
-import { connect, transact } from '../../../src/store/db.ts'
+import { connect, tellStorageError, transact } from '../../../src/store/db.ts'
 import type { DiskState } from '../../../src/store/disk.ts'
 import { openInstance } from '../../../src/store/instance.ts'
 import { noteStorageError, restartsUseless } from '../../../src/store/storage-errors.ts'
@@ -58,14 +58,20 @@ function watched(change: { readDisk?: () => DiskState } = {}) {
   }
 }
 
-/** Writes until the disk, or what stands for it, is full. */
+/** Writes until the disk, or what stands for it, is full; what was thrown then. */
 function fillUp(it: ReturnType<typeof watched>) {
   const { page_count } = it.db.query<{ page_count: number }, []>('PRAGMA page_count').get() ?? {
     page_count: 0,
   }
   it.db.run(`PRAGMA max_page_count = ${page_count + 2}`)
   const write = it.db.query('INSERT INTO events (kind, at) VALUES ($kind, 0)')
-  expect(() => transact(it.db, () => void write.run({ kind: 'x'.repeat(100_000) }))).toThrow('full')
+  try {
+    transact(it.db, () => void write.run({ kind: 'x'.repeat(100_000) }))
+  } catch (error) {
+    expect(String(error)).toContain('full')
+    return error
+  }
+  throw new Error('there was room')
 }
 
 test('the first write that finds the disk full gives the ballast free; with room it is taken again', async () => {
@@ -93,6 +99,16 @@ test('whoever waits for room has it as soon as there is some, even in the first 
   expect(it.storage.full()).toBe(false)
   expect(it.storage.trouble()).toBeNull()
   expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
+})
+
+test('an error that is thrown again when the disk has room does not make it full again', async () => {
+  using it = watched()
+  await it.turn()
+  const error = fillUp(it)
+  expect(it.storage.full()).toBe(false)
+
+  tellStorageError(it.db, error)
+  expect(it.storage.trouble()).toBeNull()
 })
 
 test('what contradicts itself is told, and health says so until it is mended', async () => {
