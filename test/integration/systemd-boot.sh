@@ -3,7 +3,7 @@
 # to offer, and lets it run $1/probe.sh beside the daemon. Nothing that happens inside stays.
 #
 # usage: systemd-boot.sh FOLDER SOURCE BUN, in namespaces of its own:
-#        unshare --mount --cgroup --pid --ipc --uts --fork systemd-boot.sh FOLDER SOURCE BUN
+#        unshare --kill-child --mount --cgroup --pid --ipc --uts --fork systemd-boot.sh FOLDER SOURCE BUN
 # FOLDER holds forumd.service, forumd.toml and probe.sh; standard output of the probe goes to FOLDER/log.
 set -eu
 folder=$1 source=$2 bun=$3
@@ -33,6 +33,7 @@ After=forumd.service
 Type=oneshot
 StandardOutput=file:/probe/log
 StandardError=file:/probe/log
+TimeoutStartSec=60
 ExecStart=/bin/bash /probe/probe.sh
 ExecStopPost=/bin/systemctl --no-block exit
 UNIT
@@ -49,4 +50,6 @@ mount -t cgroup2 none sys/fs/cgroup
 pivot_root . old
 cd /
 umount -l /old
+# As a machine boots: what a unit's credentials are mounted on has to be seen by the unit.
+mount --make-rshared /
 exec env -i container=podman PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --unit=try.target --log-target=null

@@ -94,7 +94,16 @@ test.each([
   expect(ended).toContain('ended with 2')
 })
 
-const NAMESPACES = ['unshare', '--mount', '--cgroup', '--pid', '--ipc', '--uts', '--fork']
+const NAMESPACES = [
+  'unshare',
+  '--kill-child',
+  '--mount',
+  '--cgroup',
+  '--pid',
+  '--ipc',
+  '--uts',
+  '--fork',
+]
 const boots =
   judge !== null &&
   process.getuid?.() === 0 &&
@@ -105,6 +114,8 @@ const PROBE = `
 property() { systemctl show forumd --property="$1" --value; }
 echo "state $(property ActiveState) $(property StatusText)"
 pid=$(property MainPID)
+metrics() { curl --silent --output /dev/null --write-out '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8099/metrics; }
+echo "metrics $(metrics wrong) $(metrics told-by-a-credential)"
 sed -i 's/account_per_minute = 30/account_per_minute = 5/; s/port = 8099/port = 8098/' /etc/forumd/forumd.toml
 systemctl reload forumd && echo "reloaded $(property ActiveState)"
 [ "$(property MainPID)" = "$pid" ] && echo "the same process"
@@ -116,7 +127,7 @@ until [ "$(property ActiveState)" = active ]; do sleep 0.2; done
 echo "bitten and back, $(property NRestarts) restart"
 systemctl stop forumd && echo "stopped $(property ActiveState) $(property Result)"
 chmod 600 /etc/forumd/forumd.toml; chown root /etc/forumd/forumd.toml
-systemctl start forumd 2>/dev/null || echo "not started, $(property ExecMainStatus)"
+systemctl start forumd 2>/dev/null || echo "not started, $(property ExecMainStatus), $(property ActiveState)"
 `
 
 test.skipIf(!boots)(
@@ -125,11 +136,21 @@ test.skipIf(!boots)(
     using folder = tempFolder()
     const unit = await runForumd(['service-unit', '--binary', '/usr/bin/forumd'])
     expect(unit).toContain('\nWatchdogSec=60s\n')
-    writeFileSync(folder.file('forumd.service'), unit.replace('WatchdogSec=60s', 'WatchdogSec=3s'))
+    writeFileSync(
+      folder.file('forumd.service'),
+      unit
+        .replace('WatchdogSec=60s', 'WatchdogSec=3s')
+        // The token lies where nobody but root may read.
+        .replace(
+          '#LoadCredential=secrets.key',
+          'LoadCredential=metrics:/probe/credential\n#LoadCredential=secrets.key',
+        ),
+    )
     writeFileSync(
       folder.file('forumd.toml'),
-      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n',
+      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n[metrics]\ntoken = "file:metrics"\n',
     )
+    writeFileSync(folder.file('credential'), 'told-by-a-credential\n', { mode: 0o600 })
     writeFileSync(folder.file('probe.sh'), PROBE)
 
     const boot = Bun.spawn(
@@ -147,12 +168,13 @@ test.skipIf(!boots)(
     const said = await Bun.file(folder.file('log')).text()
     expect(said.trim().split('\n')).toEqual([
       'state active listening on http://127.0.0.1:8099; 0 monitors on 0 streams, 0 deliveries waiting',
+      'metrics 403 200',
       'reloaded active',
       'the same process',
       expect.stringMatching(/^warned \{.*"event":"config.needs_restart","key":"server.port"/),
       'bitten and back, 1 restart',
       'stopped inactive success',
-      'not started, 2',
+      'not started, 2, failed',
     ])
   },
 )

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
+import { command } from '../../../src/cli/command.ts'
 import { COMMANDS, loadAll } from '../../../src/cli/commands.ts'
 import { manPage } from '../../../src/cli/man-page.ts'
 import { tempFolder } from '../../support/folder.ts'
@@ -25,6 +26,24 @@ test('the manual has a section for every command, with its options and examples'
     for (const option of Object.keys(options)) expect(text).toContain(`\n.B --${option}`)
     for (const example of examples) expect(text).toContain(`\n${example.replace(/\\/g, '\\e')}\n`)
   }
+})
+
+test('a text that looks like a request is a text', () => {
+  const it = command({
+    name: 'x',
+    summary: 'does \\fB nothing',
+    options: {},
+    examples: ['.SH evil', "'br"],
+    notes: '.so /etc/passwd',
+    run: () => Promise.resolve(0),
+  })
+
+  const lines = manPage([it], '1').split('\n')
+
+  expect(lines).toContain('\\&.SH evil')
+  expect(lines).toContain("\\&'br")
+  expect(lines).toContain('\\&.so /etc/passwd')
+  expect(lines).toContain('Does \\efB nothing.')
 })
 
 test('no line of text is taken for a request', async () => {
