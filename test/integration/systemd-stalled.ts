@@ -23,7 +23,8 @@ const around: Surroundings = {
   screen: null,
   readStdin: notHere,
   stdinIsTerminal: false,
-  stopped: () => new Promise((resolve) => process.on('SIGTERM', resolve)),
+  // Nobody asks it to: the first signal ends it, stuck or not.
+  stopped: () => new Promise(() => {}),
   onReload: () => ({ [Symbol.dispose]: () => {} }),
   parts: {
     createOutside: ({ level }, { write }) => {
