@@ -50,6 +50,8 @@ export function createStage({ write, color }: Pick<Stdout, 'write' | 'color'>) {
       say(`  curl -s ${auth} '${daemon}/account/me'`)
       say(`  curl -s ${daemon}/health`)
       say()
+      say(`  ${cyan(`${daemon}/dashboard`)}    in a browser, signed in with the same key`)
+      say()
       say(bold('Monitors'))
     },
 
