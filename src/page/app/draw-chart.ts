@@ -4,6 +4,7 @@ type Drawing = {
   times: readonly number[]
   series: readonly { label: string; values: readonly (number | null)[]; tone: 'accent' | 'bad' }[]
   figure: (value: number) => string
+  by_day: boolean
   counted: boolean
   height: number
 }
@@ -29,6 +30,14 @@ export function drawChart(root: HTMLElement, drawing: Drawing): () => void {
   }
 }
 
+const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const date = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
+const time = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hour12: false })
+
+/** An instant (epoch seconds) in a line, or in two where there is little room. */
+const instant = (at: number, by_day: boolean, between = ', '): string =>
+  by_day ? day.format(at * 1000) : time.format(at * 1000) + between + date.format(at * 1000)
+
 /** Steps of an axis that counts. */
 const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()
 
@@ -37,7 +46,10 @@ const sizeOf = ({ clientWidth }: HTMLElement, height: number) => ({
   height,
 })
 
-function draw(root: HTMLElement, { times, series, figure, counted, height }: Drawing): UPlot {
+function draw(
+  root: HTMLElement,
+  { times, series, figure, by_day, counted, height }: Drawing,
+): UPlot {
   const style = getComputedStyle(root)
   const colour = (name: string) => resolved(root, name)
   const columns = UPlot.paths.bars?.({ size: [0.7, 48], radius: 0.15 })
@@ -50,6 +62,7 @@ function draw(root: HTMLElement, { times, series, figure, counted, height }: Dra
   return new UPlot(
     {
       ...sizeOf(root, height),
+      ...(by_day && { tzDate: (at: number) => UPlot.tzDate(new Date(at * 1000), 'Etc/UTC') }),
       legend: { show: series.length > 1 },
       cursor: { drag: { x: false, y: false } },
       // One column stands in the middle, not at the rim.
@@ -58,7 +71,7 @@ function draw(root: HTMLElement, { times, series, figure, counted, height }: Dra
         y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
       },
       axes: [
-        axis,
+        { ...axis, space: 64, values: (_, ticks) => ticks.map((it) => instant(it, by_day, '\n')) },
         {
           ...axis,
           size: 70,
@@ -67,7 +80,10 @@ function draw(root: HTMLElement, { times, series, figure, counted, height }: Dra
         },
       ],
       series: [
-        {},
+        {
+          label: by_day ? 'Day' : 'Hour',
+          value: (_, at: number | null) => (at === null ? '–' : instant(at, by_day)),
+        },
         ...series.map(({ label, tone }) => ({
           label,
           stroke: colour(tone),

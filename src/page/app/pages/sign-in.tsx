@@ -44,6 +44,8 @@ export function SignIn({ ended, signedIn }: SignInProps) {
           <Mark /> forumd
         </h1>
         {ended && <Notice tone="plain">Your session has ended. Sign in again to go on.</Notice>}
+        {/* What keeps passwords wants a name to keep them under. */}
+        <input name="username" autocomplete="username" value="forumd" readOnly hidden />
         <Field
           label="API key"
           hint="The key of a customer (fk_…), or the operator's (fo_…)."

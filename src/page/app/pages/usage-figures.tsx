@@ -44,6 +44,7 @@ export function UsageFigures({ usage: { usage, total }, span }: { usage: Usage; 
               { label: 'Errors', values: of((it) => it.errors), tone: 'bad' },
             ]}
             figure={count}
+            by_day={!span.by_hour}
             counted
           />
         </figure>
@@ -54,6 +55,7 @@ export function UsageFigures({ usage: { usage, total }, span }: { usage: Usage; 
             times={times}
             series={[{ label: 'Cost', values: of((it) => it.cost_usd), tone: 'accent' }]}
             figure={usd}
+            by_day={!span.by_hour}
           />
         </figure>
       </div>

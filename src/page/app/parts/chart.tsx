@@ -10,6 +10,8 @@ type ChartProps = {
   times: readonly number[]
   series: readonly Series[]
   figure: (value: number) => string
+  /** Days begin at midnight UTC, as they are counted; hours are those of who looks. */
+  by_day: boolean
   /** Of what is counted there are no halves. */
   counted?: boolean
 }
@@ -17,7 +19,7 @@ type ChartProps = {
 const HEIGHT = 220
 
 /** Columns over time. The library is loaded with the first chart; nothing else needs it. */
-export function Chart({ label, times, series, figure, counted = false }: ChartProps) {
+export function Chart({ label, times, series, figure, by_day, counted = false }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const drawn = JSON.stringify([times, series])
   useEffect(() => {
@@ -28,7 +30,7 @@ export function Chart({ label, times, series, figure, counted = false }: ChartPr
     void (async () => {
       const { drawChart } = await import('../draw-chart.ts')
       if (gone) return
-      done = drawChart(root, { times, series, figure, counted, height: HEIGHT })
+      done = drawChart(root, { times, series, figure, by_day, counted, height: HEIGHT })
     })()
     return () => {
       gone = true

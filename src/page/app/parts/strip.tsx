@@ -5,7 +5,14 @@ import { useNow } from './time.tsx'
 
 const WIDTH = 1440
 const HEIGHT = 20
+const LEAST = 6
 const DAY_MS = 86_400_000
+
+/** However short it was, it can be seen. */
+function placed(from: number, until: number): { x: number; width: number } {
+  const width = Math.max(LEAST, until - from)
+  return { x: Math.min(from, WIDTH - width), width }
+}
 
 /** The last 24 hours of a monitor: what was seen, and where something may be missing. */
 export function Strip({ health, legend = false }: { health: Health; legend?: boolean }) {
@@ -22,13 +29,7 @@ export function Strip({ health, legend = false }: { health: Health; legend?: boo
       >
         <rect class="unwatched" width={WIDTH} height={HEIGHT} />
         {stretches.map(({ kind, from, until, why }, at) => (
-          <rect
-            key={at}
-            class={kind}
-            x={from * WIDTH}
-            width={Math.max(kind === 'seen' ? 0 : 6, (until - from) * WIDTH)}
-            height={HEIGHT}
-          >
+          <rect key={at} class={kind} {...placed(from * WIDTH, until * WIDTH)} height={HEIGHT}>
             <title>
               {kind === 'seen' ? 'Seen' : `${why} ${instant(from)} to ${instant(until)}`}
             </title>
