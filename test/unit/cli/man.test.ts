@@ -9,10 +9,10 @@ import { tempFolder } from '../../support/folder.ts'
 const page = async () => manPage(await loadAll(), '1.2.3')
 
 /** What a program says of the page, on either of its outputs. */
-async function ask(command: readonly string[]): Promise<string> {
+async function ask(program: readonly string[]): Promise<string> {
   using folder = tempFolder()
   writeFileSync(folder.file('forumd.1'), await page())
-  const { stdout, stderr } = Bun.spawnSync([...command, folder.file('forumd.1')], {
+  const { stdout, stderr } = Bun.spawnSync([...program, folder.file('forumd.1')], {
     env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8', MANWIDTH: '100', MANROFFSEQ: '' },
   })
   return stdout.toString() + stderr.toString()
