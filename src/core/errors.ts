@@ -55,6 +55,8 @@ export const CODES = {
   email_not_configured: { status: 400, error: 'email_not_configured', billed: false },
   subforum_not_found: { status: 400, error: 'subforum_not_found', billed: false },
   subforum_reserved: { status: 400, error: 'subforum_reserved', billed: false },
+  draft_not_waiting: { status: 409, error: 'draft_not_waiting', billed: false },
+  drafts_exhausted: { status: 409, error: 'drafts_exhausted', billed: false },
 } as const satisfies Record<string, { status: number; error: string | null; billed: boolean }>
 
 export type Code = keyof typeof CODES

@@ -233,6 +233,9 @@ test('there is no other place where content is kept', async () => {
     'bundles.items',
     'candidates.item',
     'deliveries.body',
+    // What a customer's program wants to write, and what that was answered with; gone within 30 days of its end.
+    'drafts.answer',
+    'drafts.body',
     // What customers wrote to the operator.
     'feedback.details',
     'feedback.title',

@@ -228,6 +228,25 @@ CREATE TABLE deliveries (
   CHECK (lease IS NULL OR status = 'pending')
 ) STRICT;
 
+CREATE TABLE drafts (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  -- The key that it was made with: it pays where the operator approves.
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  action          TEXT    NOT NULL,
+  -- JSON: the write's own fields, as they were given.
+  body            TEXT    NOT NULL,
+  state           TEXT    NOT NULL DEFAULT 'waiting'
+                  CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
+  -- The name of the pool's account that it was approved for, where it was.
+  account         TEXT,
+  -- JSON: what the write was answered with, last.
+  answer          TEXT,
+  created_at      INTEGER NOT NULL,
+  expires_at      INTEGER NOT NULL,
+  decided_at      INTEGER
+) STRICT;
+
 CREATE TABLE events (
   id              INTEGER PRIMARY KEY,
   kind            TEXT    NOT NULL,
@@ -488,6 +507,12 @@ CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id DESC);
+
+CREATE INDEX drafts_by_time ON drafts (created_at);
+
+CREATE INDEX drafts_customer ON drafts (customer_id, id DESC);
+
+CREATE INDEX drafts_open ON drafts (state, expires_at) WHERE state IN ('waiting', 'queued', 'running');
 
 CREATE INDEX events_at ON events (at);
 

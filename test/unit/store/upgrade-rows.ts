@@ -70,6 +70,9 @@ const ROWS: Readonly<Record<number, string>> = {
   8: `
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);`,
+  11: `
+    INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
+      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', 'waiting', NULL, NULL, 1000, 9000, NULL);`,
 }
 
 /** What a database at this step has in it. */

@@ -1,0 +1,62 @@
+import type { Code } from './errors.ts'
+
+/** What a draft may be of, and the write that it becomes once a person has approved it. */
+export const DRAFT_ACTIONS = {
+  comment: '/v2/comment',
+  vote: '/vote',
+  dm: '/dm',
+  'profile/description': '/profile/description',
+  'profile/display-name': '/profile/display-name',
+  'profile/avatar': '/profile/avatar',
+  'profile/banner': '/profile/banner',
+} as const
+export type DraftAction = keyof typeof DRAFT_ACTIONS
+
+/** How long a draft may wait for somebody to approve it. */
+export const DRAFT_MS = 24 * 3_600_000
+
+/**
+ * Where a draft stands. `queued`: approved, and not begun; `running`: begun, and its end not written down; `done` and
+ * `failed`: the platform has been asked.
+ */
+export const DRAFT_STATES = ['waiting', 'queued', 'running', 'done', 'failed', 'declined'] as const
+export type DraftState = (typeof DRAFT_STATES)[number]
+
+export const DRAFT_STATUSES = ['waiting', 'approved', 'declined', 'expired', 'failed'] as const
+/** The same as people are told it. */
+export type DraftStatus = (typeof DRAFT_STATUSES)[number]
+
+/** How a draft stands at an instant: one that nobody has begun ends by itself. */
+export function statusOf(
+  { state, expires_at }: { state: DraftState; expires_at: number },
+  now: number,
+): DraftStatus {
+  switch (state) {
+    case 'waiting':
+      return now < expires_at ? 'waiting' : 'expired'
+    case 'queued':
+      return now < expires_at ? 'approved' : 'expired'
+    case 'running':
+    case 'done':
+      return 'approved'
+    case 'failed':
+    case 'declined':
+      return state
+  }
+}
+
+/** Refusals of what was to be tried otherwise, later or with other means: nothing has been written. */
+const NOTHING_DONE = [400, 401, 402, 408, 413, 429, 503]
+const NOTHING_DONE_CODES: readonly Code[] = [
+  'FEATURE_DISABLED',
+  'FORUM_RATELIMIT',
+  'UPSTREAM_BLOCKED',
+  'PROXY_ERROR',
+]
+
+/** What becomes of a draft by how its write was answered. Only one of which it is known that nothing was done waits on. */
+export function afterWrite(status: number, code: string | null): 'done' | 'failed' | 'waiting' {
+  if (status === 200) return 'done'
+  const open = NOTHING_DONE.includes(status) || NOTHING_DONE_CODES.some((it) => it === code)
+  return open ? 'waiting' : 'failed'
+}
