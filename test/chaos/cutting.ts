@@ -53,6 +53,8 @@ export async function cutThePower(plan: Cutting): Promise<Cut> {
   const acknowledged = { webhooks: 0, keys: 0, delivered: 0, reads: 0 }
   let refused_or_broken = 0
   let daemon = await startProcess(stage.config)
+  // Whatever becomes of the test, nobody is left who would keep the disk.
+  await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
   await stage.begin(daemon)
   const delivered = new Set<string>()
   for (let cut = 0; cut < plan.cuts; cut++) {

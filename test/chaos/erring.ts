@@ -64,6 +64,7 @@ export async function failTheDisk({ faults, seed, items_per_s, told }: Erring): 
   // What earlier cases have noted would keep a later one from starting.
   const forget = () => rm(join(stage.data, 'storage-errors.json'), { force: true })
   let daemon = await startProcess(stage.config)
+  await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
   await stage.begin(daemon)
   for (const [index, { call, error, n }] of faults.entries()) {
     await daemon.end('SIGTERM')

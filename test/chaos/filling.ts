@@ -75,6 +75,8 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
   })
   const tell = plan.told ?? (() => {})
   const daemon = await startProcess(stage.config)
+  // Whatever becomes of the test, nobody is left who would keep the disk.
+  await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
   await stage.begin(daemon)
   await Bun.sleep(plan.before_ms)
 

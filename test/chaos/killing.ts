@@ -68,6 +68,7 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
   })
   const tell = plan.told ?? (() => {})
   let daemon = await startProcess(stage.config)
+  await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
   await stage.begin(daemon)
   const reading = startReading(stage.headers, `subforum=hay0&limit=1`)
   let broken = 0
