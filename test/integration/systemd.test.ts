@@ -154,7 +154,7 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
 
   configured(
     folder,
-    '[limits]\naccount_per_minute = 0\nread_cache_s = 9\n[plans.entry]\nslots = 3\n[delivery]\ntimeout_s = 7\n[log]\nlevel = "warn"\n',
+    '[limits]\naccount_per_minute = 0\nread_cache_s = 9\n[plans.entry]\nslots = 3\n[billing.prices]\nread = 0.125\n[delivery]\ntimeout_s = 7\n[log]\nlevel = "warn"\n',
   )
   process.kill(daemon.pid, 'SIGHUP')
   const reloading = await manager.until('RELOADING=1', from)
@@ -167,6 +167,11 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
   const after = await me()
   expect(after.status).toBe(200)
   expect(await after.json()).toMatchObject({ monitors: { total: 3 } })
+  const place = sandbox.overview().subforums[0] ?? ''
+  const read = await fetch(`${daemon.url}/api/forum/posts?subforum=${place}`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  expect([read.status, read.headers.get('x-credits-remaining')]).toEqual([200, '0.375'])
   await daemon.end('SIGTERM')
   const told = daemon.lines
     .map((line) => JSON.parse(line))
@@ -186,6 +191,7 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
   db.close()
   // What the daemon goes on without is not among what it runs with.
   expect(JSON.parse(noted.at(-1)?.detail ?? '{}').changed.toSorted()).toEqual([
+    'billing.price_micros.read',
     'limits.account_per_minute',
     'log.level',
     'plans.entry.slots',
