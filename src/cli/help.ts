@@ -1,5 +1,6 @@
 import type { Command, Option } from './command.ts'
 import { EXIT } from './command.ts'
+import { wrap } from './wrap.ts'
 
 /** Options that every command takes. */
 export const COMMON = {
@@ -60,6 +61,9 @@ export function overview(commands: readonly Command[], { whole }: { whole: boole
   ].join('\n')
 }
 
+/** As wide as lines are easy to read; a terminal of any use has as much. */
+const NOTES_WIDTH = 80
+
 /** One command: what it does, how it is called, its options, its examples. */
 export function describe(it: Command): string {
   const options = Object.entries({ ...it.options, ...COMMON }).map(
@@ -71,7 +75,7 @@ export function describe(it: Command): string {
     `Usage: ${usageOf(it)}`,
     '',
     ...columns(options),
-    ...(it.notes === undefined ? [] : ['', it.notes]),
+    ...(it.notes === undefined ? [] : ['', ...wrap(it.notes, NOTES_WIDTH)]),
     '',
     'Examples:',
     ...it.examples.map((example) => `  ${example}`),

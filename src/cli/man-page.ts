@@ -1,6 +1,7 @@
 import type { Command, Option } from './command.ts'
 import { EXIT } from './command.ts'
 import { COMMON, usageOf } from './help.ts'
+import { wrap } from './wrap.ts'
 
 /** Text as roff reads it: nothing of it is a request, and a dash is a dash that can be copied. */
 const roff = (text: string): string =>
@@ -12,17 +13,7 @@ const roff = (text: string): string =>
 const LINE_MAX = 76
 
 /** Text that is filled: roff joins its lines again, and a person who reads the source has lines to read. */
-function filled(text: string): string {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + word.length >= LINE_MAX) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return roff([...lines, line].join('\n'))
-}
+const filled = (text: string): string => roff(wrap(text, LINE_MAX).join('\n'))
 
 const FILES: [string, string][] = [
   ['./forumd.toml, /etc/forumd/forumd.toml', 'the configuration, the first of these that is there'],
