@@ -1,0 +1,51 @@
+// FORUMD_SECRET=whsec_… PORT=9000 node receiver.mjs
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+
+/** Whether `body` (a Buffer, as it came) was signed with `secret`, at most 300 s from `now_s`. */
+function verify(secret, header, body, now_s) {
+  const pairs = header.split(',').map((part) => part.split('='))
+  const t = pairs.find(([name]) => name === 't')?.[1] ?? ''
+  if (!/^[0-9]{1,12}$/.test(t) || Math.abs(now_s - Number(t)) > 300) return false
+  const mac = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
+  const wanted = Buffer.from(mac)
+  return pairs.some(([name, value = '']) => {
+    const given = Buffer.from(value)
+    return name === 'v1' && given.length === wanted.length && timingSafeEqual(given, wanted)
+  })
+}
+
+// Ids that were dealt with. Keep them where they survive a restart, such as a table with a unique key.
+const seen = new Map()
+
+/** Listens for deliveries and gives each to `handle` once. What it cannot handle is asked for again by a 503. */
+export function serve(handle) {
+  const { FORUMD_SECRET, PORT } = process.env
+  const server = createServer(async (request, response) => {
+    const chunks = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const header = request.headers['x-service-signature'] ?? ''
+    const answer = (status) => response.writeHead(status).end()
+    if (!verify(FORUMD_SECRET, header, body, Math.floor(Date.now() / 1000))) return answer(401)
+
+    const delivery = JSON.parse(body)
+    const id = delivery.delivery_id
+    if (!seen.has(id)) seen.set(id, handle(delivery))
+    try {
+      await seen.get(id)
+      answer(204)
+    } catch (error) {
+      seen.delete(id)
+      console.error(`${id}: ${error.message}`)
+      answer(503)
+    }
+  })
+  server.listen(Number(PORT), '127.0.0.1')
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  serve(async ({ delivery_id, items }) => {
+    for (const item of items) console.log(`${delivery_id} ${item.title ?? item.body}`)
+  })

@@ -1,0 +1,157 @@
+// Goal: the receivers that the documentation shows, one a language, take what a daemon really sends them and nothing
+// else. Method: each runs as its first line says; a daemon delivers to all of them over the loopback; then what was
+// delivered is sent again, changed in one way at a time.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import { sign } from '../../src/core/signature.ts'
+import { startHouse } from '../support/house.ts'
+import { type Language, LANGUAGES, type Running, runReceiver } from '../support/receivers.ts'
+
+setDefaultTimeout(180_000)
+
+const MINUTE = 60_000
+const all = Object.keys(LANGUAGES).filter((it): it is Language => it in LANGUAGES)
+const absent = all.filter((it) => Bun.which(LANGUAGES[it].needs) === null)
+if (absent.length > 0 && process.env['CI']) throw new Error(`not installed: ${absent.join(', ')}`)
+if (absent.length > 0) console.log(`receivers not run, for want of: ${absent.join(', ')}`)
+const here = all.filter((it) => !absent.includes(it))
+
+type Known = { running: Running; secret: string; body: Uint8Array; id: string }
+const known = new Map<Language, Known>()
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+/** A daemon whose clock tells about the real time, since the receivers look at that. */
+beforeAll(async () => {
+  const house = stack.use(
+    await startHouse({
+      start_at: Date.now() - 2 * MINUTE,
+      change: (config) => {
+        config.guard.allow_targets = ['127.0.0.1']
+        config.guard.allow_http = true
+      },
+    }),
+  )
+  // Each receiver has to be told a secret, which is made with its webhook, whose address is the receiver's. So what it
+  // gets is passed on by a front that exists before it.
+  const fronts = await Promise.all(
+    here.map(async (language) => {
+      const got: Uint8Array[] = []
+      let running: Running | null = null
+      const front = Bun.serve({
+        port: 0,
+        hostname: '127.0.0.1',
+        async fetch(request) {
+          const body = await request.bytes()
+          got.push(body)
+          return fetch(running?.url ?? '', { method: 'POST', headers: request.headers, body })
+        },
+      })
+      stack.defer(() => front.stop(true))
+      const url = `http://127.0.0.1:${front.port}/hook`
+      const { status, body } = await house.send('/forum/monitor/webhook/create', { url })
+      expect(status).toBe(200)
+      running = stack.use(await runReceiver(language, body.secret))
+      return { language, got, running, secret: String(body.secret) }
+    }),
+  )
+  house.sandbox.post({ subforum: 'coffee', title: 'An old one' })
+  const filter_spec = { subforum: 'coffee', include_any: ['grinder'] }
+  expect((await house.send('/forum/monitor/add', { filter_spec })).status).toBe(200)
+  await house.clock.advance(MINUTE)
+  house.sandbox.post({ subforum: 'coffee', title: 'A quiet grinder — für „zuhause“? ☕' })
+  await house.clock.advance(MINUTE)
+
+  const { deliveries } = (await house.call('/forum/monitor/deliveries')).body
+  expect(deliveries.map((it: { status: string }) => it.status)).toEqual(here.map(() => 'delivered'))
+  for (const { language, got, running, secret } of fronts) {
+    const [body = new Uint8Array()] = got
+    const id = String(JSON.parse(new TextDecoder().decode(body)).delivery_id)
+    known.set(language, { running, secret, body, id })
+  }
+})
+
+const now_s = () => Math.floor(Date.now() / 1000)
+
+function post({ running }: Known, body: Uint8Array, signature: string | null): Promise<number> {
+  const headers = signature === null ? {} : { 'x-service-signature': signature }
+  return fetch(running.url, { method: 'POST', headers, body: Buffer.from(body) }).then(
+    ({ status }) => status,
+  )
+}
+
+/** Another delivery, as the daemon would make it. */
+const another = ({ body, id }: Known, other: string) =>
+  new TextEncoder().encode(new TextDecoder().decode(body).replaceAll(id, other))
+
+describe.each(here)('the receiver in %s', (language) => {
+  const it = () => {
+    const found = known.get(language)
+    if (!found) throw new Error(`${language} did not start`)
+    return found
+  }
+
+  test('takes a delivery and reads it', async () => {
+    await it().running.said(it().id)
+    await it().running.said('A quiet grinder — für „zuhause“? ☕')
+  })
+
+  test('takes a repeat, and does nothing with it', async () => {
+    expect(await post(it(), it().body, sign(it().secret, now_s(), it().body))).toBe(204)
+    // What comes next is printed behind what the repeat would have printed.
+    const next = another(it(), `dlv_next_${language}`)
+    expect(await post(it(), next, sign(it().secret, now_s(), next))).toBe(204)
+    await it().running.said(`dlv_next_${language}`)
+    expect(it().running.lines.filter((line) => line.startsWith(it().id))).toHaveLength(1)
+  })
+
+  test('takes one that is signed with an old and a new secret, whichever it knows', async () => {
+    const signed_s = now_s()
+    const [, fits] = sign(it().secret, signed_s, it().body).split(',')
+
+    expect(await post(it(), it().body, `t=${signed_s},v1=${'0'.repeat(64)},${fits}`)).toBe(204)
+  })
+
+  const refused: [string, (it: Known) => { body?: Uint8Array; signature: string | null }][] = [
+    ['without a signature', () => ({ signature: null })],
+    [
+      'with a body that was changed',
+      ({ secret, body }) => ({
+        body: new Uint8Array([...body, 32]),
+        signature: sign(secret, now_s(), body),
+      }),
+    ],
+    ['by somebody else', ({ body }) => ({ signature: sign('whsec_another', now_s(), body) })],
+    [
+      'that is older than 300 s',
+      ({ secret, body }) => ({ signature: sign(secret, now_s() - 330, body) }),
+    ],
+    [
+      'from more than 300 s ahead',
+      ({ secret, body }) => ({ signature: sign(secret, now_s() + 330, body) }),
+    ],
+    [
+      'whose time is not the one that was signed',
+      ({ secret, body }) => ({
+        signature: sign(secret, now_s() - 1000, body).replace(/t=\d+/, `t=${now_s()}`),
+      }),
+    ],
+    [
+      'with half a signature',
+      ({ secret, body }) => ({ signature: sign(secret, now_s(), body).slice(0, -32) }),
+    ],
+    ['with an empty v1', () => ({ signature: `t=${now_s()},v1=` })],
+    [
+      'with a time that is none',
+      ({ secret, body }) => ({ signature: sign(secret, now_s(), body).replace(/t=\d+/, 't=soon') }),
+    ],
+    ['with a header of nothing but commas', () => ({ signature: ',=,,' })],
+  ]
+  test.each(refused)('refuses one %s', async (_, make) => {
+    const { body = it().body, signature } = make(it())
+    const before = it().running.lines.length
+
+    expect(await post(it(), body, signature)).toBe(401)
+    expect(it().running.lines.length).toBe(before)
+  })
+})
