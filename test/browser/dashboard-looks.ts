@@ -142,7 +142,7 @@ async function judged({ page }: Visitor, rules: 'all' | 'colours'): Promise<stri
   const only = rules === 'all' ? '' : ", runOnly: ['color-contrast']"
   await page.evaluate(`globalThis.axe ?? (() => { ${axe.source} })()`)
   const told: unknown =
-    await page.evaluate(`axe.run(document, { resultTypes: ['violations']${only} }).then(({ violations }) =>
+    await page.evaluate(`axe.run(document, { preload: false, iframes: false, resultTypes: ['violations']${only} }).then(({ violations }) =>
     JSON.stringify(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .flatMap(({ id, nodes }) => nodes.map((it) => [id, it.html.slice(0, 120), it.failureSummary]))))`)
   const faults: string[][] = JSON.parse(String(told))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 
 import { customerStories } from './dashboard-customer.ts'
+import { draftStories } from './dashboard-drafts.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { lookStories } from './dashboard-looks.ts'
 import { operatorStories } from './dashboard-operator.ts'
@@ -24,5 +25,6 @@ inBrowser('the dashboard', () => {
   lookStories(stage)
   customerStories(stage)
   operatorStories(stage)
+  draftStories(stage)
   hostileStories(stage)
 })
