@@ -26,7 +26,8 @@ export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffs
 
   /** By how much our clock has jumped since the last answer; 0 for not. */
   function jumped(): number {
-    const jump_ms = clock.now() - clock.mono() - between
+    // The clock that only grows tells fractions; instants are whole.
+    const jump_ms = Math.round(clock.now() - clock.mono() - between)
     return Math.abs(jump_ms) > JUMP_MIN_MS ? jump_ms : 0
   }
 
@@ -54,7 +55,7 @@ export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffs
       // A cached answer has the date on which it was made.
       const age_ms = Number(headers.get('age') ?? 0) * 1000 || 0
       // Dates are cut to the second; in the mean they are half of one late.
-      const told_ms = date + 500 + age_ms - now
+      const told_ms = Math.round(date + 500 + age_ms - now)
       const jump_ms = jumped()
       if (jump_ms !== 0) offsets = carryOver(jump_ms, told_ms)
       between = now - clock.mono()
