@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 
+import { createAsk } from '../net/ask.ts'
 import type { Guard } from '../net/guard.ts'
 import type { Clock, Resolve } from '../outside.ts'
 
@@ -7,24 +8,12 @@ import type { Clock, Resolve } from '../outside.ts'
  * Resolves an address that the operator named. It is trusted: it may be private, plain http and on any port, and is
  * dialled at what it resolved to like every other.
  */
-export function createTrusted({
-  resolve,
-  clock,
-  timeout_ms,
-}: {
+export function createTrusted(names: {
   resolve: Resolve
   clock: Clock
   timeout_ms: number
 }): Guard {
-  async function ask(host: string): Promise<string[]> {
-    const done = new AbortController()
-    const late = clock.sleep(timeout_ms, done.signal).then((): string[] => [])
-    const answer = resolve(host).catch((): string[] => [])
-    const addresses = await Promise.race([answer, late])
-    done.abort()
-    return addresses
-  }
-
+  const ask = createAsk(names)
   return async (text) => {
     const url = URL.parse(text)
     if (url === null) return { ok: false, refusal: 'malformed' }

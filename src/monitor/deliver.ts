@@ -1,15 +1,15 @@
 import { cutBundles } from '../core/bundle.ts'
 import type { Enrichment } from '../core/enrich.ts'
 import type { Suppressed } from '../core/envelope.ts'
-import { type Counts, groupOf, hasReached, lateOf, relevanceFloorOf } from '../core/filter-late.ts'
+import { countsOf, groupOf, hasReached, lateOf, relevanceFloorOf } from '../core/filter-late.ts'
 import { judgeFreshness, type Plan } from '../core/gate.ts'
-import type { Item } from '../core/items.ts'
+import { rowOf } from '../core/row.ts'
 import { putIntoBundle } from '../store/bundles.ts'
 import { insertCandidate } from '../store/candidates.ts'
 import { insertMatch } from '../store/matches.ts'
 import { recordMatchAt } from '../store/monitors.ts'
 import { listTargets } from '../store/webhooks.ts'
-import { emit, type EmitDeps, type Parcel, rowOf } from './emit.ts'
+import { emit, type EmitDeps, type Parcel } from './emit.ts'
 import type { Filters } from './filters.ts'
 import type { Hit } from './match.ts'
 
@@ -63,12 +63,6 @@ function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
     matched_at: now + watch.clock_offset_ms(),
   })
 }
-
-/** What an item shows now. A hidden score is not known, which is not zero. */
-export const countsOf = (item: Item): Counts => ({
-  score: item.score_hidden ? null : item.upvotes,
-  comments: item.kind === 'post' ? item.comments : null,
-})
 
 const staleness = ({ item, first_seen_at }: Hit, freshness_ms: number): Suppressed | null =>
   judgeFreshness({ created_at: item.created_utc * 1000, first_seen_at }, freshness_ms)

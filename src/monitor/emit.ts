@@ -1,9 +1,6 @@
 import { deliveryId } from '../core/delivery-id.ts'
-import { enrich, type Enrichment } from '../core/enrich.ts'
 import { envelope, type Suppressed } from '../core/envelope.ts'
-import type { FilterSpec } from '../core/filter.ts'
-import type { Item } from '../core/items.ts'
-import { worded, type Words } from '../core/wire.ts'
+import type { Words } from '../core/wire.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Db } from '../store/db.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/deliveries.ts'
@@ -31,21 +28,6 @@ export type Parcel = {
   /** Deliveries a UTC day. */
   ceiling: number
   now: number
-}
-
-/** An item as it is delivered, in the words of the wire, with what a monitor's filter makes of it. */
-export function rowOf(
-  words: Words,
-  spec: FilterSpec,
-  item: Item,
-): { row: object; enrichment: Enrichment } {
-  const enrichment = enrich(spec, item)
-  return { row: { ...itemOf(words, item), enrichment }, enrichment }
-}
-
-function itemOf(words: Words, item: Item): object {
-  if (item.kind === 'comment' || item.crosspost_origin === null) return worded(words, item)
-  return worded(words, { ...item, crosspost_origin: worded(words, item.crosspost_origin) })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { hasReached } from '../core/filter-late.ts'
+import { countsOf, hasReached } from '../core/filter-late.ts'
 import type { Item } from '../core/items.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Clock } from '../outside.ts'
@@ -12,7 +12,7 @@ import {
   touchCandidates,
 } from '../store/candidates.ts'
 import { type Db, transact } from '../store/db.ts'
-import { countsOf, deliver, type DeliverDeps } from './deliver.ts'
+import { deliver, type DeliverDeps } from './deliver.ts'
 import type { Hit } from './match.ts'
 
 // What a score is at first sight says nothing: everything begins with one. So what matches but for that waits here,

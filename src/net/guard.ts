@@ -6,6 +6,7 @@ import {
   type Target,
 } from '../core/address.ts'
 import type { Clock, Resolve } from '../outside.ts'
+import { createAsk } from './ask.ts'
 
 type Guarded =
   /** The only addresses this target may be dialled at, in the resolver's order. */
@@ -19,26 +20,15 @@ export type Guard = (text: string) => Promise<Guarded>
  * name is how a rebinding name gets in. A resolver that takes longer than `timeout_ms` counts as no answer.
  */
 export function createGuard({
-  resolve,
-  clock,
   allowed,
-  timeout_ms,
+  ...names
 }: {
   resolve: Resolve
   clock: Clock
   allowed: Allowed
   timeout_ms: number
 }): Guard {
-  async function ask(host: string): Promise<string[]> {
-    const done = new AbortController()
-    const late = clock.sleep(timeout_ms, done.signal).then((): string[] => [])
-    // A name that does not resolve rejects; for us that is an empty answer.
-    const answer = resolve(host).catch((): string[] => [])
-    const addresses = await Promise.race([answer, late])
-    done.abort()
-    return addresses
-  }
-
+  const ask = createAsk(names)
   return async (text) => {
     const parsed = parseTarget(text, allowed)
     if (!parsed.ok) return parsed
