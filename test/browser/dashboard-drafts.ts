@@ -1,7 +1,8 @@
 import { expect } from 'bun:test'
 
-import { telling } from './dashboard-customer.ts'
-import type { Dashboard, Visitor } from './dashboard-stage.ts'
+import type { Dashboard } from './dashboard-stage.ts'
+import { telling } from './dashboard-telling.ts'
+import type { Visitor } from './dashboard-visitor.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,7 +1,8 @@
 import { expect } from 'bun:test'
 
-import { telling } from './dashboard-customer.ts'
-import { type Dashboard, MINUTE, type Visitor } from './dashboard-stage.ts'
+import { type Dashboard, MINUTE } from './dashboard-stage.ts'
+import { telling } from './dashboard-telling.ts'
+import type { Visitor } from './dashboard-visitor.ts'
 import { HOSTILE } from './hostile.ts'
 
 const CUSTOMER_PAGES = [

@@ -2,8 +2,9 @@ import { expect } from 'bun:test'
 
 import axe from 'axe-core'
 
-import { telling } from './dashboard-customer.ts'
-import type { Dashboard, Theme, Visitor, Width } from './dashboard-stage.ts'
+import type { Dashboard } from './dashboard-stage.ts'
+import { telling } from './dashboard-telling.ts'
+import type { Theme, Visitor, Width } from './dashboard-visitor.ts'
 
 /** A page: its name, its address, what says that it is there, and what is pressed before it is looked at. */
 type Look = { name: string; path: string; text: string; press?: string; drawn?: string }

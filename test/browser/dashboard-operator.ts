@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 
-import { telling } from './dashboard-customer.ts'
 import type { Dashboard } from './dashboard-stage.ts'
+import { telling } from './dashboard-telling.ts'
 
 /** What an operator does on the dashboard. */
 export function operatorStories(stage: () => Dashboard) {

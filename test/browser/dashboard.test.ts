@@ -4,6 +4,7 @@ import { customerStories } from './dashboard-customer.ts'
 import { draftStories } from './dashboard-drafts.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { lookStories } from './dashboard-looks.ts'
+import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
 import { type Dashboard, startDashboard } from './dashboard-stage.ts'
 import { fillWorld } from './dashboard-world.ts'
@@ -24,6 +25,7 @@ inBrowser('the dashboard', () => {
 
   lookStories(stage)
   customerStories(stage)
+  monitorStories(stage)
   operatorStories(stage)
   draftStories(stage)
   hostileStories(stage)

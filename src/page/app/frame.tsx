@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 import { useLive, useWho } from './around.ts'
-import { after, recall, remember } from './outside.ts'
+import { recall, remember } from './outside.ts'
 import { Mark } from './pages/sign-in.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
+import { Said } from './parts/said.tsx'
+import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { Link, pathOf, usePlace } from './route.tsx'
-import { onSay } from './say.ts'
 
 type Entry = { at: string; label: string; icon: IconName }
 
@@ -138,94 +139,5 @@ function PlainHttp() {
         I know
       </button>
     </div>
-  )
-}
-
-const THEMES = [
-  ['auto', 'As the system'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
-] as const
-
-type Theme = (typeof THEMES)[number][0]
-
-const chosenTheme = (): Theme =>
-  THEMES.find(([it]) => it === document.documentElement.dataset['theme'])?.[0] ?? 'auto'
-
-function ThemeSwitch() {
-  const [theme, setTheme] = useState(chosenTheme)
-  function choose(next: Theme) {
-    setTheme(next)
-    remember('forumd.theme', next === 'auto' ? null : next)
-    if (next === 'auto') delete document.documentElement.dataset['theme']
-    else document.documentElement.dataset['theme'] = next
-  }
-  return (
-    <div class="themes" role="group" aria-label="Theme">
-      {THEMES.map(([it, label]) => (
-        <button
-          key={it}
-          type="button"
-          class="plain"
-          aria-pressed={theme === it}
-          aria-label={label}
-          title={label}
-          onClick={() => choose(it)}
-        >
-          <Icon name={it} />
-        </button>
-      ))}
-    </div>
-  )
-}
-
-const SAID_MS = 6000
-
-/** The corner where what was done is said. */
-function Said() {
-  const [text, setText] = useState('')
-  useEffect(() => onSay(setText), [])
-  useEffect(() => (text === '' ? undefined : after(SAID_MS, () => setText(''))), [text])
-  return (
-    <div class={text === '' ? 'said' : 'said shown'} role="status" aria-live="polite">
-      {text}
-    </div>
-  )
-}
-
-type PageProps = {
-  title: string
-  /** What stands beside the title, mostly buttons. */
-  beside?: ComponentChildren
-  lead?: ComponentChildren
-  children: ComponentChildren
-}
-
-// The first page that is shown was loaded, and read from its beginning.
-let arrived = false
-
-/** A page: its heading takes the focus when one comes to it from another, so that a screen reader reads on from there. */
-export function Page({ title, beside, lead, children }: PageProps) {
-  const heading = useRef<HTMLHeadingElement>(null)
-  const { parts } = usePlace()
-  const where = parts.join('/')
-  useEffect(() => {
-    document.title = `${title} · forumd`
-  }, [title])
-  useEffect(() => {
-    if (arrived) heading.current?.focus({ preventScroll: true })
-    arrived = true
-  }, [where])
-  return (
-    <>
-      <div class="page-head">
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
-        {beside && <div class="actions">{beside}</div>}
-      </div>
-      {lead && <p class="lead">{lead}</p>}
-      {children}
-    </>
   )
 }

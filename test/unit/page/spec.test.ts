@@ -4,14 +4,8 @@ import * as fc from 'fast-check'
 
 import { filterSchema } from '../../../src/core/filter.ts'
 import { createWords } from '../../../src/core/wire.ts'
-import {
-  fieldOf,
-  formParts,
-  inShort,
-  moreParts,
-  toSpec,
-  toTyped,
-} from '../../../src/page/app/spec.ts'
+import { formParts, moreParts } from '../../../src/page/app/form-fields.ts'
+import { fieldOf, inShort, toSpec, toTyped } from '../../../src/page/app/spec.ts'
 
 const words = { platform: 'forum', community: 'subforum', communities: 'subforums' }
 const fields = [...formParts(words), ...moreParts(words)].flatMap((it) => it.fields)

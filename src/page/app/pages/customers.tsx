@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 
 import { useAsk } from '../ask.ts'
-import { Page } from '../frame.tsx'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { SearchBox } from '../parts/search.tsx'
 import { Time } from '../parts/time.tsx'

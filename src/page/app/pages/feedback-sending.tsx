@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 
 import { send } from '../api.ts'
 import { useDeed } from '../deed.ts'
-import { Page } from '../frame.tsx'
 import { FeedbackCard, usePaged } from '../parts/feedback-card.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { Empty, sentence, Trouble, Waiting } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
 
 const TYPES = [

@@ -1,22 +1,17 @@
-import { useState } from 'preact/hooks'
-
-import { send } from '../api.ts'
 import { useWho } from '../around.ts'
 import { useAsk } from '../ask.ts'
-import { useDeed } from '../deed.ts'
-import { Page } from '../frame.tsx'
 import { Badge } from '../parts/badge.tsx'
-import { Copyable } from '../parts/copy.tsx'
 import { DeliveryRows } from '../parts/delivery-rows.tsx'
-import { Confirm } from '../parts/dialog.tsx'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
 import { Strip } from '../parts/strip.tsx'
-import { go, Link, pathOf } from '../route.tsx'
-import { say } from '../say.ts'
+import { Link, pathOf } from '../route.tsx'
 import { inShort } from '../spec.ts'
 import { standingOf } from '../standing.ts'
-import type { Delivery, Health, Monitor, MonitorList, Webhook } from '../types.ts'
+import type { Delivery, Health, MonitorList } from '../types.ts'
+import { MonitorDoing } from './monitor-doing.tsx'
 import { Coverage, Doings, Streams } from './monitor-parts.tsx'
+import { MonitorFeed, MonitorTargets } from './monitor-ways.tsx'
 import { MonitorWhy } from './monitor-why.tsx'
 
 const LOOK_MS = 20_000
@@ -51,7 +46,7 @@ export function MonitorPage({ id }: { id: string }) {
   return (
     <Page
       title={monitor.name ?? inShort(monitor.filter_spec, words)}
-      beside={<Doing monitor={monitor} again={again} />}
+      beside={<MonitorDoing monitor={monitor} again={again} />}
       lead={monitor.name === null ? undefined : inShort(monitor.filter_spec, words)}
     >
       <Trouble failure={health.failure ?? list.failure} again={again} />
@@ -72,8 +67,8 @@ export function MonitorPage({ id }: { id: string }) {
       </section>
       {health.value && <Doings health={health.value} />}
       <Streams monitor={monitor} health={health.value} />
-      <Targets monitor={monitor} />
-      <Feed monitor={monitor} again={list.again} />
+      <MonitorTargets monitor={monitor} />
+      <MonitorFeed monitor={monitor} again={list.again} />
       <MonitorWhy id={id} />
       <section aria-labelledby="deliveries">
         <h2 id="deliveries">Deliveries</h2>
@@ -112,105 +107,5 @@ function Gone({ deliveries }: { deliveries: Delivery[] }) {
         </section>
       )}
     </Page>
-  )
-}
-
-function Doing({ monitor, again }: { monitor: Monitor; again: () => void }) {
-  const { monitor_path } = useWho()
-  const { id, active, name } = monitor
-  const [asking, setAsking] = useState(false)
-  const deed = useDeed()
-  async function flip() {
-    const answer = await deed.run(() => send(`${monitor_path}/update`, { id, active: !active }))
-    if (!answer.ok) return
-    say(
-      active
-        ? 'Paused: it looks at nothing until you resume it.'
-        : 'Resumed: it watches from now on.',
-    )
-    again()
-  }
-  return (
-    <>
-      <button type="button" disabled={deed.busy} onClick={() => void flip()}>
-        {active ? 'Pause' : 'Resume'}
-      </button>
-      <Link to={pathOf('monitors', id, 'edit')} class="button">
-        Edit
-      </Link>
-      <button type="button" class="danger-quiet" onClick={() => setAsking(true)}>
-        Remove
-      </button>
-      <Trouble failure={deed.failure} />
-      {asking && (
-        <Confirm
-          title="Remove this monitor?"
-          does="Remove it"
-          close={() => setAsking(false)}
-          run={() => send(`${monitor_path}/remove`, { id })}
-          done={() => {
-            say('Removed. What it delivered stays readable.')
-            go(pathOf('monitors'))
-          }}
-        >
-          <p>
-            <strong>{name ?? id}</strong> stops matching at once and its slot is free. It cannot be
-            brought back; what it delivered stays readable.
-          </p>
-        </Confirm>
-      )}
-    </>
-  )
-}
-
-function Targets({ monitor: { webhook_ids } }: { monitor: Monitor }) {
-  const { monitor_path } = useWho()
-  const { value } = useAsk<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
-    fresh_ms: LOOK_MS,
-  })
-  const named = webhook_ids?.map((id) => value?.webhooks.find((it) => it.id === id)?.name ?? id)
-  return (
-    <section aria-labelledby="targets">
-      <h2 id="targets">Where matches go</h2>
-      <p>
-        {named === undefined
-          ? `To every active webhook of the account (${value?.webhooks.filter((it) => it.active).length ?? '…'}).`
-          : named.length === 0
-            ? 'Nowhere: its webhooks were deleted. Matches wait in the feed.'
-            : named.join(', ')}{' '}
-        <Link to={pathOf('webhooks')}>Webhooks</Link>
-      </p>
-    </section>
-  )
-}
-
-function Feed({ monitor: { id, feed_url }, again }: { monitor: Monitor; again: () => void }) {
-  const { monitor_path } = useWho()
-  const [asking, setAsking] = useState(false)
-  return (
-    <section aria-labelledby="feed">
-      <h2 id="feed">Feed</h2>
-      <p>The matches as Atom, for any reader. Whoever knows this address can read them.</p>
-      <div class="actions">
-        <Copyable text={feed_url} label="Address of the feed" />
-        <button type="button" onClick={() => setAsking(true)}>
-          New address
-        </button>
-      </div>
-      {asking && (
-        <Confirm
-          title="Give the feed a new address?"
-          does="New address"
-          close={() => setAsking(false)}
-          run={() => send(`${monitor_path}/feed/rotate`, { id })}
-          done={() => {
-            say('The feed has a new address; the old one is dead.')
-            again()
-          }}
-        >
-          <p>The present address is dead at once: every reader needs the new one.</p>
-        </Confirm>
-      )}
-    </section>
   )
 }

@@ -1,4 +1,4 @@
-import { Page } from '../frame.tsx'
+import { Page } from '../parts/page.tsx'
 import { Link, pathOf } from '../route.tsx'
 
 /** An address that leads to no page. */

@@ -1,7 +1,8 @@
 import { useRef } from 'preact/hooks'
 
+import type { FormField, FormPart } from '../form-fields.ts'
 import { Check, Choice, Field, type Tied } from '../parts/field.tsx'
-import type { FormField, FormPart, Typed } from '../spec.ts'
+import type { Typed } from '../spec.ts'
 
 type SpecPartsProps = {
   parts: readonly FormPart[]

@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'preact/hooks'
 
 import { useAsk, useLast } from '../ask.ts'
-import { Page } from '../frame.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Time, useNow } from '../parts/time.tsx'
 import { usd, words as inWords } from '../show.ts'
