@@ -4,12 +4,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { sign } from '../../src/core/signature.ts'
-import { startHouse } from '../support/house.ts'
+import { postGrinder, startLoopbackHouse, watchCoffee } from '../support/loopback.ts'
 import { type Language, LANGUAGES, type Running, runReceiver } from '../support/receivers.ts'
 
 setDefaultTimeout(180_000)
 
-const MINUTE = 60_000
+const TITLE = 'A quiet grinder — für „zuhause“? ☕'
 const all = Object.keys(LANGUAGES).filter((it): it is Language => it in LANGUAGES)
 const absent = all.filter((it) => Bun.which(LANGUAGES[it].needs) === null)
 if (absent.length > 0 && process.env['CI']) throw new Error(`not installed: ${absent.join(', ')}`)
@@ -21,17 +21,8 @@ const known = new Map<Language, Known>()
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
-/** A daemon whose clock tells about the real time, since the receivers look at that. */
 beforeAll(async () => {
-  const house = stack.use(
-    await startHouse({
-      start_at: Date.now() - 2 * MINUTE,
-      change: (config) => {
-        config.guard.allow_targets = ['127.0.0.1']
-        config.guard.allow_http = true
-      },
-    }),
-  )
+  const house = stack.use(await startLoopbackHouse())
   // Each receiver has to be told a secret, which is made with its webhook, whose address is the receiver's. So what it
   // gets is passed on by a front that exists before it.
   const fronts = await Promise.all(
@@ -55,12 +46,8 @@ beforeAll(async () => {
       return { language, got, running, secret: String(body.secret) }
     }),
   )
-  house.sandbox.post({ subforum: 'coffee', title: 'An old one' })
-  const filter_spec = { subforum: 'coffee', include_any: ['grinder'] }
-  expect((await house.send('/forum/monitor/add', { filter_spec })).status).toBe(200)
-  await house.clock.advance(MINUTE)
-  house.sandbox.post({ subforum: 'coffee', title: 'A quiet grinder — für „zuhause“? ☕' })
-  await house.clock.advance(MINUTE)
+  await watchCoffee(house)
+  await postGrinder(house, TITLE)
 
   const { deliveries } = (await house.call('/forum/monitor/deliveries')).body
   expect(deliveries.map((it: { status: string }) => it.status)).toEqual(here.map(() => 'delivered'))
@@ -93,7 +80,7 @@ describe.each(here)('the receiver in %s', (language) => {
 
   test('takes a delivery and reads it', async () => {
     await it().running.said(it().id)
-    await it().running.said('A quiet grinder — für „zuhause“? ☕')
+    await it().running.said(TITLE)
   })
 
   test('takes a repeat, and does nothing with it', async () => {

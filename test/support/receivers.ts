@@ -63,16 +63,34 @@ async function runExample(
 ): Promise<Running> {
   const folder: Folder = tempFolder()
   mkdirSync(folder.file('seen'))
-  const child = Bun.spawn(command, {
-    cwd: folder.path,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: folder.path,
-      LANG: 'C.UTF-8',
-      PORT: String(port),
-      FORUMD_SEEN: folder.file('seen'),
-      ...settings,
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder.path,
+    LANG: 'C.UTF-8',
+    PORT: String(port),
+    FORUMD_SEEN: folder.file('seen'),
+    ...settings,
+  }
+  const running = await startListening(command, env, port)
+  return {
+    ...running,
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
     },
+  }
+}
+
+/** Starts a program with nothing in its environment but `env`, and waits until it listens on `port`. */
+export async function startListening(
+  command: string[],
+  env: Record<string, string>,
+  port: number,
+): Promise<Running> {
+  const [name = '', ...args] = command
+  const child = Bun.spawn([Bun.which(name, { PATH: env['PATH'] ?? '' }) ?? name, ...args], {
+    cwd: env['HOME'] ?? '/',
+    env,
     stdout: 'pipe',
     stderr: 'pipe',
     // `go run` starts the program as a child of its own: both are ended together.
@@ -108,7 +126,6 @@ async function runExample(
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
       await child.exited
-      folder[Symbol.dispose]()
     },
   }
 }

@@ -1,0 +1,104 @@
+/**
+ * docs/config.md from what the daemon itself goes by: keys, defaults and words from config.example.toml (which a test holds
+ * to the schema), and what is allowed as `check-config` would say it.
+ */
+import { ConfigError, parseConfig } from '../../src/config.ts'
+
+type Key = { name: string; initial: string; says: string }
+type Table = { name: string; says: string; keys: Key[] }
+
+/** A value that no key takes. */
+const NOTHING = '1979-05-27'
+
+const HEAD = `# Configuration
+
+One TOML file: \`--config FILE\`, else \`./forumd.toml\`, else \`/etc/forumd/forumd.toml\`. Two keys have no default, all the rest can be
+left out. \`forumd check-config\` shows every problem at once, with line and column, what was found and what is allowed; a
+key that is not known is a problem, and the nearest one is named.
+
+\`\`\`toml config
+[platform]
+base_url = "https://www.forum.example"
+session_cookie = "session"
+user_agent = "forumd/1.0 (+https://example.org/bot; ann@example.org)"
+\`\`\`
+
+- Any text may be \`"env:NAME"\`, the value of an environment variable, or \`"file:/path"\`, the content of a file. A \`file:\` name
+  without a slash is looked up in \`$CREDENTIALS_DIRECTORY\`, where systemd puts credentials. Keys that name a file or a folder
+  take \`"file:name"\` as the place of that file.
+- Names that end in \`_s\` are seconds, in \`_h\` hours. \`dir\` and other paths are relative to where forumd is started.
+- A running daemon reads the file again on SIGHUP (\`systemctl reload forumd\`). It takes \`log.level\`, the limits on callers, plans
+  and prices, and names every other key that has changed in its log: those take a restart.
+
+What follows is made by \`bun scripts/docs.ts\` from [config.example.toml](../config.example.toml) and the schema.
+`
+
+/** The whole page. */
+export function configPage(example: string): string {
+  const required = new Set(problemsOf('').map(({ key }) => key))
+  return [HEAD, ...tablesOf(example).map((it) => section(it, required))].join('\n')
+}
+
+/** The tables of the example with what stands above each key, in their order. */
+export function tablesOf(example: string): Table[] {
+  const tables: Table[] = []
+  let above: string[] = []
+  const told = () => above.splice(0).join(' ').replace(/:$/, '.')
+  for (const line of example.split('\n')) {
+    const [, comment] = /^# ?(.*)$/.exec(line) ?? []
+    const [, table] = /^\[(.+)\]$/.exec(line) ?? []
+    const [, name, initial] = /^(\w+) = (.+)$/.exec(line) ?? []
+    if (comment !== undefined) above.push(comment)
+    else if (table !== undefined) tables.push({ name: table, says: told(), keys: [] })
+    else if (name !== undefined && initial !== undefined)
+      tables.at(-1)?.keys.push({ name, initial, says: told() })
+    // The head of the file is of no table.
+    else above = []
+  }
+  return tables
+}
+
+function section({ name, says, keys }: Table, required: ReadonlySet<string>): string {
+  const rows = keys.map((key) => {
+    const path = `${name}.${key.name}`
+    const initial = required.has(path) ? 'none: has to be set' : `\`${key.initial}\``
+    return [`\`${key.name}\``, initial, key.says, allowed(name, key.name)]
+  })
+  const shown = `## \`[${name}]\`\n`
+  return [
+    shown,
+    ...(says === '' ? [] : [`${says}\n`]),
+    table(['key', 'default', 'what it is', 'allowed'], rows),
+  ].join('\n')
+}
+
+/** What a key takes, as its error says it. */
+function allowed(table: string, key: string): string {
+  const path = `${table}.${key}`
+  const found = problemsOf(`[${table}]\n${key} = ${NOTHING}\n`).find((it) => it.key === path)
+  if (!found) throw new Error(`${path} takes a date`)
+  return found.allowed.replace(/^(allowed|needed): /, '')
+}
+
+function problemsOf(text: string) {
+  try {
+    parseConfig(text)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+/** A table as `bun fmt` would have it. */
+function table(head: string[], rows: string[][]): string {
+  const all = [head, ...rows].map((row) =>
+    row.map((it) => it.replaceAll('|', '\\|').replaceAll('<', '&lt;')),
+  )
+  const widths = head.map((_, at) => Math.max(...all.map((row) => row[at]?.length ?? 0)))
+  const line = (row: string[]) =>
+    `| ${row.map((it, at) => it.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const [first = [], ...rest] = all
+  const rule = widths.map((width) => '-'.repeat(width))
+  return [line(first), line(rule), ...rest.map(line), ''].join('\n')
+}

@@ -1,0 +1,34 @@
+/**
+ * Code blocks that are cut out of a file: ```python file=examples/receivers/receiver.py#verify. What stands in the page is what
+ * the tests run.
+ */
+
+/** Where a function begins and ends in each language's file: from its comment or head to the line that closes it. */
+const VERIFY: Readonly<Record<string, { begins: RegExp; ends: RegExp }>> = {
+  mjs: { begins: /^\/\*\* Whether/, ends: /^\}/ },
+  py: { begins: /^def verify/, ends: /^ {4}\)/ },
+  go: { begins: /^\/\/ verify tells/, ends: /^\}/ },
+  rb: { begins: /^# Whether/, ends: /^end/ },
+  php: { begins: /^\/\*\* Whether/, ends: /^\}/ },
+  java: { begins: /^ {4}\/\*\* Whether/, ends: /^ {4}\}/ },
+}
+
+/** The function `verify` of a receiver in examples/, without the indentation that all of it has. */
+export function verifyIn(path: string, text: string): string {
+  const rule = VERIFY[path.split('.').at(-1) ?? '']
+  const lines = text.split('\n')
+  const from = lines.findIndex((line) => rule?.begins.test(line))
+  const to = lines.findIndex((line, at) => at > from && rule?.ends.test(line))
+  if (!rule || from === -1 || to === -1) throw new Error(`${path} has no function verify`)
+  const cut = lines.slice(from, to + 1)
+  const indent = Math.min(...cut.filter(Boolean).map((line) => line.search(/\S/)))
+  return cut.map((line) => line.slice(indent)).join('\n')
+}
+
+/** A page with each block that names a file filled from it. */
+export function withSamples(page: string, read: (path: string) => string): string {
+  return page.replace(
+    /^(```\w+ file=(\S+)#verify)\n[\s\S]*?^```$/gm,
+    (_, head: string, path: string) => `${head}\n${verifyIn(path, read(path))}\n\`\`\``,
+  )
+}

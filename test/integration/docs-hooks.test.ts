@@ -1,0 +1,234 @@
+// Goal: what examples/ gives people for the tools they have works on what a daemon really sends. Method: a delivery over the
+// loopback, and a stand-in for each service's own address; n8n's node runs with what n8n would hand it.
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+import { sign } from '../../src/core/signature.ts'
+import { type Delivered, realDelivery } from '../support/loopback.ts'
+import { runBridge } from '../support/receivers.ts'
+
+setDefaultTimeout(60_000)
+
+const examples = join(import.meta.dir, '../../examples')
+const TITLE = 'A quiet grinder — <b>loud</b>, “they” say'
+let real: Delivered
+beforeAll(async () => {
+  real = await realDelivery(TITLE)
+})
+
+const now_s = () => Math.floor(Date.now() / 1000)
+const signed = (body: Uint8Array = real.body) => ({
+  'x-service-signature': sign(real.secret, now_s(), body),
+})
+/** The same delivery under another id. */
+const renamed = (id: string) =>
+  new TextEncoder().encode(real.text.replaceAll(JSON.parse(real.text).delivery_id, id))
+
+type Call = { path: string; headers: Headers; body: Record<string, unknown> }
+
+/** Stands in for a service that takes JSON: answers what is queued, then 200. */
+function service() {
+  const calls: Call[] = []
+  const answers: number[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const body = JSON.parse(await request.text())
+      calls.push({ path: new URL(request.url).pathname, headers: request.headers, body })
+      return Response.json({}, { status: answers.shift() ?? 200 })
+    },
+  })
+  return {
+    calls,
+    answers,
+    url: `http://127.0.0.1:${server.port}`,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+describe.skipIf(Bun.which('node') === null)('a bridge', () => {
+  test('publishes to ntfy what was delivered, once, as its JSON interface takes it', async () => {
+    await using ntfy = service()
+    await using bridge = await runBridge('ntfy.mjs', {
+      FORUMD_SECRET: real.secret,
+      NTFY_URL: `${ntfy.url}/alerts`,
+      NTFY_TOKEN: 'tk_secret',
+    })
+    const send = () =>
+      fetch(bridge.url, { method: 'POST', headers: signed(), body: Buffer.from(real.body) })
+
+    expect([(await send()).status, (await send()).status]).toEqual([204, 204])
+    const [call, ...more] = ntfy.calls
+    expect(more).toEqual([])
+    expect(call?.headers.get('authorization')).toBe('Bearer tk_secret')
+    expect(call).toMatchObject({
+      path: '/',
+      body: {
+        topic: 'alerts',
+        title: TITLE,
+        message: 'My old one wakes the house.',
+        tags: ['coffee', 'discussion'],
+        click: JSON.parse(real.text).items[0].url,
+      },
+    })
+  })
+
+  test('asks for what ntfy did not take again, by a 503', async () => {
+    await using ntfy = service()
+    ntfy.answers.push(429)
+    await using bridge = await runBridge('ntfy.mjs', {
+      FORUMD_SECRET: real.secret,
+      NTFY_URL: `${ntfy.url}/alerts`,
+    })
+    const body = Buffer.from(renamed('dlv_again'))
+    const send = () => fetch(bridge.url, { method: 'POST', headers: signed(body), body })
+
+    expect([(await send()).status, (await send()).status]).toEqual([503, 204])
+    expect(ntfy.calls.length).toBe(2)
+  })
+
+  test('passes nothing on that is not signed', async () => {
+    await using ntfy = service()
+    await using bridge = await runBridge('ntfy.mjs', {
+      FORUMD_SECRET: 'whsec_another',
+      NTFY_URL: `${ntfy.url}/alerts`,
+    })
+    const { status } = await fetch(bridge.url, {
+      method: 'POST',
+      headers: signed(),
+      body: Buffer.from(real.body),
+    })
+
+    expect({ status, calls: ntfy.calls }).toEqual({ status: 401, calls: [] })
+  })
+
+  test('sends to a Telegram chat as plain text', async () => {
+    await using telegram = service()
+    await using bridge = await runBridge('telegram.mjs', {
+      FORUMD_SECRET: real.secret,
+      TELEGRAM_TOKEN: '123:abc',
+      TELEGRAM_CHAT: '-1001',
+      TELEGRAM_API: telegram.url,
+    })
+    await fetch(bridge.url, { method: 'POST', headers: signed(), body: Buffer.from(real.body) })
+
+    const [call] = telegram.calls
+    expect(call?.path).toBe('/bot123:abc/sendMessage')
+    expect(call?.body['chat_id']).toBe('-1001')
+    expect(String(call?.body['text'])).toStartWith(`${TITLE}\ncoffee, by `)
+    expect(call?.body).not.toHaveProperty('parse_mode')
+  })
+})
+
+describe('the workflow for n8n', () => {
+  type Node = {
+    name: string
+    type: string
+    parameters: { jsCode?: string; options?: unknown; [other: string]: unknown }
+  }
+  type Workflow = { nodes: Node[]; connections: Record<string, { main: { node: string }[][] }> }
+  const read = (): Promise<Workflow> => Bun.file(`${examples}/n8n/forumd-alerts.json`).json()
+
+  /** Runs the code node as n8n does: a function's body, with these names in reach. */
+  async function verify(
+    headers: Record<string, string>,
+    body: Uint8Array,
+    data: Record<string, unknown> = {},
+  ) {
+    const { nodes } = await read()
+    const code = nodes.find(({ name }) => name === 'Verify')?.parameters.jsCode ?? ''
+    const names = ['$input', '$env', '$getWorkflowStaticData', 'require']
+    // oxlint-disable-next-line no-implied-eval -- it is what the example gives n8n to run
+    const run = new Function(...names, `return (async () => {${code}\n}).call(this)`)
+    const helpers = { getBinaryDataBuffer: () => Promise.resolve(Buffer.from(body)) }
+    const [answer] = await run.call(
+      { helpers },
+      { all: () => [{ json: { headers } }] },
+      { FORUMD_SECRET: real.secret },
+      () => data,
+      createRequire(import.meta.url),
+    )
+    return answer.json
+  }
+
+  test('goes from the webhook to what people put at its end, by nodes that are there', async () => {
+    const { nodes, connections } = await read()
+    const [first, ...rest] = nodes.map(({ name }) => name)
+    const path = [first]
+    for (let at = first; at !== undefined;) {
+      at = connections[at]?.main[0]?.[0]?.node
+      if (at !== undefined) path.push(at)
+    }
+
+    expect(path).toEqual([first, ...rest])
+    expect(nodes[0]?.parameters).toMatchObject({
+      httpMethod: 'POST',
+      responseMode: 'responseNode',
+      options: { rawBody: true },
+    })
+  })
+
+  test('takes a delivery, and a repeat without its items', async () => {
+    const data = {}
+
+    expect(await verify(signed(), real.body, data)).toMatchObject({
+      status: 200,
+      items: [{ title: TITLE }],
+    })
+    expect(await verify(signed(), real.body, data)).toEqual({ status: 200, items: [] })
+  })
+
+  test.each([
+    ['nothing', () => ({})],
+    ['another secret', () => ({ 'x-service-signature': sign('whsec_x', now_s(), real.body) })],
+    ['an old time', () => ({ 'x-service-signature': sign(real.secret, now_s() - 330, real.body) })],
+    [
+      'a time ahead',
+      () => ({ 'x-service-signature': sign(real.secret, now_s() + 330, real.body) }),
+    ],
+  ])('refuses one that is signed with %s', async (_, headers) => {
+    expect(await verify(headers(), real.body)).toEqual({ status: 401, items: [] })
+  })
+
+  test('reads no field that a delivered item lacks', async () => {
+    const [item] = JSON.parse(real.text).items
+    const text = JSON.stringify((await read()).nodes)
+    const read_fields = [...text.matchAll(/\$json\.([\w.]+)/g)].map(([, field = '']) => field)
+    const comment_only = ['link_title']
+
+    expect(read_fields).toContain('enrichment.intent.tag')
+    for (const field of read_fields)
+      if (field !== 'status' && !comment_only.includes(field)) expect(item).toHaveProperty(field)
+  })
+})
+
+describe('the snippet for Home Assistant', () => {
+  const path = `${examples}/home-assistant/forumd.yaml`
+
+  test('is an automation with a webhook that takes POST from the own network alone', async () => {
+    const { automation } = Object(Bun.YAML.parse(await Bun.file(path).text()))
+
+    expect(automation).toMatchObject([
+      {
+        mode: 'queued',
+        triggers: [{ trigger: 'webhook', allowed_methods: ['POST'], local_only: true }],
+        actions: [{ repeat: { sequence: [{ action: 'notify.notify' }] } }],
+      },
+    ])
+  })
+
+  test('reads no field that a delivery lacks', async () => {
+    const text = await Bun.file(path).text()
+    const delivery = JSON.parse(real.text)
+    const of_items = [...text.matchAll(/repeat\.item\.([\w.]+)/g)].map(([, it = '']) => it)
+    const of_body = [...text.matchAll(/trigger\.json\['(\w+)'\]/g)].map(([, it = '']) => it)
+
+    expect(of_body).toEqual(['items'])
+    for (const field of of_body) expect(delivery).toHaveProperty(field)
+    expect(of_items.length).toBeGreaterThan(4)
+    for (const field of of_items)
+      if (field !== 'link_title') expect(delivery.items[0]).toHaveProperty(field)
+  })
+})
