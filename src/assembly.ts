@@ -2,6 +2,8 @@ import { createApp, type Infra } from './api/app.ts'
 import { confirm } from './api/confirm.ts'
 import { createTally, hearDeliveries } from './api/dashboard-tally.ts'
 import { deliveries } from './api/deliveries.ts'
+import { createDraftDesk, type DraftDesk } from './api/drafts-desk.ts'
+import { drafts, operatorDrafts } from './api/drafts.ts'
 import { feed, feedUrl } from './api/feed.ts'
 import { feedback } from './api/feedback.ts'
 import { items } from './api/items.ts'
@@ -258,7 +260,13 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   const freshness_ms = config.monitor.freshness_s * 1000
   const readers = new AbortController()
   const endStreams = () => readers.abort()
+  let drafting: DraftDesk | null = null
+  const draftRoutes = (infra: Infra) => {
+    const desk = (drafting = createDraftDesk(infra, { db, lend: pool.lend }))
+    return [drafts(infra, { db, desk }), operatorDrafts(infra, { db, desk })]
+  }
   const routes = (infra: Infra) => [
+    ...draftRoutes(infra),
     ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
     ...reads(infra, gateway, {
       ...sessions,
@@ -340,10 +348,14 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   }
   const upkeep = createUpkeep({ db, clock, retention_days: config.storage.retention_days })
   /** Takes up what the command line, or somebody else beside us, has written since this was last called. */
+  let looked = false
   function lookBeside() {
-    if (!storage.changedBeside()) return
+    // What was written before the start counts once.
+    if (!storage.changedBeside() && looked) return
+    looked = true
     nudgeSender()
     monitoring.nudge()
+    drafting?.takeUp()
   }
   function checkDue() {
     lookBeside()
@@ -361,6 +373,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     upkeep,
     close,
     endStreams,
+    draftsIdle: async () => drafting?.idle(),
   }
 }
 

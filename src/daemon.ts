@@ -45,23 +45,35 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const loops = new Map<string, Loop>()
   const progress = createProgress(clock)
   let url = ''
-  const { app, sender, monitoring, pool, storage, lookBeside, tellOperator, upkeep, close, endStreams } =
-    assemble({
-      config,
-      outside,
-      instance,
-      signal,
-      wake: (loop) => loops.get(loop)?.nudge(),
-      expect: progress.expect,
-      url: () => url,
-      lost: failure.resolve,
-    })
+  const {
+    app,
+    sender,
+    monitoring,
+    pool,
+    storage,
+    lookBeside,
+    tellOperator,
+    upkeep,
+    close,
+    endStreams,
+    draftsIdle,
+  } = assemble({
+    config,
+    outside,
+    instance,
+    signal,
+    wake: (loop) => loops.get(loop)?.nudge(),
+    expect: progress.expect,
+    url: () => url,
+    lost: failure.resolve,
+  })
 
   stack.defer(close)
   // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
   stack.defer(async () => {
     stopping.abort()
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
+    await draftsIdle()
     await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
   })
 

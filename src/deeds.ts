@@ -18,7 +18,7 @@ type Around = {
   guard: Guard
   upstream: ReturnType<typeof createUpstream>
   /** Whose ways out a caller's session may borrow. */
-  eyes_of: Pick<EyesOf, 'lease'>
+  eyes_of: Pick<EyesOf, 'lease' | 'own'>
 }
 
 /** What the configured platform lets a caller's own account do, and the ways to a session of one. */

@@ -19,6 +19,7 @@ import { errors } from './errors.ts'
 import { health } from './health.ts'
 import { createGate } from './http.ts'
 import type { Infra } from './infra.ts'
+import { createInside } from './inside.ts'
 import { createMeter } from './meter.ts'
 import type { Metrics } from './metrics.ts'
 import { openApiDocument, type RouteLike } from './openapi.ts'
@@ -139,7 +140,8 @@ export function createApp(deps: AppDeps) {
       .use(dashboardPage(deps.page))
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in }))
   }
-  for (const group of deps.routes({ words, keyed, meter, together, clock, random, log }))
+  const inside = createInside(lent, (request) => app.handle(request))
+  for (const group of deps.routes({ words, keyed, meter, inside, together, clock, random, log }))
     app.use(group)
 
   const routes = (): readonly RouteLike[] => app.routes

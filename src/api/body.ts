@@ -20,7 +20,9 @@ export const bodyMax = (words: Words, path: string): number =>
 const PICTURES = ['/profile/avatar', '/profile/banner']
 /** Bodies sent here are read where they are passed on to, and measured there once more. */
 const PASSED_ON = '/dashboard/api/'
-const BODILESS = ['/unsubscribe/', '/operator/pool/', PASSED_ON]
+/** These look first whether there is what they are about. */
+const READ_LATE = ['/drafts/', '/operator/drafts/', '/mcp']
+const BODILESS = ['/unsubscribe/', '/operator/pool/', PASSED_ON, ...READ_LATE]
 
 /** Whether a body sent to this path is left unread: the address says all, or it is read where it is passed on to. */
 export const takesNoBody = (path: string): boolean =>

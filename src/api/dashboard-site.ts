@@ -13,6 +13,8 @@ export type Site = {
   checkHost(request: Request): void
   /** Throws 403 unless the request was made by a page of ours, or by the person herself. */
   checkSender(request: Request, socket: string | undefined): void
+  /** Throws 403 for a request that a page of another site made. Who says nothing of a page is a program. */
+  checkOrigin(request: Request, socket: string | undefined): void
   /** Whether the browser speaks TLS, to us or to the proxy in front of us. */
   isSecure(request: Request, socket: string | undefined): boolean
 }
@@ -28,10 +30,15 @@ type Deps = {
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?$/
 
 /** The routes that a browser opens with what it holds, or that are the operator's: no other site has any business there. */
-export const isHouse = (path: string): boolean => isDashboard(path) || under(path, '/operator')
+export const isHouse = (path: string): boolean =>
+  isDashboard(path) || under(path, '/operator') || path === MCP
 
+const MCP = '/mcp'
 const isDashboard = (path: string): boolean => under(path, '/dashboard')
 const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
+
+/** Whether a request to this path comes from programs, and from pages of ours at most. */
+export const isForPrograms = (path: string): boolean => path === MCP
 
 /** Whether a request to this path acts by the cookie; the page and its files are the same for everybody. */
 export const actsByCookie = (path: string): boolean =>
@@ -80,6 +87,14 @@ export function createSite({ public_url, hosts, peerOf }: Deps): Site {
         throw new ApiError('MISDIRECTED', {
           message:
             'this name is not one of the service: reach it by its public_url, a name of [server].hosts, localhost or its IP address',
+        })
+    },
+    checkOrigin(request, socket) {
+      const origin = request.headers.get('origin')
+      if (origin !== null && !ownOrigins(request, socket).includes(origin))
+        throw new ApiError('PERMISSION_DENIED', {
+          message: 'a page of another site may not ask this',
+          extra: { reason: 'cross_site' },
         })
     },
     checkSender(request, socket) {

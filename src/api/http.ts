@@ -6,7 +6,7 @@ import type { Words } from '../core/wire.ts'
 import type { Random } from '../outside.ts'
 import { type Authenticate, bearer, type Holders, holderWith, operatorOnly } from './auth.ts'
 import { bodyMax, tooLarge } from './body.ts'
-import { actsByCookie, HOUSE_HEADERS, isHouse, type Site } from './dashboard-site.ts'
+import { actsByCookie, HOUSE_HEADERS, isForPrograms, isHouse, type Site } from './dashboard-site.ts'
 import type { Lent } from './dashboard.ts'
 import type { Pacers } from './pace.ts'
 import type { PeerOf } from './peer.ts'
@@ -67,6 +67,7 @@ export function createGate(deps: Deps): Gate {
       return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
     if (!known) server?.timeout(request, QUIET_S)
     if (house && !known) site.checkHost(request)
+    if (isForPrograms(path)) site.checkOrigin(request, socket())
     if (actsByCookie(path)) site.checkSender(request, socket())
 
     const authenticate = (token: string | null) => known ?? deps.authenticate(token)

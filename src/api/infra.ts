@@ -2,6 +2,7 @@ import type { Words } from '../core/wire.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Together } from '../store/together.ts'
 import type { Keyed } from './auth.ts'
+import type { Inside } from './inside.ts'
 import type { Meter } from './meter.ts'
 
 /**
@@ -20,6 +21,8 @@ export type Infra = {
   /** Puts `holder` (customer and key) and `customer` into the context. Use it in every group. */
   keyed: Keyed
   meter: Meter
+  /** Asks the service itself. */
+  inside: Inside
   /** Writes to the database, many in one commit. */
   together: Together
   clock: Clock

@@ -64,17 +64,21 @@ export function createPacers(clock: Clock, limits: Limits): Pacers {
       () => perMinute(limits[name]),
       () => `${what}, at most ${limits[name]} a minute`,
     )
-  return {
-    none: () => Promise.resolve(),
-    reads: createPacer(
+  const ofKey = (what: string) =>
+    createPacer(
       clock,
       () => ({
         burst: limits.key_burst,
         per_s: limits.key_rate,
         max_wait_ms: limits.key_max_wait_s * 1000,
       }),
-      () => `reads by this key, ${limits.key_rate} a second after a burst of ${limits.key_burst}`,
-    ),
+      () => `${what} by this key, ${limits.key_rate} a second after a burst of ${limits.key_burst}`,
+    )
+  return {
+    none: () => Promise.resolve(),
+    reads: ofKey('reads'),
+    // Beside what the call itself counts for that a message asks for.
+    mcp: ofKey('MCP messages'),
     management: minute('management_per_minute', 'monitoring calls by this key'),
     webhook_test: minute('webhook_test_per_minute', 'test deliveries by this key'),
     account: minute('account_per_minute', 'account calls by this key'),

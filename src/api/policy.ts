@@ -10,6 +10,7 @@ export type LimitName =
   | 'feedback'
   | 'dashboard'
   | 'sign_in'
+  | 'mcp'
   | 'none'
 
 /** The kinds of writes that an operator may switch off, by `[features]`. */
@@ -65,6 +66,10 @@ export function policyOf(words: Words, method: string, path: string): Policy {
     const [, feature = null] = FEATURES.find(([place]) => under(path, words.api + place)) ?? []
     return { ...CLOSED, scope: 'write', feature }
   }
+  // Whoever may write may have something written; what waits, every key of the customer may see.
+  if (under(path, '/drafts'))
+    return { ...CLOSED, scope: method === 'GET' ? null : 'write', limit: 'management' }
+  if (path === '/mcp') return { ...CLOSED, limit: 'mcp' }
   if (path === '/account/usage') return { ...CLOSED, limit: 'dashboard' }
   if (under(path, '/account')) return { ...CLOSED, limit: 'account' }
   if (under(path, '/feedback')) return { ...CLOSED, limit: 'feedback' }

@@ -31,6 +31,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['deliveries redrive', async () => (await import('./deliveries.ts')).deliveriesRedrive],
   ['feedback list', async () => (await import('./feedback.ts')).feedbackList],
   ['feedback answer', async () => (await import('./feedback.ts')).feedbackAnswer],
+  ['approve', async () => (await import('./approve.ts')).approve],
   ['purge', async () => (await import('./purge.ts')).purgeContent],
   ['backup', async () => (await import('./backup.ts')).backup],
   ['restore', async () => (await import('./restore.ts')).restore],

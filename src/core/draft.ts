@@ -1,16 +1,21 @@
 import type { Code } from './errors.ts'
 
-/** What a draft may be of, and the write that it becomes once a person has approved it. */
-export const DRAFT_ACTIONS = {
-  comment: '/v2/comment',
-  vote: '/vote',
-  dm: '/dm',
-  'profile/description': '/profile/description',
-  'profile/display-name': '/profile/display-name',
-  'profile/avatar': '/profile/avatar',
-  'profile/banner': '/profile/banner',
-} as const
-export type DraftAction = keyof typeof DRAFT_ACTIONS
+export const DRAFT_ACTIONS = [
+  'comment',
+  'vote',
+  'dm',
+  'profile/description',
+  'profile/display-name',
+  'profile/avatar',
+  'profile/banner',
+] as const
+/** What a draft may be of. */
+export type DraftAction = (typeof DRAFT_ACTIONS)[number]
+
+/** Where the write is done that a draft becomes once it is approved, below the place of the platform's calls. */
+export const pathOfDraft = (action: DraftAction): string =>
+  // No browser is needed for what a person has read already.
+  action === 'comment' ? '/v2/comment' : `/${action}`
 
 /** How long a draft may wait for somebody to approve it. */
 export const DRAFT_MS = 24 * 3_600_000

@@ -38,7 +38,7 @@ export type Acting = {
 type Deps = {
   acts: Acts
   browser_comment: BrowserComment
-  eyes_of: Pick<EyesOf, 'lease'>
+  eyes_of: Pick<EyesOf, 'lease' | 'own'>
   clock: Clock
   /** One act with all that it needs to know first. */
   deadline_ms: number

@@ -11,6 +11,8 @@ import type { Witness } from './witness.ts'
 export type EyesOf = {
   /** A pair to read with, other than those to avoid; null when there is none. */
   lease(use: 'read', avoid?: readonly string[]): Eyes | null
+  /** The eyes that a session belongs to which the pool itself has lent; null for a caller's. */
+  own?(session: Session): Eyes | null
   /** Tells how a read through these eyes ended. */
   report(eyes: Eyes, fault: Fault | null): void
 }
@@ -87,8 +89,10 @@ export function createLooking({
   return { pool, caller, account }
 }
 
-/** The eyes of a caller's own account, and the way out it asked for. */
-export function callersEyes(session: Session, eyes_of: Pick<EyesOf, 'lease'>): Eyes {
+/** The eyes of the account that a session is of: the pool's where it lent the session, else a caller's own. */
+export function callersEyes(session: Session, eyes_of: Pick<EyesOf, 'lease' | 'own'>): Eyes {
+  const lent = eyes_of.own?.(session) ?? null
+  if (lent !== null) return lent
   const id = `caller:${fingerprint(session)}`
   const own = { id, whose: 'caller', cookie: cookieHeader(session), bearer: null } as const
   if (session.proxy !== null) return { ...own, proxy: session.proxy }

@@ -2,6 +2,7 @@ import type { Fault } from '../core/outcome.ts'
 import { choose } from '../core/planning.ts'
 import { type AccountState, type Finding, settleStanding } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
+import type { Session } from '../core/session.ts'
 import type { Clock, Log } from '../outside.ts'
 import { ANONYMOUS, type Eyes, type Use } from '../platform/platform.ts'
 import { listAccounts, recordLearned, writtenByOthers } from '../store/accounts.ts'
@@ -33,12 +34,19 @@ export type PoolDeps = {
   nudge: () => void
 }
 
+/** Why an account's session cannot be had: it is unknown, an application's, or in a state in which it is not used. */
+export type NotLent = 'absent' | 'oauth' | AccountState
+
 /** One request as it went, of whosever eyes. */
 type Heard = { eyes: string; path_kind: string; fault: Fault | null }
 
 export type Pool = {
   /** The eyes that can best afford one more call, none of those to avoid; null when there are none. */
   lease(use: Use, avoid?: readonly string[]): Eyes | null
+  /** A session of one account, by the operator's name for it; or why it cannot be had now. */
+  lend(name: string): { ok: true; session: Session } | { ok: false; why: NotLent }
+  /** The eyes of a session that was lent; null for any other. */
+  own(session: Session): Eyes | null
   /** What was seen only in the whole of a read: that the platform took these eyes for nobody's. */
   report(eyes: Eyes, fault: Fault | null): void
   /** One request to the platform has ended. */
@@ -71,6 +79,8 @@ export function createPool(deps: PoolDeps): Pool {
   const { db, ring, clock, log, craft } = deps
   const members = new Map<string, Member>()
   const chores = new Set<Promise<void>>()
+  /** The eyes of the sessions that were lent. What such a session says itself is never sent. */
+  const lent = new WeakMap<Session, Eyes>()
   let leases = 0
   let version = -1
   let looked_at = -Infinity
@@ -209,6 +219,22 @@ export function createPool(deps: PoolDeps): Pool {
         return eyes
       }
     },
+    lend(name) {
+      look()
+      const it = [...members.values()].find((member) => member.name === name)
+      if (!it) return { ok: false, why: 'absent' }
+      if (it.secrets.kind === 'oauth') return { ok: false, why: 'oauth' }
+      const { state } = it.standing
+      if (state !== 'ready') return { ok: false, why: state }
+      const eyes = eyesOf(it, clock, changed)
+      if (eyes === null) return { ok: false, why: 'needs_login' }
+      const session: Session = { cookies: [{ name: 'lent', value: it.id }], proxy: null }
+      lent.set(session, eyes)
+      it.last_used_at = clock.now()
+      it.unwritten.add('times')
+      return { ok: true, session }
+    },
+    own: (session) => lent.get(session) ?? null,
     report(eyes, fault) {
       const it = members.get(eyes.id)
       // The other faults were heard of as they happened, and some are our own pacer's.

@@ -26,14 +26,13 @@ export const DRAFTS_OPEN_MAX = 100
 /** Those that are over are kept so long. */
 const KEPT_MS = 30 * 86_400_000
 
-const actions = z.custom<DraftAction>((it) => typeof it === 'string' && it in DRAFT_ACTIONS)
 const json = z.record(z.string(), z.unknown())
 const rowShape = z.object({
   id: z.string(),
   customer_id: z.string(),
   customer_name: z.string(),
   key_id: z.string(),
-  action: actions,
+  action: z.enum(DRAFT_ACTIONS),
   body: z.string().transform((text) => json.parse(JSON.parse(text))),
   state: z.enum(DRAFT_STATES),
   account: z.string().nullable(),

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000
 /** Fields that name an object of a customer's. */
 const OURS = ['id', 'monitor_id', 'webhook_id', 'webhook_ids', 'delivery_id']
 /** Fields that name what is the platform's, or are a secret themselves. */
-const NOT_OURS = ['item_id', 'baseline_item_id', 'token']
+const NOT_OURS = ['item_id', 'baseline_item_id', 'token', 'csrf_token']
 const NAMES_SOMETHING = /(^|_)(ids?|token|uuid|key|ref)$/
 
 const field = z.object({ name: z.string(), in: z.string() })
@@ -94,6 +94,8 @@ test('what is somebody else’s and what nobody has give the same answer, byte f
     const words = { type: 'idea', title: 'a needle', details: 'in the hay' }
     owned.push((await house.send('/feedback', words)).body.id)
   }
+  const vote = { action: 'vote', body: { id: 't3_1', direction: 'up' } }
+  owned.push((await house.send('/drafts', vote)).body.id)
   const bobs = (await as(bob)('/forum/monitor/add', spec)).body.id
   const state = async () =>
     JSON.stringify([

@@ -65,7 +65,7 @@ type Sent = { session: Session; name: string | null; route: string; body_hash: U
 
 /** What every group of writes works with. Made once: names are claimed over all of them. */
 export function createWriteDesk(infra: Infra, options: WritesOptions): WriteDesk {
-  const { words, keyed, meter, together, clock, log } = infra
+  const { words, keyed, meter, inside, together, clock, log } = infra
   const { db, ring, session_cookie, browser_schemes } = options
   const once = createOnce({ db, ring, together, clock, log, words })
   const sents = new WeakMap<Request, Sent>()
@@ -130,16 +130,19 @@ export function createWriteDesk(infra: Infra, options: WritesOptions): WriteDesk
       const whole = { ...sending, words, session_cookie }
       return ({ request, body, route }) => {
         const name = readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER))
-        const session = readBodySession(bodyObject(body), whole)
+        const session = inside.mannerOf(request).session ?? readBodySession(bodyObject(body), whole)
         sents.set(request, { session, name, route, body_hash: bodyHash(body) })
       }
     },
 
     async perform(call, work) {
+      if (inside.mannerOf(call.request).rehearsed === true) return {}
       const { session, name, route, body_hash } = sentWith(call.request)
       const done = async (begun: () => void) => {
         const proxy = await guardProxy(session.proxy)
-        return work(handsFor(call, { ...session, proxy }, begun))
+        // A session that was lent is known by what it is, not by what it says.
+        const own = proxy === session.proxy ? session : { ...session, proxy }
+        return work(handsFor(call, own, begun))
       }
       if (name === null) return done(() => {})
       const named: Named = { key_id: call.holder.key.id, route, name, body_hash }
