@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import * as z from 'zod'
 
 import { once } from '../core/once.ts'
 
@@ -15,12 +16,12 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const PAGE = `<!doctype html>
+const pageOf = (title: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>forumd API</title>
+<title>${Bun.escapeHTML(title)}</title>
 <link rel="icon" href="data:,">
 </head>
 <body>
@@ -59,6 +60,8 @@ const page = (headers: Record<string, string | number>, type: string) => {
   headers['referrer-policy'] = 'no-referrer'
 }
 
+const titled = z.object({ info: z.object({ title: z.string() }) })
+
 /** `/docs`, the reference for people, and `/openapi.json`, the same for machines. */
 export function docs(document: () => unknown) {
   // Anybody may ask for it, and it is a lot of work: done once, at the first call.
@@ -67,7 +70,7 @@ export function docs(document: () => unknown) {
     .get('/openapi.json', () => known())
     .get('/docs', ({ set }) => {
       page(set.headers, 'text/html')
-      return PAGE
+      return pageOf(titled.parse(known()).info.title)
     })
     .get('/docs/start.js', ({ set }) => {
       page(set.headers, 'text/javascript')

@@ -76,9 +76,12 @@ export function refusals(route: Route): Record<string, unknown> {
       String(status),
       {
         description: same.map((code) => wireCode(words, CODES[code].error ?? code)).join(', '),
-        ...(status === 429 || status === 503 || status === 408
-          ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }
-          : {}),
+        headers: {
+          ...ANSWERED,
+          ...(status === 429 || status === 503 || status === 408
+            ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }
+            : {}),
+        },
         content: {
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },
@@ -109,19 +112,35 @@ export const HEADERS = {
     description: 'Seconds after which the call is worth repeating.',
     schema: { type: 'integer' },
   },
+  'Access-Control-Allow-Origin': {
+    description: 'Pages of every origin may read the answer.',
+    schema: { type: 'string', const: '*' },
+  },
   'X-Request-Id': {
     description: 'Names this call; one that the caller sends is kept.',
     schema: { type: 'string' },
   },
 }
 
+/** The heads of every answer. */
+export const ANSWERED = Object.fromEntries(
+  ['X-Request-Id', 'Access-Control-Allow-Origin'].map((name) => [
+    name,
+    { $ref: `#/components/headers/${name}` },
+  ]),
+)
+
 /** The body of every error. */
-export const ERROR_SCHEMA = {
+export const errorSchema = (words: Words) => ({
   type: 'object',
   required: ['error', 'code'],
   properties: {
     error: { type: 'string', description: 'A code, or a sentence that names the field.' },
-    code: { type: 'string' },
+    code: {
+      description: 'What is the matter, for programs.',
+      type: 'string',
+      enum: Object.keys(CODES).map((code) => wireCode(words, code)),
+    },
     message: { type: 'string' },
     field: { type: 'string', description: 'The field that is wrong.' },
     retry_after: { type: 'integer', description: 'Seconds.' },
@@ -135,4 +154,4 @@ export const ERROR_SCHEMA = {
     tier: { type: 'string', description: 'With 402 of a plan: its name.' },
     price_usd: { type: 'number', description: 'With 402 of the balance: what the call costs.' },
   },
-}
+})

@@ -3,7 +3,8 @@ import * as z from 'zod'
 
 import type { Code } from '../core/errors.ts'
 import type { Words } from '../core/wire.ts'
-import { ERROR_SCHEMA, HEADERS, refusals } from './openapi-errors.ts'
+import { ANSWERED, errorSchema, HEADERS, refusals } from './openapi-errors.ts'
+import { inWords, TAGS, toldPolicy } from './openapi-words.ts'
 import { type Policy, policyOf } from './policy.ts'
 import { tellsSession } from './session.ts'
 import { isNamed, NAMING_PARAMETER } from './writes/document.ts'
@@ -23,6 +24,7 @@ const answer_shape = z
 const detail_shape = z.looseObject({
   hide: z.boolean().optional(),
   operationId: z.string().optional(),
+  description: z.string().optional(),
   tags: z.array(z.string()).optional(),
   responses: z.record(z.string(), z.union([answer_shape, z.looseObject({})])).optional(),
   refusals: z.array(z.custom<Code>()).optional(),
@@ -99,6 +101,8 @@ export function openApiDocument({
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
     if (detail.hide === true || !METHODS.includes(method)) continue
+    // Told once: the tag says that the other prefix answers alike.
+    if (path.startsWith(`/api${words.monitor}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)
     const shown = path.replace(/:(\w+)/g, '{$1}')
     const operation = toOperation({
@@ -111,18 +115,19 @@ export function openApiDocument({
     })
     paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
   }
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
-      title: 'Forum Data, Account Actions and Live Monitoring API',
+      title: `${capital(words.platform)} Data, Account Actions and Live Monitoring API`,
       version: VERSION,
       description:
         'Read, act on and watch a forum platform through your own accounts. Every call needs an API key as a Bearer token unless it says otherwise.',
       license: { name: 'MIT', identifier: 'MIT' },
+      contact: { name: 'The operator of this service', url: new URL('/docs', public_url).href },
     },
     servers: [{ url: public_url }],
     security: [{ bearer: [] }],
-    tags: [...tags].map((name) => ({ name })),
+    tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
       securitySchemes: {
@@ -133,9 +138,10 @@ export function openApiDocument({
         },
       },
       headers: HEADERS,
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: { Error: errorSchema(words) },
     },
   }
+  return z.record(z.string(), z.unknown()).parse(inWords(words, document))
 }
 
 type Operation = {
@@ -161,6 +167,7 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
   const takes_fields = takes_body || parameters.length > 0
   return {
     ...told,
+    description: [told.description, toldPolicy(policy)].filter(Boolean).join(' '),
     operationId: operationId ?? operationIdOf(method, path),
     ...(policy.open ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -221,7 +228,7 @@ function queryParameters(schema: unknown): Json[] {
 
 function withHeaders(answer: unknown, policy: Policy): Json {
   const headers = {
-    'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+    ...ANSWERED,
     ...(policy.limit === 'reads' || policy.feature !== null
       ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
       : {}),

@@ -37,7 +37,13 @@ type Call = { method: string; path: string; field: string; where: 'query' | 'bod
 /** Every field of every call of ours that names something. The platform's own things belong to nobody here. */
 function callsOf(document: unknown): Call[] {
   const { paths } = documentShape.parse(document)
-  return Object.entries(paths).flatMap(([path, methods]) =>
+  // Monitoring answers under /api too, as its tag says.
+  const twice = Object.entries(paths).flatMap(([path, it]) =>
+    (path.startsWith('/forum/monitor/') ? [path, `/api${path}`] : [path]).map(
+      (at) => [at, it] as const,
+    ),
+  )
+  return twice.flatMap(([path, methods]) =>
     path.startsWith('/api/forum/') && !path.startsWith('/api/forum/monitor/')
       ? []
       : Object.entries(methods).flatMap(([method, { parameters = [], requestBody }]) => {

@@ -38,7 +38,9 @@ async function startDocumented() {
 
   /** What an answer has that the document does not allow; null when it is as described. */
   function judge(method: string, template: string, status: number, body: unknown): string | null {
-    const response = paths[template]?.[method.toLowerCase()]?.responses[status]
+    // The other prefix of monitoring is told of in a sentence.
+    const told = template.replace(/^\/api(?=\/forum\/monitor\/)/, '')
+    const response = paths[told]?.[method.toLowerCase()]?.responses[status]
     if (!response) return `${method} ${template} does not tell of ${status}`
     const said = response.content?.['application/json']?.schema ?? {}
     const schema = '$ref' in said ? components.schemas.Error : said

@@ -127,7 +127,7 @@ export function comments(desk: Desk, reads: Reads) {
           summary: 'One comment, as the platform gives it',
           description: 'replies=true fills data.replies from the tree.',
           tags: ['Comments'],
-          operationId: 'comment',
+          operationId: 'commentById',
           ...answers(() => shapes().comment),
         },
       },
