@@ -86,7 +86,14 @@ export async function startVisitor(browser: Browser, url: string) {
     /** Chooses of a list what it is valued, once that is there to be chosen. */
     async choose(label: string, value: string) {
       const field = await find(page, { of: 'select', name: label })
-      await page.waitForSelector(`option[value="${value}"]`)
+      await page.waitForFunction(
+        (wanted) =>
+          [...document.querySelectorAll('option')].some(
+            (it) => it.getAttribute('value') === wanted || it.textContent === wanted,
+          ),
+        {},
+        value,
+      )
       await field.select(value)
     },
     /** What stands in the field of that label. */
