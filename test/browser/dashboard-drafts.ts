@@ -1,50 +1,53 @@
 import { expect } from 'bun:test'
 
+import { SESSION_COOKIE } from '../support/accounts.ts'
 import type { Dashboard } from './dashboard-stage.ts'
 import { telling } from './dashboard-telling.ts'
-import type { Visitor } from './dashboard-visitor.ts'
 
-const HOUR_MS = 3_600_000
-
-/** Drafts as a person agrees to them. A stand-in answers for the routes: what it was sent is what the page asked. */
+/** What a program wants to write, and a person agrees to or does not. */
 export function draftStories(stage: () => Dashboard) {
   const { story } = telling(stage)
 
-  story(
-    'a draft is shown whole, approved with a session, or declined after a question',
-    async (it) => {
-      await using visitor = await it.visitor()
-      await visitor.signIn(it.house.key)
-      await standIn(visitor, '/drafts')
-      await visitor.open('/drafts')
-      await visitor.sees('A loaf of thanks')
-      await visitor.press('Approve')
-      await visitor.type('forum_session', 'a session')
-      await visitor.type('loid', 'a loid')
-      await visitor.press('Approve and write')
-      await visitor.sees('Loid is not one')
-      await visitor.type('loid', 'another')
-      await visitor.press('Approve and write')
-      await visitor.sees('Approved: it was written.')
-      await visitor.press('Decline')
-      await visitor.press('Keep it')
-      await visitor.press('Decline')
-      await visitor.press('Decline it')
-      await visitor.sees('Declined: it will not be written.')
+  story("a draft is approved with a session of one's own, another declined", async (it) => {
+    const { mint, sandbox } = it.house
+    const key = mint('drafter')
+    const post = sandbox.post({ subforum: 'bread', title: 'A loaf for all' })
+    await draft(it, key, { at: post.permalink, text: 'A loaf of thanks' })
+    await draft(it, key, { at: post.permalink, text: 'Not this one' })
+    const { [SESSION_COOKIE]: session = '', loid = '' } = sandbox.session({
+      username: 'thankful',
+    }).cookies
 
-      expect(await sentBy(visitor)).toEqual([
-        ['/drafts/drf_1/approve', { forum_session: 'a session', loid: 'a loid' }],
-        ['/drafts/drf_1/approve', { forum_session: 'a session', loid: 'another' }],
-        ['/drafts/drf_1/decline', {}],
-      ])
-      expect(visitor.strange).toEqual([])
-    },
-  )
+    await using visitor = await it.visitor()
+    await visitor.signIn(key)
+    await visitor.open('/drafts')
+    await visitor.sees('A loaf of thanks')
+    // The newest stands first.
+    await visitor.press('Decline')
+    await visitor.press('Keep it')
+    await visitor.press('Decline')
+    await visitor.press('Decline it')
+    await visitor.sees('Declined: it will not be written.')
+    await visitor.press('Approve')
+    await visitor.press('Approve and write')
+    await visitor.sees('forum_session')
+    await visitor.type('forum_session', session)
+    await visitor.type('loid', loid)
+    await visitor.press('Approve and write')
+    await visitor.sees('Approved: it was written.')
+    await visitor.sees('Written:')
 
-  story('an operator approves a draft as an account that is signed in', async (it) => {
+    expect(await comments(it, post.permalink)).toEqual(['A loaf of thanks'])
+    expect(visitor.strange).toEqual([])
+  })
+
+  story('an operator approves a draft as an account of the pool that is signed in', async (it) => {
+    const { key, sandbox } = it.house
+    const post = sandbox.post({ subforum: 'bread', title: 'A loaf for the house' })
+    await draft(it, key, { at: post.permalink, text: 'The house says thanks' })
+
     await using visitor = await it.visitor()
     await visitor.signIn(it.operator)
-    await standIn(visitor, '/operator/drafts')
     await visitor.open('/drafts')
     await visitor.sees('of ann')
     await visitor.press('Approve')
@@ -52,40 +55,26 @@ export function draftStories(stage: () => Dashboard) {
     await visitor.press('Approve and write')
     await visitor.sees('Approved: it was written.')
 
-    expect(await sentBy(visitor)).toEqual([
-      ['/operator/drafts/drf_1/approve', { account: 'house_one' }],
-    ])
+    expect(await comments(it, post.permalink)).toEqual(['The house says thanks'])
+    expect(visitor.strange).toEqual([])
   })
 }
 
-/** Answers in the place of the daemon's routes under `at`: one draft that waits, and a refusal of the first loid. */
-async function standIn({ page }: Visitor, at: string) {
-  const now = Date.now()
-  const draft = {
-    id: 'drf_1',
-    action: 'comment',
-    body: { post_url: 'https://forum.example/abc', text: 'A loaf of thanks' },
-    status: 'waiting',
-    created_at: new Date(now).toISOString(),
-    expires_at: new Date(now + 24 * HOUR_MS).toISOString(),
-    customer: { id: 'cus_1', name: 'ann' },
-    answer: null,
-  }
-  await page.evaluateOnNewDocument(`{
-    const asked = globalThis.fetch
-    globalThis.sent = []
-    globalThis.fetch = async (path, init) => {
-      const place = '/dashboard/api${at}'
-      if (!path.startsWith(place)) return asked(path, init)
-      if (init.method === 'GET') return Response.json({ drafts: [${JSON.stringify(draft)}] })
-      const body = JSON.parse(init.body)
-      sent.push([path.slice('/dashboard/api'.length), body])
-      return body.loid === 'a loid'
-        ? Response.json({ error: 'loid is not one', code: 'INVALID_REQUEST', field: 'loid' }, { status: 400 })
-        : Response.json({})
-    }
-  }`)
+/** A program asks for a comment to be written. */
+async function draft(
+  { house }: Dashboard,
+  key: string,
+  { at, text }: { at: string; text: string },
+) {
+  const body = { action: 'comment', body: { post_url: house.sandbox.url + at, text } }
+  const asked = await house.call('/drafts', { method: 'POST', body: JSON.stringify(body) }, key)
+  expect([asked.status, asked.body.status]).toEqual([200, 'waiting'])
 }
 
-const sentBy = async ({ page }: Visitor): Promise<unknown> =>
-  JSON.parse(String(await page.evaluate('JSON.stringify(globalThis.sent)')))
+/** What stands under a post on the platform. */
+async function comments({ house }: Dashboard, permalink: string): Promise<string[]> {
+  // What is read is kept for a moment.
+  await house.clock.advance(60_000)
+  const { body } = await house.call(`/api/forum/comments?permalink=${permalink}`)
+  return body.comments.map((it: { data: { body: string } }) => it.data.body)
+}

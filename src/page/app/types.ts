@@ -226,6 +226,8 @@ export type Feedback = {
   customer?: { id: string; name: string } | null
 }
 
+export type FeedbackList = { feedback: Feedback[]; next_cursor: string | null }
+
 export type Account = {
   id: string
   name: string
@@ -292,8 +294,10 @@ export type Draft = {
   created_at: string
   expires_at: string
   customer?: { id: string; name: string } | null
-  answer?: unknown
+  answer: { [field: string]: unknown } | null
 }
+
+export type DraftList = { drafts: Draft[]; next_cursor: string | null }
 
 export type Criterion = {
   criterion: string

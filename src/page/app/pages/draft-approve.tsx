@@ -30,10 +30,11 @@ export function DraftApprove({ path, close, again }: DraftApproveProps) {
         operator ? { account } : { [cookie]: session.trim(), loid: loid.trim() },
       ),
     )
+    // What was refused may have ended it.
+    again()
     if (!answer.ok) return
     say('Approved: it was written.')
     close()
-    again()
   }
   const { failure } = deed
   const errorOf = (field: string) => (failure?.field === field ? sentence(failure.message) : null)

@@ -2,17 +2,18 @@ import { useState } from 'preact/hooks'
 
 import { send } from '../api.ts'
 import { useWho } from '../around.ts'
-import { useAsk } from '../ask.ts'
+import { usePaged } from '../paged.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
+import { Outward } from '../parts/outward.tsx'
 import { Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { say } from '../say.ts'
 import { words as inWords } from '../show.ts'
 import type { Tone } from '../standing.ts'
-import type { Draft } from '../types.ts'
+import type { Draft, DraftList } from '../types.ts'
 import { DraftApprove } from './draft-approve.tsx'
 
 const LOOK_MS = 15_000
@@ -28,18 +29,18 @@ const TONES: { [status: string]: Tone } = {
 export function Drafts() {
   const { role } = useWho()
   const at = role === 'operator' ? '/operator/drafts' : '/drafts'
-  const list = useAsk<{ drafts: Draft[] }>(at, { every_ms: LOOK_MS })
+  const list = usePaged<DraftList>(`${at}?limit=25`, { every_ms: LOOK_MS })
+  const rows = list.pages.flatMap((page) => page.drafts)
   // A daemon that takes no drafts has none.
   const absent = list.failure?.status === 404
-  const drafts = list.value?.drafts ?? []
   return (
     <Page
       title="Drafts"
       lead="What a program wants to write on the platform. Nothing is written before somebody approves it here."
     >
       <Trouble failure={absent ? null : list.failure} again={list.again} />
-      {list.value === undefined && list.failure === null && <Waiting rows={3} />}
-      {(absent || (list.value && drafts.length === 0)) && (
+      {list.first && <Waiting rows={3} />}
+      {(absent || (list.pages.length > 0 && rows.length === 0)) && (
         <Empty title="No drafts wait">
           <p>
             Programs that speak MCP leave their comments, votes and messages here. They end after 24
@@ -48,10 +49,15 @@ export function Drafts() {
         </Empty>
       )}
       <ul class="cards">
-        {drafts.map((it) => (
+        {rows.map((it) => (
           <DraftCard key={it.id} draft={it} at={at} again={list.again} />
         ))}
       </ul>
+      {list.more && (
+        <button type="button" disabled={list.busy} onClick={list.older}>
+          Show older
+        </button>
+      )}
     </Page>
   )
 }
@@ -59,7 +65,7 @@ export function Drafts() {
 type DraftCardProps = { draft: Draft; at: string; again: () => void }
 
 function DraftCard({ draft, at, again }: DraftCardProps) {
-  const { id, action, body, status, created_at, expires_at, customer } = draft
+  const { id, action, body, status, created_at, expires_at, customer, answer } = draft
   const [asking, setAsking] = useState<'approve' | 'decline' | null>(null)
   const path = `${at}/${encodeURIComponent(id)}`
   const close = () => setAsking(null)
@@ -86,6 +92,7 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
           <span class="written">{typeof value === 'string' ? value : JSON.stringify(value)}</span>,
         ])}
       />
+      {answer !== null && <Came answer={answer} />}
       {status === 'waiting' && (
         <div class="actions">
           <button type="button" class="main" onClick={() => setAsking('approve')}>
@@ -112,5 +119,27 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
         </Confirm>
       )}
     </li>
+  )
+}
+
+/** What the platform answered: where it stands now, or why it does not. */
+function Came({ answer }: { answer: NonNullable<Draft['answer']> }) {
+  const { permalink, message, error } = answer
+  const why = [message, error].find((it) => typeof it === 'string')
+  return (
+    <div class="answer">
+      <p>
+        {typeof permalink === 'string' ? (
+          <>
+            Written:{' '}
+            <Outward url={permalink} own>
+              {permalink}
+            </Outward>
+          </>
+        ) : (
+          (why ?? 'Written.')
+        )}
+      </p>
+    </div>
   )
 }

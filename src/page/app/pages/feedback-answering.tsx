@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks'
 
 import { send } from '../api.ts'
 import { useDeed } from '../deed.ts'
-import { FeedbackCard, usePaged } from '../parts/feedback-card.tsx'
+import { usePaged } from '../paged.ts'
+import { FeedbackCard } from '../parts/feedback-card.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { Empty, sentence, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
-import type { Feedback } from '../types.ts'
+import type { Feedback, FeedbackList } from '../types.ts'
 
 const STATUSES = [
   ['new', 'new'],
@@ -20,7 +21,8 @@ const SHOWN = [['', 'all of it'], ...STATUSES] as const
 /** What customers told, and the operator's answers. */
 export function FeedbackAnswering() {
   const [status, setStatus] = useState<string>('new')
-  const list = usePaged(`/operator/feedback?limit=25${status && `&status=${status}`}`)
+  const list = usePaged<FeedbackList>(`/operator/feedback?limit=25${status && `&status=${status}`}`)
+  const rows = list.pages.flatMap((page) => page.feedback)
   return (
     <Page
       title="Feedback"
@@ -33,13 +35,13 @@ export function FeedbackAnswering() {
     >
       <Trouble failure={list.failure} again={list.again} />
       {list.first && <Waiting rows={3} />}
-      {list.none && (
+      {list.pages.length > 0 && rows.length === 0 && (
         <Empty title={status === 'new' ? 'Nothing waits for you' : 'None is like that'}>
           <p>Customers send it on their dashboard, or by POST /feedback.</p>
         </Empty>
       )}
       <ul class="cards">
-        {list.rows.map((it) => (
+        {rows.map((it) => (
           <FeedbackCard key={it.id} feedback={it}>
             <AnswerForm feedback={it} done={list.again} />
           </FeedbackCard>

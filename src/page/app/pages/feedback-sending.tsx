@@ -2,11 +2,13 @@ import { useState } from 'preact/hooks'
 
 import { send } from '../api.ts'
 import { useDeed } from '../deed.ts'
-import { FeedbackCard, usePaged } from '../parts/feedback-card.tsx'
+import { usePaged } from '../paged.ts'
+import { FeedbackCard } from '../parts/feedback-card.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { Empty, sentence, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
+import type { FeedbackList } from '../types.ts'
 
 const TYPES = [
   ['bug', 'something is broken'],
@@ -16,7 +18,8 @@ const TYPES = [
 
 /** Tells the operator something, and shows what was answered. */
 export function FeedbackSending() {
-  const list = usePaged('/feedback?limit=25')
+  const list = usePaged<FeedbackList>('/feedback?limit=25')
+  const rows = list.pages.flatMap((page) => page.feedback)
   return (
     <Page
       title="Feedback"
@@ -27,9 +30,9 @@ export function FeedbackSending() {
         <h2 id="sent">What you sent</h2>
         <Trouble failure={list.failure} again={list.again} />
         {list.first && <Waiting rows={2} />}
-        {list.none && <Empty title="Nothing yet" />}
+        {list.pages.length > 0 && rows.length === 0 && <Empty title="Nothing yet" />}
         <ul class="cards">
-          {list.rows.map((it) => (
+          {rows.map((it) => (
             <FeedbackCard key={it.id} feedback={it} />
           ))}
         </ul>
