@@ -7,6 +7,7 @@ import { drafts, operatorDrafts } from './api/drafts.ts'
 import { feed, feedUrl } from './api/feed.ts'
 import { feedback } from './api/feedback.ts'
 import { items } from './api/items.ts'
+import { mcp } from './api/mcp.ts'
 import { createMetrics, type Metrics } from './api/metrics.ts'
 import { monitors } from './api/monitors.ts'
 import { createRequestCounts } from './api/operator-requests.ts'
@@ -267,6 +268,9 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   }
   const routes = (infra: Infra) => [
     ...draftRoutes(infra),
+    mcp(infra, {
+      open: async (document) => (await import('./mcp/http.ts')).createMcpHttp(document),
+    }),
     ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
     ...reads(infra, gateway, {
       ...sessions,

@@ -12,6 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   monitor: ['core', 'store', 'gateway', 'outside'],
   delivery: ['core', 'store', 'net', 'outside'],
   api: ['core', 'store', 'gateway', 'outside'],
+  mcp: ['core', 'store', 'gateway', 'outside'],
   page: [],
   sandbox: ['core'],
   config: ['core'],

@@ -1,0 +1,36 @@
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+
+import { version } from '../../package.json'
+import type { Ask, HeldSession } from './call.ts'
+import { createServer } from './server.ts'
+import { toolsOf } from './tools.ts'
+
+/** One message that came in over HTTP, read already, and the way to answer what it asks for. */
+export type Message = {
+  request: Request
+  message: unknown
+  ask: Ask
+  session: HeldSession
+}
+
+/**
+ * Answers messages of MCP's streamable HTTP, each for itself: no session is opened, so that there is none to guess, to
+ * steal or to run out of, and a restart of the daemon is not noticed. `document` is the service's own.
+ */
+export function createMcpHttp(document: unknown): (it: Message) => Promise<Response> {
+  const { tools } = toolsOf(document)
+  return async ({ request, message, ask, session }) => {
+    const server = createServer({ version, tools, ask, session })
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    await server.connect(transport)
+    // Whoever has gone does not wait for the rest: what was asked for him is asked no further.
+    const leave = () => void server.close()
+    request.signal.addEventListener('abort', leave, { once: true })
+    try {
+      return await transport.handleRequest(request, { parsedBody: message })
+    } finally {
+      request.signal.removeEventListener('abort', leave)
+      await server.close()
+    }
+  }
+}
