@@ -1,0 +1,243 @@
+import { expect, test } from 'bun:test'
+
+import * as z from 'zod'
+
+import { createClient, ForumdError, idempotencyKey } from '../../examples/client/client.ts'
+import { openDelivery } from '../../examples/client/delivery.ts'
+import { startHouse } from '../support/house.ts'
+
+const MINUTE = 60_000
+const root = new URL('../..', import.meta.url).pathname
+
+/** A seeded house and the client of its first customer. */
+async function visited() {
+  const house = await startHouse({ world: 'seeded' })
+  return { house, client: createClient({ base_url: house.url(), key: house.key }) }
+}
+
+/** What a call ends with. */
+const thrown = (call: Promise<unknown>): Promise<Error> =>
+  call.then(
+    () => new Error('nothing was thrown'),
+    (reason: unknown) => z.instanceof(Error).parse(reason),
+  )
+const refused = async (call: Promise<unknown>): Promise<ForumdError> =>
+  z.instanceof(ForumdError).parse(await thrown(call))
+
+/** A client of answers that are given here, and what it asked and how long it waited. */
+function scripted(...answers: (number | { status: number; body?: object; after?: string })[]) {
+  const asked: Request[] = []
+  const waited: number[] = []
+  const client = createClient({
+    base_url: 'https://forumd.example/',
+    key: 'fk_key',
+    sleep: async (ms) => void waited.push(ms),
+    fetch: async (url, init) => {
+      asked.push(new Request(url, init))
+      const answer = answers.shift() ?? 200
+      const { status, body = {}, after } = typeof answer === 'number' ? { status: answer } : answer
+      return Response.json(
+        status === 200 ? { ok: true } : { error: 'E', code: 'UNKNOWN', ...body },
+        {
+          status,
+          ...(after !== undefined && { headers: { 'retry-after': after } }),
+        },
+      )
+    },
+  })
+  return { client, asked, waited }
+}
+
+test('the types of the client are those of the document', async () => {
+  const { exited, stderr } = Bun.spawn([process.execPath, 'scripts/client.ts', '--check'], {
+    cwd: root,
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+
+  expect([await new Response(stderr).text(), await exited]).toEqual(['', 0])
+}, 60_000)
+
+test('through the client: a read, a target, a monitor, and a delivery whose signature holds', async () => {
+  const { house, client } = await visited()
+  await using _ = house
+  const { posts } = await client.get('/api/forum/posts', {
+    query: { subforum: 'coffee', limit: 3, sort: 'top' },
+  })
+  const [first] = posts
+  if (!first) throw new Error('nothing was read')
+  const tree = await client.get('/api/forum/post/{id}/comments', { path: { id: first.id } })
+  const target = await client.post('/forum/monitor/webhook/create', {
+    body: { url: house.receiver.url },
+  })
+  const monitor = await client.post('/forum/monitor/add', {
+    body: {
+      filter_spec: { subforum: 'coffee', include_any: ['grinder'] },
+      webhook_ids: [target.id],
+    },
+  })
+  await house.clock.advance(2 * MINUTE)
+  house.sandbox.post({ subforum: 'coffee', title: 'A grinder — „ganz leise“' })
+  await house.clock.advance(2 * MINUTE)
+
+  expect([posts.length, z.looseObject({}).parse(tree.post)]).toEqual([
+    3,
+    expect.objectContaining({ id: first.id }),
+  ])
+  const [came, ...more] = house.receiver.received
+  if (!came) throw new Error('nothing was delivered')
+  expect(more).toEqual([])
+  const received = {
+    secret: target.secret,
+    headers: came.headers,
+    body: new Uint8Array(came.body),
+    now_ms: house.clock.now(),
+  }
+  const delivery = await openDelivery(received)
+  expect(delivery).toMatchObject({
+    monitor_id: monitor.id,
+    count: 1,
+    items: [{ title: 'A grinder — „ganz leise“' }],
+  })
+  const { deliveries } = await client.get('/forum/monitor/deliveries', {
+    query: { id: monitor.id, status: 'delivered' },
+  })
+  expect(deliveries.map((row) => row.delivery_id)).toEqual([delivery.delivery_id])
+
+  const changed = received.body.with(received.body.length - 2, 0x20)
+  for (const wrong of [
+    { ...received, body: changed },
+    { ...received, secret: `${target.secret}x` },
+    { ...received, now_ms: received.now_ms + 400_000 },
+    { ...received, headers: new Headers() },
+  ])
+    expect((await thrown(openDelivery(wrong))).message).toStartWith('the signature')
+})
+
+test('what the service refuses is thrown with its code, its field and its sentence', async () => {
+  const { house, client } = await visited()
+  await using _ = house
+  const error = await refused(
+    client.post('/forum/monitor/add', { body: { filter_spec: { subforum: 'nosuchplace' } } }),
+  )
+  const stranger = createClient({ base_url: house.url(), key: 'fk_nobody' })
+
+  expect([error.status, error.code, error.field]).toEqual([
+    400,
+    'subforum_not_found',
+    'filter_spec.subforum',
+  ])
+  expect(error.message).toContain('nosuchplace')
+  expect(error.request_id).not.toBeNull()
+  expect(await refused(stranger.get('/account/me'))).toMatchObject({
+    status: 403,
+    code: 'invalid_token',
+    message: 'Invalid token',
+  })
+})
+
+test('a key that is over its pace waits as long as the service says, and is then answered', async () => {
+  await using house = await startHouse({
+    change: ({ limits }) => {
+      limits.account_per_minute = 1
+    },
+  })
+  const waited: number[] = []
+  const client = createClient({
+    base_url: house.url(),
+    key: house.key,
+    async sleep(ms) {
+      waited.push(ms)
+      await house.clock.advance(ms)
+    },
+  })
+  await client.get('/account/me')
+  const { total_requests } = await client.get('/account/me')
+
+  expect(total_requests).toBe(0)
+  expect(waited).toHaveLength(1)
+  expect(waited[0]).toBeGreaterThan(1000)
+})
+
+test('a read is tried again after Retry-After, or after a second and two where nothing is said', async () => {
+  const { client, asked, waited } = scripted({ status: 503, after: '7' }, 502, 200)
+  await client.get('/health')
+
+  expect([asked.length, waited]).toEqual([3, [7000, 2000]])
+})
+
+test.each([
+  ['a read that never succeeds', [500, 500, 500], 3],
+  ['a refusal for good', [404], 1],
+  ['what the platform would refuse again', [{ status: 502, body: { terminal: true } }], 1],
+  ['a wrong password', [{ status: 502, body: { code: 'AUTH_FAILED' } }], 1],
+  ['a wait that is too long', [{ status: 429, after: '3600' }], 1],
+])('%s is given up', async (_, answers, calls) => {
+  const { client, asked } = scripted(...answers)
+  await refused(client.get('/health'))
+
+  expect(asked.length).toBe(calls)
+})
+
+test('a deed is repeated under the name it was given, and without one only when it was not begun', async () => {
+  const vote = { id: 't3_abc', direction: 'up', forum_session: 's', loid: 'l' } as const
+  const name = idempotencyKey()
+  const named = scripted(503, 200)
+  await named.client.post('/api/forum/vote', { body: vote, headers: { 'Idempotency-Key': name } })
+  const unnamed = scripted(503)
+  await refused(unnamed.client.post('/api/forum/vote', { body: vote }))
+  const paced = scripted({ status: 429, after: '2' }, 200)
+  await paced.client.post('/api/forum/vote', { body: vote })
+
+  expect(named.asked.map(({ headers }) => headers.get('idempotency-key'))).toEqual([name, name])
+  expect([unnamed.asked.length, paced.asked.length, paced.waited]).toEqual([1, 2, [2000]])
+})
+
+test('names and texts travel as they are, whatever they hold', async () => {
+  const { client, asked } = scripted()
+  await client.get('/api/forum/sub/{name}/wiki/{page}', { path: { name: 'a/b?c', page: 'ü #1' } })
+  await client.get('/api/forum/search', { query: { q: 'a&b=c +"ü"', subforum: undefined } })
+
+  expect(asked.map(({ url }) => url)).toEqual([
+    'https://forumd.example/api/forum/sub/a%2Fb%3Fc/wiki/%C3%BC%20%231',
+    'https://forumd.example/api/forum/search?q=a%26b%3Dc+%2B%22%C3%BC%22',
+  ])
+  const { message } = await thrown(client.get('/api/forum/user/{name}', { path: { name: '' } }))
+  expect(message).toStartWith('name is required')
+})
+
+test('an answer from something in between is an error without a code', async () => {
+  const client = createClient({
+    base_url: 'https://forumd.example',
+    key: 'fk_key',
+    attempts: 1,
+    fetch: async () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
+  })
+  expect(await refused(client.get('/health'))).toMatchObject({
+    status: 502,
+    code: null,
+    body: null,
+  })
+})
+
+/** Never called: what the type checker has to refuse, each with its reason. */
+export function untyped(client: ReturnType<typeof createClient>) {
+  return [
+    // @ts-expect-error no such path
+    client.get('/api/forum/nothing'),
+    // @ts-expect-error only a POST answers there
+    client.get('/forum/monitor/add'),
+    // @ts-expect-error what answers with events is no call of this client
+    client.get('/forum/monitor/stream'),
+    // @ts-expect-error subforum is required
+    client.get('/api/forum/posts', { query: { limit: 5 } }),
+    // @ts-expect-error best is no timeframe
+    client.get('/api/forum/posts', { query: { subforum: 'coffee', t: 'best' } }),
+    // @ts-expect-error the name is missing
+    client.get('/api/forum/user/{name}'),
+    // @ts-expect-error a monitor wants a filter
+    client.post('/forum/monitor/add', { body: {} }),
+    // @ts-expect-error an account has no such field
+    client.get('/account/me').then(({ riches }) => riches),
+  ]
+}
