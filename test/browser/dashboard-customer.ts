@@ -114,6 +114,24 @@ export function customerStories(stage: () => Dashboard) {
     expect(visitor.strange).toEqual([])
   })
 
+  story('a line to the daemon that is refused is told, and tried again', async (it) => {
+    await using visitor = await it.visitor()
+    await visitor.signIn(it.house.key)
+    let refused = 0
+    await visitor.page.setRequestInterception(true)
+    visitor.page.on('request', (request) => {
+      const line = request.url().endsWith('/dashboard/live')
+      if (line && refused++ === 0) void request.respond({ status: 502, body: 'no daemon' })
+      else void request.continue()
+    })
+    await visitor.open('/usage')
+    await visitor.sees('The line to the daemon is down')
+    await visitor.misses('The line to the daemon is down')
+
+    expect(refused).toBeGreaterThan(1)
+    expect(visitor.strange).toEqual([])
+  })
+
   asCustomer('everything can be reached by keys, and nothing holds the focus', async (visitor) => {
     const { page } = visitor
     const focused = () =>

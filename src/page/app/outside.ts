@@ -41,19 +41,30 @@ export function every(ms: number, then: () => void): () => void {
 export const request = (path: string, init: RequestInit): Promise<Response> =>
   fetch(path, { ...init, credentials: 'same-origin', cache: 'no-store', redirect: 'error' })
 
+const LINE_AGAIN_MS = 3000
+
 type Heard = { heard: (data: string) => void; down: (broken: boolean) => void }
 
 /** Listens to events of one name; answers what ends it. `heard` gets their data, `down` whether the line is broken. */
 export function listen(path: string, name: string, { heard, down }: Heard): () => void {
   let source: EventSource | null = null
+  let later = () => {}
   function open() {
     if (source !== null) return
-    source = new EventSource(path)
-    source.addEventListener(name, ({ data }: MessageEvent<string>) => heard(data))
-    source.addEventListener('open', () => down(false))
-    source.addEventListener('error', () => down(true))
+    const line = new EventSource(path)
+    source = line
+    line.addEventListener(name, ({ data }: MessageEvent<string>) => heard(data))
+    line.addEventListener('open', () => down(false))
+    line.addEventListener('error', () => {
+      down(true)
+      // What broke is mended by the browser; what was refused, by a proxy whose daemon is away, it leaves alone.
+      if (line.readyState !== EventSource.CLOSED) return
+      close()
+      later = after(LINE_AGAIN_MS, open)
+    })
   }
   function close() {
+    later()
     source?.close()
     source = null
   }
