@@ -8,7 +8,15 @@ import { feed, feedUrl } from './api/feed.ts'
 import { feedback } from './api/feedback.ts'
 import { items } from './api/items.ts'
 import { mcp } from './api/mcp.ts'
-import { createMetrics, type Metrics } from './api/metrics.ts'
+import { askAround } from './api/metrics-asked.ts'
+import {
+  countAttempt,
+  hearLog,
+  startSeries,
+  timeCommits,
+  watchLateness,
+} from './api/metrics-heard.ts'
+import { createMetrics } from './api/metrics.ts'
 import { monitors } from './api/monitors.ts'
 import { createRequestCounts } from './api/operator-requests.ts'
 import { operator as operatorRoutes } from './api/operator.ts'
@@ -26,6 +34,7 @@ import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
 import { createLinks } from './core/links.ts'
 import { ACCOUNT_STATES, type AccountState } from './core/pool.ts'
+import { STREAM_KINDS } from './core/stream.ts'
 import { createWords } from './core/wire.ts'
 import { createDeeds } from './deeds.ts'
 import { createEmailOffice } from './delivery/email-office.ts'
@@ -49,7 +58,9 @@ import { createProxyGuard } from './net/proxy-guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
 import { BROWSER_SCHEMES } from './platform/browser/browser.ts'
+import { ANONYMOUS } from './platform/platform.ts'
 import { createPool, type Pool } from './pool/pool.ts'
+import { listAccounts } from './store/accounts.ts'
 import { recordConfig } from './store/audit-config.ts'
 import { hasBallast } from './store/ballast.ts'
 import { readDisk } from './store/disk.ts'
@@ -57,15 +68,6 @@ import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
 import { customerOfDelivery } from './store/overview.ts'
 import { authority, createUpstream } from './upstream.ts'
-
-/** What each number of `/metrics` means. */
-const METRICS_HELP = {
-  http_requests_total: 'Calls answered, by route and status.',
-  http_request_seconds: 'From the arrival of a call to its answer.',
-  reads_cache_total: 'Reads of what everybody sees, by where the answer came from.',
-  upstream_requests_total: 'Requests to the platform, by kind and how they ended.',
-  upstream_request_seconds: 'Requests to the platform, from asking to the last byte.',
-}
 
 /** A plan that the configuration no longer has gets nothing new, and keeps what it has at an honest pace. */
 const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deliveries: 10_000 }
@@ -116,9 +118,11 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     user_agent: config.platform.user_agent,
     nudge: () => wake('operator'),
   })
-  const { log } = operator
+  const metrics = createMetrics()
+  const log = hearLog(operator.log, metrics)
+  startSeries(metrics)
+  timeCommits(metrics, db, clock)
   const words = createWords(config.wire)
-  const metrics = createMetrics(METRICS_HELP)
   const reads_health = createReadsHealth(clock, () => pool.usable())
   const tally = createTally(clock)
   const requests = createRequestCounts(clock)
@@ -138,7 +142,9 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
           requests.count(eyes, fault?.kind === 'blocked')
         }
         pool.heard(event)
-        metrics.count('upstream_requests_total', { kind: path_kind, outcome: fault?.kind ?? 'ok' })
+        const whose = eyes.startsWith('caller:') ? 'caller' : 'pool'
+        const outcome = fault?.kind ?? 'ok'
+        metrics.count('upstream_requests_total', { kind: path_kind, whose, outcome })
         metrics.observe('upstream_request_seconds', duration_ms / 1000)
       },
     },
@@ -154,7 +160,6 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     signal,
     nudge: () => wake('pool'),
   })
-  measure(metrics, pool)
   const deadline_ms = config.platform.read_deadline_s * 1000
   const gateway = createReads({
     platform,
@@ -205,6 +210,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     per_target_concurrency: config.delivery.per_target_concurrency,
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
+    on_attempt: (event) => countAttempt(metrics, event),
   })
 
   const storage = createStorage({
@@ -224,6 +230,13 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     },
     noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
     lost,
+  })
+
+  const storageReport = () => ({
+    trouble: storage.trouble(),
+    ...readDisk(config.storage.dir, instance.path),
+    ballast: hasBallast(config.storage.dir),
+    audit: storage.findings(),
   })
 
   const plan_of = (name: string): Plan => config.plans[name] ?? NO_PLAN
@@ -246,12 +259,38 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     freshness_ms: config.monitor.freshness_s * 1000,
     wake: () => wake('monitor'),
     on_pending: nudgeSender,
+    on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
   const sessions = {
     session_cookie: config.platform.session_cookie,
     guardProxy: createProxyGuard(guard),
   }
+  askAround(metrics, {
+    db,
+    clock,
+    accounts: () => {
+      // How they stand is known here before it is written.
+      const states = new Map(pool.list().map(({ name, state }) => [name, state]))
+      const known = listAccounts(db).map(({ id, name, state }) => ({
+        name,
+        state: states.get(name) ?? state,
+        budget: platform.budget(id),
+      }))
+      return [...known, { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) }]
+    },
+    account_states: ACCOUNT_STATES,
+    usable: pool.usable,
+    reads: reads_health.state,
+    stream_kinds: STREAM_KINDS,
+    true_ahead_ms: platform.clock_offset_ms,
+    platform_ahead_ms: watch.clock_measured_ms,
+    attempts_max: config.delivery.retry_delays_s.length,
+    storage: storageReport,
+    read_price: () => config.billing.price_micros.read,
+    worst_stall: watchLateness(metrics, outside, signal),
+  })
+
   const lookup = createWatch({ platform, eyes_of: pool, clock, deadline_ms: LOOKUP_DEADLINE_MS })
   const looking = {
     sampling: createSampling({ watch: lookup, clock }),
@@ -311,12 +350,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
       budget_of: platform.budget,
       requests,
       allow_anonymous: config.pool.allow_anonymous,
-      storage: () => ({
-        trouble: storage.trouble(),
-        ...readDisk(config.storage.dir, instance.path),
-        ballast: hasBallast(config.storage.dir),
-        audit: storage.findings(),
-      }),
+      storage: storageReport,
       reads: reads_health.state,
     }),
     preview(infra, looking),
@@ -386,18 +420,4 @@ function standing(pool: Pool) {
   const states = pool.list().map(({ state }) => state)
   const of = (state: AccountState) => states.filter((it) => it === state).length
   return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
-}
-
-/** How the pool stands, for the operator's graphs. */
-function measure(metrics: Metrics, pool: Pool) {
-  metrics.gauge('pool_accounts', 'Accounts of the pool, by state.', () => {
-    const accounts = pool.list()
-    return ACCOUNT_STATES.map((state) => [
-      { state },
-      accounts.filter((it) => it.state === state).length,
-    ])
-  })
-  metrics.gauge('pool_headroom', 'Requests that may leave through the pool at once.', () =>
-    pool.list().reduce((sum, { requests }) => sum + requests, 0),
-  )
 }

@@ -7,7 +7,12 @@ export type Outside = {
   resolve: Resolve
   fetch: Fetch
   log: Log
+  /** Watches the event loop; left out, nobody does. */
+  lateness?: Lateness
 }
+
+/** Tells again and again how late the event loop came to a timer, in ms, until `signal` aborts. */
+export type Lateness = (told: (late_ms: number) => void, signal: AbortSignal) => void
 
 /** Instants are milliseconds since the epoch. */
 export type Clock = {
@@ -54,6 +59,24 @@ export const realClock: Clock = {
     }),
 }
 
+/** A stall of more than this is always seen: a timer was due while it went on. */
+const LATENESS_EVERY_MS = 20
+
+/** The lateness of a clock's own sleeps. */
+export const latenessOf =
+  ({ mono, sleep }: Pick<Clock, 'mono' | 'sleep'>): Lateness =>
+  (told, signal) => {
+    async function watch() {
+      while (!signal.aborted) {
+        const due_at = mono() + LATENESS_EVERY_MS
+        await sleep(LATENESS_EVERY_MS, signal)
+        // What is ended early is not late.
+        if (!signal.aborted) told(Math.max(0, mono() - due_at))
+      }
+    }
+    void watch()
+  }
+
 const realRandom: Random = {
   uuid: () => Bun.randomUUIDv7(),
   fraction: Math.random,
@@ -68,5 +91,6 @@ export function createOutside(log: Log): Outside {
     resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
     fetch: (url, init) => fetch(url, init),
     log,
+    lateness: latenessOf(realClock),
   }
 }

@@ -21,6 +21,7 @@ import { createGate } from './http.ts'
 import type { Infra } from './infra.ts'
 import { createInside } from './inside.ts'
 import { createMeter } from './meter.ts'
+import { countMoney } from './metrics-heard.ts'
 import type { Metrics } from './metrics.ts'
 import { openApiDocument, type RouteLike } from './openapi.ts'
 import { createPacers, type Limits } from './pace.ts'
@@ -78,7 +79,17 @@ export function createApp(deps: AppDeps) {
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const together = createTogether(db)
-  const metered = createMeter({ db, together, clock, random, log, billing })
+  const metered = createMeter({
+    db,
+    together,
+    clock,
+    random,
+    log,
+    billing,
+    on_money: (event) => countMoney(metrics, event),
+    on_call: (tier, billed) =>
+      metrics.count('billing_calls_total', { tier, billed: String(billed) }),
+  })
   const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
   const peerOf = createPeerOf(deps.trusted_proxies)
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })

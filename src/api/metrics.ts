@@ -1,20 +1,27 @@
-type Labels = Record<string, string>
+import { type Described, fullName, type MetricName, METRICS } from './metrics-catalogue.ts'
 
-type Reading = number | null | readonly (readonly [Labels, number])[]
+export type Labels = Readonly<Record<string, string>>
 
-/** Numbers for Prometheus. Names without prefix; `forumd_` is put before each. */
+/** A number, one for each set of labels, or null while there is none. */
+export type Reading = number | null | readonly (readonly [Labels, number])[]
+
+/** Numbers for Prometheus, by the names of the catalogue. */
 export type Metrics = {
-  /** Adds `by` (1) to a counter. */
-  count(name: string, labels?: Labels, by?: number): void
+  /** Adds `by` (1) to a counter. With 0 a series is there before anything happened. */
+  count(name: MetricName, labels?: Labels, by?: number): void
   /** Sorts a duration, in seconds, into a histogram. */
-  observe(name: string, seconds: number, labels?: Labels): void
-  /** A number that is asked for at every scrape, or one for each set of labels; null while there is none. */
-  gauge(name: string, help: string, read: () => Reading): void
-  /** The text format, version 0.0.4. */
-  render(): string
+  observe(name: MetricName, seconds: number, labels?: Labels): void
+  /** What is asked for at every scrape. */
+  ask(name: MetricName, read: () => Reading): void
+  /** Several numbers that come of one question; only the names given are taken from its answer. */
+  askAll<Name extends MetricName>(
+    names: readonly Name[],
+    read: () => Record<Name, Reading> | Promise<Record<Name, Reading>>,
+  ): void
+  /** The text format, version 0.0.4. Others get their turn between two questions. */
+  render(): Promise<string>
 }
 
-const BOUNDS_S = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const SERIES_MAX = 5_000
 
 type Histogram = { buckets: number[]; sum: number; count: number }
@@ -26,6 +33,7 @@ const render = (labels: Labels) =>
     .map(([name, value]) => `${name}="${escape(value)}"`)
     .join(',')
 const series = (name: string, labels: string) => (labels === '' ? name : `${name}{${labels}}`)
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** The series of a name; a name whose labels run away gets no new ones. */
 function of<T>(all: Map<string, Map<string, T>>, name: string, labels: string, fresh: () => T) {
@@ -35,68 +43,84 @@ function of<T>(all: Map<string, Map<string, T>>, name: string, labels: string, f
   return { known, value }
 }
 
-const head = (name: string, kind: string, text: string) => [
-  `# HELP forumd_${name} ${text}`,
-  `# TYPE forumd_${name} ${kind}`,
-]
-
-/** A registry. What each counter and histogram means is told once, in `help`. */
-export function createMetrics(help: Record<string, string>): Metrics {
+/** A registry; without a catalogue of everything there is. */
+export function createMetrics(
+  catalogue: Partial<Record<MetricName, Described>> = METRICS,
+): Metrics {
+  const described = new Map<string, Described>(Object.entries(catalogue))
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
-  const gauges = new Map<string, { help: string; read: () => Reading }>()
+  const questions: (() => Promise<ReadonlyMap<string, Reading>>)[] = []
+  // What is there from the start can be seen to grow.
+  for (const [name, { kind, labels = [] }] of described)
+    if (kind === 'counter' && labels.length === 0) counters.set(name, new Map([['', 0]]))
 
-  function count(name: string, labels: Labels = {}, by = 1) {
+  function count(name: MetricName, labels: Labels = {}, by = 1) {
     const key = render(labels)
     const { known, value } = of(counters, name, key, () => 0)
     if (value !== null) known.set(key, value + by)
   }
 
-  function observe(name: string, seconds: number, labels: Labels = {}) {
+  function observe(name: MetricName, seconds: number, labels: Labels = {}) {
     const key = render(labels)
-    const { known, value } = of(histograms, name, key, () => ({
-      buckets: BOUNDS_S.map(() => 0),
-      sum: 0,
-      count: 0,
-    }))
+    const bounds = described.get(name)?.bounds ?? []
+    const fresh = () => ({ buckets: bounds.map(() => 0), sum: 0, count: 0 })
+    const { known, value } = of(histograms, name, key, fresh)
     if (value === null) return
     value.sum += seconds
     value.count += 1
-    for (const [index, bound] of BOUNDS_S.entries())
+    for (const [index, bound] of bounds.entries())
       if (seconds <= bound) value.buckets[index] = (value.buckets[index] ?? 0) + 1
     known.set(key, value)
   }
 
-  function* lines(): Generator<string> {
-    for (const [name, known] of counters) {
-      yield* head(name, 'counter', help[name] ?? name)
-      for (const [labels, value] of known) yield `${series(`forumd_${name}`, labels)} ${value}`
+  function* buckets(name: string, bounds: readonly number[]): Generator<string> {
+    for (const [labels, { buckets: sorted, sum, count: all }] of histograms.get(name) ?? []) {
+      const le = (bound: string) => (labels === '' ? '' : `${labels},`) + `le="${bound}"`
+      for (const [index, bound] of bounds.entries())
+        yield `${fullName(name)}_bucket{${le(String(bound))}} ${sorted[index] ?? 0}`
+      yield `${fullName(name)}_bucket{${le('+Inf')}} ${all}`
+      yield `${series(`${fullName(name)}_sum`, labels)} ${sum}`
+      yield `${series(`${fullName(name)}_count`, labels)} ${all}`
     }
-    for (const [name, known] of histograms) {
-      yield* head(name, 'histogram', help[name] ?? name)
-      for (const [labels, { buckets, sum, count: all }] of known) {
-        const le = (bound: string) => (labels === '' ? '' : `${labels},`) + `le="${bound}"`
-        for (const [index, bound] of BOUNDS_S.entries())
-          yield `forumd_${name}_bucket{${le(String(bound))}} ${buckets[index] ?? 0}`
-        yield `forumd_${name}_bucket{${le('+Inf')}} ${all}`
-        yield `${series(`forumd_${name}_sum`, labels)} ${sum}`
-        yield `${series(`forumd_${name}_count`, labels)} ${all}`
-      }
-    }
-    for (const [name, { help: text, read }] of gauges) {
-      const value = read()
-      if (value === null) continue
-      yield* head(name, 'gauge', text)
-      const known = typeof value === 'number' ? [[{}, value] as const] : value
-      for (const [labels, each] of known)
-        yield `${series(`forumd_${name}`, render(labels))} ${each}`
+  }
+
+  function* lines(answers: ReadonlyMap<string, Reading>): Generator<string> {
+    for (const [name, { kind, help, bounds = [] }] of described) {
+      const full = fullName(name)
+      yield `# HELP ${full} ${help}`
+      yield `# TYPE ${full} ${kind}`
+      for (const [labels, value] of counters.get(name) ?? [])
+        yield `${series(full, labels)} ${value}`
+      yield* buckets(name, bounds)
+      const answer = answers.get(name) ?? []
+      const known = typeof answer === 'number' ? [[{}, answer] as const] : answer
+      for (const [labels, value] of known) yield `${series(full, render(labels))} ${value}`
     }
   }
 
   return {
     count,
     observe,
-    gauge: (name, text, read) => void gauges.set(name, { help: text, read }),
-    render: () => [...lines(), ''].join('\n'),
+    ask: (name, read) => void questions.push(async () => new Map([[name, read()]])),
+    askAll(names, read) {
+      questions.push(async () => {
+        const answers = await read()
+        return new Map(names.map((name) => [name, answers[name]]))
+      })
+    },
+    async render() {
+      const answers = new Map<string, Reading>()
+      for (const ask of questions) {
+        await nextTurn()
+        try {
+          for (const [name, answer] of await ask()) answers.set(name, answer)
+        } catch {
+          // A full disk, say, is when the other numbers are wanted most.
+          count('scrape_failures_total')
+        }
+      }
+      return [...lines(answers), ''].join('\n')
+    },
   }
 }

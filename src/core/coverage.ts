@@ -138,7 +138,7 @@ export function judgeCoverage(
     stream: it.stream,
   }))
   return {
-    ...verdict(gaps, unobserved, liveness),
+    ...judgeStatus({ gaps: gaps.length, unobserved: unobserved.length }, liveness),
     since_at,
     gaps: gaps.slice(0, SHOWN_MAX),
     gaps_returned: Math.min(gaps.length, SHOWN_MAX),
@@ -151,15 +151,15 @@ export function judgeCoverage(
   }
 }
 
-function verdict(
-  gaps: readonly Gap[],
-  unobserved: readonly PollEvent[],
-  { status }: Liveness,
+/** What an active monitor's window comes to, with so many gaps and so many events in it that hide something. */
+export function judgeStatus(
+  { gaps, unobserved }: { gaps: number; unobserved: number },
+  { status }: Pick<Liveness, 'status'>,
 ): Pick<Coverage, 'status' | 'reason'> {
-  if (gaps.length > 0) return { status: 'degraded', reason: null }
+  if (gaps > 0) return { status: 'degraded', reason: null }
   if (status === 'unknown') return { status: 'partial', reason: 'stream_liveness_unknown' }
   if (status === 'degraded') return { status: 'partial', reason: 'streams_not_polling' }
-  if (unobserved.length > 0) return { status: 'partial', reason: 'loss_events_not_observed' }
+  if (unobserved > 0) return { status: 'partial', reason: 'loss_events_not_observed' }
   return { status: 'complete', reason: null }
 }
 
@@ -179,7 +179,8 @@ function missed(
   return sum
 }
 
-const hides = ({ kind, at, until_at }: PollEvent): boolean =>
+/** Whether what happened may have hidden items. */
+export const hides = ({ kind, at, until_at }: Omit<PollEvent, 'stream'>): boolean =>
   kind !== 'process_down' &&
   (kind !== 'clock_jump' || until_at === null || Math.abs(until_at - at) > SMALL_JUMP_MS)
 

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-import { judge, type Ladder } from '../core/ladder.ts'
+import { judge, type Ladder, type Verdict } from '../core/ladder.ts'
 import { createTargetPace } from '../core/target-pace.ts'
+import type { WebhookKind } from '../core/webhook-kind.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { type Free, nextDueAt } from '../store/outbox-due.ts'
@@ -43,6 +44,19 @@ export type SenderDeps = {
   pause_after_ms: number
   /** Wakes the loop that runs `turn`. */
   nudge: () => void
+  /** Told of every attempt as it ends. */
+  on_attempt?: (event: AttemptEvent) => void
+}
+
+/** One attempt as it went, for metrics. Milliseconds since the delivery was written, by true time. */
+export type AttemptEvent = {
+  kind: WebhookKind
+  /** Whether it is the first that was ever made of its delivery, and whether nobody has sent it again. */
+  first: boolean
+  first_round: boolean
+  verdict: Verdict
+  began_after_ms: number
+  ended_after_ms: number
 }
 
 export type Sender = {
@@ -145,6 +159,14 @@ export function createSender(deps: SenderDeps): Sender {
     log(lost ? 'warn' : 'debug', 'delivery.attempted', {
       ...fields,
       duration_ms: times.duration_ms,
+    })
+    deps.on_attempt?.({
+      kind: delivery.kind,
+      first: delivery.attempts === 0,
+      first_round: delivery.round === 1,
+      verdict,
+      began_after_ms: times.started_at - delivery.created_at,
+      ended_after_ms: times.ended_at - delivery.created_at,
     })
     return (at) => {
       recordEnded(db, boot, { delivery, verdict, http_status, ...times }, at)

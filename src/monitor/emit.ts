@@ -13,6 +13,8 @@ export type EmitDeps = {
   instance_id: string
   words: Words
   watch: Pick<Watch, 'clock_offset_ms'>
+  /** Told of each row as it is written. */
+  on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: Target['kind']) => void
 }
 
 /** What one monitor has to tell: one match, or several that travel together. */
@@ -65,8 +67,10 @@ export function sendTo(deps: EmitDeps, parcel: Parcel, target: Target): boolean 
   // The day that a delivery counts for is that of its row, by true time: a clock that is wrong makes no day longer.
   const now = nextDeliveryAt(db, customer_id, parcel.now + deps.watch.clock_offset_ms())
   const base = { id, customer_id, monitor_id, webhook_id: target.id, now, due_at: parcel.now }
-  const withhold = (why: Suppressed) =>
-    insertDelivery(db, { ...base, status: 'suppressed', reason: why.reason, body: body(why) })
+  const withhold = (why: Suppressed) => {
+    const row = { ...base, status: 'suppressed' as const, reason: why.reason, body: body(why) }
+    if (insertDelivery(db, row)) deps.on_written?.('suppressed', target.kind)
+  }
 
   if (suppressed !== null) {
     withhold(suppressed)
@@ -78,13 +82,11 @@ export function sendTo(deps: EmitDeps, parcel: Parcel, target: Target): boolean 
     return false
   }
   if (target.paused) {
-    insertDelivery(db, {
-      ...base,
-      status: 'failed',
-      last_error: 'webhook_paused',
-      body: body(),
-    })
+    const row = { ...base, status: 'failed' as const, last_error: 'webhook_paused' as const }
+    if (insertDelivery(db, { ...row, body: body() })) deps.on_written?.('failed', target.kind)
     return false
   }
-  return insertDelivery(db, { ...base, status: 'pending', body: body() })
+  const is_new = insertDelivery(db, { ...base, status: 'pending', body: body() })
+  if (is_new) deps.on_written?.('pending', target.kind)
+  return is_new
 }

@@ -26,7 +26,8 @@ export function createTravel(
       for (const { stream } of found.findings) unwritten.delete(stream.id)
       planner.learn(found, new_items, clock.mono())
       if (pending > 0) deps.on_pending()
-      log('debug', 'check.recorded', { streams: nameOf(trip), new_items, matched, pending })
+      const count = found.findings.filter(({ ending }) => ending.kind === 'reached').length
+      log('debug', 'check.recorded', { streams: nameOf(trip), count, new_items, matched, pending })
     } catch (error) {
       // The head has not moved: the next check finds the same. What is lost is the note that this one ended here.
       const kind = isFull(error) ? 'storage_full' : 'poll_log_failed'

@@ -155,6 +155,10 @@ export function shown(budget: Budget, now: number): ShownBudget {
   }
 }
 
+/** How many requests one window allows; as long as the platform has told of none, how many our own bucket holds. */
+export const allowanceOf = (budget: Budget): number =>
+  budget.window?.allowance ?? capacityOf(budget)
+
 /** One request leaves. */
 export const take = (budget: Budget, use: Use = 'read'): Budget => ({
   ...budget,

@@ -1,12 +1,11 @@
 import type { Transport } from '../net/transport.ts'
 import { createAbout } from './about.ts'
 import { type Acts, createActs } from './acts.ts'
-import type { ShownBudget } from './budget.ts'
 import { createById } from './by-id.ts'
 import { type ClientOptions, createClient } from './client.ts'
 import { toComment } from './items.ts'
 import { createListings } from './listings.ts'
-import type { Headroom } from './pacer.ts'
+import type { EyesBudget, Headroom } from './pacer.ts'
 import type { Platform, Use } from './platform.ts'
 import { createProver } from './proof.ts'
 import { createReaders } from './readers.ts'
@@ -28,7 +27,7 @@ export type Forum = Platform & {
   /** How many requests a use (a read, unless told) may make through these eyes now, and when again if that is none. */
   headroom(eyes_id: string, use?: Use): Headroom
   /** How much may be asked through these eyes, for people; null as long as nothing was. */
-  budget(eyes_id: string): ShownBudget | null
+  budget(eyes_id: string): EyesBudget | null
 }
 
 /** The platform over cookies, by a bearer's token, or as nobody. */

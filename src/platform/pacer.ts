@@ -1,6 +1,7 @@
 import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
 import type { Clock } from '../outside.ts'
 import {
+  allowanceOf,
   type Budget,
   countNow,
   giveBack,
@@ -22,12 +23,15 @@ type Leave = { done(told: Told | null, fault: Fault | null): void }
 /** How many requests may be made at once, now, and the milliseconds until the next one when that is none. */
 export type Headroom = { requests: number; until_ms: number }
 
+/** How a pair of eyes stands: what a window allows, and how many requests wait for their turn. */
+export type EyesBudget = ShownBudget & { allowance: number; waiting: number }
+
 export type Pacer = {
   admit(call: Call): Promise<Outcome<Leave>>
   /** What a use may ask through these eyes, behind those that wait already. */
   headroom(eyes_id: string, use: Use): Headroom
   /** How these eyes stand; null as long as nothing was asked through them. It changes nothing. */
-  budget(eyes_id: string): ShownBudget | null
+  budget(eyes_id: string): EyesBudget | null
 }
 
 /** Requests a minute through sessions and through bearers, as long as the platform's headers say nothing. */
@@ -123,7 +127,12 @@ export function createPacer(clock: Clock, rates: Rates): Pacer {
       const until_ms = requests > 0 ? 0 : waitFor(budget, clock.mono(), use, waiting)
       return { requests, until_ms }
     },
-    budget: (eyes_id) => (budgets.has(eyes_id) ? shown(budgetOf(eyes_id), clock.mono()) : null),
+    budget(eyes_id) {
+      if (!budgets.has(eyes_id)) return null
+      const budget = budgetOf(eyes_id)
+      const waiting = lines.get(eyes_id)?.length ?? 0
+      return { ...shown(budget, clock.mono()), allowance: allowanceOf(budget), waiting }
+    },
   }
 }
 

@@ -65,10 +65,28 @@ export function tellStorageError(db: Db, error: unknown): void {
   listeners.get(db)?.(error)
 }
 
+type CommitTimer = { mono: () => number; told: (ms: number) => void }
+const commit_timers = new WeakMap<Db, CommitTimer>()
+
+/** Lets one listener hear how long each commit of this database took, from its last statement to the disk. */
+export function onCommit(db: Db, timer: CommitTimer): void {
+  commit_timers.set(db, timer)
+}
+
 /** Runs `work` as one write transaction. It may not await, so nothing can interleave. */
 export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T {
+  // Within a transaction it is a part of that one, and reaches the disk with it.
+  const timer = db.inTransaction ? undefined : commit_timers.get(db)
+  let done_at = 0
+  const timed = () => {
+    const result = work()
+    done_at = timer?.mono() ?? 0
+    return result
+  }
   try {
-    return db.transaction(work).immediate()
+    const result = db.transaction(timer === undefined ? work : timed).immediate()
+    timer?.told(timer.mono() - done_at)
+    return result
   } catch (error) {
     tellStorageError(db, error)
     throw error

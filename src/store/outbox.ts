@@ -21,6 +21,8 @@ export type Claimed = Addressee & {
   body: Uint8Array
   body_sha256: Uint8Array
   max_per_second: number | null
+  /** When it was written, by true time. */
+  created_at: number
 }
 
 /**
@@ -38,7 +40,7 @@ export function claimDue(
     `UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL`,
   )
   const read = db.query<Claimed, [{ id: string }]>(
-    `SELECT d.id, d.webhook_id, d.attempts, d.rung, d.round, d.body, d.body_sha256, w.kind, w.url, w.secret,
+    `SELECT d.id, d.webhook_id, d.attempts, d.rung, d.round, d.body, d.body_sha256, d.created_at, w.kind, w.url, w.secret,
             w.old_secret, w.old_secret_until, w.max_per_second
        FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = $id`,
   )

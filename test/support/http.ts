@@ -144,7 +144,7 @@ export function startHouse({
     limits: LIMITS,
     billing: { enabled: true, prices: PRICES },
     health_cache_s: 10,
-    metrics: createMetrics({ http_requests_total: 'Calls, by route, method and status.' }),
+    metrics: createMetrics(),
     metrics_token: '',
     trusted_proxies: [],
     public_url: () => 'https://api.forum.example',

@@ -1,36 +1,119 @@
 import { expect, test } from 'bun:test'
 
+import { hearLog, watchLateness } from '../../../src/api/metrics-heard.ts'
 import { createMetrics } from '../../../src/api/metrics.ts'
+import { latenessOf } from '../../../src/outside.ts'
 
-test('counters, histograms and gauges are written as Prometheus reads them', () => {
-  const metrics = createMetrics({ calls_total: 'Calls.', call_seconds: 'How long calls take.' })
-  metrics.count('calls_total', { route: '/a' })
-  metrics.count('calls_total', { route: '/a' }, 2)
-  metrics.count('calls_total', { route: 'say "\\n"\n' })
-  metrics.observe('call_seconds', 0.2)
-  metrics.observe('call_seconds', 99)
-  metrics.gauge('pending', 'Waiting.', () => 3)
-  metrics.gauge('unknown', 'Not told.', () => null)
-  const lines = metrics.render().split('\n')
+const linesOf = async (metrics: ReturnType<typeof createMetrics>) =>
+  (await metrics.render()).split('\n')
 
-  expect(lines.slice(0, 4)).toEqual([
-    '# HELP forumd_calls_total Calls.',
-    '# TYPE forumd_calls_total counter',
-    'forumd_calls_total{route="/a"} 3',
-    'forumd_calls_total{route="say \\"\\\\n\\"\\n"} 1',
+test('counters, histograms and gauges are written as Prometheus reads them', async () => {
+  const metrics = createMetrics()
+  metrics.count('http_requests_total', { route: '/a' })
+  metrics.count('http_requests_total', { route: '/a' }, 2)
+  metrics.count('http_requests_total', { route: 'say "\\n"\n' })
+  metrics.observe('http_request_seconds', 0.2, { route: '/a' })
+  metrics.observe('http_request_seconds', 99, { route: '/a' })
+  metrics.ask('ballast', () => 1)
+  metrics.ask('disk_free_files', () => null)
+  metrics.ask('webhooks', () => [[{ kind: 'slack' }, 3]])
+  const lines = await linesOf(metrics)
+
+  const at = lines.indexOf('# TYPE forumd_http_requests_total counter')
+  expect(lines.slice(at - 1, at + 3)).toEqual([
+    '# HELP forumd_http_requests_total Calls answered.',
+    '# TYPE forumd_http_requests_total counter',
+    'forumd_http_requests_total{route="/a"} 3',
+    'forumd_http_requests_total{route="say \\"\\\\n\\"\\n"} 1',
   ])
-  expect(lines).toContain('forumd_call_seconds_bucket{le="0.1"} 0')
-  expect(lines).toContain('forumd_call_seconds_bucket{le="0.25"} 1')
-  expect(lines).toContain('forumd_call_seconds_bucket{le="+Inf"} 2')
-  expect(lines).toContain('forumd_call_seconds_sum 99.2')
-  expect(lines).toContain('forumd_pending 3')
-  expect(lines.join()).not.toContain('unknown')
+  expect(lines).toContain('forumd_http_request_seconds_bucket{route="/a",le="0.1"} 0')
+  expect(lines).toContain('forumd_http_request_seconds_bucket{route="/a",le="0.25"} 1')
+  expect(lines).toContain('forumd_http_request_seconds_bucket{route="/a",le="+Inf"} 2')
+  expect(lines).toContain('forumd_http_request_seconds_sum{route="/a"} 99.2')
+  expect(lines).toContain('forumd_ballast 1')
+  expect(lines).toContain('forumd_webhooks{kind="slack"} 3')
+  expect(lines.filter((line) => line.startsWith('forumd_disk_free_files'))).toEqual([])
   expect(lines.at(-1)).toBe('')
 })
 
-test('labels that run away do not fill the memory', () => {
-  const metrics = createMetrics({})
-  for (let n = 0; n < 6_000; n += 1) metrics.count('calls_total', { n: String(n) })
+test('what has no labels is there before it happens, so that its first time shows as a rise', async () => {
+  expect(await linesOf(createMetrics())).toContain('forumd_human_checks_total 0')
+})
 
-  expect(metrics.render().split('\n').length).toBe(5_003)
+test('labels that run away do not fill the memory', async () => {
+  const metrics = createMetrics({})
+  const named = createMetrics({
+    http_requests_total: { kind: 'counter', help: 'Calls.', labels: ['n'] },
+  })
+  for (let n = 0; n < 6_000; n += 1) named.count('http_requests_total', { n: String(n) })
+
+  expect((await linesOf(named)).length).toBe(5_003)
+  expect(await linesOf(metrics)).toEqual([''])
+})
+
+test('a question that finds no answer costs the scrape that one number, and is counted', async () => {
+  const metrics = createMetrics()
+  metrics.ask('db_bytes', () => {
+    throw new Error('the disk is gone')
+  })
+  metrics.ask('ballast', () => 1)
+  const lines = await linesOf(metrics)
+
+  expect(lines).toContain('forumd_ballast 1')
+  expect(lines).toContain('forumd_scrape_failures_total 1')
+  expect(lines.some((line) => line.startsWith('forumd_db_bytes'))).toBe(false)
+})
+
+test('others get their turn between two questions of a scrape', async () => {
+  const metrics = createMetrics()
+  const order: string[] = []
+  metrics.ask('ballast', () => (order.push('first'), setImmediate(() => order.push('other')), 1))
+  metrics.ask('db_bytes', () => (order.push('second'), 1))
+  await metrics.render()
+
+  expect(order).toEqual(['first', 'other', 'second'])
+})
+
+test('a stall of the event loop is seen whole, and forgotten after a minute', async () => {
+  const metrics = createMetrics()
+  const stopping = new AbortController()
+  let at = 0
+  const naps = [20, 320, 20]
+  const clock = {
+    now: () => at,
+    mono: () => at,
+    sleep: async () => {
+      at += naps.shift() ?? 20
+      if (naps.length === 0) stopping.abort()
+    },
+  }
+  const worst = watchLateness(metrics, { clock, lateness: latenessOf(clock) }, stopping.signal)
+  await Bun.sleep(0)
+
+  expect(worst()).toBe(0.3)
+  const lines = await linesOf(metrics)
+  expect(lines).toContain('forumd_event_loop_late_seconds_bucket{le="0.25"} 1')
+  expect(lines).toContain('forumd_event_loop_late_seconds_bucket{le="0.5"} 2')
+  at += 61_000
+  expect(worst()).toBe(0)
+})
+
+test('matches, looks and human checks are counted as the log hears of them', async () => {
+  const metrics = createMetrics()
+  const heard: string[] = []
+  const log = hearLog((_, event) => heard.push(event), metrics)
+  log('debug', 'check.recorded', { count: 2, matched: 3 })
+  log('debug', 'candidates.matched', { matched: 1, pending: 1 })
+  log('warn', 'check.cut', { stream: 'x' })
+  log('warn', 'act.blocked', { act: 'comment' })
+  log('warn', 'account.needs_login', { account: 'a', reason: 'human_check' })
+  log('warn', 'account.needs_login', { account: 'b', reason: 'wrong_credentials' })
+  const lines = await linesOf(metrics)
+
+  expect(heard.length).toBe(6)
+  expect(lines).toContain('forumd_checks_total{outcome="reached"} 2')
+  expect(lines).toContain('forumd_checks_total{outcome="cut"} 1')
+  expect(lines).toContain('forumd_matches_total 4')
+  expect(lines).toContain('forumd_human_checks_total 2')
+  expect(lines).toContain('forumd_log_events_total{event="account.needs_login",level="warn"} 2')
 })
