@@ -38,7 +38,13 @@ const CUSTOMER: readonly Look[] = [
     press: 'The figures',
     drawn: '.chart canvas',
   },
-  { name: 'drafts', path: '/drafts', text: 'No drafts wait' },
+  { name: 'drafts', path: '/drafts', text: 'Thanks for the recipe!' },
+  {
+    name: 'draft-approve',
+    path: '/drafts',
+    text: 'Thanks for the recipe!',
+    press: 'Approve',
+  },
   { name: 'feedback', path: '/feedback', text: 'A bell' },
   { name: 'nowhere', path: '/elsewhere', text: 'no such page' },
 ]
@@ -47,7 +53,7 @@ const OPERATOR: readonly Look[] = [
   { name: 'house', path: '', text: 'Books checked' },
   { name: 'pool', path: '/pool', text: 'house_two' },
   { name: 'customers', path: '/customers', text: 'in this house' },
-  { name: 'house-drafts', path: '/drafts', text: 'No drafts wait' },
+  { name: 'house-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
   { name: 'house-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]
 

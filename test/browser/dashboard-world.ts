@@ -9,7 +9,11 @@ export async function fillWorld({ house }: Dashboard) {
     return answer.body
   }
   sandbox.post({ subforum: 'cheese', title: 'An old gouda' })
-  sandbox.post({ subforum: 'bread', title: 'An old loaf', text: 'Sourdough from last week.' })
+  const old = sandbox.post({
+    subforum: 'bread',
+    title: 'An old loaf',
+    text: 'Sourdough from last week.',
+  })
   await clock.advance(MINUTE)
   const hook = await made('/forum/monitor/webhook/create', { url: receiver.url })
   await made('/forum/monitor/webhook/update', { id: hook.id, name: 'The bakery' })
@@ -44,6 +48,10 @@ export async function fillWorld({ house }: Dashboard) {
   await clock.advance(4 * MINUTE)
   await house.call('/api/forum/posts?subforum=bread&limit=5')
   await house.call('/api/forum/search?q=rye')
+  await made('/drafts', {
+    action: 'comment',
+    body: { post_url: sandbox.url + old.permalink, text: 'Thanks for the recipe!\nIt worked.' },
+  })
   await made('/feedback', { type: 'idea', title: 'A bell', details: 'Ring when\nbread is done.' })
   return { monitor, other, hook }
 }
