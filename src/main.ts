@@ -57,6 +57,11 @@ const around: Surroundings = {
     startDaemon: async (config, outside) =>
       warm((await import('./daemon.ts')).startDaemon(config, outside)),
     openApiDocument: async (config) => (await import('./daemon.ts')).openApiDocument(config),
+    serveMcp: async (options) =>
+      (await import('./mcp/remote.ts')).serveMcpFor({
+        ...options,
+        fetch: createOutside(() => {}).fetch,
+      }),
     openDesk: async (config, outside) => (await import('./upstream.ts')).openDesk(config, outside),
     startSandbox: async ({ outside: { clock }, ...options }) =>
       warm(

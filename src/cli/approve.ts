@@ -35,9 +35,9 @@ const plain = (value: unknown): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** The same, short enough for a row. */
-function oneLine(body: Record<string, unknown>): string {
-  const text = plain(body)
+/** The same, short enough for a row: what is said before where it is said. */
+function oneLine({ text: said, ...rest }: Record<string, unknown>): string {
+  const text = plain(said === undefined ? rest : { text: said, ...rest })
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
 }
 

@@ -42,6 +42,16 @@ export type Parts = {
   createOutside: (log: Config['log'], stdout: Stdout) => Promise<Outside>
   startDaemon: (config: Config, outside: Outside) => Promise<Running>
   openApiDocument: (config: Config) => Promise<unknown>
+  /** Speaks MCP over standard input and output for the daemon at `url`, until the other end closes it. */
+  serveMcp: (options: {
+    url: string
+    key: string
+    /** The cookies of the caller's own account, by the names of a body's fields. */
+    session: Readonly<Record<string, string>>
+    within_ms: number
+    warn: (line: string) => void
+    stopped: Promise<unknown>
+  }) => Promise<void>
   /** What asks the platform for the operator's accounts, without a daemon. */
   openDesk: (config: Config, outside: Outside) => Promise<Desk>
   startSandbox: (options: {

@@ -41,6 +41,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['service-unit', async () => (await import('./service-unit.ts')).showServiceUnit],
   ['completion', async () => (await import('./completion.ts')).completion],
   ['man', async () => (await import('./man.ts')).man],
+  ['mcp', async () => (await import('./mcp.ts')).mcp],
   ['openapi', async () => (await import('./openapi.ts')).openapi],
   ['version', async () => (await import('./version.ts')).showVersion],
 ])

@@ -51,14 +51,14 @@ export const TOLD: Readonly<Record<string, Told>> = {
   post_comments: world(
     "A post and its comments, in the platform's own nested form, by the post's id. Can be long: use depth and limit.",
   ),
-  comment: world("One comment by its id, in the platform's own form."),
+  comment_by_id: world("One comment by its id, in the platform's own form."),
   verify_comments: world(
     'Says of up to 100 comment ids whether each is live, deleted, removed or not found. One price for all.',
   ),
   user: world("A person's public profile: karma, age of the account."),
   user_comments: world(`What a person has commented. ${PAGES}`),
   user_submitted: world(`What a person has posted. ${PAGES}`),
-  user_achievements: world('The achievements that a person shows.'),
+  user_achievements: world('The achievements that a person shows on the profile.'),
   sub_about: world('What a subforum says of itself: description, members, kind.'),
   sub_comments: world(`The newest comments of a subforum, whatever post they are under. ${PAGES}`),
   sub_rules: world('The rules of a subforum. Read them before drafting anything for it.'),

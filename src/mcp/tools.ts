@@ -38,7 +38,7 @@ export type Tool = {
   route: Route
 }
 
-const schemaShape = z.looseObject({ type: z.string().optional() })
+const schemaShape = z.looseObject({})
 const objectShape = z.looseObject({
   type: z.literal('object'),
   properties: z.record(z.string(), schemaShape).default({}),
@@ -120,8 +120,9 @@ function inputsOf(words: Words, operation: Operation): Inputs & { session_in_bod
     'proxy',
   ])
   const given = operation.parameters.filter((it) => it.in !== 'header' && !kept.has(it.name))
-  const read = objectShape.safeParse(operation.requestBody?.content[JSON_TYPE]?.schema)
-  const body = read.success ? read.data : { properties: {}, required: [] }
+  const body = objectShape.parse(
+    operation.requestBody?.content[JSON_TYPE]?.schema ?? { type: 'object' },
+  )
   const own = Object.entries(body.properties).filter(([name]) => !kept.has(name))
   return {
     properties: {
@@ -152,7 +153,7 @@ function toTool({ words, short, summary, inputs, answer }: Making, route: Route)
   const { deed = 'changes', reach = 'world' } = told ?? {}
   const drafted = route.kind === 'draft' ? [DRAFTED] : []
   const says = [told?.says ?? `${summary}.`, ...drafted].join(' ')
-  const title = summary.replace(/[;:,].*$/, '')
+  const title = summary.replace(/[;,].*$/, '')
   const shape = objectShape.safeParse(answer)
   return {
     name: `${words.platform}_${short}`,

@@ -35,7 +35,7 @@ export type PoolDeps = {
 }
 
 /** Why an account's session cannot be had: it is unknown, an application's, or in a state in which it is not used. */
-export type NotLent = 'absent' | 'oauth' | AccountState
+type NotLent = 'absent' | 'oauth' | AccountState
 
 /** One request as it went, of whosever eyes. */
 type Heard = { eyes: string; path_kind: string; fault: Fault | null }

@@ -39,11 +39,13 @@ export async function call(client: Client, name: string, args: Record<string, un
   return { isError, text: content[0]?.text ?? '', told: structuredContent, meta: _meta ?? {} }
 }
 
+export type Body = string | Uint8Array<ArrayBuffer>
+
 /** A message as anybody might post it. */
 export async function post(
   url: string,
   key: string | null,
-  body: BodyInit,
+  body: Body,
   headers: Record<string, string> = {},
 ) {
   const answer = await fetch(`${url}/mcp`, {

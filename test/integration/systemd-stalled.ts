@@ -48,6 +48,7 @@ const around: Surroundings = {
       })
     },
     startDaemon,
+    serveMcp: notHere,
     openApiDocument: notHere,
     openDesk: notHere,
     startSandbox: notHere,

@@ -46,6 +46,7 @@ export function surroundings({
         ),
       startDaemon,
       openApiDocument: notHere,
+      serveMcp: notHere,
       openDesk: notHere,
       startSandbox: notHere,
     },

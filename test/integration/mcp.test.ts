@@ -1,0 +1,333 @@
+// Goal: a model that speaks MCP can do what the API can, pays what the API costs, and writes nothing by itself.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import * as z from 'zod'
+
+import { TOLD } from '../../src/mcp/told.ts'
+import { startWriting, type Writing } from '../support/writing.ts'
+import { type Body, call, connectedTo, post } from './mcp-stage.ts'
+import { operatorKey } from './operator-stage.ts'
+
+let it: Writing
+let client: Client
+let tools: Awaited<ReturnType<Client['listTools']>>['tools']
+beforeAll(async () => {
+  it = await startWriting({
+    change: ({ limits }) => {
+      limits.management_per_minute = 0
+      limits.key_rate = 0
+      limits.feedback_per_minute = 0
+    },
+  })
+  const { forum_session = '', loid = '' } = it.ann
+  client = await connectedTo(it.house.url(), it.house.key, {
+    'x-forum-session': forum_session,
+    'x-forum-loid': loid,
+  })
+  // From here on the client holds every answer against the schema that its tool is listed with.
+  tools = (await client.listTools()).tools
+}, 20_000)
+afterAll(async () => {
+  await client.close()
+  await it[Symbol.asyncDispose]()
+})
+
+describe('the tools', () => {
+  test('are every read, monitor and account call, and drafts of the writes', () => {
+    const names = tools.map(({ name }) => name).toSorted()
+
+    // A name of the table that no tool has is as wrong as a tool that the table does not know.
+    expect(names).toEqual(
+      Object.keys(TOLD)
+        .map((name) => `forum_${name}`)
+        .toSorted(),
+    )
+    expect(names.filter((name) => /login|approve|session/.test(name))).toEqual([])
+  })
+
+  test('are told to a model by what they do, and take no session and no proxy', () => {
+    const undescribed = tools.filter(({ description = '' }) => description.length < 40)
+    const fields = tools.flatMap(({ inputSchema }) => Object.keys(inputSchema.properties ?? {}))
+
+    expect(undescribed.map(({ name }) => name)).toEqual([])
+    expect(fields.filter((name) => /session|loid|cookie|proxy|token_v2/.test(name))).toEqual([])
+    const of = (name: string) => tools.find((tool) => tool.name === name)
+    expect(of('forum_search')).toMatchObject({
+      inputSchema: {
+        properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 25 } },
+        required: ['q'],
+        additionalProperties: false,
+      },
+      outputSchema: { type: 'object', properties: { posts: { type: 'array' } } },
+      annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: true },
+    })
+    expect(of('forum_monitor_remove')?.annotations).toMatchObject({
+      readOnlyHint: false,
+      destructiveHint: true,
+      openWorldHint: false,
+    })
+    expect(of('forum_draft_comment')?.description).toContain('a person reads the draft')
+  })
+
+  test('are those of every route of the document', async () => {
+    const shape = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+    const { paths } = shape.parse((await it.house.call('/openapi.json')).body)
+    const calls = Object.entries(paths).flatMap(([path, methods]) =>
+      path.startsWith('/api/forum/monitor/') ? [] : Object.keys(methods).map(() => path),
+    )
+
+    // Eight are no tools, each for a reason that stands beside it.
+    expect(tools.length).toBe(calls.length - 8)
+  })
+
+  test('answer with what the call answers, as text and as a structure, at its price', async () => {
+    const before = await it.spent()
+    const { isError, text, told, meta } = await call(client, 'forum_posts', {
+      subforum: 'cats',
+      limit: 5,
+    })
+    const direct = (await it.house.call('/api/forum/posts?subforum=cats&limit=5')).body
+
+    expect(isError).toBe(false)
+    expect(JSON.parse(text)).toEqual(direct)
+    expect(told).toEqual(direct)
+    expect(direct.posts).toMatchObject([{ title: 'A cat' }])
+    expect((await it.spent()) - before).toBe(4000)
+    expect(meta['forumd/credits_remaining']).toBeNumber()
+  })
+
+  test('that read as somebody use the session of the connection', async () => {
+    expect((await call(client, 'forum_feed')).told).toMatchObject({ posts: expect.any(Array) })
+    expect((await call(client, 'forum_dm_threads')).told).toMatchObject({
+      threads: expect.any(Array),
+    })
+
+    await using nobody = await connectedTo(it.house.url(), it.house.key).then((one) => ({
+      one,
+      [Symbol.asyncDispose]: () => one.close(),
+    }))
+    expect(await call(nobody.one, 'forum_feed')).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/^SESSION_REQUIRED: .*x-forum-session/),
+    })
+    expect((await call(nobody.one, 'forum_dm_threads')).text).toStartWith('SESSION_REQUIRED')
+  })
+
+  test('that set up a monitor set up the same as a call', async () => {
+    const { told } = await call(client, 'forum_monitor_add', {
+      filter_spec: { subforum: 'cats', include_any: ['needle'] },
+      name: 'from a model',
+    })
+    const { body } = await it.house.call('/forum/monitor/list')
+
+    expect(body.monitors).toMatchObject([{ id: told?.['id'], name: 'from a model' }])
+    expect((await call(client, 'forum_monitor_health', { id: told?.['id'] })).isError).toBe(false)
+    expect((await call(client, 'forum_monitor_list')).told).toMatchObject({ slots: { used: 1 } })
+  })
+})
+
+test.each([
+  ['forum_health', {}],
+  ['forum_search', { q: 'cat', nsfw: true }],
+  ['forum_search_communities', { q: 'cats' }],
+  ['forum_search_comments', { q: 'cat' }],
+  ['forum_search_comments_deep', { q: 'cat', limit: 2 }],
+  ['forum_search_media', { q: 'cat' }],
+  ['forum_search_users', { q: 'ben' }],
+  ['forum_sub_about', { name: 'cats' }],
+  ['forum_sub_comments', { name: 'cats' }],
+  ['forum_sub_top', { name: 'cats', t: 'all' }],
+  ['forum_user', { name: 'ben' }],
+  ['forum_user_submitted', { name: 'ben' }],
+  ['forum_verify_comments', { ids: ['abc'] }],
+  ['forum_account_me', {}],
+  ['forum_account_payments', {}],
+  ['forum_account_usage', {}],
+  ['forum_monitor_preview', { filter_spec: { subforum: 'cats', include_any: ['cat'] } }],
+  ['forum_monitor_deliveries', {}],
+  ['forum_monitor_webhook_list', {}],
+  ['forum_list_feedback', {}],
+  ['forum_list_drafts', { status: 'waiting' }],
+])('%s of %j answers as its schema says', async (name, args) => {
+  expect(await call(client, name, args)).toMatchObject({ isError: false })
+})
+
+describe('a draft', () => {
+  test('is what a write ends as, and a person’s approval writes it', async () => {
+    const { told, isError } = await call(client, 'forum_draft_comment', {
+      post_url: it.post.permalink,
+      text: 'By a model',
+    })
+    expect(isError).toBe(false)
+    expect(told).toMatchObject({ action: 'comment', status: 'waiting' })
+    expect(it.said()).not.toContain('By a model')
+
+    const id = String(told?.['id'])
+    const approve = { method: 'POST', body: JSON.stringify(it.ann) }
+    expect((await it.house.call(`/drafts/${id}/approve`, approve)).status).toBe(200)
+    expect(it.said()).toContain('By a model')
+    expect((await call(client, 'forum_find_draft', { id })).told).toMatchObject({
+      status: 'approved',
+      answer: { success: true },
+    })
+  })
+
+  test('can be withdrawn by the model', async () => {
+    const { told } = await call(client, 'forum_draft_vote', { id: it.post.name, direction: 'up' })
+    expect((await call(client, 'forum_decline_draft', { id: told?.['id'] })).told).toMatchObject({
+      status: 'declined',
+    })
+  })
+
+  test('that is wrong is refused at once, by its field', async () => {
+    expect(await call(client, 'forum_draft_comment', { text: 'x' })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('post_url is required'),
+    })
+  })
+})
+
+describe('what is wrong is told as an error that names it', () => {
+  test.each([
+    ['forum_search', {}, 'INVALID_REQUEST: q is required'],
+    [
+      'forum_search',
+      { q: 'a', limit: 500 },
+      'INVALID_REQUEST: limit must be a whole number from 1',
+    ],
+    ['forum_search', { q: ['a'] }, 'INVALID_REQUEST: q must be one text'],
+    ['forum_search', { q: 'a', quick: 1 }, 'quick is not an argument of forum_search; allowed: q'],
+    ['forum_user_saved', { name: 'ann', cookie: 'x' }, 'cookie is not an argument'],
+    ['forum_user_saved', { name: 'ann', forum_session: 'x' }, 'forum_session is not an argument'],
+    ['forum_post', {}, 'INVALID_REQUEST: id is required'],
+    ['forum_user_comments', { name: '..' }, 'INVALID_REQUEST: name must be a name, not ..'],
+    ['forum_user', { name: 'a/../../account/me' }, 'INVALID_REQUEST: name must be'],
+    ['forum_post', { id: 'zzzzz' }, 'NOT_FOUND: '],
+    ['forum_monitor_health', { id: 'mon_none' }, 'NOT_FOUND: '],
+    ['forum_monitor_add', { filter_spec: { wat: 1 } }, 'INVALID_REQUEST: '],
+  ])('%s of %j', async (name, args, sentence) => {
+    const { isError, text, meta } = await call(client, name, args)
+
+    expect(isError).toBe(true)
+    expect(text).toContain(sentence)
+    expect(meta['forumd/status']).toBeNumber()
+  })
+
+  test('too little credit costs nothing and is told', async () => {
+    const poor = it.house.mint('poor')
+    const { Database } = await import('bun:sqlite')
+    const db = new Database(`${it.house.dir}/forumd.sqlite`)
+    db.run("UPDATE customers SET balance_micros = 0 WHERE name = 'poor'")
+    db.close()
+    const broke = await connectedTo(it.house.url(), poor)
+    const { text } = await call(broke, 'forum_search', { q: 'cat' })
+    await broke.close()
+
+    expect(text).toStartWith('insufficient_credits: ')
+  })
+})
+
+const message = (method: string, params: object = {}) =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+describe('a hostile client', () => {
+  const send = (body: Body, headers?: Record<string, string>) =>
+    post(it.house.url(), it.house.key, body, headers)
+
+  test.each([
+    ['no JSON', '{"jsonrpc": ', 400, -32700],
+    ['an empty body', '', 400, -32700],
+    ['JSON that is no message', '{"hello":"world"}', 400, -32700],
+    ['a message of another protocol', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32700],
+    ['a null', 'null', 400, -32700],
+    ['a nest of lists', '['.repeat(5000) + ']'.repeat(5000), 400, -32700],
+    [
+      'more messages than one may send',
+      JSON.stringify(Array.from({ length: 101 }, () => ({}))),
+      400,
+      -32600,
+    ],
+    ['bytes that are no text', new Uint8Array([123, 255, 254, 125]), 400, -32700],
+  ])('that sends %s gets an error of the protocol', async (_, body, status, code) => {
+    const answer = await send(body)
+
+    expect(answer.status).toBe(status)
+    expect(answer.told).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
+  })
+
+  test('that sends a body without end is cut off at a mebibyte', async () => {
+    const { status, told } = await send(`"${'a'.repeat(1024 * 1024)}"`)
+
+    expect(status).toBe(413)
+    expect(told).toMatchObject({ code: 'BODY_TOO_LARGE' })
+  })
+
+  test('that calls a tool which is none, or a method which is none, is told so', async () => {
+    const tool = await send(message('tools/call', { name: 'forum_login', arguments: {} }))
+    const method = await send(message('resources/read', { uri: 'file:///etc/passwd' }))
+
+    expect(tool.told).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('there is no tool forum_login') },
+    })
+    expect(method.told).toMatchObject({ error: { code: -32601 } })
+  })
+
+  test('that takes no JSON, or another type, is told so', async () => {
+    expect((await send(message('ping'), { accept: 'text/html' })).status).toBe(406)
+    expect((await send(message('ping'), { 'content-type': 'text/plain' })).status).toBe(400)
+    expect((await send(message('ping'), { 'mcp-protocol-version': '1999-01-01' })).status).toBe(400)
+  })
+
+  test('without a key, with a wrong one, or an operator’s, does not get in', async () => {
+    const url = it.house.url()
+
+    expect(await post(url, null, message('ping'))).toMatchObject({
+      status: 401,
+      told: { code: 'missing_token' },
+    })
+    expect(await post(url, 'fk_wrong', message('ping'))).toMatchObject({
+      status: 403,
+      told: { code: 'invalid_token' },
+    })
+    expect(await post(url, operatorKey(it.house), message('ping'))).toMatchObject({
+      status: 403,
+      told: { message: "this is an operator's key, not a customer's" },
+    })
+  })
+
+  test('that makes up a session gets none: there are none to take over', async () => {
+    const { status, headers } = await send(message('ping'), { 'mcp-session-id': 'guess' })
+
+    expect(status).toBe(200)
+    expect(headers.get('mcp-session-id')).toBeNull()
+    const url = `${it.house.url()}/mcp`
+    const authorization = `Bearer ${it.house.key}`
+    for (const method of ['GET', 'DELETE'])
+      expect((await fetch(url, { method, headers: { authorization } })).status).toBe(405)
+  })
+
+  test.each([
+    [{ host: 'evil.example' }, 421, 'MISDIRECTED'],
+    [{ origin: 'http://evil.example' }, 403, 'PERMISSION_DENIED'],
+    [{ origin: 'null' }, 403, 'PERMISSION_DENIED'],
+  ])('in a browser, with %j, is refused', async (headers, status, code) => {
+    expect(await send(message('ping'), headers)).toMatchObject({ status, told: { code } })
+  })
+
+  test('is not let in from another site by CORS', async () => {
+    const { headers } = await send(message('ping'))
+    const asked = await fetch(`${it.house.url()}/mcp`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
+    })
+
+    expect(headers.get('access-control-allow-origin')).toBeNull()
+    expect(asked.headers.get('access-control-allow-origin')).toBeNull()
+    expect(asked.ok).toBe(false)
+  })
+
+  test('of our own pages is let in', async () => {
+    expect((await send(message('ping'), { origin: it.house.url() })).status).toBe(200)
+  })
+})
