@@ -1,0 +1,63 @@
+// Goal: whoever types what README says gets an alert. Method: the very lines, in a new folder and a new home, with ports that
+// are free; `bun run newcomer` does the same on a clean Debian, building it first.
+import { expect, test } from 'bun:test'
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { newcomerOf } from '../../scripts/docs/blocks.ts'
+import { tempFolder } from '../support/folder.ts'
+import { freePort } from '../support/receivers.ts'
+
+const root = join(import.meta.dir, '../..')
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+
+/** The text with every port it names replaced by one that is free, and the daemon told of its own. */
+async function withFreePorts(text: string): Promise<string> {
+  let out = text
+  for (const port of ['8080', '8090', '9000']) out = out.replaceAll(port, String(await freePort()))
+  const [, daemon = ''] = /127\.0\.0\.1:(\d+)\/api/.exec(out) ?? []
+  return out.replace('[platform]', `[server]\nport = ${daemon}\n\n[platform]`)
+}
+
+/** Ends whatever a shell has left running, which is nothing when it came to its last line. */
+function endGroup(pid: number) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
+test.skipIf(Bun.which('curl') === null || Bun.which('node') === null)(
+  'the lines of README, typed one after the other, end with an alert',
+  async () => {
+    using folder = tempFolder()
+    mkdirSync(folder.file('dist'))
+    symlinkSync(join(root, 'examples'), folder.file('examples'))
+    const program = process.env['FORUMD_BINARY'] ?? `${process.execPath} ${root}/src/main.ts`
+    writeFileSync(folder.file('dist/forumd'), `#!/bin/sh\nexec ${program} "$@"\n`)
+    chmodSync(folder.file('dist/forumd'), 0o755)
+
+    const child = Bun.spawn(['bash', '-ec', await withFreePorts(newcomerOf(readme).walk)], {
+      cwd: folder.path,
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder.path },
+      stdout: 'pipe',
+      stderr: 'pipe',
+      detached: true,
+      timeout: 100_000,
+    })
+    const said = new Response(child.stdout).text()
+    const trouble = new Response(child.stderr).text()
+    const code = await child.exited
+    endGroup(child.pid)
+
+    expect({ code, trouble: await trouble }).toMatchObject({ code: 0 })
+    expect(await said).toContain('"posts":[{')
+    expect(await said).toMatch(/^dlv_\S{22} A quiet grinder for under 100 €\?$/m)
+  },
+  120_000,
+)
+
+test('what comes before them builds it', () => {
+  expect(newcomerOf(readme).install).toContain('bun run build')
+})
