@@ -1,5 +1,6 @@
 // FORUMD_SECRET=whsec_… PORT=9000 node receiver.mjs
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
@@ -45,7 +46,8 @@ export function serve(handle) {
   server.listen(Number(PORT), '127.0.0.1')
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
+// Run by itself, and not by a bridge that gives it something else to do.
+if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
   serve(async ({ delivery_id, items }) => {
     for (const item of items) console.log(`${delivery_id} ${item.title ?? item.body}`)
   })

@@ -44,7 +44,7 @@ test.skipIf(Bun.which('curl') === null || Bun.which('node') === null)(
       stdout: 'pipe',
       stderr: 'pipe',
       detached: true,
-      timeout: 100_000,
+      timeout: 60_000,
     })
     const said = new Response(child.stdout).text()
     const trouble = new Response(child.stderr).text()
