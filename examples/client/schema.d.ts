@@ -1556,7 +1556,10 @@ export interface components {
       message?: string
       /** @description The field that is wrong. */
       field?: string
-      /** @description Seconds. */
+      /**
+       * Format: int64
+       * @description Seconds.
+       */
       retry_after?: number
       /** @description Why, where one code has several reasons. */
       reason?: string | null
@@ -1570,7 +1573,10 @@ export interface components {
       terminal?: boolean
       /** @description What mends it. */
       hint?: string
-      /** @description With 402 of a plan: how many it has room for. */
+      /**
+       * Format: int64
+       * @description With 402 of a plan: how many it has room for.
+       */
       limit?: number
       /** @description With 402 of a plan: its name. */
       tier?: string
@@ -1730,11 +1736,14 @@ export interface operations {
             credits_remaining: number
             /** @description USD, with up to six decimals. */
             credits_used: number
+            /** Format: int64 */
             total_requests: number
             /** Format: date-time */
             created_at: string
             monitors: {
+              /** Format: int64 */
               used: number
+              /** Format: int64 */
               total: number
             }
           }
@@ -1936,28 +1945,37 @@ export interface operations {
         content: {
           'application/json': {
             usage: {
+              /** Format: int64 */
               calls: number
+              /** Format: int64 */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
+              /** Format: int64 */
               errors: number
               /** Format: date-time */
               start: string
               by_tier: {
                 [key: string]: {
+                  /** Format: int64 */
                   calls: number
+                  /** Format: int64 */
                   billed_calls: number
                   /** @description USD, with up to six decimals. */
                   cost_usd: number
+                  /** Format: int64 */
                   errors: number
                 }
               }
             }[]
             total: {
+              /** Format: int64 */
               calls: number
+              /** Format: int64 */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
+              /** Format: int64 */
               errors: number
             }
           }
@@ -2103,8 +2121,12 @@ export interface operations {
                 [key: string]: unknown
               } | null
             }[]
-            /** @description Rows of this page. */
+            /**
+             * Format: int64
+             * @description Rows of this page.
+             */
             count: number
+            /** Format: int64 */
             limit: number
             /** @description Null at the end. */
             next_cursor: string | null
@@ -3405,6 +3427,7 @@ export interface operations {
                   author: string
                   body: string
                   subforum: string
+                  /** Format: int64 */
                   upvotes: number
                   permalink: string
                   url: string
@@ -3753,6 +3776,7 @@ export interface operations {
                   author: string
                   body: string
                   subforum: string
+                  /** Format: int64 */
                   upvotes: number
                   permalink: string
                   url: string
@@ -4601,7 +4625,10 @@ export interface operations {
            * @enum {string}
            */
           folder?: 'all' | 'inbox' | 'sent' | 'unread'
-          /** @default 25 */
+          /**
+           * Format: int64
+           * @default 25
+           */
           limit?: number
           after?: string | null
         }
@@ -4642,6 +4669,7 @@ export interface operations {
               with: string | null
               subject: string | null
               unread: boolean
+              /** Format: int64 */
               message_count: number
               last_message_at: string | null
               last_message: string
@@ -4903,7 +4931,10 @@ export interface operations {
                 password?: string | null
               }
           thread_id: string
-          /** @default 25 */
+          /**
+           * Format: int64
+           * @default 25
+           */
           limit?: number
           after?: string | null
         }
@@ -6324,7 +6355,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -6611,7 +6644,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -6874,7 +6909,9 @@ export interface operations {
             permalink: string
             /** @description The address of the post on the platform. */
             url: string
+            /** Format: int64 */
             upvotes: number
+            /** Format: int64 */
             comments: number
             /**
              * Format: date-time
@@ -7334,7 +7371,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -7636,7 +7675,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -7689,7 +7730,9 @@ export interface operations {
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
             meta?: {
+              /** Format: int64 */
               scanned: number
+              /** Format: int64 */
               kept: number
             } & {
               [key: string]: unknown
@@ -8142,7 +8185,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -8407,6 +8452,7 @@ export interface operations {
             comments?: ({
               id: string
               body: string
+              /** Format: int64 */
               score: number
               author: string
               permalink: string
@@ -8428,7 +8474,9 @@ export interface operations {
                 permalink: string
                 /** @description The address of the post on the platform. */
                 url: string
+                /** Format: int64 */
                 upvotes: number
+                /** Format: int64 */
                 comments: number
                 /**
                  * Format: date-time
@@ -8479,12 +8527,15 @@ export interface operations {
             /** @description With group_by=author. */
             authors?: ({
               author: string
+              /** Format: int64 */
               comment_count: number
+              /** Format: int64 */
               total_score: number
               subforums: string[]
               top_comment: {
                 id: string
                 body: string
+                /** Format: int64 */
                 score: number
                 author: string
                 permalink: string
@@ -8506,7 +8557,9 @@ export interface operations {
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
+                  /** Format: int64 */
                   upvotes: number
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -8561,7 +8614,9 @@ export interface operations {
             meta: {
               truncated: boolean
               capped: boolean
+              /** Format: int64 */
               posts_expanded: number
+              /** Format: int64 */
               comments_scanned: number
               authors_capped?: boolean
             } & {
@@ -8785,7 +8840,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -8848,6 +8905,7 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** Format: int64 */
             scanned: number
             /** @description Pass it back as it is for what comes next; null at the end. */
             after: string | null
@@ -9322,7 +9380,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -9379,6 +9439,7 @@ export interface operations {
             after: null
             meta: {
               truncated: boolean
+              /** Format: int64 */
               more_count: number
             } & {
               [key: string]: unknown
@@ -9618,7 +9679,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -9675,6 +9738,7 @@ export interface operations {
             after: null
             meta: {
               truncated: boolean
+              /** Format: int64 */
               more_count: number
             } & {
               [key: string]: unknown
@@ -9914,7 +9978,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -9971,6 +10037,7 @@ export interface operations {
             after: null
             meta: {
               truncated: boolean
+              /** Format: int64 */
               more_count: number
             } & {
               [key: string]: unknown
@@ -10816,6 +10883,7 @@ export interface operations {
               author: string
               body: string
               subforum: string
+              /** Format: int64 */
               upvotes: number
               permalink: string
               url: string
@@ -11069,7 +11137,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -11332,6 +11402,7 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** Format: int64 */
             count: number
           } & {
             [key: string]: unknown
@@ -11781,6 +11852,7 @@ export interface operations {
               author: string
               body: string
               subforum: string
+              /** Format: int64 */
               upvotes: number
               permalink: string
               url: string
@@ -12024,6 +12096,7 @@ export interface operations {
               /** @enum {string} */
               applies_to: 'post' | 'comment' | 'all'
               violation_reason: string | null
+              /** Format: int64 */
               priority: number
               created: string | null
             } & {
@@ -13160,7 +13233,9 @@ export interface operations {
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
+              /** Format: int64 */
               upvotes: number
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -13684,7 +13759,9 @@ export interface operations {
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
+                  /** Format: int64 */
                   upvotes: number
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -13739,6 +13816,7 @@ export interface operations {
                   author: string
                   body: string
                   subforum: string
+                  /** Format: int64 */
                   upvotes: number
                   permalink: string
                   url: string
@@ -14019,7 +14097,9 @@ export interface operations {
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
+                  /** Format: int64 */
                   upvotes: number
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -14074,6 +14154,7 @@ export interface operations {
                   author: string
                   body: string
                   subforum: string
+                  /** Format: int64 */
                   upvotes: number
                   permalink: string
                   url: string
@@ -14354,7 +14435,9 @@ export interface operations {
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
+                  /** Format: int64 */
                   upvotes: number
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -14409,6 +14492,7 @@ export interface operations {
                   author: string
                   body: string
                   subforum: string
+                  /** Format: int64 */
                   upvotes: number
                   permalink: string
                   url: string
@@ -14689,7 +14773,9 @@ export interface operations {
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
+                  /** Format: int64 */
                   upvotes: number
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -14744,6 +14830,7 @@ export interface operations {
                   author: string
                   body: string
                   subforum: string
+                  /** Format: int64 */
                   upvotes: number
                   permalink: string
                   url: string
@@ -15037,11 +15124,20 @@ export interface operations {
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
             /** @description True: adult content only. False: none of it, as far as the feed tells. */
             nsfw?: boolean
-            /** @description Reached while the item is fresh. */
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
             min_score?: number
-            /** @description Reached while the post is fresh. */
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
             min_comments?: number
-            /** @description Of relevance.score × 100; what is below is shown as suppressed. */
+            /**
+             * Format: int64
+             * @description Of relevance.score × 100; what is below is shown as suppressed.
+             */
             min_relevance?: number
             intent?:
               | (
@@ -15171,11 +15267,15 @@ export interface operations {
                 )[]
             /** @description Matches of one check travel together; a label names the bundle. */
             group?: boolean | string
-            /** @description Collects for longer than one check. */
+            /**
+             * Format: int64
+             * @description Collects for longer than one check.
+             */
             group_window_s?: number
           }
           webhook_ids?: string[] | null
           name?: string | null
+          /** Format: int64 */
           cadence_s?: number
           baseline_item_id?: string
         }
@@ -15196,7 +15296,10 @@ export interface operations {
             filter_spec: {
               [key: string]: unknown
             }
-            /** @description The promise, in seconds. */
+            /**
+             * Format: int64
+             * @description The promise, in seconds.
+             */
             cadence_s: number
             /** @description Null: every active webhook. Empty: nowhere. */
             webhook_ids: string[] | null
@@ -15213,7 +15316,10 @@ export interface operations {
               /** @enum {string} */
               kind: 'posts' | 'comments' | 'search' | 'thread' | 'user_posts' | 'user_comments'
               subforum: string | null
-              /** @description How often it is really looked at. */
+              /**
+               * Format: int64
+               * @description How often it is really looked at.
+               */
               interval_s: number
             } & {
               [key: string]: unknown
@@ -15406,7 +15512,10 @@ export interface operations {
               filter_spec: {
                 [key: string]: unknown
               }
-              /** @description The promise, in seconds. */
+              /**
+               * Format: int64
+               * @description The promise, in seconds.
+               */
               cadence_s: number
               /** @description Null: every active webhook. Empty: nowhere. */
               webhook_ids: string[] | null
@@ -15423,7 +15532,10 @@ export interface operations {
                 /** @enum {string} */
                 kind: 'posts' | 'comments' | 'search' | 'thread' | 'user_posts' | 'user_comments'
                 subforum: string | null
-                /** @description How often it is really looked at. */
+                /**
+                 * Format: int64
+                 * @description How often it is really looked at.
+                 */
                 interval_s: number
               } & {
                 [key: string]: unknown
@@ -15432,10 +15544,14 @@ export interface operations {
               [key: string]: unknown
             })[]
             slots: {
+              /** Format: int64 */
               used: number
+              /** Format: int64 */
               total: number
               tier: string
+              /** Format: int64 */
               sitewide_used: number
+              /** Format: int64 */
               sitewide_total: number
             } & {
               [key: string]: unknown
@@ -15594,11 +15710,20 @@ export interface operations {
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
             /** @description True: adult content only. False: none of it, as far as the feed tells. */
             nsfw?: boolean
-            /** @description Reached while the item is fresh. */
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
             min_score?: number
-            /** @description Reached while the post is fresh. */
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
             min_comments?: number
-            /** @description Of relevance.score × 100; what is below is shown as suppressed. */
+            /**
+             * Format: int64
+             * @description Of relevance.score × 100; what is below is shown as suppressed.
+             */
             min_relevance?: number
             intent?:
               | (
@@ -15728,12 +15853,16 @@ export interface operations {
                 )[]
             /** @description Matches of one check travel together; a label names the bundle. */
             group?: boolean | string
-            /** @description Collects for longer than one check. */
+            /**
+             * Format: int64
+             * @description Collects for longer than one check.
+             */
             group_window_s?: number
           }
           active?: boolean
           webhook_ids?: string[] | null
           name?: string | null
+          /** Format: int64 */
           cadence_s?: number
         }
       }
@@ -15753,7 +15882,10 @@ export interface operations {
             filter_spec: {
               [key: string]: unknown
             }
-            /** @description The promise, in seconds. */
+            /**
+             * Format: int64
+             * @description The promise, in seconds.
+             */
             cadence_s: number
             /** @description Null: every active webhook. Empty: nowhere. */
             webhook_ids: string[] | null
@@ -15770,7 +15902,10 @@ export interface operations {
               /** @enum {string} */
               kind: 'posts' | 'comments' | 'search' | 'thread' | 'user_posts' | 'user_comments'
               subforum: string | null
-              /** @description How often it is really looked at. */
+              /**
+               * Format: int64
+               * @description How often it is really looked at.
+               */
               interval_s: number
             } & {
               [key: string]: unknown
@@ -16134,19 +16269,35 @@ export interface operations {
           'application/json': {
             id: string
             active: boolean
+            /** Format: int64 */
             daily_delivery_ceiling: number
+            /** Format: int64 */
             delivered_24h: number
-            /** @description Deliveries that exhausted the retry ladder. */
+            /**
+             * Format: int64
+             * @description Deliveries that exhausted the retry ladder.
+             */
             failed_24h: number
-            /** @description Deliveries that their receiver refused for good. */
+            /**
+             * Format: int64
+             * @description Deliveries that their receiver refused for good.
+             */
             rejected_24h: number
-            /** @description A floor. */
+            /**
+             * Format: int64
+             * @description A floor.
+             */
             suppressed_24h: number
             suppressed_breakdown: {
+              /** Format: int64 */
               ceiling: number
+              /** Format: int64 */
               stale: number
+              /** Format: int64 */
               low_relevance: number
+              /** Format: int64 */
               unknown: number
+              /** Format: int64 */
               sampled: number
               sample_truncated: boolean
               resolved: boolean
@@ -16174,6 +16325,7 @@ export interface operations {
               } & {
                 [key: string]: unknown
               })[]
+              /** Format: int64 */
               gaps_returned: number
               gaps_truncated: boolean
               gap_events_24h: number | null
@@ -16214,6 +16366,7 @@ export interface operations {
               [key: string]: unknown
             }
             cadence: {
+              /** Format: int64 */
               promised_cadence_s: number
               requested_cadence_s: number | null
               meets_entitlement: boolean | null
@@ -16530,7 +16683,10 @@ export interface operations {
         'application/json': {
           id?: string
           webhook_id?: string
-          /** @default 0 */
+          /**
+           * Format: int64
+           * @default 0
+           */
           overlap_s?: number
         }
       }
@@ -17008,6 +17164,7 @@ export interface operations {
             ok: boolean
             status_code: number | null
             delivery_id: string
+            /** Format: int64 */
             duration_ms: number
             reason: string | null
             hint: string | null
@@ -17636,6 +17793,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description internal_error */
       500: {
         headers: {
@@ -17854,11 +18028,13 @@ export interface operations {
               webhook_id: string | null
               /** @enum {string} */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+              /** Format: int64 */
               attempts: number
               last_error: string | null
               created_at: string
               delivered_at: string | null
               payload: {
+                /** Format: int64 */
                 count: number
                 grouped: boolean
                 items: {
@@ -18009,7 +18185,9 @@ export interface operations {
         }
         content: {
           'application/json': {
+            /** Format: int64 */
             queued: number
+            /** Format: int64 */
             skipped: number
             dry_run: boolean
           }
@@ -18195,8 +18373,12 @@ export interface operations {
               /** Format: date-time */
               updated_at: string
             }[]
-            /** @description Rows of this page. */
+            /**
+             * Format: int64
+             * @description Rows of this page.
+             */
             count: number
+            /** Format: int64 */
             limit: number
             /** @description Null at the end. */
             next_cursor: string | null
@@ -18670,11 +18852,20 @@ export interface operations {
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
             /** @description True: adult content only. False: none of it, as far as the feed tells. */
             nsfw?: boolean
-            /** @description Reached while the item is fresh. */
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
             min_score?: number
-            /** @description Reached while the post is fresh. */
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
             min_comments?: number
-            /** @description Of relevance.score × 100; what is below is shown as suppressed. */
+            /**
+             * Format: int64
+             * @description Of relevance.score × 100; what is below is shown as suppressed.
+             */
             min_relevance?: number
             intent?:
               | (
@@ -18804,10 +18995,16 @@ export interface operations {
                 )[]
             /** @description Matches of one check travel together; a label names the bundle. */
             group?: boolean | string
-            /** @description Collects for longer than one check. */
+            /**
+             * Format: int64
+             * @description Collects for longer than one check.
+             */
             group_window_s?: number
           }
-          /** @default 25 */
+          /**
+           * Format: int64
+           * @default 25
+           */
           limit?: number
           item_id?: string
         }
@@ -18830,11 +19027,19 @@ export interface operations {
             matches: {
               [key: string]: unknown
             }[]
+            /** Format: int64 */
             matched: number
-            /** @description Matches below min_relevance. */
+            /**
+             * Format: int64
+             * @description Matches below min_relevance.
+             */
             low_relevance: number
-            /** @description Below min_score or min_comments as yet. */
+            /**
+             * Format: int64
+             * @description Below min_score or min_comments as yet.
+             */
             not_yet: number
+            /** Format: int64 */
             scanned: number
             /** @description There were more items than could be looked at. */
             truncated: boolean
@@ -18842,11 +19047,13 @@ export interface operations {
               term: string
               /** @enum {string} */
               role: 'wanted' | 'excluded'
+              /** Format: int64 */
               items: number
             }[]
             /** @description Items left after each condition. */
             criteria: {
               criterion: string
+              /** Format: int64 */
               left: number
             }[]
             /** @description Null: nothing to tell it from. */
@@ -18867,7 +19074,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Searches, threads and authors beyond those that were looked at. */
+            /**
+             * Format: int64
+             * @description Searches, threads and authors beyond those that were looked at.
+             */
             feeds_left_out: number
             item: {
               item_id: string
@@ -19075,6 +19285,7 @@ export interface operations {
                 /** @description How old it was then. */
                 age_s: number | null
                 fresh: boolean | null
+                /** Format: int64 */
                 freshness_s: number
                 streams: ({
                   id: string
@@ -19122,10 +19333,13 @@ export interface operations {
               created_at: string
               delivered_at: string | null
               attempts: {
+                /** Format: int64 */
                 n: number
+                /** Format: int64 */
                 round: number
                 /** Format: date-time */
                 started_at: string
+                /** Format: int64 */
                 duration_ms: number
                 status_code: number | null
                 error: string | null

@@ -11,7 +11,7 @@ import { atomOf } from './feed-atom.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { absentMonitor } from './monitor-shapes.ts'
-import { answers } from './openapi.ts'
+import { answers, refuses } from './openapi.ts'
 
 const ENTRIES = 50
 const FRESH_S = 60
@@ -43,6 +43,7 @@ const group = (prefix: string, { keyed, words }: Infra, deps: FeedDeps) =>
           description:
             'Needs no key: who knows the address may read. It is the feed_url of the monitor.',
           tags: ['Monitoring'],
+          ...refuses('NOT_FOUND'),
           responses: {
             200: {
               description: 'The newest matches.',

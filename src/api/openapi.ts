@@ -3,6 +3,8 @@ import * as z from 'zod'
 
 import type { Code } from '../core/errors.ts'
 import type { Words } from '../core/wire.ts'
+import { bodyMax } from './body.ts'
+import { bounded, HEAD_MAX } from './openapi-bounds.ts'
 import { ANSWERED, errorSchema, HEADERS, refusals } from './openapi-errors.ts'
 import { inWords, TAGS, toldPolicy } from './openapi-words.ts'
 import { type Policy, policyOf } from './policy.ts'
@@ -77,6 +79,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
         Object.assign(shown, jsonSchema(shown_shape.parse(shown).shown_as(), io))
         delete shown['shown_as']
       }
+      if (shown.type === 'integer') shown.format ??= 'int64'
       // That a whole number is one that JavaScript can hold tells a reader nothing.
       if (shown.minimum === Number.MIN_SAFE_INTEGER) delete shown.minimum
       if (shown.maximum === Number.MAX_SAFE_INTEGER) delete shown.maximum
@@ -125,7 +128,7 @@ export function openApiDocument({
       license: { name: 'MIT', identifier: 'MIT' },
       contact: { name: 'The operator of this service', url: new URL('/docs', public_url).href },
     },
-    servers: [{ url: public_url }],
+    servers: [{ url: public_url, 'x-internal': false }],
     security: [{ bearer: [] }],
     tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
@@ -156,17 +159,23 @@ type Operation = {
 function toOperation({ method, path, detail, schemas, policy, words }: Operation): Json {
   const { hide: _, responses = {}, refusals: own = [], operationId, ...told } = detail
   const session = tellsSession(words, path)
-  const parameters = [
-    ...pathParameters(path, schemas['params']),
-    ...queryParameters(schemas['query']),
-    ...session.parameters,
-    ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
-  ]
+  const parameters = bounded(
+    [
+      ...pathParameters(path, schemas['params']),
+      ...queryParameters(schemas['query']),
+      ...session.parameters,
+      ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
+    ],
+    HEAD_MAX,
+  )
   const { body } = schemas
   const takes_body = body instanceof z.ZodType
   const takes_fields = takes_body || parameters.length > 0
   return {
     ...told,
+    ...('requestBody' in told
+      ? { requestBody: bounded(told['requestBody'], bodyMax(words, path)) }
+      : {}),
     description: [told.description, toldPolicy(policy)].filter(Boolean).join(' '),
     operationId: operationId ?? operationIdOf(method, path),
     ...(policy.open ? { security: [] } : {}),
@@ -175,7 +184,11 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
       ? {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: jsonSchema(body, 'input') } },
+            content: {
+              'application/json': {
+                schema: bounded(jsonSchema(body, 'input'), bodyMax(words, path)),
+              },
+            },
           },
         }
       : {}),

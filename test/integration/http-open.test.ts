@@ -80,7 +80,7 @@ test('the document tells what the routes are', async () => {
               {
                 name: 'limit',
                 required: false,
-                schema: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+                schema: { type: 'integer', format: 'int64', minimum: 1, maximum: 100, default: 25 },
               },
             ].map((parameter) => expect.objectContaining(parameter)),
           ),
