@@ -1,0 +1,46 @@
+import { temporaryFolder } from './children.ts'
+import { ifHere, inTurns, type Served } from './loaded.ts'
+import { startNginx } from './proxies.ts'
+import { type Bench, ratioOf } from './results.ts'
+import { installPeers, makeInstance, startForumd, startPeer, startUpstream } from './stage.ts'
+
+/** A place for each number, so that no two reads on their way are the same one. */
+const PATH = '/api/forum/posts?subforum=place{n}'
+const [OURS, NGINX, FASTIFY] = ['forumd', 'nginx proxy_pass', 'Fastify + undici'] as const
+
+export const gateway: Bench = {
+  name: 'gateway',
+  title: 'Gateway: a listing of 25 posts that nobody has asked for yet',
+  about:
+    'Through 16 connections (wrk), the upstream on the loopback, every read of another place. Ours authenticates, holds the price durably, asks, maps, bills durably and answers. nginx passes the bytes on, with one worker. Fastify and undici under Node do what a user would write: the key looked up, one durable transaction for the price, the same mapping.',
+  async run(options) {
+    await using stack = new AsyncDisposableStack()
+    const folder = (): string => stack.use(temporaryFolder()).path
+    const notes: string[] = []
+    installPeers()
+    const upstream = stack.use(await startUpstream())
+    const dir = folder()
+    const key = makeInstance(dir)
+    const forumd = stack.use(await startForumd(dir, { platform_url: upstream.url }))
+    const served: Served[] = [{ name: OURS, url: forumd.url, path: PATH, key, pid: forumd.pid }]
+    const nginx = await ifHere(notes, () => startNginx(folder(), upstream.url, false))
+    if (nginx !== null) {
+      stack.use(nginx)
+      served.unshift({ name: NGINX, url: nginx.url, path: '/place{n}', pid: nginx.pid })
+    }
+    const fastify = stack.use(await startPeer('gateway', [upstream.url, folder(), key]))
+    served.push({ name: FASTIFY, url: fastify.told, path: PATH, key, pid: fastify.pid })
+
+    const { figures, ways } = await inTurns(served, options)
+    return {
+      figures,
+      ways,
+      ratios: [
+        ratioOf(ways, 'per_s', [OURS, NGINX], { label: 'requests/s to nginx', least: 0.35 }),
+        ratioOf(ways, 'per_s', [OURS, FASTIFY], { label: 'requests/s to Fastify', least: 1.5 }),
+        ratioOf(ways, 'p99_ms', [OURS, NGINX], { label: 'p99 to nginx', most: 3 }),
+      ].filter(({ value }) => Number.isFinite(value)),
+      notes: [...notes, `A page of the upstream has ${upstream.bytes} bytes.`],
+    }
+  },
+}

@@ -1,0 +1,86 @@
+/**
+ * What forumd is worth beside others: `bun run bench`. Ours and the peers in turn, several rounds, medians and ratios,
+ * printed and kept in docs/benchmarks.md (with every round in docs/benchmarks.json, and a plot).
+ *
+ *     bun run bench [--only gateway,cached,…] [--rounds 5] [--most-rows 1000000] [--smoke] [--no-keep]
+ *
+ * `--smoke` only shows that all of them run: small, once, and nothing is kept.
+ */
+import { loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+
+import { cached } from './bench-cached.ts'
+import { deliveries, receipt } from './bench-deliveries.ts'
+import { gateway } from './bench-gateway.ts'
+import { keep, machine, revision } from './keep.ts'
+import { type Bench, markdownOf, type Options, type Result } from './results.ts'
+
+const BENCHES: readonly Bench[] = [gateway, cached, deliveries, receipt]
+const NAMES = BENCHES.map(({ name }) => name)
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: NAMES.join(',') },
+    rounds: { type: 'string', default: '5' },
+    'most-rows': { type: 'string', default: '1000000' },
+    smoke: { type: 'boolean', default: false },
+    'no-keep': { type: 'boolean', default: false },
+  },
+})
+const only = values.only.split(',')
+const options: Options = {
+  rounds: values.smoke ? 1 : Number(values.rounds),
+  smoke: values.smoke,
+  most_rows: Number(values['most-rows']),
+}
+const wrong = [
+  ...only
+    .filter((it) => !NAMES.includes(it))
+    .map((it) => `--only ${it}: there are ${NAMES.join(', ')}`),
+  ...(options.rounds >= 1 && Number.isInteger(options.rounds)
+    ? []
+    : ['--rounds: a whole number from 1']),
+  ...(options.most_rows >= 100_000 ? [] : ['--most-rows: a number from 100000']),
+]
+if (wrong.length > 0) {
+  console.error(wrong.join('\n'))
+  process.exit(2)
+}
+
+const loadNow = () => loadavg()[0] ?? Number.NaN
+
+async function run(bench: Bench): Promise<Result> {
+  const { name, title, about } = bench
+  const before = loadNow()
+  const began = performance.now()
+  const measured = await bench.run(options)
+  console.error(`${name}: ${((performance.now() - began) / 1000).toFixed(0)} s`)
+  return {
+    name,
+    title,
+    about,
+    at: new Date().toLocaleDateString('en-GB', {
+      day: 'numeric',
+      month: 'long',
+      year: 'numeric',
+    }),
+    machine: machine(),
+    revision: revision(),
+    rounds: options.rounds,
+    load: {
+      before,
+      after: loadNow(),
+    },
+    ...measured,
+  }
+}
+
+const results: Result[] = []
+for (const bench of BENCHES.filter(({ name }) => only.includes(name))) {
+  const result = await run(bench)
+  results.push(result)
+  console.log(`${markdownOf(result)}\n`)
+}
+if (!values.smoke && !values['no-keep']) await keep(results, NAMES)
+// Nothing is left to do, whatever timer a part may still have.
+process.exit(0)

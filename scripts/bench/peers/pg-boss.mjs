@@ -1,0 +1,54 @@
+// pg-boss, in one process. Arguments: the plan, the address of PostgreSQL. Prints `ready`, then how it went.
+import PgBoss from 'pg-boss'
+
+import { CONCURRENCY, itemOf, planOf, TARGETS } from './plan.mjs'
+import { createPost, now_ms } from './post.mjs'
+
+const [text, url] = process.argv.slice(2)
+const plan = planOf(text)
+const post = createPost(plan.receiver)
+const boss = new PgBoss({ connectionString: url, max: 10 })
+boss.on('error', (error) => console.error(error))
+await boss.start()
+await boss.createQueue('deliveries')
+let [added, done] = [0, 0]
+
+// Its own worker waits at least half a second between looks; asking again as soon as something was there is the fastest
+// that its interface allows. While there is nothing it is asked every 2 ms.
+let ended = false
+async function work() {
+  while (!ended) {
+    const jobs = await boss.fetch('deliveries', { batchSize: CONCURRENCY })
+    if (jobs.length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      continue
+    }
+    await Promise.all(jobs.map(({ id, data: { target, item } }) => post(`dlv_${id}`, target, item)))
+    await boss.complete(
+      'deliveries',
+      jobs.map(({ id }) => id),
+    )
+    done += jobs.length
+  }
+}
+
+async function commit(numbers) {
+  const at = now_ms()
+  added += numbers.length
+  await boss.insert(
+    numbers.map((n) => ({
+      name: 'deliveries',
+      data: { target: n % TARGETS, item: itemOf(n, at) },
+      retryLimit: 5,
+      retryBackoff: true,
+    })),
+  )
+}
+
+console.log('ready')
+const working = work()
+const told = await plan.run({ commit, now_ms, recorded: () => done >= added })
+ended = true
+await working
+console.log(JSON.stringify({ ...told, recorded: done }))
+process.exit(0)

@@ -1,0 +1,11 @@
+export const CONCURRENCY: number
+export const TARGETS: number
+export function itemOf(n: number, at: number): Record<string, unknown>
+export function planOf(json: string): {
+  receiver: string
+  run(sender: {
+    commit: (numbers: number[]) => unknown
+    now_ms: () => number
+    recorded: () => boolean | Promise<boolean>
+  }): Promise<{ took_ms: number }>
+}

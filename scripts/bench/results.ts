@@ -1,0 +1,125 @@
+/** A figure that every way of a bench is measured by. */
+type Figure = { key: string; label: string; digits: number }
+
+/** One who takes part, with what each round gave, by figure; a figure that it does not have is left out. */
+export type Way = { name: string; rounds: Record<string, number[]> }
+
+/** Ours over a peer's, by one figure. At least `least` of it or at most `most` of it is what is aimed at. */
+export type Ratio = { label: string; value: number; least?: number; most?: number }
+
+export type Measured = {
+  figures: readonly Figure[]
+  ways: readonly Way[]
+  ratios: readonly Ratio[]
+  /** What one has to know to read them. */
+  notes: readonly string[]
+}
+
+export type Options = {
+  /** How often each takes its turn. */
+  rounds: number
+  /** Only shows that the bench runs: its figures mean nothing. */
+  smoke: boolean
+  /** The most rows of the benches that grow. */
+  most_rows: number
+}
+
+export type Bench = {
+  /** For `--only`. */
+  name: string
+  title: string
+  /** What is measured, in a sentence or two. */
+  about: string
+  run: (options: Options) => Promise<Measured>
+}
+
+/** A bench that was run, as it is kept. */
+export type Result = Measured & {
+  name: string
+  title: string
+  about: string
+  at: string
+  machine: string
+  revision: string
+  rounds: number
+  load: { before: number; after: number }
+}
+
+/** The middle one, or the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const [low = Number.NaN, high = Number.NaN] = [
+    sorted[Math.ceil(sorted.length / 2) - 1],
+    sorted[Math.floor(sorted.length / 2)],
+  ]
+  return (low + high) / 2
+}
+
+/** The value below which this share of them lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** Makes the ratio of two ways by one figure: of their medians. */
+export function ratioOf(
+  ways: readonly Way[],
+  key: string,
+  [ours, theirs]: readonly [string, string],
+  rest: Omit<Ratio, 'value'>,
+): Ratio {
+  const of = (name: string) =>
+    median(ways.find((it) => it.name === name)?.rounds[key] ?? [Number.NaN])
+  return { ...rest, value: of(ours) / of(theirs) }
+}
+
+/** Whether a ratio is as it is aimed to be; null when nothing is aimed at. */
+export function reaches({ value, least, most }: Ratio): boolean | null {
+  if (least === undefined && most === undefined) return null
+  return (least === undefined || value >= least) && (most === undefined || value <= most)
+}
+
+/** What a ratio should be, in words. */
+export const aimOf = ({ least, most }: Ratio): string =>
+  least !== undefined ? `at least ${least}` : most !== undefined ? `at most ${most}` : ''
+
+const shown = (value: number, digits: number) =>
+  value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+
+/** A result as Markdown: who, when, the medians and the ratios. */
+export function markdownOf(it: Result): string {
+  const head = ['', ...it.figures.map(({ label }) => label)]
+  const rows = it.ways.map(({ name, rounds }) => [
+    name,
+    ...it.figures.map(({ key, digits }) => {
+      const values = rounds[key]
+      return values === undefined ? '' : shown(median(values), digits)
+    }),
+  ])
+  const ratios = it.ratios.map((ratio) => {
+    const met = reaches(ratio)
+    return [
+      ratio.label,
+      ratio.value.toFixed(2),
+      aimOf(ratio),
+      met === null ? '' : met ? 'yes' : 'no',
+    ]
+  })
+  const load = `load ${it.load.before.toFixed(1)} before and ${it.load.after.toFixed(1)} after`
+  return [
+    `### ${it.title}`,
+    it.about,
+    `${it.at}, ${it.machine}, revision ${it.revision}, ${load}; ${it.rounds} rounds in turn, medians:`,
+    [head, head.map(() => '---'), ...rows].map(line).join('\n'),
+    ...(ratios.length === 0
+      ? []
+      : [
+          [['ratio', 'ours', 'aim', 'met'], ['---', '---', '---', '---'], ...ratios]
+            .map(line)
+            .join('\n'),
+        ]),
+    ...it.notes,
+  ].join('\n\n')
+}

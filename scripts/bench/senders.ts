@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+
+import * as z from 'zod'
+
+import { start, temporaryFolder } from './children.ts'
+import { ifHere } from './loaded.ts'
+import { quantile, type Way } from './results.ts'
+import { HERE, installPeers, startPeer } from './stage.ts'
+import { startPostgres, startRedis } from './stores.ts'
+
+export const [OURS, EVERYSEC, ALWAYS, PG_BOSS] = [
+  'forumd, synchronous FULL',
+  'BullMQ, Redis AOF everysec',
+  'BullMQ, Redis AOF always',
+  'pg-boss, PostgreSQL',
+] as const
+
+type Plan = { count: number; per_second: number }
+
+const ended = z.object({ took_ms: z.number(), recorded: z.number() })
+const came = z.object({ late_ms: z.array(z.number()), count: z.number() })
+
+/** Lets one sender do the plan, on a store that is new; its `line`s are `ready` and how it went. */
+type Sender = (plan: string, stack: AsyncDisposableStack) => Promise<{ line(): Promise<string> }>
+
+const bullmq =
+  (sync: 'everysec' | 'always'): Sender =>
+  async (plan, stack) => {
+    const folder = stack.use(temporaryFolder()).path
+    const redis = stack.use(await startRedis(folder, sync))
+    return stack.use(await startPeer('bullmq', [plan, String(redis.port)]))
+  }
+
+const SENDERS: Record<string, Sender> = {
+  [OURS]: async (plan, stack) => {
+    const child = stack.use(start([process.execPath, join(HERE, 'sending.ts'), plan]))
+    await child.line()
+    return child
+  },
+  [EVERYSEC]: bullmq('everysec'),
+  [ALWAYS]: bullmq('always'),
+  [PG_BOSS]: async (plan, stack) => {
+    const postgres = stack.use(await startPostgres())
+    return stack.use(await startPeer('pg-boss', [plan, postgres.url]))
+  },
+}
+
+/** Puts every sender that can be had here to the plan in turn, round after round. */
+export async function sendInTurns(
+  plan: Plan,
+  rounds: number,
+): Promise<{ ways: Way[]; notes: string[] }> {
+  installPeers()
+  const ways = new Map<string, Way>()
+  const notes: string[] = []
+  for (let round = 0; round < rounds; round++)
+    for (const name of Object.keys(SENDERS)) {
+      const found = await sendAll(name, plan, notes)
+      if (found === null) continue
+      const way = ways.get(name) ?? { name, rounds: {} }
+      ways.set(name, way)
+      for (const [key, value] of Object.entries(found)) (way.rounds[key] ??= []).push(value)
+    }
+  return { ways: [...ways.values()], notes: [...new Set(notes)] }
+}
+
+/** One round of one sender: how many a second were through, and how long after its commit each came. */
+async function sendAll(name: string, plan: Plan, notes: string[]) {
+  await using stack = new AsyncDisposableStack()
+  const receiver = stack.use(start([process.execPath, join(HERE, 'receiver.ts')]))
+  const url = await receiver.line()
+  const sender = SENDERS[name]
+  if (sender === undefined) throw new Error(`nobody is called ${name}`)
+  const running = await ifHere(notes, () =>
+    sender(JSON.stringify({ ...plan, receiver: url }), stack),
+  )
+  if (running === null) return null
+  const { took_ms, recorded } = ended.parse(JSON.parse(await running.line()))
+  const { late_ms, count } = came.parse(await (await fetch(url)).json())
+  if (recorded !== plan.count || count !== plan.count)
+    throw new Error(`${name}: ${count} came and ${recorded} were recorded, of ${plan.count}`)
+  return {
+    per_s: (plan.count * 1000) / took_ms,
+    p50_ms: quantile(late_ms, 0.5),
+    p99_ms: quantile(late_ms, 0.99),
+    longest_ms: Math.max(...late_ms),
+  }
+}
