@@ -51,9 +51,17 @@ export function createMetrics(
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
   const questions: (() => Promise<ReadonlyMap<string, Reading>>)[] = []
+  function empty(name: string): Histogram {
+    const bounds = described.get(name)?.bounds ?? []
+    return { buckets: bounds.map(() => 0), sum: 0, count: 0 }
+  }
+
   // What is there from the start can be seen to grow.
-  for (const [name, { kind, labels = [] }] of described)
-    if (kind === 'counter' && labels.length === 0) counters.set(name, new Map([['', 0]]))
+  for (const [name, { kind, labels = [] }] of described) {
+    if (labels.length > 0) continue
+    if (kind === 'counter') counters.set(name, new Map([['', 0]]))
+    if (kind === 'histogram') histograms.set(name, new Map([['', empty(name)]]))
+  }
 
   function count(name: MetricName, labels: Labels = {}, by = 1) {
     const key = render(labels)
@@ -64,8 +72,7 @@ export function createMetrics(
   function observe(name: MetricName, seconds: number, labels: Labels = {}) {
     const key = render(labels)
     const bounds = described.get(name)?.bounds ?? []
-    const fresh = () => ({ buckets: bounds.map(() => 0), sum: 0, count: 0 })
-    const { known, value } = of(histograms, name, key, fresh)
+    const { known, value } = of(histograms, name, key, () => empty(name))
     if (value === null) return
     value.sum += seconds
     value.count += 1
@@ -90,12 +97,13 @@ export function createMetrics(
       const full = fullName(name)
       yield `# HELP ${full} ${help}`
       yield `# TYPE ${full} ${kind}`
-      for (const [labels, value] of counters.get(name) ?? [])
-        yield `${series(full, labels)} ${value}`
+      const counted = counters.get(name) ?? []
+      const answer = answers.get(name)
+      if (typeof answer === 'number') yield `${full} ${answer}`
+      else if (answer !== null && answer !== undefined)
+        for (const [labels, value] of answer) yield `${series(full, render(labels))} ${value}`
+      else for (const [labels, value] of counted) yield `${series(full, labels)} ${value}`
       yield* buckets(name, bounds)
-      const answer = answers.get(name) ?? []
-      const known = typeof answer === 'number' ? [[{}, answer] as const] : answer
-      for (const [labels, value] of known) yield `${series(full, render(labels))} ${value}`
     }
   }
 
