@@ -48,7 +48,7 @@ type Heard = { heard: (data: string) => void; down: (broken: boolean) => void }
 /** Listens to events of one name; answers what ends it. `heard` gets their data, `down` whether the line is broken. */
 export function listen(path: string, name: string, { heard, down }: Heard): () => void {
   let source: EventSource | null = null
-  let later = () => {}
+  let later: (() => void) | null = null
   function open() {
     if (source !== null) return
     const line = new EventSource(path)
@@ -64,7 +64,7 @@ export function listen(path: string, name: string, { heard, down }: Heard): () =
     })
   }
   function close() {
-    later()
+    later?.()
     source?.close()
     source = null
   }

@@ -67,6 +67,13 @@ export function fieldOf(named: string | null): string | null {
   return named?.replace(/^filter_spec\./, '').replace(/[.[].*$/, '') ?? null
 }
 
+/** What the API says of a field of a spec, with the field called as the form calls it. */
+export const inFormWords = (message: string, { name, label }: FormField): string =>
+  message.replace(/^filter_spec\.([a-z_]+)(?:\[(\d+)\])?/, (whole, field: string, at?: string) => {
+    if (field !== name) return whole
+    return at === undefined ? label : `${label}, entry ${Number(at) + 1},`
+  })
+
 /** A spec in one line, for a list. */
 export function inShort(spec: FilterSpec, { community }: Who['words']): string {
   const words = [

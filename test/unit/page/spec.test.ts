@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { filterSchema } from '../../../src/core/filter.ts'
 import { createWords } from '../../../src/core/wire.ts'
 import { formParts, moreParts } from '../../../src/page/app/form-fields.ts'
-import { fieldOf, inShort, toSpec, toTyped } from '../../../src/page/app/spec.ts'
+import { fieldOf, inFormWords, inShort, toSpec, toTyped } from '../../../src/page/app/spec.ts'
 
 const words = { platform: 'forum', community: 'subforum', communities: 'subforums' }
 const fields = [...formParts(words), ...moreParts(words)].flatMap((it) => it.fields)
@@ -110,6 +110,15 @@ test.each([
   [null, null],
 ])('an error about %p stands beside the field %p', (named, field) => {
   expect(fieldOf(named)).toBe(field)
+})
+
+test.each([
+  ['filter_spec.q ends too early', 'Query ends too early'],
+  ['filter_spec.q[2] is none', 'Query, entry 3, is none'],
+  ['filter_spec.kind must be one', 'filter_spec.kind must be one'],
+  ['q is required', 'q is required'],
+])('%p is said as %p', (message, said) => {
+  expect(inFormWords(message, { name: 'q', label: 'Query', kind: 'text' })).toBe(said)
 })
 
 test.each([

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 
 import type { FormField, FormPart } from '../form-fields.ts'
 import { Check, Choice, Field, type Tied } from '../parts/field.tsx'
-import type { Typed } from '../spec.ts'
+import { inFormWords, type Typed } from '../spec.ts'
 
 type SpecPartsProps = {
   parts: readonly FormPart[]
@@ -23,13 +23,16 @@ export const SpecParts = ({ parts, typed, setTyped, errorOf }: SpecPartsProps) =
             field={field}
             value={typed[field.name] ?? ''}
             change={(value) => setTyped({ ...typed, [field.name]: value })}
-            error={errorOf(field.name)}
+            error={saidOf(field, errorOf(field.name))}
           />
         ))}
       </fieldset>
     ))}
   </>
 )
+
+const saidOf = (field: FormField, error: string | null): string | null =>
+  error && inFormWords(error, field)
 
 /** Those that are needed less often: folded away until something stands there or is wrong. */
 export function MoreParts(props: SpecPartsProps) {
