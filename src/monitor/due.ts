@@ -97,6 +97,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         trips -= 1
         for (const id of ids) busy.streams.delete(id)
         if (convoy_id !== null) busy.convoys.delete(convoy_id)
+        // Whom a round has not proved anything of is looked at alone at once, before the next one begins.
+        if (convoy_id !== null) looks_at = -Infinity
       })
     }
   }

@@ -29,7 +29,8 @@ export type UnderWay = { streams: ReadonlySet<number>; convoys: ReadonlySet<numb
 /**
  * Takes up to `limit` trips of due streams, longest waiting first, and puts each stream off to its next turn. Streams
  * of one convoy go together. One that has to be looked at alone before it may travel on waits for a round that is
- * made meanwhile: only what is seen after the round proves that it is as far as the others.
+ * made meanwhile: only what is seen after the round proves that it is as far as the others. It waits no longer than
+ * its interval: where rounds take as long as theirs, there is always one.
  */
 export function claimTrips(
   db: Db,
@@ -51,17 +52,17 @@ export function claimTrips(
     putOff(db, trip, now)
     trips.push(trip)
   }
-  const travellers = due.map((row) => toTraveller(row, wants))
   const alone: Traveller[] = []
-  for (const it of travellers) {
+  for (const row of due) {
     if (trips.length >= limit) break
-    if (taken.has(it.stream.id)) continue
+    if (taken.has(row.id)) continue
+    const it = toTraveller(row, wants)
     const round = roundOf(db, it, { wants, taken, now })
-    if (round === null) alone.push(it)
-    else {
+    if (round !== null) {
       rounds.add(round.convoy?.id ?? 0)
       go(round)
-    }
+    } else if (isLate(row, now)) go({ travellers: [it], convoy: null, turn: nextTurn(db) })
+    else alone.push(it)
   }
   for (const it of alone) {
     if (trips.length >= limit) break
@@ -70,6 +71,10 @@ export function claimTrips(
   }
   return trips
 }
+
+/** Whether a stream should have been looked at a whole interval ago. */
+const isLate = ({ next_check_at, interval_s }: StreamRow, now: number): boolean =>
+  next_check_at !== null && now - next_check_at >= interval_s * 1000
 
 type Wants = { floors: ReadonlyMap<number, number>; lost: ReadonlyMap<number, Lost> }
 type Around = { wants: Wants; taken: ReadonlySet<number>; now: number }

@@ -12,8 +12,8 @@ const put = ({ feed }: Stage, place: string, title: string, created_at: number):
   feed.put(place, post(++serial, title, created_at, { subforum: place }))
 
 /** Three quiet places with a monitor each, looked at often enough to travel together. */
-async function travelling() {
-  const stage = startStage()
+async function travelling(options: Parameters<typeof startStage>[0] = {}) {
+  const stage = startStage(options)
   stage.webhook('wh_1')
   for (const place of ['ants', 'bees', 'cats']) {
     for (let i = 10; i > 0; i--) put(stage, place, 'old', START - i * 600 * S)
@@ -145,4 +145,33 @@ test('after a flood a place is soon looked at no more often than was asked', asy
 
   for (let i = 0; i < 15; i++) await stage.check()
   expect(interval()).toBe(60)
+})
+
+/** Cats have to be looked at alone before they may travel on. */
+const leaveBehind = ({ db }: Stage): void =>
+  db.run("UPDATE streams SET in_turn = 0, covered_turn = 0 WHERE place = 'cats'")
+
+test('who has to be looked at alone is, though the others are due again whenever they are back', async () => {
+  await using stage = await travelling()
+  leaveBehind(stage)
+  put(stage, 'cats', 'a cat', stage.clock.now())
+  const since = stage.feed.asked.length
+  await stage.check()
+  expect(asked(stage, since)).toEqual(['ants+bees'])
+  await stage.check()
+
+  expect(asked(stage, since).toSorted()).toEqual(['ants+bees', 'ants+bees', 'cats'])
+  expect(stage.titles('mon_cats')).toEqual(['a cat'])
+})
+
+test('who waits for a round is looked at when it ends, whatever the schedule says, and travels on', async () => {
+  await using stage = await travelling({ schedule: '0 * * * * *' })
+  leaveBehind(stage)
+  const since = stage.feed.asked.length
+  await stage.check()
+  await stage.monitoring.checkDue()
+  await stage.monitoring.idle()
+  await stage.check()
+
+  expect(asked(stage, since)).toEqual(['ants+bees', 'cats', 'ants+bees+cats'])
 })
