@@ -6,30 +6,14 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import * as z from 'zod'
 
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { headerOf, SESSION_COOKIE } from '../support/accounts.ts'
-import { tempFolder } from '../support/folder.ts'
-import { runForumd, startProcess } from '../support/process.ts'
+import { PROGRAM, startMcpDaemon } from './mcp-daemon.ts'
 import { call, connected } from './mcp-stage.ts'
 
-const root = new URL('../..', import.meta.url).pathname
-const PROGRAM = process.env['FORUMD_BINARY']
-  ? [process.env['FORUMD_BINARY']]
-  : [process.execPath, `${root}src/main.ts`]
 const MINUTE_MS = 60_000
 setDefaultTimeout(MINUTE_MS)
 
-const stack = new AsyncDisposableStack()
-const folder = stack.use(tempFolder())
-const config = folder.file('forumd.toml')
-let sandbox: Awaited<ReturnType<typeof startSandbox>>
-let post: { permalink: string }
-let url: string
-let key: string
+let it: Awaited<ReturnType<typeof startMcpDaemon>>
 let client: Client
-
-const forumd = (...args: string[]) => runForumd([...args, '--config', config])
-const said = () => sandbox.world.users.get('carl')?.comments.map(({ text }) => text) ?? []
 
 /** The client's end of a `forumd mcp` that it starts itself. */
 const stdio = (args: string[], env: Record<string, string> = {}) => {
@@ -43,36 +27,13 @@ const stdio = (args: string[], env: Record<string, string> = {}) => {
 }
 
 beforeAll(async () => {
-  sandbox = stack.use(
-    await startSandbox({ port: 0, seed: 1, speed: 0, world: 'empty', now: Date.now }),
-  )
-  sandbox.user({ name: 'carl', password: 'open-sesame' })
-  post = sandbox.post({ subforum: 'cats', author: 'carl', title: 'A cat' })
-  writeFileSync(
-    config,
-    `[server]
-port = 0
-[storage]
-dir = "${folder.file('data')}"
-[platform]
-base_url = "${sandbox.url}"
-session_cookie = "${SESSION_COOKIE}"
-[limits]
-management_per_minute = 0
-`,
-  )
-  const daemon = await startProcess(config)
-  stack.defer(async () => void (await daemon.end('SIGTERM')))
-  url = daemon.url
-  const made = await forumd('key', 'create', '--customer', 'ann', '--json')
-  key = z.object({ key: z.string() }).parse(JSON.parse(made)).key
-  const jar = folder.file('jar')
-  writeFileSync(jar, headerOf(sandbox.session({ username: 'carl' }).cookies))
-  await forumd('account', 'add', 'main', '--jar', jar)
-  client = await connected(stdio(['--config', config], { FORUMD_KEY: key }))
-  stack.defer(() => client.close())
-}, 2 * MINUTE_MS)
-afterAll(() => stack.disposeAsync())
+  it = await startMcpDaemon()
+  client = await connected(stdio(['--config', it.config], { FORUMD_KEY: it.key }))
+})
+afterAll(async () => {
+  await client.close()
+  await it[Symbol.asyncDispose]()
+})
 
 describe('over standard input and output', () => {
   test('the tools are the same, and pay the same', async () => {
@@ -86,13 +47,10 @@ describe('over standard input and output', () => {
   })
 
   test('a session of a file is used, and named key and daemon too', async () => {
-    const { [SESSION_COOKIE]: forum_session = '', loid = '' } = sandbox.session({
-      username: 'carl',
-    }).cookies
-    const named = folder.file('session.json')
-    writeFileSync(named, JSON.stringify({ forum_session, loid }))
-    writeFileSync(folder.file('key'), `${key}\n`)
-    const options = ['--url', url, '--key-file', folder.file('key'), '--session-file', named]
+    writeFileSync(it.file('session.json'), JSON.stringify(it.session))
+    writeFileSync(it.file('key'), `${it.key}\n`)
+    const files = ['--key-file', it.file('key'), '--session-file', it.file('session.json')]
+    const options = ['--url', it.url, ...files]
     const own = await connected(stdio(options))
 
     expect((await call(own, 'forum_feed')).isError).toBe(false)
@@ -149,32 +107,32 @@ test.each([
 )
 
 const drafted = async (text: string) => {
-  const { told } = await call(client, 'forum_draft_comment', { post_url: post.permalink, text })
+  const { told } = await call(client, 'forum_draft_comment', { post_url: it.post.permalink, text })
   return z.object({ id: z.string() }).parse(told).id
 }
 
 describe('forumd approve', () => {
   test('lists what waits, shows one whole, and writes it as an account of the pool', async () => {
     const id = await drafted('From a terminal')
-    expect(await forumd('approve')).toMatch(new RegExp(`${id} +ann +comment +.*From a terminal`))
-    expect(await forumd('approve', id)).toContain(`forumd approve ${id} --account NAME`)
-    expect(said()).toEqual([])
+    expect(await it.forumd('approve')).toMatch(new RegExp(`${id} +ann +comment +.*From a terminal`))
+    expect(await it.forumd('approve', id)).toContain(`forumd approve ${id} --account NAME`)
+    expect(it.said()).toEqual([])
 
-    expect(await forumd('approve', id, '--account', 'main')).toContain('written as main')
-    expect(said()).toEqual(['From a terminal'])
+    expect(await it.forumd('approve', id, '--account', 'main')).toContain('written as main')
+    expect(it.said()).toEqual(['From a terminal'])
     expect((await call(client, 'forum_find_draft', { id })).told).toMatchObject({
       status: 'approved',
       answer: { success: true },
     })
-    const again = await fails(['approve', id, '--account', 'main', '--config', config])
+    const again = await fails(['approve', id, '--account', 'main', '--config', it.config])
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is approved already') })
-    expect(said()).toHaveLength(1)
+    expect(it.said()).toHaveLength(1)
   })
 
   test('declines, once', async () => {
     const id = await drafted('Never')
-    expect(await forumd('approve', id, '--decline')).toContain('declined: it is not written')
-    const again = await fails(['approve', id, '--decline', '--config', config])
+    expect(await it.forumd('approve', id, '--decline')).toContain('declined: it is not written')
+    const again = await fails(['approve', id, '--decline', '--config', it.config])
 
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is declined already') })
     expect((await call(client, 'forum_find_draft', { id })).told).toMatchObject({
@@ -187,19 +145,19 @@ describe('forumd approve', () => {
     [['approve', 'drf_none'], 1, 'there is no draft "drf_none"'],
     [['approve', 'drf_none', '--account', 'a', '--decline'], 2, 'do not go together'],
   ])('%j says what is wrong with it', async (args, code, sentence) => {
-    const ended = await fails([...args, '--config', config])
+    const ended = await fails([...args, '--config', it.config])
 
     expect(ended).toMatchObject({ code, err: expect.stringContaining(sentence) })
   })
 
   test('knows the accounts there are, and says what a draft was refused for', async () => {
     const id = await drafted('\u001b[2J\u202eturned')
-    const nobody = await fails(['approve', id, '--account', 'nobody', '--config', config])
+    const nobody = await fails(['approve', id, '--account', 'nobody', '--config', it.config])
     expect(nobody.err).toContain('there is no account "nobody"')
-    expect(await forumd('approve')).not.toContain('\u202e')
+    expect(await it.forumd('approve')).not.toContain('\u202e')
 
-    await forumd('account', 'pause', 'main')
-    const paused = await fails(['approve', id, '--account', 'main', '--config', config])
+    await it.forumd('account', 'pause', 'main')
+    const paused = await fails(['approve', id, '--account', 'main', '--config', it.config])
     expect(paused.code).toBe(1)
     expect(paused.out).toContain('not written, it waits again')
     expect(paused.out).toContain('main is paused')
