@@ -1,5 +1,5 @@
-import type { Verdict } from '../core/ladder.ts'
-import { WEBHOOK_KINDS, type WebhookKind } from '../core/webhook-kind.ts'
+import type { AttemptEvent } from '../core/ladder.ts'
+import { WEBHOOK_KINDS } from '../core/webhook-kind.ts'
 import type { Clock, Lateness, Log } from '../outside.ts'
 import { type Db, onCommit } from '../store/db.ts'
 import type { MoneyEvent } from './meter.ts'
@@ -37,16 +37,6 @@ export function hearLog(log: Log, metrics: Metrics): Log {
   }
 }
 
-/** One attempt as the sender tells of it. */
-type AttemptEvent = {
-  kind: WebhookKind
-  first: boolean
-  first_round: boolean
-  verdict: Verdict
-  began_after_ms: number
-  ended_after_ms: number
-}
-
 /** Counts an attempt to deliver, and how long its delivery has waited. */
 export function countAttempt(metrics: Metrics, it: AttemptEvent): void {
   const { kind, verdict } = it
@@ -55,13 +45,14 @@ export function countAttempt(metrics: Metrics, it: AttemptEvent): void {
   const error = verdict.status === 'delivered' ? '' : classOf(verdict.error)
   metrics.count('delivery_attempts_total', { kind, outcome, error })
   if (status !== 'pending') metrics.count('deliveries_ended_total', { status, kind })
-  // Rows tell true time, which may be corrected between two of them.
-  const seconds = (ms: number) => Math.max(0, ms) / 1000
   if (it.first) metrics.observe('match_to_attempt_seconds', seconds(it.began_after_ms))
   // What somebody sends again days later says nothing of how fast it was.
   if (it.first_round && status === 'delivered')
     metrics.observe('match_to_acceptance_seconds', seconds(it.ended_after_ms))
 }
+
+// Rows tell true time, which may be corrected between two of them.
+const seconds = (ms: number): number => Math.max(0, ms) / 1000
 
 /** Of a status its hundred: a receiver must not be able to make series. */
 const classOf = (error: string): string => error.replace(/^(http|smtp)_(\d)\d*$/, '$1_$2xx')

@@ -1,6 +1,6 @@
 import { type Described, fullName, type MetricName, METRICS } from './metrics-catalogue.ts'
 
-export type Labels = Readonly<Record<string, string>>
+type Labels = Readonly<Record<string, string>>
 
 /** A number, one for each set of labels, or null while there is none. */
 export type Reading = number | null | readonly (readonly [Labels, number])[]

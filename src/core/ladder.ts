@@ -1,3 +1,5 @@
+import type { WebhookKind } from './webhook-kind.ts'
+
 /** What one attempt to deliver met. Bodies are judged before: `accepted` is what the kind of target calls yes. */
 export type Attempt =
   | { kind: 'answered'; status: number; accepted: boolean; retry_after_s: number | null }
@@ -24,6 +26,17 @@ export type Verdict =
   | { status: 'pending'; delay_ms: number; error: DeliveryError }
   | { status: 'failed'; error: DeliveryError; gone: boolean }
   | { status: 'dead'; error: DeliveryError }
+
+/** One attempt as it went, for who counts them. Milliseconds since the delivery was written, by true time. */
+export type AttemptEvent = {
+  kind: WebhookKind
+  /** Whether it is the first that was ever made of its delivery, and whether nobody has sent that again. */
+  first: boolean
+  first_round: boolean
+  verdict: Verdict
+  began_after_ms: number
+  ended_after_ms: number
+}
 
 /** Seconds to wait before each attempt, and the share by which a wait varies (0.2 is 20 % either way). */
 export type Ladder = { retry_delays_s: readonly number[]; jitter: number }

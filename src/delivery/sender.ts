@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-import { judge, type Ladder, type Verdict } from '../core/ladder.ts'
+import { type AttemptEvent, judge, type Ladder } from '../core/ladder.ts'
 import { createTargetPace } from '../core/target-pace.ts'
-import type { WebhookKind } from '../core/webhook-kind.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { type Free, nextDueAt } from '../store/outbox-due.ts'
@@ -46,17 +45,6 @@ export type SenderDeps = {
   nudge: () => void
   /** Told of every attempt as it ends. */
   on_attempt?: (event: AttemptEvent) => void
-}
-
-/** One attempt as it went, for metrics. Milliseconds since the delivery was written, by true time. */
-export type AttemptEvent = {
-  kind: WebhookKind
-  /** Whether it is the first that was ever made of its delivery, and whether nobody has sent it again. */
-  first: boolean
-  first_round: boolean
-  verdict: Verdict
-  began_after_ms: number
-  ended_after_ms: number
 }
 
 export type Sender = {
