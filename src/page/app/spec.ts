@@ -42,12 +42,9 @@ function valueOf({ kind }: FormField, typed: string | readonly string[]): unknow
   if (text === '') return undefined
   switch (kind) {
     case 'names':
-      return text.split(/[\s,]+/).filter((it) => it !== '')
+      return listOf(text.split(/[\s,]+/))
     case 'lines':
-      return typed
-        .split('\n')
-        .map((it) => it.trim())
-        .filter((it) => it !== '')
+      return listOf(typed.split('\n').map((it) => it.trim()))
     case 'flag':
       return text === 'true'
     case 'label':
@@ -60,6 +57,12 @@ function valueOf({ kind }: FormField, typed: string | readonly string[]): unknow
     case 'some':
       return text
   }
+}
+
+/** The entries there are; a field of commas alone is as good as empty. */
+function listOf(parts: readonly string[]): readonly string[] | undefined {
+  const entries = parts.filter((it) => it !== '')
+  return entries.length > 0 ? entries : undefined
 }
 
 /** The form's field that an error of the API is about: `filter_spec.include_any[2]` is `include_any`. */
