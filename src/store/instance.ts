@@ -86,8 +86,7 @@ export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' 
       create(paths, place)
     }
     const ring = openRing(paths, random)
-    checkLog(paths, mode, lock_path)
-    const db = openExisting(paths, mode)
+    const db = openSound(paths, mode, lock_path)
     undo.unshift({ release: () => db.close() })
     bringUpToDate(db, mode, lock_path)
     const instance_id = identify(db, paths, ring, random)
@@ -165,7 +164,7 @@ function openRing({ key }: Paths, random: Place['random']): Ring {
   return createRing(bytes, (count) => random.bytes(count))
 }
 
-function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
+function openExisting(paths: Paths, { check }: { check: boolean }): Db {
   const header = Buffer.alloc(HEADER_BYTES)
   const handle = openSync(paths.db, 'r')
   try {
@@ -179,7 +178,7 @@ function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
     throw damaged(paths, 'it is the database of another program')
   try {
     const db = connect(paths.db)
-    if (mode === 'beside') return db
+    if (!check) return db
     const found = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
     if (found === 'ok') return db
     db.close()
@@ -193,17 +192,23 @@ function openExisting(paths: Paths, mode: 'serve' | 'beside'): Db {
   }
 }
 
-/** Opening would cut a damaged log off where the damage is. While a daemon runs it has been checked, and is being written. */
-function checkLog(paths: Paths, mode: 'serve' | 'beside', lock_path: string) {
-  const log = `${paths.db}-wal`
-  if (!existsSync(log)) return
+/** Looks at all of it before anything is written. While a daemon runs it has been looked at, and is being written. */
+function openSound(paths: Paths, mode: 'serve' | 'beside', lock_path: string): Db {
   const held = mode === 'serve' ? null : takeIfFree(lock_path)
+  const alone = mode === 'serve' || held !== null
   try {
-    if ((mode === 'serve' || held !== null) && isWalBroken(log))
-      throw damaged(paths, `what was written last, in ${log}, is damaged in the middle`)
+    if (alone) checkLog(paths)
+    return openExisting(paths, { check: alone })
   } finally {
     held?.release()
   }
+}
+
+/** Opening would cut a damaged log off where the damage is. */
+function checkLog(paths: Paths) {
+  const log = `${paths.db}-wal`
+  if (existsSync(log) && isWalBroken(log))
+    throw damaged(paths, `what was written last, in ${log}, is damaged in the middle`)
 }
 
 function takeIfFree(lock_path: string): Lock | null {
