@@ -12,10 +12,13 @@ import { parseArgs } from 'node:util'
 import { cached } from './bench-cached.ts'
 import { deliveries, receipt } from './bench-deliveries.ts'
 import { gateway } from './bench-gateway.ts'
+import { growth } from './bench-growth.ts'
+import { memory } from './bench-memory.ts'
+import { trees } from './bench-trees.ts'
 import { keep, machine, revision } from './keep.ts'
 import { type Bench, markdownOf, type Options, type Result } from './results.ts'
 
-const BENCHES: readonly Bench[] = [gateway, cached, deliveries, receipt]
+const BENCHES: readonly Bench[] = [gateway, cached, deliveries, receipt, trees, growth, memory]
 const NAMES = BENCHES.map(({ name }) => name)
 
 const { values } = parseArgs({

@@ -1,54 +1,59 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
-const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b
-const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d
-const isSpace = (code: number): boolean =>
-  code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
+const SPACE = 0x20
+const [OPEN_ARRAY, OPEN_OBJECT] = [0x5b, 0x7b]
+const [CLOSE_ARRAY, CLOSE_OBJECT] = [0x5d, 0x7d]
 
 /** How many levels of arrays and objects, and how many values of any kind, a text of JSON may have. */
 export type JsonBounds = { depth: number; values: number }
 
 /**
- * Whether a text of JSON goes beyond its bounds. For asking before it is parsed: a MiB can be a million values or as many
- * levels, and to make them all would hold up everybody else.
+ * How deep a text of JSON goes and how many values it has; null as soon as it goes beyond its bounds. For asking before
+ * it is parsed: a MiB can be a million values or as many levels, and to make them all would hold up everybody else.
  */
-export function isBeyond(
-  text: string,
-  { depth: depth_max, values: values_max }: JsonBounds,
-): boolean {
+export function measureJson(text: string, bounds: JsonBounds): JsonBounds | null {
   let depth = 0
+  let deepest = 0
   let values = 1
-  // Whether what was opened last is empty so far.
+  // Whether what was opened last is empty so far. What is opened holds as many values as there are commas in it, and one more.
   let empty = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (isSpace(code)) continue
-    if (isClosing(code)) {
+    if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
       depth -= 1
       empty = false
       continue
     }
-    // What is opened holds as many values as there are commas in it, and one more.
-    if (empty) values += 1
-    empty = false
-    if (code === QUOTE) at = endOfText(text, at + 1)
+    if (empty && code > SPACE) {
+      values += 1
+      empty = false
+    }
+    if (code === QUOTE) at = endOfText(text, at)
     else if (code === COMMA) values += 1
-    else if (isOpening(code)) {
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       depth += 1
       empty = true
+      if (depth > deepest) deepest = depth
     }
-    if (values > values_max || depth > depth_max) return true
+    if (values > bounds.values || depth > bounds.depth) return null
   }
-  return false
+  return { depth: deepest, values }
 }
 
-/** Where the quote stands that ends a text; the end of all when none does. */
+/** Whether a text of JSON goes beyond its bounds. */
+export const isBeyond = (text: string, bounds: JsonBounds): boolean =>
+  measureJson(text, bounds) === null
+
+/** Where the quote stands that ends the text which one at `from` begins; the end of all when none does. */
 function endOfText(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) return at
-    if (code === BACKSLASH) at += 1
+  let at = from
+  for (;;) {
+    // Most of what is sent stands in quotes, and is passed over faster than it can be looked at letter by letter.
+    at = text.indexOf('"', at + 1)
+    if (at === -1) return text.length
+    let slashes = 0
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1
+    if (slashes % 2 === 0) return at
   }
-  return text.length
 }

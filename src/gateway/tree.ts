@@ -26,7 +26,7 @@ const FULL_LIMIT = 500
 
 /** A post and its comments, as deep and as many as was asked. */
 export async function readTree(
-  platform: Platform,
+  platform: Pick<Platform, 'tree'>,
   query: TreeQuery,
   call: Call,
 ): Promise<Outcome<TreeBody>> {

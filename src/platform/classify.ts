@@ -1,10 +1,9 @@
-import { isBeyond, type JsonBounds } from '../core/json-bounds.ts'
+import { type JsonBounds, measureJson } from '../core/json-bounds.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../core/outcome.ts'
 import { formRefusal } from './form-errors.ts'
 import { isHtml, isHumanCheck, isLoginPage } from './pages.ts'
 import { isRow, type Row, textAt, unreadable, wholeAt } from './read.ts'
 import { redirectFault } from './redirect.ts'
-import { withinDepth } from './tree.ts'
 
 /** What came back, whole. */
 export type Answer = {
@@ -47,7 +46,7 @@ export function classify(answer: Answer, asked: Asked): Outcome<unknown> {
 
   if (body.trim() === '') return status === 200 ? throttled(resetAfter(headers)) : ok(null)
   if (!json.ok) return fail(unparsed(answer))
-  if (asked.native && !withinDepth(body, DEEPEST)) return unreadable('body')
+  if (asked.native && json.depth > DEEPEST) return unreadable('body')
   return dressed(json.value, wait_s, asked)
 }
 
@@ -63,7 +62,8 @@ function dressed(value: unknown, wait_s: number | null, asked: Asked): Outcome<u
   return refusal ? fail(refusal) : ok(value)
 }
 
-type Parsed = { ok: true; value: unknown } | { ok: false }
+type Json = { ok: true; value: unknown } | { ok: false }
+type Parsed = (Json & { ok: true; depth: number }) | { ok: false }
 
 /** A thread has some five levels for each answer to an answer; the largest page that is read, some twenty-five bytes a value. */
 const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: 400_000 }
@@ -72,10 +72,11 @@ const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: 400_000 }
 function parseJson({ headers, body }: Answer): Parsed {
   const type = headers.get('content-type')
   if (type !== null && !/\bjson\b/i.test(type)) return { ok: false }
-  if (isBeyond(body, ANSWER_BOUNDS)) return { ok: false }
+  const measured = measureJson(body, ANSWER_BOUNDS)
+  if (measured === null) return { ok: false }
   try {
     const value: unknown = JSON.parse(body)
-    return { ok: true, value }
+    return { ok: true, value, depth: measured.depth }
   } catch {
     return { ok: false }
   }
@@ -83,7 +84,7 @@ function parseJson({ headers, body }: Answer): Parsed {
 
 function refused(
   status: number,
-  json: Parsed,
+  json: Json,
   retry_after_s: number | null,
   asked: Asked,
   body: string,

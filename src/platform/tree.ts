@@ -50,31 +50,3 @@ export function childrenOf(value: unknown): readonly unknown[] | null {
   const children = dataOf(value, 'Listing')?.['children']
   return Array.isArray(children) ? children : null
 }
-
-/** Whether every array and object of a JSON text is at most `deepest` levels down; strings are skipped. */
-export function withinDepth(text: string, deepest: number): boolean {
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = closing(text, at)
-    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      if (++depth > deepest) return false
-    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
-  }
-  return true
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
-
-/** Where the string that opens at `from` closes; the text's end when it never does. */
-function closing(text: string, from: number): number {
-  let at = from
-  for (;;) {
-    at = text.indexOf('"', at + 1)
-    if (at === -1) return text.length
-    let slashes = 0
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return at
-  }
-}

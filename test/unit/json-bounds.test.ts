@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { isBeyond } from '../../src/core/json-bounds.ts'
+import { isBeyond, measureJson } from '../../src/core/json-bounds.ts'
 
 const isTooMuch = (text: string) => isBeyond(text, { depth: 32, values: 20_000 })
 
@@ -10,6 +10,12 @@ test('a value of thirty-two levels is taken, one of thirty-three is too deep', (
   const nested = (levels: number): unknown => (levels === 1 ? {} : [nested(levels - 1)])
   expect(isTooMuch(JSON.stringify(nested(32)))).toBe(false)
   expect(isTooMuch(JSON.stringify(nested(33)))).toBe(true)
+})
+
+test('a text within its bounds tells how deep it goes and how many values it has', () => {
+  const bounds = { depth: 4, values: 7 }
+  expect(measureJson('{"a":[[1,"[[["],{}]}', bounds)).toEqual({ depth: 3, values: 6 })
+  expect(measureJson('{"a":[[1,"\\\\"],[[]]]}', bounds)).toEqual({ depth: 4, values: 7 })
 })
 
 test('what closes makes room again', () => {

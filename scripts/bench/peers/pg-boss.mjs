@@ -15,9 +15,9 @@ let [added, done] = [0, 0]
 
 // Its own worker waits at least half a second between looks; asking again as soon as something was there is the fastest
 // that its interface allows. While there is nothing it is asked every 2 ms.
-let ended = false
+const ended = new AbortController()
 async function work() {
-  while (!ended) {
+  while (!ended.signal.aborted) {
     const jobs = await boss.fetch('deliveries', { batchSize: CONCURRENCY })
     if (jobs.length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -48,7 +48,7 @@ async function commit(numbers) {
 console.log('ready')
 const working = work()
 const told = await plan.run({ commit, now_ms, recorded: () => done >= added })
-ended = true
+ended.abort()
 await working
 console.log(JSON.stringify({ ...told, recorded: done }))
 process.exit(0)

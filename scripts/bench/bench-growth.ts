@@ -1,0 +1,79 @@
+import { temporaryFolder } from './children.ts'
+import { fillDeliveries, fillMonitors } from './fill.ts'
+import { type Bench, quantile, ratioOf, type Way } from './results.ts'
+import { makeInstance, startForumd, startUpstream } from './stage.ts'
+
+const MONITORS = 20
+const SMALL = 10_000
+
+const ASKED = {
+  list: '/forum/monitor/deliveries?limit=50',
+  of_one: '/forum/monitor/deliveries?limit=50&id=mon_7&status=delivered',
+  health: '/forum/monitor/health?id=mon_7',
+  usage: '/account/usage',
+} as const
+
+const LABELS: Record<keyof typeof ASKED, string> = {
+  list: 'deliveries list',
+  of_one: "one monitor's delivered",
+  health: 'health',
+  usage: 'usage',
+}
+
+/** How long one call after another takes, in ms. */
+async function ask(url: string, key: string, calls: number): Promise<number[]> {
+  const taken: number[] = []
+  for (let n = 0; n < calls; n++) {
+    const began = performance.now()
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+    await answer.arrayBuffer()
+    taken.push(performance.now() - began)
+    if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`)
+  }
+  return taken
+}
+
+export const growth: Bench = {
+  name: 'growth',
+  title: 'Growth: the same calls over 10,000 and a million deliveries',
+  about:
+    'Two daemons over tables of unequal age: 20 monitors with 10,000 deliveries a day together, for a day or for months, and as many rows of other customers’ usage. One caller asks one call after another; 99 of 100 calls are faster than what stands here, in ms. `--most-rows 5000000` goes further.',
+  async run({ rounds, smoke, most_rows }) {
+    await using stack = new AsyncDisposableStack()
+    const upstream = stack.use(await startUpstream())
+    const sizes = smoke ? [SMALL, 10 * SMALL] : [SMALL, 1_000_000, most_rows]
+    const houses: { rows: number; url: string; key: string; way: Way }[] = []
+    for (const rows of new Set(sizes)) {
+      const dir = stack.use(temporaryFolder()).path
+      const key = makeInstance(dir, ({ db }, now) => {
+        fillMonitors(db, MONITORS, now)
+        fillDeliveries(db, { rows, monitors: MONITORS, now })
+      })
+      const { url } = stack.use(await startForumd(dir, { platform_url: upstream.url }))
+      const way = { name: `${rows.toLocaleString('en')} rows`, rounds: {} }
+      houses.push({ rows, url, key, way })
+    }
+    // The first round warms up.
+    for (let round = 0; round <= rounds; round++)
+      for (const [name, path] of Object.entries(ASKED))
+        for (const { url, key, way } of houses) {
+          const taken = await ask(url + path, key, smoke ? 20 : 300)
+          if (round > 0) (way.rounds[name] ??= []).push(quantile(taken, 0.99))
+        }
+    const ways = houses.map(({ way }) => way)
+    const [small, ...larger] = ways
+    return {
+      figures: Object.entries(LABELS).map(([key, label]) => ({ key, label, digits: 1 })),
+      ways,
+      ratios: larger.flatMap((large) =>
+        Object.entries(LABELS).map(([key, label]) =>
+          ratioOf(ways, key, [large.name, small?.name ?? ''], {
+            label: `${label}, ${large.name}`,
+            most: 2,
+          }),
+        ),
+      ),
+      notes: [],
+    }
+  },
+}

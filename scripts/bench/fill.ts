@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+
+import { encodeFilterSpec, placesOf } from '../../src/core/filter.ts'
+import { type Db, transact } from '../../src/store/db.ts'
+import type { Monitor } from '../../src/store/monitors.ts'
+import { startMonitor } from '../../src/store/watching.ts'
+import { createWorld } from '../bench-match-world.ts'
+import { CUSTOMER } from './stage.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** The age of a table says how many rows it has: the last day is the same for all. */
+const ROWS_A_DAY = 10_000
+const PLACES = 400
+const USAGE_DAYS = 30
+
+const BODY = new TextEncoder().encode(
+  JSON.stringify({
+    delivery_id: 'dlv_bench',
+    monitor_id: 'mon_0',
+    count: 1,
+    grouped: false,
+    items: [
+      { id: 'p1', name: 't3_p1', title: 'Where do you buy your bread?', text: 'bread '.repeat(40) },
+    ],
+  }),
+)
+
+/** So many monitors of twenty terms each, spread over 400 places. */
+export function fillMonitors(db: Db, count: number, now: number): void {
+  const world = createWorld(1)
+  transact(db, () => {
+    for (let n = 0; n < count; n++) {
+      const spec = { ...world.spec(n), subforum: [`place${n % PLACES}`] }
+      const monitor: Monitor = {
+        id: `mon_${n}`,
+        customer_id: CUSTOMER,
+        name: null,
+        filter_spec: encodeFilterSpec(spec),
+        cadence_s: 60,
+        requested_cadence_s: null,
+        baseline_item_id: null,
+        webhook_ids: null,
+        active: true,
+        active_since: now,
+        created_at: now,
+        updated_at: now,
+        last_match_at: null,
+      }
+      startMonitor(db, monitor, placesOf(spec))
+    }
+  })
+}
+
+/**
+ * So many deliveries of these monitors, as they stand after days of 10,000: nearly all delivered with one attempt each,
+ * one of a hundred dead, failed and suppressed; beside them as many rows of usage of other customers.
+ */
+export function fillDeliveries(
+  db: Db,
+  { rows, monitors, now }: { rows: number; monitors: number; now: number },
+): void {
+  db.run('PRAGMA synchronous = OFF')
+  transact(db, () => {
+    db.run(
+      `INSERT INTO webhooks (id, customer_id, kind, url, secret, created_at)
+       VALUES ('wh_bench', '${CUSTOMER}', 'webhook', 'https://receiver.example/', x'00', ${now})`,
+    )
+    const digest = createHash('sha256').update(BODY).digest()
+    db.query(
+      `WITH RECURSIVE row (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < $rows),
+         one AS (SELECT n, $now - ($rows - n) * ${DAY_MS / ROWS_A_DAY} AS at,
+           CASE n % 100 WHEN 0 THEN 'dead' WHEN 1 THEN 'failed' WHEN 2 THEN 'suppressed' ELSE 'delivered' END AS status FROM row)
+       INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, rung, body, body_sha256,
+         last_error, created_at, delivered_at)
+       SELECT printf('dlv_%018d', n), '${CUSTOMER}', 'mon_' || (n % $monitors), 'wh_bench', status,
+         iif(status = 'suppressed', 'stale_item', NULL), iif(status = 'suppressed', 0, 1), iif(status = 'suppressed', 0, 1),
+         $body, $digest, CASE status WHEN 'dead' THEN 'timeout' WHEN 'failed' THEN 'http_404' END, at,
+         iif(status = 'delivered', at, NULL) FROM one`,
+    ).run({ rows, now, monitors, body: BODY, digest })
+    db.run(
+      `INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, http_status)
+       SELECT id, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
+    )
+    // Old bodies would be packed while we measure.
+    db.run('UPDATE instance SET packed_to = (SELECT max(rowid) FROM deliveries)')
+    fillUsage(db, rows, now)
+  })
+  db.run('PRAGMA optimize')
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+/** A month of hours of ours, and of as many other customers as make up the rows. */
+function fillUsage(db: Db, rows: number, now: number): void {
+  const hours = USAGE_DAYS * 24
+  db.query(
+    `WITH RECURSIVE other (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM other WHERE n < $others)
+     INSERT INTO customers (id, name, plan, balance_micros, created_at)
+     SELECT 'cus_' || n, 'other ' || n, 'entry', 0, 0 FROM other`,
+  ).run({ others: Math.ceil(rows / hours) })
+  db.query(
+    `WITH RECURSIVE hour (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM hour WHERE n < ${hours - 1})
+     INSERT INTO usage_hours SELECT c.id, ($hour - n) * ${HOUR_MS}, 'read', 1, 0, 0, 0 FROM customers c, hour`,
+  ).run({ hour: Math.floor(now / HOUR_MS) })
+}
