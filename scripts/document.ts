@@ -1,0 +1,172 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { parseConfig } from '../src/config.ts'
+import { openApiDocument } from '../src/daemon.ts'
+import type { Exchange } from './document/record.ts'
+import { type Finding, replay } from './document/replay.ts'
+
+// Holds the OpenAPI document against the rules of Redocly, Spectral and OWASP, and every answer that the integration
+// tests get against the document, through Prism. The tools are large and only this wants them: they are installed apart,
+// in scripts/tools. `--lint` stops after the rules; `--tests FILE...` takes these tests instead of all.
+
+const ROOT = new URL('..', import.meta.url).pathname
+const TOOLS = `${ROOT}scripts/tools`
+const DOCUMENT = `${TOOLS}/dist/openapi.json`
+
+/** These ask routes of their own, which are no part of the document. */
+const OTHER_ROUTES = ['http', 'http-open', 'http-billing']
+/** What is for the operator, for browsers or for who follows a link; the document is for callers with a key. */
+const HIDDEN = /^\/(operator|dashboard|metrics|docs|openapi\.json|mcp|unsubscribe|confirm)(\/|$|\?)/
+
+// Where a test has other words in [wire]; the document that is checked is of the default.
+const OTHER_PLATFORM = /^\/(?:api\/)?(?:agora|board|club)\//
+const OTHER_COMMUNITY = /"(?:exclude_)?boards?":|"board_[a-z_]+"/
+
+const tool = (name: string) => `${TOOLS}/node_modules/.bin/${name}`
+
+async function run(command: readonly string[], { cwd = ROOT, env = {} } = {}): Promise<number> {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdin: 'ignore',
+    stdout: 'inherit',
+    stderr: 'inherit',
+  })
+  return child.exited
+}
+
+async function need(command: readonly string[], options = {}): Promise<void> {
+  const code = await run(command, options)
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`)
+}
+
+async function install(): Promise<void> {
+  const [wanted, had] = await Promise.all(
+    [`${TOOLS}/package-lock.json`, `${TOOLS}/node_modules/.forumd-lock`].map(async (path) => {
+      const file = Bun.file(path)
+      return (await file.exists()) ? file.text() : null
+    }),
+  )
+  if (wanted === had) return
+  // No script of theirs is run.
+  await need(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: TOOLS,
+  })
+  await Bun.write(`${TOOLS}/node_modules/.forumd-lock`, wanted ?? '')
+}
+
+/** The document as an operator behind TLS has it. */
+async function writeDocument(): Promise<void> {
+  const config = parseConfig(
+    '[server]\npublic_url = "https://forumd.example"\n[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n',
+  )
+  await mkdir(`${TOOLS}/dist`, { recursive: true })
+  await Bun.write(DOCUMENT, JSON.stringify(await openApiDocument(config), null, 2))
+}
+
+async function lint(): Promise<void> {
+  const quiet = {
+    cwd: TOOLS,
+    env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  }
+  await need([tool('redocly'), 'lint', '--max-problems=100', 'dist/openapi.json'], quiet)
+  await need(
+    [
+      tool('spectral'),
+      'lint',
+      '--ruleset=spectral.yaml',
+      '--fail-severity=hint',
+      'dist/openapi.json',
+    ],
+    quiet,
+  )
+}
+
+/** The integration tests that ask a service of the real routes over HTTP, but for the long ones that ask little. */
+async function testsOverHttp(): Promise<string[]> {
+  const found: string[] = []
+  for await (const file of new Bun.Glob('test/integration/*.test.ts').scan(ROOT)) {
+    const name = file.slice('test/integration/'.length, -'.test.ts'.length)
+    if (OTHER_ROUTES.includes(name) || ASK_LITTLE.test(name)) continue
+    if (HAS_A_HOUSE.test(await Bun.file(ROOT + file).text())) found.push(file)
+  }
+  return found.toSorted()
+}
+const ASK_LITTLE = /^(abuse|deb|systemd|docs-|dashboard|delivery-(fairness|crash)|egress)/
+const HAS_A_HOUSE =
+  /from '(\.\.\/support\/(house|http|reading|reads|writing|monitors|sessions|loopback)|\.\/\w+-stage)\.ts'/
+
+/** What the tests were answered, each answer once. */
+async function record(tests: readonly string[]): Promise<Exchange[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'forumd-exchanges-'))
+  try {
+    await need(
+      [
+        process.execPath,
+        'test',
+        '--timeout=120000',
+        '--preload',
+        './scripts/document/record.ts',
+        ...tests,
+      ],
+      {
+        env: { FORUMD_EXCHANGES: folder },
+      },
+    )
+    return await exchangesIn(folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function exchangesIn(folder: string): Promise<Exchange[]> {
+  const known = new Map<string, Exchange>()
+  for await (const file of new Bun.Glob('*.jsonl').scan(folder))
+    for (const line of (await Bun.file(join(folder, file)).text()).split('\n')) {
+      if (line === '') continue
+      const it: Exchange = JSON.parse(line)
+      // A method that a path does not have is no operation of the document.
+      if (!['GET', 'POST'].includes(it.method) || it.status === 405) continue
+      if (OTHER_PLATFORM.test(it.path) || OTHER_COMMUNITY.test(it.body)) continue
+      // Monitoring is told once: the other prefix answers alike, and is held to the same.
+      const path = it.path.replace(/^\/api(?=\/forum\/monitor\/)/, '')
+      const key = JSON.stringify([it.method, path.replace(/\?.*/, ''), it.status, it.body])
+      known.set(key, { ...it, path })
+    }
+  return [...known.values()]
+}
+
+const shown = ({ exchange: { method, path, status, body }, wrong }: Finding) =>
+  `${method} ${path} ${status}\n  ${wrong.join('\n  ')}\n  ${body.slice(0, 300)}`
+
+async function judge(exchanges: readonly Exchange[]): Promise<boolean> {
+  const { findings, unmatched } = await replay({
+    prism: [tool('prism')],
+    document: DOCUMENT,
+    exchanges,
+  })
+  // What is no part of the document may refuse, and nothing else.
+  const untold = unmatched
+    .filter(({ path, status }) => status === 200 && !HIDDEN.test(path))
+    .map((exchange) => ({ exchange, wrong: ['the document has no such path'] }))
+  for (const finding of [...findings, ...untold]) console.log(shown(finding))
+  console.log(
+    `${exchanges.length} different answers of the tests; ${unmatched.length} of paths that the document leaves out; ${findings.length + untold.length} that break it`,
+  )
+  return findings.length + untold.length === 0 && exchanges.length > unmatched.length
+}
+
+const [choice, ...named] = process.argv.slice(2)
+await install()
+await writeDocument()
+await lint()
+if (choice !== '--lint') {
+  const given = process.env['FORUMD_EXCHANGES']
+  const exchanges =
+    given === undefined
+      ? await record(choice === '--tests' ? named : await testsOverHttp())
+      : await exchangesIn(given)
+  if (!(await judge(exchanges))) process.exitCode = 1
+}

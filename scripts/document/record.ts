@@ -1,0 +1,43 @@
+import { appendFileSync } from 'node:fs'
+
+// Loaded before tests (`bun test --preload`), it writes down every answer of a service that a test gets through `fetch`,
+// and changes nothing. FORUMD_EXCHANGES names the folder; each process writes a file of its own, a line an exchange.
+
+/** One call of a test and what the service answered. */
+export type Exchange = {
+  method: string
+  /** With the query. */
+  path: string
+  status: number
+  headers: [string, string][]
+  /** Empty where the answer goes on for ever, or is no JSON. */
+  body: string
+}
+
+const folder = process.env['FORUMD_EXCHANGES']
+const OURS = 'access-control-expose-headers'
+
+function recording(ask: typeof fetch): typeof fetch {
+  const asked = async (...call: Parameters<typeof fetch>) => {
+    const response = await ask(...call)
+    if (response.headers.get(OURS)?.includes('X-Credits-Remaining') === true)
+      await record(call, response)
+    return response
+  }
+  return Object.assign(asked, { preconnect: ask.preconnect })
+}
+
+async function record([to, init]: Parameters<typeof fetch>, response: Response): Promise<void> {
+  const { pathname, search } = new URL(to instanceof Request ? to.url : to)
+  const json = response.headers.get('content-type')?.startsWith('application/json') === true
+  const exchange: Exchange = {
+    method: init?.method ?? (to instanceof Request ? to.method : 'GET'),
+    path: pathname + search,
+    status: response.status,
+    headers: [...response.headers],
+    body: json ? await response.clone().text() : '',
+  }
+  appendFileSync(`${folder}/${process.pid}.jsonl`, `${JSON.stringify(exchange)}\n`)
+}
+
+if (folder !== undefined) globalThis.fetch = recording(fetch)
