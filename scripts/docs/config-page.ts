@@ -68,7 +68,7 @@ function section({ name, says, keys }: Table, required: ReadonlySet<string>): st
   return [
     shown,
     ...(says === '' ? [] : [`${says}\n`]),
-    table(['key', 'default', 'what it is', 'allowed'], rows),
+    drawn(['key', 'default', 'what it is', 'allowed'], rows),
   ].join('\n')
 }
 
@@ -91,7 +91,7 @@ function problemsOf(text: string) {
 }
 
 /** A table as `bun fmt` would have it. */
-function table(head: string[], rows: string[][]): string {
+function drawn(head: string[], rows: string[][]): string {
   const all = [head, ...rows].map((row) =>
     row.map((it) => it.replaceAll('|', '\\|').replaceAll('<', '&lt;')),
   )

@@ -152,17 +152,17 @@ test('the words of the page of migration are those that the interface would carr
     expect(page).toContain(`\`${it}\``)
 })
 
-describe('a page', () => {
-  /** Where its links lead within the repository. */
-  const linksOf = (page: string) =>
-    [
-      ...read(page)
-        .replace(/^```[\s\S]*?^```$/gm, '')
-        .matchAll(/\]\(([^)\s]+)\)/g),
-    ]
-      .map(([, link = '']) => link)
-      .filter((link) => !/^[a-z]+:/.test(link))
+/** Where its links lead within the repository. */
+const linksOf = (page: string) =>
+  [
+    ...read(page)
+      .replace(/^```[\s\S]*?^```$/gm, '')
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
 
+describe('a page', () => {
   test.each(pages)('%s links to what there is', (page) => {
     const dead = linksOf(page).filter((link) => {
       const [path = '', anchor] = link.split('#')

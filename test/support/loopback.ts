@@ -40,7 +40,7 @@ export async function postGrinder(house: House, title: string): Promise<void> {
 export async function realDelivery(title: string): Promise<Delivered> {
   await using house = await startLoopbackHouse()
   const got: Omit<Delivered, 'secret'>[] = []
-  await using receiver = Bun.serve({
+  using receiver = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {

@@ -1,0 +1,177 @@
+// Goal: scripts/install.sh puts everything where it belongs, leaves what is the operator's, and takes its own away again.
+// Method: the script, into a folder (DESTDIR), with the program's source in the place of the executable; and, where a mount
+// namespace can be had, onto a system whose /etc and /usr/local are the test's own.
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { parseConfig } from '../../src/config.ts'
+import { type Folder, tempFolder } from '../support/folder.ts'
+
+setDefaultTimeout(60_000)
+
+const root = join(import.meta.dir, '../..')
+const script = join(root, 'scripts/install.sh')
+
+/** A program that runs the source: what is done to 130 MB of executable is done to that. */
+const REAL = `exec ${process.execPath} ${root}/src/main.ts "$@"`
+/** One that prints what it was asked, where that is enough. */
+const ECHO = 'echo "$@"'
+
+function programIn(folder: Folder, does = ECHO): string {
+  const program = folder.file('forumd')
+  writeFileSync(program, `#!/bin/sh\n${does}\n`)
+  chmodSync(program, 0o755)
+  return program
+}
+
+function run(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(['sh', script, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  })
+  return { exitCode, said: stdout.toString() + stderr.toString() }
+}
+
+/** Installs into a folder of its own. */
+function installed(folder: Folder, { does, ...env }: { does?: string; PREFIX?: string } = {}) {
+  const dest = folder.file('dest')
+  const told = { BINARY: programIn(folder, does), DESTDIR: dest, ...env }
+  return { ...run(told), dest, again: (...args: string[]) => run(told, ...args) }
+}
+
+const FILES = [
+  '/etc/systemd/system/forumd.service',
+  '/usr/local/bin/forumd',
+  '/usr/local/lib/sysusers.d/forumd.conf',
+  '/usr/local/share/bash-completion/completions/forumd',
+  '/usr/local/share/fish/vendor_completions.d/forumd.fish',
+  '/usr/local/share/man/man1/forumd.1',
+  '/usr/local/share/zsh/site-functions/_forumd',
+]
+const CONFIG = '/etc/forumd/forumd.toml'
+
+const filesIn = (dest: string) =>
+  [...new Bun.Glob('**/*').scanSync({ cwd: dest, dot: true })].map((it) => `/${it}`).toSorted()
+
+test.skipIf(Bun.which('shellcheck') === null && !process.env['CI'])(
+  'shellcheck has nothing to say of it',
+  () => {
+    const { exitCode, stdout } = Bun.spawnSync(['shellcheck', script])
+
+    expect({ exitCode, said: stdout.toString() }).toEqual({ exitCode: 0, said: '' })
+  },
+)
+
+describe('installed into a folder', () => {
+  test('there is the program, its unit, user, manual, completions and configuration, and nothing else', () => {
+    using folder = tempFolder()
+    const { dest, exitCode } = installed(folder)
+
+    expect(exitCode).toBe(0)
+    expect(filesIn(dest)).toEqual([...FILES, CONFIG].toSorted())
+    expect(statSync(`${dest}/usr/local/bin/forumd`).mode & 0o777).toBe(0o755)
+    expect(statSync(dest + CONFIG).mode & 0o777).toBe(0o640)
+    expect(statSync(`${dest}/etc/forumd`).mode & 0o777).toBe(0o750)
+  })
+
+  test('the unit runs that program with that configuration, whose data is where the unit lets it write', () => {
+    using folder = tempFolder()
+    const { dest } = installed(folder, { does: REAL, PREFIX: '/opt/forumd' })
+
+    expect(readFileSync(dest + FILES[0], 'utf8')).toContain(
+      'ExecStart=/opt/forumd/bin/forumd serve --config /etc/forumd/forumd.toml',
+    )
+    expect(existsSync(`${dest}/opt/forumd/bin/forumd`)).toBe(true)
+    const config = parseConfig(readFileSync(dest + CONFIG, 'utf8'))
+    expect(config.storage.dir).toBe('/var/lib/forumd')
+  })
+
+  test('a second time leaves the configuration as the operator has it, and brings the rest up to date', () => {
+    using folder = tempFolder()
+    const { dest, again } = installed(folder)
+    writeFileSync(dest + CONFIG, '# mine\n')
+    writeFileSync(dest + FILES[0], 'old')
+
+    expect(again().said).toContain(`${CONFIG} is there already`)
+    expect(readFileSync(dest + CONFIG, 'utf8')).toBe('# mine\n')
+    expect(readFileSync(dest + FILES[0], 'utf8')).toStartWith(
+      'service-unit --binary /usr/local/bin/forumd',
+    )
+    expect(filesIn(dest).filter((it) => it.endsWith('.new'))).toEqual([])
+  })
+
+  test('--remove takes away what it brought, and leaves the configuration', () => {
+    using folder = tempFolder()
+    const { dest, again } = installed(folder)
+
+    expect(again('--remove').exitCode).toBe(0)
+    expect(filesIn(dest)).toEqual([CONFIG])
+  })
+})
+
+test('a program that does not run here is told before anything is written', () => {
+  using folder = tempFolder()
+  const broken = folder.file('broken')
+  writeFileSync(broken, '#!/bin/sh\nexit 3\n')
+  chmodSync(broken, 0o755)
+  const dest = folder.file('dest')
+
+  expect(run({ BINARY: broken, DESTDIR: dest })).toEqual({
+    exitCode: 1,
+    said: `forumd: ${broken} does not run here\n`,
+  })
+  expect(existsSync(dest)).toBe(false)
+})
+
+test('what the program cannot print is told, and no half of it is left in place', () => {
+  using folder = tempFolder()
+  const { dest, exitCode, said } = installed(folder, { does: 'echo half; test "$1" = version' })
+
+  expect({ exitCode, said }).toMatchObject({
+    exitCode: 1,
+    said: expect.stringContaining('service-unit'),
+  })
+  expect(existsSync(dest + FILES[0])).toBe(false)
+})
+
+test.each([
+  [['--purge'], {}, 'it takes nothing or --remove, not --purge'],
+  [[], { PREFIX: 'opt' }, 'PREFIX has to begin with /, and is opt'],
+])('%j with %j is refused', (args, env, said) => {
+  using folder = tempFolder()
+
+  expect(run({ DESTDIR: folder.path, ...env }, ...args)).toEqual({
+    exitCode: 1,
+    said: `forumd: ${said}\n`,
+  })
+})
+
+// As root, in a mount namespace whose /etc, /usr/local and /run are copies: the user is really made.
+const can =
+  process.getuid?.() === 0 &&
+  Bun.which('systemd-sysusers') !== null &&
+  Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
+
+test.skipIf(!can)('on a system the user is made, and the configuration is for its group', () => {
+  using folder = tempFolder()
+  const inside = `
+    mount --make-rprivate /
+    mkdir "$0/etc" "$0/local" && cp /etc/passwd /etc/group /etc/shadow /etc/gshadow /etc/nsswitch.conf "$0/etc"
+    mount --bind "$0/etc" /etc && mount --bind "$0/local" /usr/local && mount -t tmpfs none /run
+    sed -i /^forumd:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow
+    BINARY="$1" sh "$2"
+    getent passwd forumd | cut -d: -f6,7
+    stat -c '%A %U %G' /etc/forumd /etc/forumd/forumd.toml`
+  const { exitCode, stdout, stderr } = Bun.spawnSync(
+    ['unshare', '--mount', 'sh', '-ec', inside, folder.path, programIn(folder), script],
+    { env: { PATH: process.env['PATH'] ?? '' } },
+  )
+
+  expect({ exitCode, told: stderr.toString() }).toMatchObject({ exitCode: 0 })
+  expect(stdout.toString().split('\n').slice(-4)).toEqual([
+    '/var/lib/forumd:/usr/sbin/nologin',
+    'drwxr-x--- root forumd',
+    '-rw-r----- root forumd',
+    '',
+  ])
+})
