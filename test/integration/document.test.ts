@@ -1,0 +1,126 @@
+import { expect, test } from 'bun:test'
+
+import * as z from 'zod'
+
+import { parseConfig } from '../../src/config.ts'
+import { CODES } from '../../src/core/errors.ts'
+import { openApiDocument } from '../../src/daemon.ts'
+import { startHouse } from '../support/house.ts'
+
+// The document by itself, by rules that need no tool; `bun run document` holds it against those of Redocly, Spectral and
+// OWASP, and each answer of the integration tests against it, through Prism.
+
+const operation_shape = z.looseObject({
+  operationId: z.string(),
+  summary: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()).length(1),
+  security: z.array(z.unknown()).optional(),
+  parameters: z.array(z.looseObject({ name: z.string() })).default([]),
+  responses: z.record(z.string(), z.looseObject({ description: z.string() })),
+})
+const document_shape = z.object({
+  info: z.object({ title: z.string() }),
+  tags: z.array(z.object({ name: z.string(), description: z.string().min(20) })),
+  paths: z.record(z.string(), z.record(z.string(), operation_shape)),
+  components: z.object({
+    schemas: z.object({
+      Error: z.object({
+        properties: z.looseObject({ code: z.object({ enum: z.array(z.string()) }) }),
+      }),
+    }),
+  }),
+})
+
+const PLATFORM = '[platform]\nbase_url = "https://www.example.org"\nsession_cookie = "session"\n'
+
+/** The document of a configuration, and its text. */
+async function documentOf(toml = '') {
+  const it = await openApiDocument(parseConfig(PLATFORM + toml))
+  return { ...document_shape.parse(it), text: JSON.stringify(it) }
+}
+
+/** Every part of a document that says what type it is of, with the way to it. */
+function* schemasIn(node: unknown, way: string): Generator<[string, Record<string, unknown>]> {
+  if (typeof node !== 'object' || node === null) return
+  const { success, data } = z.looseObject({ type: z.string() }).safeParse(node)
+  if (success) yield [way, data]
+  for (const [name, part] of Object.entries(node))
+    if (!['example', 'examples', 'enum'].includes(name)) yield* schemasIn(part, `${way}/${name}`)
+}
+
+test('every operation has a name of its own, a tag that is described, and says what key it takes', async () => {
+  const { paths, tags } = await documentOf()
+  const operations = Object.values(paths).flatMap((it) => Object.values(it))
+  const names = operations.map(({ operationId }) => operationId)
+
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+  expect(new Set(operations.flatMap((it) => it.tags))).toEqual(
+    new Set(tags.map(({ name }) => name)),
+  )
+  const silent = operations.filter(
+    ({ security, description }) =>
+      security === undefined && !/^.*Takes (any|a) key/.test(description),
+  )
+  expect(silent.map(({ operationId }) => operationId)).toEqual([])
+})
+
+test('all that is taken in says how large it may be', async () => {
+  const { paths } = await documentOf()
+  const boundless: string[] = []
+  for (const [path, methods] of Object.entries(paths))
+    for (const [method, { parameters, ...operation }] of Object.entries(methods))
+      for (const [way, it] of schemasIn(
+        [parameters, operation['requestBody']],
+        `${method} ${path}`,
+      )) {
+        const fields = {
+          string: ['maxLength', 'enum', 'const', 'pattern', 'format'],
+          array: ['maxItems'],
+          integer: ['maximum', 'exclusiveMaximum'],
+        }[String(it['type'])]
+        if (fields && !fields.some((field) => field in it)) boundless.push(way)
+      }
+
+  expect(boundless).toEqual([])
+})
+
+test('every code that an answer may have is told', async () => {
+  const { components } = await documentOf()
+
+  expect(components.schemas.Error.properties.code.enum).toEqual(Object.keys(CODES))
+})
+
+test('under other words the document speaks those alone', async () => {
+  const { info, text, components } = await documentOf(
+    '[wire]\nplatform = "agora"\ncommunity = "room"\n',
+  )
+
+  expect(info.title).toStartWith('Agora Data')
+  expect(components.schemas.Error.properties.code.enum).toContain('room_not_found')
+  expect(text).not.toMatch(/subforum/i)
+  // What kind of a platform it is, and addresses in examples.
+  expect(text.replaceAll(/a forum platform|\bforum\.example/g, '')).not.toMatch(/forum/i)
+})
+
+test('monitoring is told of once and answers at both of its places', async () => {
+  await using house = await startHouse()
+  const { paths, tags } = await documentOf()
+  const told = Object.keys(paths).filter((path) => path.includes('/monitor/'))
+
+  expect(told.filter((path) => !path.startsWith('/forum/monitor/'))).toEqual([])
+  expect(tags.find(({ name }) => name === 'Monitoring')?.description).toContain('under `/api`')
+  for (const place of ['/forum/monitor', '/api/forum/monitor'])
+    expect((await house.call(`${place}/list`)).status).toBe(200)
+})
+
+test('the reference is headed as the document is, in the words of the wire', async () => {
+  await using house = await startHouse({
+    change: ({ wire }) => {
+      wire.platform = 'agora'
+    },
+  })
+  const page = await (await fetch(`${house.url()}/docs`)).text()
+
+  expect(page).toContain('<title>Agora Data, Account Actions and Live Monitoring API</title>')
+})
