@@ -189,6 +189,7 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
     const claims = { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' }
     expect((await fetch(`${house.url()}/metrics`)).status).toBe(200)
 
+    expect((await ask(front, '/metrics')).status).toBeGreaterThanOrEqual(401)
     expect((await ask(front, '/metrics', claims)).status).toBeGreaterThanOrEqual(401)
   })
 })

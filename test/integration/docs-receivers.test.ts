@@ -78,6 +78,21 @@ describe.each(here)('the receiver in %s', (language) => {
     return found
   }
 
+  // How long a comparison takes cannot be seen by a test that ends; that it is the one which is made for this can.
+  test('compares in constant time', async () => {
+    const made_for_this = {
+      javascript: 'timingSafeEqual(given, wanted)',
+      python: 'hmac.compare_digest(',
+      go: 'hmac.Equal(',
+      ruby: 'OpenSSL.secure_compare(',
+      php: 'hash_equals($wanted, ',
+      java: 'MessageDigest.isEqual(',
+    }
+    const path = `${import.meta.dir}/../../examples/receivers/${LANGUAGES[language].file}`
+
+    expect(await Bun.file(path).text()).toContain(made_for_this[language])
+  })
+
   test('takes a delivery and reads it', async () => {
     await it().running.said(it().id)
     await it().running.said(TITLE)
