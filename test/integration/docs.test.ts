@@ -152,6 +152,39 @@ test('the words of the page of migration are those that the interface would carr
     expect(page).toContain(`\`${it}\``)
 })
 
+describe('README tells', () => {
+  const readme = read('README.md')
+  const rows = (heading: string) => {
+    const [, after = ''] = readme.split(`\n${heading}\n`)
+    const [section = ''] = after.split('\n## ')
+    return [...section.matchAll(/^\| `?([@\w/.-]+)`?(?:, `daemon\.ts`)? +\|/gm)].map(
+      ([, it = '']) => it,
+    )
+  }
+
+  test('of every room, and of no other', () => {
+    const rooms = readdirSync(join(root, 'src'), { withFileTypes: true })
+      .filter((it) => it.isDirectory() && it.name !== 'config')
+      .map(({ name }) => name)
+
+    expect(
+      rows('## How it works')
+        .filter((it) => it !== 'Room' && !/-{3}|\.ts$/.test(it))
+        .toSorted(),
+    ).toEqual(rooms.toSorted())
+  })
+
+  test('why there is each dependency, and names no other', () => {
+    const { dependencies } = JSON.parse(read('package.json'))
+
+    expect(
+      rows('## Dependencies')
+        .filter((it) => it !== 'Package' && !/-{3}/.test(it))
+        .toSorted(),
+    ).toEqual(Object.keys(dependencies).toSorted())
+  })
+})
+
 /** Where its links lead within the repository. */
 const linksOf = (page: string) =>
   [
