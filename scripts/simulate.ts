@@ -7,7 +7,12 @@
  */
 import { parseArgs } from 'node:util'
 
-import { breaches, simulateCoverage, simulateSharing } from '../test/simulation/bars.ts'
+import {
+  breaches,
+  simulateCoverage,
+  simulateFullDisk,
+  simulateSharing,
+} from '../test/simulation/bars.ts'
 
 const { values } = parseArgs({
   options: { days: { type: 'string', default: '100' }, seed: { type: 'string' } },
@@ -21,10 +26,13 @@ if (!Number.isInteger(seed) || !(days >= 10)) {
 
 console.log(`seed ${seed}, ${days} feed-days`)
 const verdicts = await simulateCoverage(seed, days)
+const { verdict: on_full_disk, unwritten } = await simulateFullDisk(seed, days)
 const { one, many } = await simulateSharing(seed, 500)
-for (const verdict of verdicts) console.log(verdict)
+for (const verdict of [...verdicts, on_full_disk]) console.log(verdict)
+console.log(`${unwritten.failed} writes found the disk full`)
 console.log(`one monitor ${one} requests, five hundred ${many}`)
-const broken = breaches(verdicts)
+// Apart: what a full disk hides is told, and so no day of it reads complete.
+const broken = [...breaches(verdicts), ...breaches([on_full_disk])]
 if (many > one * 1.05) broken.push('five hundred monitors cost more than one')
 for (const it of broken) console.error(it)
 console.log(broken.length === 0 ? 'the bar is kept' : `${broken.length} breaches`)

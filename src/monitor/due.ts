@@ -54,6 +54,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   let trips = 0
   let asking = false
   let looks_at = -Infinity
+  /** How far the clock has jumped and the rows have yet to follow: there may be no room to write it down. */
+  let jump_owed_ms = 0
   let failure: { error: unknown } | null = null
 
   transact(db, () => wakeUp(db, clock.now()))
@@ -111,8 +113,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
   return {
     async checkDue() {
-      const jump_ms = jumped()
-      if (jump_ms !== 0) followJump(jump_ms)
+      jump_owed_ms += jumped()
+      if (jump_owed_ms !== 0) followJump(jump_owed_ms)
+      jump_owed_ms = 0
       if (failure !== null) {
         const { error } = failure
         failure = null

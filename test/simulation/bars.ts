@@ -43,6 +43,15 @@ export async function simulateCoverage(seed: number, feed_days: number): Promise
   return [judge(storm, days), judge(fair, days)]
 }
 
+/** The fair half alone, on a disk on which one write in fifty finds no room, and now and then none does for a while. */
+export async function simulateFullDisk(seed: number, feed_days: number) {
+  const days = feed_days / PLACES.length
+  const fullness = { share: 0.02, spells_a_day: 4, spell_s: 1200 }
+  const options = { seed, days, places: PLACES, rough: FAIR, eventful: true, upset: false }
+  const full = await run({ ...options, fullness })
+  return { verdict: judge(full, days), unwritten: full.unwritten, fulls: full.fulls.length }
+}
+
 /** What of the bar some verdicts together do not keep, as sentences; none when they keep all. */
 export function breaches(verdicts: readonly Verdict[]): string[] {
   const all = <K extends keyof Verdict>(key: K) => verdicts.map((it) => it[key])

@@ -101,7 +101,7 @@ function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
   const pauses = run.pauses.get(name) ?? []
   const { outages, olds } = run.upstream
   const old = [...olds].flatMap(([spell, places]) => (places.includes(name) ? [spell] : []))
-  const blind = [...run.downs, ...outages, ...old, ...place.closures, ...pauses]
+  const blind = [...run.downs, ...run.fulls, ...outages, ...old, ...place.closures, ...pauses]
   const missed: Missed[] = []
   for (const truth of place.truths) {
     if (truth.created < run.begun_s || truth.created >= run.ended_s) continue
@@ -189,9 +189,12 @@ function judgeGaps(run: Run, place: Place, missed: readonly Missed[], verdict: V
 /** So many errors in one look, and the platform has given no answer to it. */
 const TRIES = 3
 
-/** Whether the platform would not show the place when the check was cut. */
-function isExplained({ upstream }: Run, { name, closures }: Place, { recorded_s }: Gap): boolean {
+/** Whether the platform would not show the place when the check was cut, or the disk not take it. */
+function isExplained({ upstream }: Run, { name, closures }: Place, gap: Gap): boolean {
+  const { recorded_s, reason } = gap
   const since = recorded_s - LOOK_S
+  // What was read could not be written.
+  if (reason === 'storage_full') return true
   if (closures.some(({ from, until }) => from <= recorded_s && until >= since)) return true
   const faults = upstream.faults.filter(
     ({ at, places }) => at > since && at < recorded_s + 1 && places.includes(name),

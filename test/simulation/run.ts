@@ -4,7 +4,7 @@ import { beginningAt, type Plan } from '../../src/core/gate.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { createWatch } from '../../src/gateway/watch.ts'
 import { startLoop } from '../../src/loop.ts'
-import { createMonitoring } from '../../src/monitor/due.ts'
+import { createMonitoring, type MonitoringDeps } from '../../src/monitor/due.ts'
 import { createFilters } from '../../src/monitor/filters.ts'
 import { createSchedule } from '../../src/monitor/schedule.ts'
 import { createUpkeep } from '../../src/monitor/upkeep.ts'
@@ -12,10 +12,11 @@ import { createPacer } from '../../src/platform/pacer.ts'
 import { ANONYMOUS, type Call } from '../../src/platform/platform.ts'
 import { createChance } from '../../src/sandbox/chance.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
-import { connect, type Db, migrate, transact } from '../../src/store/db.ts'
+import { connect, type Db, isStorageError, migrate, transact } from '../../src/store/db.ts'
 import { findMonitor } from '../../src/store/monitors.ts'
 import { changeMonitor, startMonitor } from '../../src/store/watching.ts'
 import { virtualClock } from './clock.ts'
+import { fillDisk, type Fullness } from './disk.ts'
 import { createUpstream, type Roughness, type Spell } from './upstream.ts'
 import { createWorld, type PlaceSpec } from './world.ts'
 
@@ -38,7 +39,11 @@ export type Options = {
   monitors?: number
   /** Requests a minute that the account has; absent: any number. */
   requests_per_minute?: number
+  /** How often there is no room to write; absent: never. */
+  fullness?: Fullness
 }
+
+const EMPTY: Fullness = { share: 0, spells_a_day: 0, spell_s: 0 }
 
 /** What health said of a place at an instant. Seconds of the platform's clock. */
 export type Reading = {
@@ -95,12 +100,14 @@ export async function run(options: Options) {
     payment_id: 'pay_1',
   }
   insertCustomer(db, customer)
+  const { fullness = EMPTY } = options
+  const disk = fillDisk(db, { chance: createChance(seed + 1), fullness, now_s, until_s })
 
   function boot(count: number) {
     const stopping = new AbortController()
     const { signal } = stopping
     let wake = nobody
-    const monitoring = createMonitoring({
+    const deps: MonitoringDeps = {
       db,
       instance_id: 'instance',
       boot: `boot_${count}`,
@@ -115,9 +122,10 @@ export async function run(options: Options) {
       schedule: createSchedule('* * * * * *', 'UTC'),
       wake: () => wake(),
       on_pending: () => {},
-    })
+    }
+    const monitoring = disk.spare(() => createMonitoring(deps))
     const loop = startLoop({ clock, log }, 'monitor', signal, monitoring.checkDue, (error) => {
-      throw error
+      if (!isStorageError(error)) throw error
     })
     wake = loop.nudge
     return { monitoring, stopping }
@@ -127,7 +135,7 @@ export async function run(options: Options) {
   let life: ReturnType<typeof boot> | null = boot(boots)
   for (const { name } of places)
     for (let i = 0; i < monitors; i++)
-      addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_s)
+      disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_s))
   life.monitoring.nudge()
 
   const upkeep = createUpkeep({ db, clock })
@@ -165,8 +173,10 @@ export async function run(options: Options) {
       if (before === null) throw new Error(`there is no monitor of ${place}`)
       const active_since = active ? begins_at : before.active_since
       const monitor = { ...before, active, active_since, updated_at: now }
-      transact(db, () =>
-        changeMonitor(db, monitor, { places: null, restart: active, begins_at, now }),
+      disk.spare(() =>
+        transact(db, () =>
+          changeMonitor(db, monitor, { places: null, restart: active, begins_at, now }),
+        ),
       )
     }
     life?.monitoring.nudge()
@@ -204,7 +214,7 @@ export async function run(options: Options) {
         pauses.set(place, [...(pauses.get(place) ?? []), { from, until: now_s() }])
       }
     if (life !== null && (at / STEP_MS) % 60 === 59) {
-      await upkeep()
+      await disk.spare(upkeep)
       for (const { name } of places) {
         const health = monitorHealth(
           { clock, log } as never,
@@ -229,6 +239,8 @@ export async function run(options: Options) {
     readings,
     downs,
     pauses,
+    fulls: disk.fulls,
+    unwritten: disk.counts,
     ...recordsOf(db),
     gaps: gapRows(db, 0).map((gap): Gap => ({ ...gap, ...datesOf(gap.id) })),
     places,

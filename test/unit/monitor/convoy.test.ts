@@ -148,7 +148,7 @@ test('after a flood a place is soon looked at no more often than was asked', asy
 })
 
 /** Cats have to be looked at alone before they may travel on. */
-const leaveBehind = ({ db }: Stage): void =>
+const leaveBehind = ({ db }: Stage) =>
   db.run("UPDATE streams SET in_turn = 0, covered_turn = 0 WHERE place = 'cats'")
 
 test('who has to be looked at alone is, though the others are due again whenever they are back', async () => {

@@ -136,6 +136,19 @@ test('a clock put back by a day is followed: the next check is not a day away', 
   })
 })
 
+test('a clock put back while nothing can be written is followed once something can', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  stage.db.run("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'no'); END")
+  stage.jump(-DAY)
+  expect(await stage.monitoring.checkDue().then(() => 'none', String)).toContain('no')
+  stage.db.run('DROP TRIGGER full')
+  await stage.check()
+
+  expect(stage.feed.asked).toHaveLength(2)
+})
+
 test('a clock that was put back while nobody was running delays nothing either', async () => {
   await using stage = startStage()
   stage.monitor('mon_1', { subforum: ['cats'] })
