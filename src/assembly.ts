@@ -78,7 +78,7 @@ const LOOKUP_DEADLINE_MS = 10_000
 const SEND_STEPS = 4
 const LOOK_STEPS = 2
 /** How often monitors look whether a full disk has room again. */
-const FULL_DISK_MS = 5000
+const FULL_DISK_MS = 1000
 /** What a target's sealed secret is bound to. */
 const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
 
