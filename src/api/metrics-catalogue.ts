@@ -78,11 +78,11 @@ export const METRICS = {
     'error',
   ),
   deliveries_pending: gauge(
-    'Deliveries that wait or are on their way, by failed attempts; counted up to 20,000.',
+    'Deliveries that wait or are on their way, by failed attempts; counted up to 5,000.',
     'rung',
   ),
   delivery_oldest_pending_seconds: gauge(
-    'Age of the oldest delivery that waits; the oldest of 20,000 when more do.',
+    'Age of the oldest delivery that waits; the oldest of 5,000 when more do.',
   ),
   delivery_overdue_seconds: gauge('How far past its time the next attempt to make is.'),
   webhooks: gauge('Targets of deliveries, by kind and state.', 'kind', 'state'),

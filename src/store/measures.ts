@@ -4,7 +4,7 @@ import type { Db } from './db.ts'
 // What /metrics asks of the rows. Each question ends after so many of them, or reads a table that stays small: a scrape
 // comes every few seconds, and nobody may wait for it.
 
-const PENDING_LOOKED_AT = 20_000
+const PENDING_LOOKED_AT = 5_000
 
 /** Deliveries that wait, by failed attempts in their round, and when the oldest of them was written (true time). */
 export function measurePending(db: Db) {
