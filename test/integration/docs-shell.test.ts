@@ -1,0 +1,86 @@
+// Goal: what the pages have people type is what the program takes. Method: calls of the interface are made, by curl, to a daemon;
+// of commands, each option is one that the command has. What README has a newcomer type is replayed whole (readme.test.ts).
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { blocksOf } from '../../scripts/docs/blocks.ts'
+import { loadAll } from '../../src/cli/commands.ts'
+import { startHouse } from '../support/house.ts'
+
+setDefaultTimeout(30_000)
+
+const root = join(import.meta.dir, '../..')
+const pages = [
+  'README',
+  'docs/install',
+  'docs/migration',
+  'docs/monitors',
+  'docs/operations',
+  'docs/webhooks',
+]
+const typed = pages.flatMap((page) =>
+  blocksOf(readFileSync(join(root, `${page}.md`), 'utf8'))
+    .filter(({ language, words }) => language === 'sh' && !words.includes('newcomer'))
+    .map(({ text }) => ({ page, text })),
+)
+
+/** One command a line, whatever it was broken into; comments left out. */
+const linesOf = (text: string) =>
+  text
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .map((line) =>
+      line
+        .replace(/(^|\s)#.*$/, '')
+        .replace(/sudo (-u \S+ )?/, '')
+        .trim(),
+    )
+    .filter(Boolean)
+
+describe('a call of the interface', () => {
+  const calls = typed.filter(({ text }) => text.includes('http://127.0.0.1:8080'))
+
+  test.each(calls)('in $page is answered with what was asked for: $text', async ({ text }) => {
+    await using house = await startHouse({ world: 'seeded' })
+    const command = text
+      .replaceAll('http://127.0.0.1:8080', house.url())
+      .replaceAll('https://example.com/', 'https://receiver.test/')
+
+    const child = Bun.spawn(['bash', '-ec', command], {
+      env: { PATH: process.env['PATH'] ?? '', KEY: house.key },
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
+    const answer = JSON.parse(await new Response(child.stdout).text())
+
+    expect(await child.exited).toBe(0)
+    expect(answer).not.toHaveProperty('error')
+  })
+
+  test('is made in two pages', () => {
+    expect(new Set(calls.map(({ page }) => page))).toEqual(
+      new Set(['docs/monitors', 'docs/webhooks']),
+    )
+  })
+})
+
+test('every command takes every option that is typed', async () => {
+  const known = new Map((await loadAll()).map((it) => [it.name, new Set(Object.keys(it.options))]))
+  const commands = typed.flatMap(({ page, text }) =>
+    linesOf(text).flatMap((line) =>
+      [...line.matchAll(/(?:^|\s)(?:\S*\/)?forumd ([a-z][a-z -]*?)(?= -| [^a-z]|$)(.*)/g)].map(
+        ([whole, , rest = '']) => ({ page, whole: whole.trim(), rest }),
+      ),
+    ),
+  )
+  const wrong = commands.filter(({ whole, rest }) => {
+    const [, first = '', second = ''] = /forumd (\S+)(?: (\S+))?/.exec(whole) ?? []
+    const options = known.get(`${first} ${second}`) ?? known.get(first)
+    const used = [...rest.matchAll(/(?:^|\s)--([a-z-]+)/g)].map(([, it = '']) => it)
+    return !options || used.some((it) => it !== 'config' && !options.has(it))
+  })
+
+  expect(wrong).toEqual([])
+  expect(commands.length).toBeGreaterThan(15)
+})
