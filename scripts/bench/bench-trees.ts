@@ -53,7 +53,7 @@ export const trees: Bench = {
     'A thread of 1,500 comments, ten deep, from the text of the answer to what is answered: checked, parsed, told from a refusal, mapped, and its open ends counted. In one process, beside parsing alone, in turn.',
   async run({ rounds, smoke }) {
     const text = await page()
-    const tree: Platform['tree'] = (_, call) => {
+    const tree: Platform['tree'] = () => {
       const found = classify(
         { status: 200, headers: HEADERS, body: text },
         { now: 0, native: true },

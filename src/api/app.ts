@@ -23,6 +23,7 @@ import { createInside } from './inside.ts'
 import { createMeter } from './meter.ts'
 import { countMoney } from './metrics-heard.ts'
 import type { Metrics } from './metrics.ts'
+import { inOnePiece } from './one-piece.ts'
 import { openApiDocument, type RouteLike } from './openapi.ts'
 import { createPacers, type Limits } from './pace.ts'
 import { createPeerOf } from './peer.ts'
@@ -138,6 +139,9 @@ export function createApp(deps: AppDeps) {
       if (began !== undefined)
         metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)
     })
+    .mapResponse({ as: 'global' }, ({ responseValue, set }) =>
+      inOnePiece(responseValue, set.headers),
+    )
     .use(errors(words, log, (error) => tellStorageError(db, error)))
     .use(health({ ...deps, clock, reads_health, health_cache_s }))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))

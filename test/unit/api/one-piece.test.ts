@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test'
+
+import { Elysia } from 'elysia'
+
+import { inOnePiece } from '../../../src/api/one-piece.ts'
+
+const large = { posts: Array.from({ length: 500 }, (_, n) => ({ n, title: 'bread, käse, 面包' })) }
+
+test('a large answer comes whole through a socket, with the headers and the status it was given', async () => {
+  const app = new Elysia()
+    .mapResponse({ as: 'global' }, ({ responseValue, set }) =>
+      inOnePiece(responseValue, set.headers),
+    )
+    .get('/', async ({ set }) => {
+      await Promise.resolve()
+      set.headers['x-cache'] = 'miss'
+      set.status = 203
+      return large
+    })
+    .listen({ port: 0, hostname: '127.0.0.1' })
+  try {
+    const answer = await fetch(`http://127.0.0.1:${app.server?.port}/`)
+    expect(answer.status).toBe(203)
+    expect(answer.headers.get('content-type')).toBe('application/json;charset=utf-8')
+    expect(answer.headers.get('x-cache')).toBe('miss')
+    expect(answer.headers.get('content-length')).toBeNull()
+    expect(await answer.json()).toEqual(large)
+  } finally {
+    await app.stop(true)
+  }
+})
+
+test.each([null, undefined, 'text'.repeat(5000), new Response('x')])(
+  '%p is answered as Elysia would',
+  (value) => {
+    expect(inOnePiece(value, {})).toBeUndefined()
+  },
+)
+
+test.each([{ ok: true }, [[1]], { posts: [] }])('%j is answered as its JSON', async (value) => {
+  const answer = inOnePiece(value, {})
+  expect(await answer?.json()).toEqual(value)
+})
+
+test('what an error is answered with comes, too', async () => {
+  const app = new Elysia()
+    .mapResponse({ as: 'global' }, ({ responseValue, set }) =>
+      inOnePiece(responseValue, set.headers),
+    )
+    .onError(({ set }) => {
+      set.status = 418
+      return { error: 'no coffee' }
+    })
+    .onRequest(() => {
+      throw new Error('no coffee')
+    })
+    .get('/', () => 'never')
+  const answer = await app.handle(new Request('http://localhost/'))
+  expect(answer.status).toBe(418)
+  expect(answer.headers.get('content-type')).toBe('application/json;charset=utf-8')
+  expect(await answer.json()).toEqual({ error: 'no coffee' })
+})
+
+test('a content type that was chosen stays', () => {
+  const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
+  expect(inOnePiece(large, headers)).toBeInstanceOf(Response)
+  expect(headers['content-type']).toBe('application/problem+json')
+})
