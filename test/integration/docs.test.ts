@@ -152,6 +152,19 @@ test('the words of the page of migration are those that the interface would carr
     expect(page).toContain(`\`${it}\``)
 })
 
+test('the page of capacity has no figure that benchmarks.md and bars.md do not have', () => {
+  const measured = read('docs/benchmarks.md') + read('docs/bars.md')
+  const column = [...read('docs/capacity.md').matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)]
+  const figures = column.flatMap(
+    ([, cell = '']) => cell.match(/\d[\d.,]*\d(?: (?:ms|s|MB|kB)\b)?/g) ?? [],
+  )
+  // Shares of all there were, as words in brackets, are no figures of their own.
+  const absent = figures.filter((it) => it !== '99' && !measured.includes(it))
+
+  expect(absent).toEqual([])
+  expect(figures.length).toBeGreaterThan(12)
+})
+
 describe('README tells', () => {
   const readme = read('README.md')
   const rows = (heading: string) => {
