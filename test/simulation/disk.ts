@@ -18,8 +18,6 @@ export type Disk = {
   fulls: readonly Spell[]
   /** Transactions that failed, and those of them that failed at their commit. */
   counts: { failed: number; commits: number }
-  /** Whether there is no room now. */
-  full(): boolean
   /** Does what has to succeed, such as what the simulation itself writes. */
   spare<T>(work: () => T): T
 }
@@ -34,28 +32,51 @@ type Options = { chance: Chance; fullness: Fullness; now_s: () => number; until_
 export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options): Disk {
   const { share, spells_a_day, spell_s } = fullness
   const fulls: Spell[] = []
-  const counts = { failed: 0, commits: 0 }
   const wait = () => (spells_a_day === 0 ? Infinity : chance.wait(DAY_S / spells_a_day))
   for (let from = now_s() + wait(); from < until_s;) {
     const until = from + chance.wait(spell_s)
     fulls.push({ from, until })
     from = until + wait()
   }
-  const full = () => fulls.some(({ from, until }) => from <= now_s() && now_s() < until)
+  const isFull = () => fulls.some(({ from, until }) => from <= now_s() && now_s() < until)
   let spared = false
-  /** Writes that this transaction has room for; Infinity: as many as it wants. */
+  const counts = limitRoom(db, () =>
+    !spared && (isFull() || (share > 0 && chance.odds(share)))
+      ? chance.whole(0, WRITES_MAX)
+      : Infinity,
+  )
+  return {
+    fulls,
+    counts,
+    spare(work) {
+      spared = true
+      try {
+        return work()
+      } finally {
+        spared = false
+      }
+    },
+  }
+}
+
+/**
+ * Lets a database's transactions have room for so many writes, `roomOf` of each, and not for their commit; Infinity: for
+ * all. Nothing of one that finds none is kept. Returns how many have failed, counting on.
+ */
+export function limitRoom(db: Db, roomOf: () => number): Disk['counts'] {
+  const counts = { failed: 0, commits: 0 }
   let room = Infinity
   const transaction = db.transaction.bind(db)
   const query = db.query.bind(db)
 
-  function failing(work: () => unknown) {
+  function failing(work: () => unknown, writes: number) {
     return () => {
-      room = chance.whole(0, WRITES_MAX)
+      room = writes
+      counts.failed += 1
       try {
         work()
       } finally {
         room = Infinity
-        counts.failed += 1
       }
       counts.commits += 1
       throw noRoom()
@@ -66,13 +87,13 @@ export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options):
   }
   Object.defineProperties(db, {
     transaction: {
-      value: (work: () => unknown) =>
-        spared || db.inTransaction || !(full() || (share > 0 && chance.odds(share)))
-          ? transaction(work)
-          : transaction(failing(work)),
+      value(work: () => unknown) {
+        const writes = db.inTransaction ? Infinity : roomOf()
+        return transaction(writes === Infinity ? work : failing(work, writes))
+      },
     },
     query: {
-      value: (sql: string) => {
+      value(sql: string) {
         const statement = query(sql)
         if (room === Infinity || !WRITES.test(sql)) return statement
         return {
@@ -83,19 +104,7 @@ export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options):
       },
     },
   })
-  return {
-    fulls,
-    counts,
-    full,
-    spare(work) {
-      spared = true
-      try {
-        return work()
-      } finally {
-        spared = false
-      }
-    },
-  }
+  return counts
 }
 
 const WRITES = /^\s*(INSERT|UPDATE|DELETE|REPLACE)\b/i

@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 
+import { limitRoom } from '../../simulation/disk.ts'
 import { post, type Stage, START, startStage } from './stage.ts'
 
 const S = 1000
@@ -95,6 +96,41 @@ test('a full disk cuts the check as storage_full once that can be written, and l
   expect(stage.deliveries()).toHaveLength(82 * 2)
   expect(stage.cuts()).toEqual([null, 'storage_full', null])
   expect(stage.gaps()).toMatchObject([{ reason: 'storage_full', healed_at: stage.clock.now() }])
+})
+
+test('whichever write finds the disk full, or the commit, the next check makes up for all of it', async () => {
+  await using stage = await watching()
+  stage.feed.put('dogs', post(4, 'old', START - S, { subforum: 'dogs' }))
+  stage.monitor('mon_2', { subforum: ['dogs'] })
+  await stage.look()
+  let [before, room] = [Infinity, Infinity]
+  const counts = limitRoom(stage.db, () => (before-- === 0 ? room : Infinity))
+  const transactions: number[] = []
+  let serial = 100
+  // The transactions of a check one after the other, each with room for ever more of its writes, until none is missing.
+  for (let nth = 0; nth < 4; nth++)
+    for (let writes = 0, commits = counts.commits; counts.commits === commits; writes++) {
+      const failed = counts.failed
+      for (const place of ['cats', 'dogs'])
+        stage.feed.put(
+          place,
+          post(serial++, `${nth} ${writes}`, stage.clock.now(), { subforum: place }),
+        )
+      ;[before, room] = [nth, writes]
+      await failureOf(stage.check())
+      before = Infinity
+      await failureOf(stage.monitoring.checkDue())
+      await stage.check()
+
+      expect(stage.titles('mon_1').filter((it) => it === `${nth} ${writes}`)).toHaveLength(2)
+      expect(stage.titles('mon_2').filter((it) => it === `${nth} ${writes}`)).toHaveLength(2)
+      if (counts.failed === failed) break
+      transactions[nth] = writes
+    }
+  expect(transactions.length).toBeGreaterThan(1)
+  expect(Math.max(...transactions)).toBeGreaterThan(20)
+  expect(stage.gaps().filter(({ healed_at }) => healed_at === null)).toEqual([])
+  expect(stage.cuts().filter((it) => it !== null && it !== 'storage_full')).toEqual([])
 })
 
 test('a pause of the process that missed nothing is told as such, and delivers what was fresh', async () => {
