@@ -83,6 +83,7 @@ export function approvalBody(words: Words) {
           required: [words.session, 'loid'],
           additionalProperties: false,
         },
+        example: { [words.session]: 'eyJhbGciOi…', loid: '0000000000000abc12.2.1600000000000' },
       },
     },
   }

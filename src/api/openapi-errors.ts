@@ -104,6 +104,11 @@ export const HEADERS = {
     description: 'What remains of the balance, in USD; on billed answers.',
     schema: { type: 'string', examples: ['0.498'] },
   },
+  'X-Cache': {
+    description:
+      'Where a read came from: the cache, the platform, or a call of somebody else that was under way.',
+    schema: { type: 'string', enum: ['hit', 'miss', 'shared'] },
+  },
   'Idempotent-Replayed': {
     description: 'true where this is the first answer of this Idempotency-Key once more; free.',
     schema: { type: 'string' },

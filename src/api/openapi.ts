@@ -6,6 +6,7 @@ import type { Words } from '../core/wire.ts'
 import { bodyMax } from './body.ts'
 import { bounded, HEAD_MAX } from './openapi-bounds.ts'
 import { ANSWERED, errorSchema, HEADERS, refusals } from './openapi-errors.ts'
+import { exampleBodies } from './openapi-examples.ts'
 import { inWords, TAGS, toldPolicy } from './openapi-words.ts'
 import { type Policy, policyOf } from './policy.ts'
 import { tellsSession } from './session.ts'
@@ -72,9 +73,10 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
     target: 'draft-2020-12',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema: shown }) => {
-      // A field that is read from text loses its default on the way in; its meta still knows it.
-      const fallback = z.globalRegistry.get(zodSchema)?.['default']
+      // What is read from text loses its default and its examples on the way in; its meta still knows them.
+      const { default: fallback, examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (io === 'input' && fallback !== undefined) Object.assign(shown, { default: fallback })
+      if (io === 'input' && examples !== undefined) Object.assign(shown, { examples })
       if ('shown_as' in shown) {
         Object.assign(shown, jsonSchema(shown_shape.parse(shown).shown_as(), io))
         delete shown['shown_as']
@@ -170,6 +172,7 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
   )
   const { body } = schemas
   const takes_body = body instanceof z.ZodType
+  const example = exampleBodies(words)[path]
   const takes_fields = takes_body || parameters.length > 0
   return {
     ...told,
@@ -187,6 +190,7 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
             content: {
               'application/json': {
                 schema: bounded(jsonSchema(body, 'input'), bodyMax(words, path)),
+                ...(example === undefined ? {} : { example }),
               },
             },
           },
@@ -242,6 +246,7 @@ function queryParameters(schema: unknown): Json[] {
 function withHeaders(answer: unknown, policy: Policy): Json {
   const headers = {
     ...ANSWERED,
+    ...(policy.limit === 'reads' ? { 'X-Cache': { $ref: '#/components/headers/X-Cache' } } : {}),
     ...(policy.limit === 'reads' || policy.feature !== null
       ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
       : {}),

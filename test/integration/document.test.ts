@@ -17,6 +17,16 @@ const operation_shape = z.looseObject({
   tags: z.array(z.string()).length(1),
   security: z.array(z.unknown()).optional(),
   parameters: z.array(z.looseObject({ name: z.string() })).default([]),
+  requestBody: z
+    .object({
+      content: z.object({
+        'application/json': z.object({
+          schema: z.record(z.string(), z.json()),
+          example: z.unknown().optional(),
+        }),
+      }),
+    })
+    .optional(),
   responses: z.record(z.string(), z.looseObject({ description: z.string() })),
 })
 const document_shape = z.object({
@@ -70,10 +80,7 @@ test('all that is taken in says how large it may be', async () => {
   const boundless: string[] = []
   for (const [path, methods] of Object.entries(paths))
     for (const [method, { parameters, ...operation }] of Object.entries(methods))
-      for (const [way, it] of schemasIn(
-        [parameters, operation['requestBody']],
-        `${method} ${path}`,
-      )) {
+      for (const [way, it] of schemasIn([parameters, operation.requestBody], `${method} ${path}`)) {
         const fields = {
           string: ['maxLength', 'enum', 'const', 'pattern', 'format'],
           array: ['maxItems'],
@@ -83,6 +90,23 @@ test('all that is taken in says how large it may be', async () => {
       }
 
   expect(boundless).toEqual([])
+})
+
+test('of every body that is taken one is shown, and what is shown would be taken', async () => {
+  const { paths } = await documentOf()
+  const bodies = Object.entries(paths).flatMap(([path, { post }]) =>
+    post?.requestBody === undefined
+      ? []
+      : [{ path, ...post.requestBody.content['application/json'] }],
+  )
+  const wrong = bodies.flatMap(({ path, schema, example }) => {
+    const [first] = z.array(z.unknown()).parse(schema['examples'] ?? [])
+    const { error } = z.fromJSONSchema(schema).safeParse(example ?? first)
+    return error ? [`${path}: ${z.prettifyError(error)}`] : []
+  })
+
+  expect(bodies.length).toBeGreaterThan(20)
+  expect(wrong).toEqual([])
 })
 
 test('every code that an answer may have is told', async () => {
