@@ -94,6 +94,7 @@ function fill({ db, instance_id }: Pick<Instance, 'db' | 'instance_id'>) {
   })
 }
 
+const ms = (value: number) => `${value.toFixed(1)} ms`
 const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0
 
 try {
@@ -109,7 +110,7 @@ try {
   for (let n = 0; n < SCRAPES; n++) {
     const watching = new AbortController()
     let worst = 0
-    outside.lateness?.((ms) => (worst = Math.max(worst, ms)), watching.signal)
+    outside.lateness?.((late_ms) => (worst = Math.max(worst, late_ms)), watching.signal)
     await clock.sleep(50)
     worst = 0
     const began = realClock.mono()
@@ -119,7 +120,6 @@ try {
     watching.abort()
     late.push(worst)
   }
-  const ms = (value: number) => `${value.toFixed(1)} ms`
   console.log(`${MONITORS} monitors, ${PENDING} deliveries waiting, ${bytes} bytes`)
   console.log(
     `first scrape, with coverage: ${ms(took[0] ?? 0)}, the loop late by ${ms(late[0] ?? 0)}`,
