@@ -1590,6 +1590,8 @@ export interface components {
   headers: {
     /** @description What remains of the balance, in USD; on billed answers. */
     'X-Credits-Remaining': string
+    /** @description Where a read came from: the cache, the platform, or a call of somebody else that was under way. */
+    'X-Cache': 'hit' | 'miss' | 'shared'
     /** @description true where this is the first answer of this Idempotency-Key once more; free. */
     'Idempotent-Replayed': string
     /** @description Seconds after which the call is worth repeating. */
@@ -2247,6 +2249,15 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "action": "vote",
+         *       "body": {
+         *         "id": "t3_1abcde",
+         *         "direction": "up"
+         *       }
+         *     }
+         */
         'application/json': {
           /** @enum {string} */
           action:
@@ -2628,6 +2639,12 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "forum_session": "eyJhbGciOi…",
+         *       "loid": "0000000000000abc12.2.1600000000000"
+         *     }
+         */
         'application/json': {
           /** @description The cookie forum_session of your own account. */
           forum_session: string
@@ -6339,6 +6356,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -6628,6 +6646,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -6894,6 +6913,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -7149,6 +7169,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -7355,6 +7376,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -7659,6 +7681,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -7936,6 +7959,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -8169,6 +8193,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -8443,6 +8468,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -8824,6 +8850,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -9113,6 +9140,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -9364,6 +9392,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -9663,6 +9692,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -9962,6 +9992,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -10240,6 +10271,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -10444,6 +10476,14 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "ids": [
+         *         "n3k01ab",
+         *         "t1_n3k01ac"
+         *       ]
+         *     }
+         */
         'application/json': {
           ids: string[]
         }
@@ -10455,6 +10495,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -10647,6 +10688,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -10870,6 +10912,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -11121,6 +11164,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -11387,6 +11431,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -11600,6 +11645,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -11839,6 +11885,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -12085,6 +12132,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -12300,6 +12348,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -12509,6 +12558,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -12738,6 +12788,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -12967,6 +13018,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -13217,6 +13269,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -13502,6 +13555,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -13740,6 +13794,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -14078,6 +14133,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -14416,6 +14472,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -14754,6 +14811,7 @@ export interface operations {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
           'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'X-Cache': components['headers']['X-Cache']
           'X-Credits-Remaining': components['headers']['X-Credits-Remaining']
           [name: string]: unknown
         }
@@ -15057,6 +15115,21 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "filter_spec": {
+         *         "subforum": "coffee",
+         *         "include_any": [
+         *           "grinder",
+         *           "burr set"
+         *         ]
+         *       },
+         *       "webhook_ids": [
+         *         "wh_0199a000-0000-7000-8000-000000000002"
+         *       ],
+         *       "name": "grinders"
+         *     }
+         */
         'application/json': {
           /** @description What a monitor matches. Between fields AND; at least one place or keyword. */
           filter_spec: {
@@ -15641,6 +15714,12 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+         *       "active": false
+         *     }
+         */
         'application/json': {
           id?: string
           monitor_id?: string
@@ -16083,6 +16162,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "mon_0199a000-0000-7000-8000-000000000001"
+         *     }
+         */
         'application/json': {
           id?: string
           monitor_id?: string
@@ -16497,6 +16581,12 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "wh_0199a000-0000-7000-8000-000000000002",
+         *       "max_per_second": 5
+         *     }
+         */
         'application/json': {
           id?: string
           webhook_id?: string
@@ -16680,6 +16770,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "wh_0199a000-0000-7000-8000-000000000002"
+         *     }
+         */
         'application/json': {
           id?: string
           webhook_id?: string
@@ -16856,6 +16951,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "url": "https://receiver.example.com/hook"
+         *     }
+         */
         'application/json': {
           /** @enum {string} */
           kind?: 'webhook' | 'slack' | 'discord' | 'email'
@@ -17145,6 +17245,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "wh_0199a000-0000-7000-8000-000000000002"
+         *     }
+         */
         'application/json': {
           id?: string
           webhook_id?: string
@@ -17321,6 +17426,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "wh_0199a000-0000-7000-8000-000000000002"
+         *     }
+         */
         'application/json': {
           id?: string
           webhook_id?: string
@@ -17838,6 +17948,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "mon_0199a000-0000-7000-8000-000000000001"
+         *     }
+         */
         'application/json': {
           id?: string
           monitor_id?: string
@@ -18161,6 +18276,12 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "webhook_id": "wh_0199a000-0000-7000-8000-000000000002",
+         *       "since": "2026-01-31T12:00:00Z"
+         *     }
+         */
         'application/json': {
           delivery_id?: string
           /** Format: date-time */
@@ -18482,6 +18603,13 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "type": "idea",
+         *       "title": "Weekly summaries",
+         *       "details": "One mail a week with what a monitor matched."
+         *     }
+         */
         'application/json': {
           /** @enum {string} */
           type: 'bug' | 'idea' | 'missing_capability'
@@ -18785,6 +18913,17 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "filter_spec": {
+         *         "subforum": "coffee",
+         *         "include_any": [
+         *           "grinder",
+         *           "burr set"
+         *         ]
+         *       }
+         *     }
+         */
         'application/json': {
           /** @description What a monitor matches. Between fields AND; at least one place or keyword. */
           filter_spec: {
