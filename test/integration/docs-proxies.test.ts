@@ -182,6 +182,17 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
     expect((await told).status).toBe(200)
   })
 
+  test('shows the dashboard under its own name alone', async () => {
+    using folder = tempFolder()
+    await using house = await behind()
+    await using front = await SERVERS[name].start(folder, house.url())
+
+    expect((await ask(front, '/dashboard')).body).toContain('/dashboard/assets/')
+    expect((await ask(front, '/dashboard', { host: 'evil.example' })).body).not.toContain(
+      '/dashboard/assets/',
+    )
+  })
+
   test('does not pass for this machine itself, whatever a client says of its address', async () => {
     using folder = tempFolder()
     await using house = await behind()
