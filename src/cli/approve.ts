@@ -9,6 +9,7 @@ import { table } from './table.ts'
 
 const LIST_MAX = 1000
 const SHOWN_MAX = 60
+const CARD_MAX = 12_000
 /** A daemon looks about once a second, and a write may have to wait for the platform. */
 const TAKEN_UP_WITHIN_MS = 10_000
 const WRITTEN_WITHIN_MS = 120_000
@@ -34,6 +35,12 @@ const plain = (value: unknown): string =>
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
+
+/** The same, cut where nobody reads on: a picture may be among it. `--json` has all of it. */
+function clipped(value: unknown): string {
+  const text = plain(value)
+  return text.length > CARD_MAX ? `${text.slice(0, CARD_MAX)}… (${text.length} characters)` : text
+}
 
 /** The same, short enough for a row: what is said before where it is said. */
 function oneLine({ text: said, ...rest }: Record<string, unknown>): string {
@@ -156,7 +163,7 @@ function tell(
   const { id, customer_name, action, body, answer } = draft
   const lines = [
     `${id}: ${action} by a program of ${customer_name}`,
-    ...Object.entries(body).map(([name, value]) => `  ${name}: ${plain(value)}`),
+    ...Object.entries(body).map(([name, value]) => `  ${name}: ${clipped(value)}`),
     standing(draft, now),
     ...(answer === null ? [] : [`answer: ${plain(answer)}`]),
   ]

@@ -1,7 +1,9 @@
 // Goal: what a program wants to write is written once, when a person has agreed, as the account that the person names.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
+import { apiKey } from '../../src/core/ids.ts'
 import { moveDraft } from '../../src/store/drafts.ts'
+import { insertKey } from '../../src/store/keys.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { startWriting, type Writing } from '../support/writing.ts'
 import { beside, operatorKey, pageOf } from './operator-stage.ts'
@@ -95,6 +97,47 @@ describe('a draft', () => {
       })
     },
   )
+})
+
+test('a key that may not write drafts nothing, and sees what waits', async () => {
+  const { id, customer } = await draft('Seen by all keys')
+  const token = apiKey('customer', crypto.getRandomValues(new Uint8Array(32)))
+  beside(it.house, ({ db }) =>
+    insertKey(db, {
+      id: 'key_reader',
+      customer_id: customer.id,
+      token,
+      name: null,
+      scopes: ['read'],
+      created_at: it.house.clock.now(),
+      expires_at: null,
+    }),
+  )
+  const body = { id: it.post.name, direction: 'up' }
+  const refused = [
+    await post('/drafts', { action: 'vote', body }, token),
+    await post(`/drafts/${id}/approve`, it.ann, token),
+    await post(`/drafts/${id}/decline`, {}, token),
+  ]
+
+  expect(refused.map(({ status, body: told }) => [status, told.reason])).toEqual(
+    Array.from({ length: 3 }, () => [403, 'scope']),
+  )
+  expect((await it.house.call(`/drafts/${id}`, {}, token)).body.status).toBe('waiting')
+})
+
+test('what is switched off cannot be drafted, nor approved', async () => {
+  const body = { action: 'vote', body: { id: it.post.name, direction: 'up' } }
+  const { id } = (await post('/drafts', body)).body
+  it.house.config.features.vote = false
+  const refused = [await post('/drafts', body), await post(`/drafts/${id}/approve`, it.ann)]
+  it.house.config.features.vote = true
+
+  expect(refused.map(({ status, body: told }) => [status, told.code])).toEqual([
+    [403, 'FEATURE_DISABLED'],
+    [403, 'FEATURE_DISABLED'],
+  ])
+  expect((await read(id)).status).toBe('waiting')
 })
 
 describe('a customer', () => {
