@@ -412,6 +412,8 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     close,
     endStreams,
     draftsIdle: async () => drafting?.idle(),
+    /** The log as the numbers and the operator hear it. */
+    heard: log,
   }
 }
 

@@ -36,9 +36,6 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   await using stack = new AsyncDisposableStack()
 
   const instance = stack.adopt(open(config, outside), (it) => it.close())
-  const released = releaseAll(instance.db, clock.now())
-  if (released > 0) log('warn', 'ledger.released', { count: released })
-
   const failure = Promise.withResolvers<string>()
   const stopping = new AbortController()
   const { signal } = stopping
@@ -57,6 +54,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     close,
     endStreams,
     draftsIdle,
+    heard,
   } = assemble({
     config,
     outside,
@@ -69,6 +67,9 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   })
 
   stack.defer(close)
+  const released = releaseAll(instance.db, clock.now())
+  if (released > 0) heard('warn', 'ledger.released', { count: released })
+
   // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
   stack.defer(async () => {
     stopping.abort()
@@ -96,7 +97,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     upkeep,
     storage: storage.turn,
   }))
-    loops.set(name, startLoop(outside, name, signal, turn, onFailedTurn))
+    loops.set(name, startLoop({ ...outside, log: heard }, name, signal, turn, onFailedTurn))
 
   const owned = stack.move()
   return {

@@ -481,8 +481,8 @@ test('the document for customers has no route of the dashboard', async () => {
   const { house } = start()
   await using _ = house
 
-  const { paths } = (await house.call('/openapi.json')).body
+  const { text } = await house.call('/openapi.json')
 
-  expect(Object.keys(paths)).toContain('/account/me')
-  expect(Object.keys(paths).filter((it) => /dashboard|operator/.test(it))).toEqual([])
+  expect(text).toContain('"/account/me":')
+  expect(text).not.toMatch(/"\/(?:dashboard|operator)[^"]*":/)
 })
