@@ -16,7 +16,7 @@ const TOOLS = `${ROOT}scripts/tools`
 const DOCUMENT = `${TOOLS}/dist/openapi.json`
 
 /** These ask routes of their own, which are no part of the document. */
-const OTHER_ROUTES = ['http', 'http-open', 'http-billing']
+const OTHER_ROUTES = ['http', 'http-open', 'http-billing', 'strange']
 /** What is for the operator, for browsers or for who follows a link; the document is for callers with a key. */
 const HIDDEN = /^\/(operator|dashboard|metrics|docs|openapi\.json|mcp|unsubscribe|confirm)(\/|$|\?)/
 
