@@ -20,25 +20,29 @@ export function measureJson(text: string, bounds: JsonBounds): JsonBounds | null
   let empty = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+    // The commonest first: this is asked of every letter that stands in no text.
+    if (code === QUOTE) {
+      if (empty) values += 1
+      empty = false
+      at = endOfText(text, at)
+    } else if (code === COMMA) {
+      values += 1
+      if (values > bounds.values) return null
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (empty) values += 1
+      empty = true
+      depth += 1
+      if (depth > bounds.depth) return null
+      if (depth > deepest) deepest = depth
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
       depth -= 1
       empty = false
-      continue
-    }
-    if (empty && code > SPACE) {
+    } else if (empty && code > SPACE) {
       values += 1
       empty = false
     }
-    if (code === QUOTE) at = endOfText(text, at)
-    else if (code === COMMA) values += 1
-    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      depth += 1
-      empty = true
-      if (depth > deepest) deepest = depth
-    }
-    if (values > bounds.values || depth > bounds.depth) return null
   }
-  return { depth: deepest, values }
+  return values > bounds.values ? null : { depth: deepest, values }
 }
 
 /** Whether a text of JSON goes beyond its bounds. */
