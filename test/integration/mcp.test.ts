@@ -231,10 +231,10 @@ describe('what is wrong is told as an error that names it', () => {
 const message = (method: string, params: object = {}) =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
-describe('a hostile client', () => {
-  const send = (body: Body, headers?: Record<string, string>) =>
-    post(it.house.url(), it.house.key, body, headers)
+const send = (body: Body, headers?: Record<string, string>) =>
+  post(it.house.url(), it.house.key, body, headers)
 
+describe('a hostile client', () => {
   test.each([
     ['no JSON', '{"jsonrpc": ', 400, -32700],
     ['an empty body', '', 400, -32700],
