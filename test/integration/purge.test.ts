@@ -233,7 +233,7 @@ test('there is no other place where content is kept', async () => {
     'bundles.items',
     'candidates.item',
     'deliveries.body',
-    // What a customer's program wants to write, and what that was answered with; gone within 30 days of its end.
+    // What a program of a customer wants to write, and what that was answered with; gone 30 days later, with the next one.
     'drafts.answer',
     'drafts.body',
     // What customers wrote to the operator.
