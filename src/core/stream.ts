@@ -95,6 +95,9 @@ export function sight(look: Look, page: { rows: readonly Row[]; after: string | 
       ? { kind: 'cut', reason: 'page_restart', look }
       : { kind: 'again', look: { ...look, tries, after: earlier.id } }
   }
+  // Where there was to be more there is nothing: the platform may have failed to say it, and that is no end.
+  if (look.pages > 0 && page.rows.length === 0 && page.after === null && !last_try)
+    return { kind: 'again', look: { ...look, tries } }
   return advance(look, page)
 }
 

@@ -82,6 +82,21 @@ describe('reaching the head', () => {
     expect(sight(after([]), page(rows(100, 1))).kind).toBe('onward')
   })
 
+  test('nothing where there was to be more is asked for again, and is the end when it stays so', () => {
+    const seeking = after(rows(100, 51), { lost: ['t3_1'] })
+    let one = sight(seeking, page(rows(200, 101)))
+    one = sight(one.look, page(rows(100, 60)))
+    expect(one).toMatchObject({ kind: 'onward', look: { met: true } })
+
+    const empty = { rows: [], after: null }
+    const again = sight(one.look, empty)
+    expect(again).toMatchObject({ kind: 'again', look: { healed: false, after: 't3_60' } })
+    expect(sight(again.look, page(rows(59, 1)))).toMatchObject({ look: { healed: true } })
+    const still = sight(again.look, empty)
+    expect(still.kind).toBe('again')
+    expect(sight(still.look, empty)).toMatchObject({ kind: 'reached', look: { healed: true } })
+  })
+
   test('an empty page with a cursor is not the end', () => {
     expect(sight(after(rows(10, 1)), { rows: [], after: 't3_x' })).toMatchObject({
       kind: 'onward',
