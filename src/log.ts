@@ -26,7 +26,9 @@ const FIELDS = new Set(
   offset_ms page pages path path_kind pending pid place plan platform port purpose queued rate reason refused released
   remaining request request_id rest_ms retries retry_after_s round route rows rung rungs schema seconds sent
   signal size state status status_code stopped stream stream_id streams subforum suppressed target targets
-  tier tries turn uptime_s url value version waited_ms warning what webhook webhook_id why`.split(/\s+/),
+  tier tries turn uptime_s url value version waited_ms warning what webhook webhook_id why`.split(
+    /\s+/,
+  ),
 )
 
 const LONGEST_TEXT = 500

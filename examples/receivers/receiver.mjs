@@ -20,30 +20,35 @@ function verify(secret, header, body, now_s) {
 // Ids that were dealt with. Keep them where they survive a restart, such as a table with a unique key.
 const seen = new Map()
 
-/** Listens for deliveries and gives each to `handle` once. What it cannot handle is asked for again by a 503. */
-export function serve(handle) {
-  const { FORUMD_SECRET, PORT } = process.env
-  const server = createServer(async (request, response) => {
-    const chunks = []
-    for await (const chunk of request) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    const header = request.headers['x-service-signature'] ?? ''
-    const answer = (status) => response.writeHead(status).end()
-    if (!verify(FORUMD_SECRET, header, body, Math.floor(Date.now() / 1000))) return answer(401)
+/** Takes one delivery and gives it to `handle`, once. What it cannot handle is asked for again by a 503. */
+async function take(request, response, handle) {
+  const chunks = []
+  for await (const chunk of request) chunks.push(chunk)
+  const body = Buffer.concat(chunks)
+  const header = request.headers['x-service-signature'] ?? ''
+  const answer = (status) => response.writeHead(status).end()
+  if (!verify(process.env.FORUMD_SECRET, header, body, Math.floor(Date.now() / 1000)))
+    return answer(401)
 
-    const delivery = JSON.parse(body)
-    const id = delivery.delivery_id
-    if (!seen.has(id)) seen.set(id, handle(delivery))
-    try {
-      await seen.get(id)
-      answer(204)
-    } catch (error) {
-      seen.delete(id)
-      console.error(`${id}: ${error.message}`)
-      answer(503)
-    }
+  const delivery = JSON.parse(body)
+  const id = delivery.delivery_id
+  if (!seen.has(id)) seen.set(id, handle(delivery))
+  try {
+    await seen.get(id)
+    answer(204)
+  } catch (error) {
+    seen.delete(id)
+    console.error(`${id}: ${error.message}`)
+    answer(503)
+  }
+}
+
+/** Listens for deliveries. A connection that breaks in the middle ends alone. */
+export function serve(handle) {
+  const server = createServer((request, response) => {
+    take(request, response, handle).catch(() => response.destroy())
   })
-  server.listen(Number(PORT), '127.0.0.1')
+  server.listen(Number(process.env.PORT), '127.0.0.1')
 }
 
 // Run by itself, and not by a bridge that gives it something else to do.

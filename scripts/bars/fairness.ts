@@ -46,10 +46,11 @@ function latenessOf(put_at: ReadonlyMap<string, number>, came: ReadonlyMap<strin
   return found
 }
 
+const host = (name: string, port: number) => `https://${name}.receiver.test:${port}/hook`
+
 /** Lets the good ones get a delivery each at once, then one by one, beside these bad ones. */
 async function run(bad: readonly ('dead' | 'refusing' | 'slow')[]) {
   await using receivers = await startReceivers()
-  const host = (name: string, port: number) => `https://${name}.receiver.test:${port}/hook`
   const bad_urls = {
     dead: host('dead', receivers.dead),
     refusing: host('refusing', CLOSED_PORT),

@@ -15,7 +15,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
 export const scrape = ({ metrics, token, peerOf }: Deps) =>
   new Elysia({ name: 'metrics', detail: { hide: true } }).get(
     '/metrics',
-    async ({ request, server, set }) => {
+    ({ request, server, set }) => {
       const given = bearer(request.headers.get('authorization'))
       if (token === '') {
         if (!peerOf(request, server?.requestIP(request)?.address).local)
@@ -23,6 +23,6 @@ export const scrape = ({ metrics, token, peerOf }: Deps) =>
       } else if (given === null) throw new ApiError('missing_token')
       else if (!timingSafeEqual(digest(given), digest(token))) throw new ApiError('invalid_token')
       set.headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8'
-      return await metrics.render()
+      return metrics.render()
     },
   )

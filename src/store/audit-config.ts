@@ -67,8 +67,7 @@ function settingsOf(value: object, ring: Ring, above = ''): Setting[] {
     const path = above === '' ? name : `${above}.${name}`
     if (typeof it === 'object' && it !== null && !Array.isArray(it))
       return settingsOf(it, ring, path)
-    if (typeof it !== 'string' || it === '')
-      return [{ path, shown: JSON.stringify(it), also: [] }]
+    if (typeof it !== 'string' || it === '') return [{ path, shown: JSON.stringify(it), also: [] }]
     // Bound to its name: the same text in two places is not told to be the same.
     const [shown = '', ...also] = ring
       .proofs(`config ${path} ${it}`)

@@ -13,7 +13,7 @@ export type Ballast = {
 }
 
 /** Bytes that a file system has left for us. */
-export function freeBytes(path: string): number {
+function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize
 }

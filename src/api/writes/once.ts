@@ -14,8 +14,8 @@ import {
   releaseName,
   type WriteName,
 } from '../../store/idempotency.ts'
-import { render } from '../errors.ts'
 import type { Together } from '../../store/together.ts'
+import { render } from '../errors.ts'
 
 /** A write that its caller named, and what tells its body from another. */
 export type Named = WriteName & { body_hash: Uint8Array }
