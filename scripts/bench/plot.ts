@@ -1,9 +1,9 @@
 import { aimOf, type Ratio, reaches, type Result } from './results.ts'
 
 const [WIDTH, LABELS, RIGHT, ROW, TOP] = [900, 470, 60, 22, 56]
-/** The scale is logarithmic, from a tenth to thirty times. */
-const [LEAST, MOST] = [0.1, 30]
-const TICKS = [0.1, 0.3, 1, 3, 10, 30]
+/** The scale is logarithmic, from a hundredth to thirty times. */
+const [LEAST, MOST] = [0.01, 30]
+const TICKS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30]
 
 const xOf = (ratio: number): number => {
   const held = Math.min(MOST, Math.max(LEAST, ratio))
