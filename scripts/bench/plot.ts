@@ -51,7 +51,7 @@ function barOf(ratio: Ratio, y: number): string[] {
   const aim = ratio.least ?? ratio.most
   const label = aim === undefined ? ratio.label : `${ratio.label} (${aimOf(ratio)})`
   const bar = `<rect x="${Math.min(one, at).toFixed(1)}" y="${y + 2}" width="${Math.max(1, Math.abs(at - one)).toFixed(1)}" height="${ROW - 8}" fill="${color}"/>`
-  const beside = `<text x="${(Math.max(one, at) + 6).toFixed(1)}" y="${y + 13}">${ratio.value.toFixed(2)}</text>`
+  const beside = `<text x="${(Math.max(one, at, xOf(aim ?? LEAST)) + 6).toFixed(1)}" y="${y + 13}">${ratio.value.toFixed(2)}</text>`
   const stroke =
     aim === undefined
       ? []
