@@ -33,7 +33,8 @@ const bullmq =
 
 const SENDERS: Record<string, Sender> = {
   [OURS]: async (plan, stack) => {
-    const child = stack.use(start([process.execPath, join(HERE, 'sending.ts'), plan]))
+    const folder = stack.use(temporaryFolder()).path
+    const child = stack.use(start([process.execPath, join(HERE, 'sending.ts'), plan, folder]))
     await child.line()
     return child
   },

@@ -1,9 +1,7 @@
 /**
  * Ours, as a process of its own: what the monitor writes when it matches, and the production sender, over a database
- * file. Arguments: the plan as JSON (peers/plan.mjs says what is in it). Prints `ready`, then how it went.
+ * file. Arguments: the plan as JSON (peers/plan.mjs says what is in it), a folder. Prints `ready`, then how it went.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import * as z from 'zod'
@@ -28,8 +26,7 @@ import { CONCURRENCY, itemOf, planOf, TARGETS } from './peers/plan.mjs'
 const plan = planOf(process.argv[2] ?? '')
 const outside = createOutside(() => {})
 const { clock, random } = outside
-const dir = mkdtempSync(join(tmpdir(), 'forumd-bench-'))
-const db = openDb(join(dir, 'forumd.sqlite'), { create: true })
+const db = openDb(join(process.argv[3] ?? '', 'forumd.sqlite'), { create: true })
 const ring = createRing(random.bytes(32), random.bytes)
 const place = (id: string) => `webhooks.secret:${id}`
 
@@ -130,4 +127,3 @@ stopping.abort()
 await loop.stopped
 await sender.idle()
 db.close()
-rmSync(dir, { recursive: true })
