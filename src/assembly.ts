@@ -413,7 +413,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     endStreams,
     draftsIdle: async () => drafting?.idle(),
     /** The log as the numbers and the operator hear it. */
-    heard: log,
+    log,
   }
 }
 

@@ -31,8 +31,8 @@ export type Daemon = AsyncDisposable & {
 
 /** The composition root: opens the instance, makes every part, lets the loops run and listens. */
 export async function startDaemon(config: Config, outside: Outside): Promise<Daemon> {
-  const { clock, log } = outside
-  if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, log)
+  const { clock } = outside
+  if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, outside.log)
   await using stack = new AsyncDisposableStack()
 
   const instance = stack.adopt(open(config, outside), (it) => it.close())
@@ -54,7 +54,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     close,
     endStreams,
     draftsIdle,
-    heard,
+    log,
   } = assemble({
     config,
     outside,
@@ -68,7 +68,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
 
   stack.defer(close)
   const released = releaseAll(instance.db, clock.now())
-  if (released > 0) heard('warn', 'ledger.released', { count: released })
+  if (released > 0) log('warn', 'ledger.released', { count: released })
 
   // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
   stack.defer(async () => {
@@ -97,7 +97,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     upkeep,
     storage: storage.turn,
   }))
-    loops.set(name, startLoop({ ...outside, log: heard }, name, signal, turn, onFailedTurn))
+    loops.set(name, startLoop({ ...outside, log }, name, signal, turn, onFailedTurn))
 
   const owned = stack.move()
   return {
