@@ -148,17 +148,19 @@ export function customerStories(stage: () => Dashboard) {
     await visitor.press('Send failed ones again')
     await page.waitForSelector('dialog[open]')
     const inside = await page.evaluate("document.activeElement.closest('dialog') !== null")
+    // However the box is closed, one is where one was; not before the page has been painted without it.
+    const returns = () =>
+      page.waitForFunction(
+        "document.querySelector('dialog') === null && document.activeElement.innerText === 'Send failed ones again'",
+      )
     await page.keyboard.press('Escape')
-    await page.waitForFunction("document.querySelector('dialog') === null")
-
-    const escaped = await focused()
+    await returns()
     await page.evaluate('document.activeElement.click()')
+    await page.waitForSelector('dialog[open]')
     await visitor.press('Cancel')
-    await page.waitForFunction("document.querySelector('dialog') === null")
+    await returns()
 
     expect([first, sought, left, inside]).toEqual(['Skip to the page', 'search', 'SELECT', true])
-    // However the box is closed, one is where one was.
-    expect([escaped, await focused()]).toEqual(Array(2).fill('Send failed ones again'))
   })
 
   asCustomer('the theme that was chosen stays', async (visitor) => {
