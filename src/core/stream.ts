@@ -23,6 +23,9 @@ const NEWEST = 5
 const LIMIT_STEP = 10
 // The platform ends every listing at about a thousand rows; one that ends well before that has nothing more.
 const EXHAUSTED_ROWS = 900
+// A further page is asked for from before the end of the last one, and has to show some of its last rows again: what is
+// of an older copy of the listing does not, and would leave out what came in between without a sign.
+const OVERLAP = 3
 
 /** An item, as far as its place in the stream goes. */
 export type Row = { id: string; created_at: number; sticky: boolean }
@@ -46,6 +49,8 @@ export type Look = {
   /** Times the page asked for now has been asked for already. */
   tries: number
   after: string | null
+  /** The ids of rows of which the next page has to show one again; empty: it need not. */
+  joins: readonly string[]
   limit: number
   /** Whether the head has been met. */
   met: boolean
@@ -70,6 +75,7 @@ export const startLook = ({ lost = null, ...from }: Start): Look => ({
   pages: 0,
   tries: 0,
   after: null,
+  joins: [],
   limit: PAGE_LIMIT,
   met: from.head === null,
   enough: false,
@@ -87,9 +93,9 @@ export function sight(look: Look, page: { rows: readonly Row[]; after: string | 
       kind: last_try ? 'stale' : 'again',
       look: { ...look, tries, limit: PAGE_LIMIT - LIMIT_STEP * tries },
     }
-  if (look.pages > 0 && isRestart(look.rows, page.rows)) {
+  if (look.pages > 0 && isRestart(look, page)) {
     // The cursor's row is gone and the platform began anew: the row before it may still be there.
-    const earlier = look.rows.at(-1 - tries)
+    const earlier = look.rows.at(-1 - look.joins.length - tries)
     if (look.enough) return { kind: 'reached', look }
     return last_try || earlier === undefined
       ? { kind: 'cut', reason: 'page_restart', look }
@@ -116,7 +122,7 @@ function advance(look: Look, page: { rows: readonly Row[]; after: string | null 
   const enough = met && (deep || whole)
   const healed = look.lost !== null && (whole || holdsAny(rows, look.lost))
   const pages = look.pages + 1
-  const next = { ...look, rows, met, enough, healed, pages, tries: 0, after: page.after }
+  const next = { ...look, rows, met, enough, healed, pages, tries: 0, ...cursorAfter(page) }
   const seeks_on = look.lost !== null && !healed && !ended && pages < PAGES_MAX
   if (enough && !seeks_on) return { kind: 'reached', look: next }
   if (ended) return { kind: 'cut', reason: 'listing_exhausted', look: next }
@@ -161,14 +167,28 @@ function isOldCopy(head: Head | null, rows: readonly Row[]): boolean {
   return !holdsAny(rows, head.anchors.slice(0, NEWEST))
 }
 
-/** A further page that begins above where the last one ended, or brings nothing new at all. */
-function isRestart(seen: readonly Row[], rows: readonly Row[]): boolean {
+/** Where the next page is asked for, and what it has to show again. A cursor that is no row's id is taken as it is. */
+function cursorAfter({ rows, after }: { rows: readonly Row[]; after: string | null }) {
+  const cursor = rows.at(-1 - OVERLAP)
+  if (after === null || rows.at(-1)?.id !== after || cursor === undefined)
+    return { after, joins: [] }
+  return { after: cursor.id, joins: rows.slice(-OVERLAP).map(({ id }) => id) }
+}
+
+/** A further page that does not join the last one, begins above where that ended, or brings nothing new before the end. */
+function isRestart(
+  { rows: seen, joins }: Look,
+  page: { rows: readonly Row[]; after: string | null },
+): boolean {
+  const found = page.rows.map(({ id }) => id)
+  if (joins.length > 0 && found.length > 0 && !joins.some((id) => found.includes(id))) return true
+  const known = new Set(seen.map(({ id }) => id))
+  const fresh = page.rows.filter(({ id }) => !known.has(id))
+  if (found.length > 0 && fresh.length === 0)
+    return page.after !== null || found.at(-1) !== seen.at(-1)?.id
   const last = seen.findLast(({ sticky }) => !sticky)
-  const first = rows.find(({ sticky }) => !sticky)
-  if (last === undefined || first === undefined) return false
-  if (first.created_at > last.created_at) return true
-  const ids = new Set(seen.map(({ id }) => id))
-  return rows.every(({ id }) => ids.has(id))
+  const first = fresh.find(({ sticky }) => !sticky)
+  return last !== undefined && first !== undefined && first.created_at > last.created_at
 }
 
 /** When the oldest of some rows was created; null when there is none but pinned ones. */

@@ -69,8 +69,8 @@ describe('reaching the head', () => {
     const look = after(rows(200, 151), { floor_at: 60_000 })
 
     const one = sight(look, page(rows(205, 106)))
-    expect(one).toMatchObject({ kind: 'onward', look: { met: true, after: 't3_106' } })
-    expect(sight(one.look, page(rows(105, 6))).kind).toBe('reached')
+    expect(one).toMatchObject({ kind: 'onward', look: { met: true, after: 't3_109' } })
+    expect(sight(one.look, page(rows(108, 6))).kind).toBe('reached')
   })
 
   test('a short listing that ends is all there is for a monitor that begins before it', () => {
@@ -85,13 +85,13 @@ describe('reaching the head', () => {
   test('nothing where there was to be more is asked for again, and is the end when it stays so', () => {
     const seeking = after(rows(100, 51), { lost: ['t3_1'] })
     let one = sight(seeking, page(rows(200, 101)))
-    one = sight(one.look, page(rows(100, 60)))
+    one = sight(one.look, page(rows(103, 60)))
     expect(one).toMatchObject({ kind: 'onward', look: { met: true } })
 
     const empty = { rows: [], after: null }
     const again = sight(one.look, empty)
-    expect(again).toMatchObject({ kind: 'again', look: { healed: false, after: 't3_60' } })
-    expect(sight(again.look, page(rows(59, 1)))).toMatchObject({ look: { healed: true } })
+    expect(again).toMatchObject({ kind: 'again', look: { healed: false, after: 't3_63' } })
+    expect(sight(again.look, page(rows(62, 1)))).toMatchObject({ look: { healed: true } })
     const still = sight(again.look, empty)
     expect(still.kind).toBe('again')
     expect(sight(still.look, empty)).toMatchObject({ kind: 'reached', look: { healed: true } })
@@ -110,7 +110,7 @@ describe('a check that has to be cut', () => {
     let look = after(rows(5, 1))
     const kinds: string[] = []
     for (let i = 0; i < PAGES_MAX; i++) {
-      const top = 10_000 - i * 100
+      const top = 10_000 - i * 97
       const sighting = sight(look, page(rows(top, top - 99)))
       kinds.push(sighting.kind === 'cut' ? sighting.reason : sighting.kind)
       look = sighting.look
@@ -120,7 +120,7 @@ describe('a check that has to be cut', () => {
       ...Array.from({ length: PAGES_MAX - 1 }, () => 'onward'),
       'poll_overflow',
     ])
-    expect(gapOf(look)).toEqual({ from_at: 5_000, until_at: (10_000 - 1199) * 1000 })
+    expect(gapOf(look)).toEqual({ from_at: 5_000, until_at: (10_000 - 1166) * 1000 })
   })
 
   test('a listing that ends without an anchor is exhausted', () => {
@@ -135,9 +135,9 @@ describe('a check that has to be cut', () => {
     const again = page(rows(301, 202))
 
     const two = sight(one.look, again)
-    expect(two).toMatchObject({ kind: 'again', look: { after: 't3_202' } })
+    expect(two).toMatchObject({ kind: 'again', look: { after: 't3_205' } })
     const three = sight(two.look, again)
-    expect(three).toMatchObject({ kind: 'again', look: { after: 't3_203' } })
+    expect(three).toMatchObject({ kind: 'again', look: { after: 't3_206' } })
     expect(sight(three.look, again)).toMatchObject({ kind: 'cut', reason: 'page_restart' })
   })
 
@@ -149,6 +149,23 @@ describe('a check that has to be cut', () => {
       kind: 'onward',
       look: { tries: 0 },
     })
+  })
+
+  test('a further page of an older copy is seen by what it does not show again', () => {
+    const one = sight(after(rows(5, 1)), page(rows(300, 201)))
+    const old = page(rows(150, 51))
+
+    const two = sight(one.look, old)
+    expect(two).toMatchObject({ kind: 'again', look: { after: 't3_205', pages: 1 } })
+    expect(sight(two.look, page(rows(204, 105))).kind).toBe('onward')
+    const three = sight(two.look, old)
+    expect(sight(three.look, old)).toMatchObject({ kind: 'cut', reason: 'page_restart' })
+  })
+
+  test('a further page with nothing but what it has to show again is the end', () => {
+    const one = sight(after([]), page(rows(100, 1)))
+
+    expect(sight(one.look, page(rows(3, 1), null)).kind).toBe('reached')
   })
 
   test('a page that brings nothing new is a restart too', () => {
