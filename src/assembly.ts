@@ -393,6 +393,8 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     looked = true
     nudgeSender()
     monitoring.nudge()
+    // Who was paused before a draft was approved does not write it.
+    pool.reload()
     drafting?.takeUp()
   }
   function checkDue() {

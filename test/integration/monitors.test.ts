@@ -408,7 +408,7 @@ describe('health', () => {
       observed_events: [{ kind: 'poll_overflow', stream: 'posts:cats' }],
       unobserved_events: [],
     })
-    expect(coverage_24h.posts_in_window_at_least).toBe(1200)
+    expect(coverage_24h.posts_in_window_at_least).toBe(1167)
     expect(coverage_24h.posts_missed_estimate).toBeGreaterThanOrEqual(300)
   })
 
