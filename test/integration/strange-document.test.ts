@@ -1,9 +1,12 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 
 import * as z from 'zod'
 
 import { TAKEN_FIELDS } from '../../src/core/taken-words.ts'
 import { startHouse } from '../support/house.ts'
+
+// Many calls each, on a machine that may be busy.
+setDefaultTimeout(60_000)
 
 // The document against the service it describes: whoever generates a client from it is not deceived.
 
