@@ -5,11 +5,11 @@ const NATIVE =
   /reddit|selftext|modhash|author_fullname|author_flair|link_flair|gallery_data|media_metadata|morechildren|raw_json|url_overridden|removed_by_category|crosspost_parent|subscribers_count|\bsr_detail\b/i
 
 /**
- * The rooms that speak the platform's language, their unit tests, the tests that talk to a whole platform, and the
- * benches, which are one and read it as others would.
+ * The rooms that speak the platform's language, their unit tests, the tests that talk to a whole platform, and of
+ * the benches the platform and what is read of it.
  */
 const FLUENT =
-  /^(src|test\/unit)\/(platform|sandbox)[/.-]|^test\/(browser|clients|conformance|integration|support)\/|^scripts\/bench\//
+  /^(src|test\/unit)\/(platform|sandbox)[/.-]|^test\/(browser|clients|conformance|integration|support)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
 
 const root = `${import.meta.dir}/../../`
 
