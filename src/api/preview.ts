@@ -13,7 +13,7 @@ import {
 import type { Item, Page } from '../core/items.ts'
 import type { Fault } from '../core/outcome.ts'
 import { rowOf } from '../core/row.ts'
-import { oldestAt } from '../core/stream.ts'
+import { oldestAt } from '../core/stream-rows.ts'
 import { wireCode, worded, type Words } from '../core/wire.ts'
 import { type Lot, lotsOf, type Sampling } from '../gateway/sampling.ts'
 import { toApiError } from './faults.ts'

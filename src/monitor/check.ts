@@ -1,6 +1,6 @@
 import type { Item } from '../core/items.ts'
 import type { Fault } from '../core/outcome.ts'
-import { type CutReason, type Look, startLook } from '../core/stream.ts'
+import { type CutReason, type Look, startLook } from '../core/sight.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { ConvoyState } from '../store/convoys.ts'
 import type { Stream } from '../store/streams.ts'

@@ -1,16 +1,8 @@
+import { estimateMissed, gapOf } from '../core/gap.ts'
 import { FULL_PAGE, isRush, paceAfter } from '../core/planner.ts'
-import {
-  type CutReason,
-  estimateMissed,
-  gapOf,
-  type Head,
-  headAfter,
-  newestAt,
-  nextDueAt,
-  rateUntil,
-  smooth,
-  startLook,
-} from '../core/stream.ts'
+import { type CutReason, type Head, headAfter, startLook } from '../core/sight.ts'
+import { newestAt, rateUntil, smooth } from '../core/stream-rows.ts'
+import { nextDueAt } from '../core/stream.ts'
 import {
   healOpenGaps,
   insertCheck,

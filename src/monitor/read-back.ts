@@ -1,15 +1,8 @@
 import type { Item } from '../core/items.ts'
 import type { Fault } from '../core/outcome.ts'
-import {
-  type CutReason,
-  type Look,
-  PAGES_MAX,
-  type Row,
-  settleRows,
-  sight,
-  type StreamKind,
-  TRIES_MAX,
-} from '../core/stream.ts'
+import { type CutReason, type Look, PAGES_MAX, sight, TRIES_MAX } from '../core/sight.ts'
+import { type Row, settleRows } from '../core/stream-rows.ts'
+import type { StreamKind } from '../core/stream.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Clock } from '../outside.ts'
 

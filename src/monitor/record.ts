@@ -1,6 +1,6 @@
 import type { Item } from '../core/items.ts'
 import { FULL_PAGE } from '../core/planner.ts'
-import { type CutReason, headAfter } from '../core/stream.ts'
+import { type CutReason, headAfter } from '../core/sight.ts'
 import { allCut, healOpenGaps } from '../store/checks.ts'
 import {
   countHours,

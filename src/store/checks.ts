@@ -1,5 +1,5 @@
 import type { Gap } from '../core/coverage.ts'
-import type { CutReason } from '../core/stream.ts'
+import type { CutReason } from '../core/sight.ts'
 import type { Db } from './db.ts'
 
 export type NewCheck = {

@@ -1,5 +1,6 @@
 import { busyRate, type Convoy, type Traveller } from '../core/planner.ts'
-import type { Head, StreamKind } from '../core/stream.ts'
+import type { Head } from '../core/sight.ts'
+import type { StreamKind } from '../core/stream.ts'
 import type { Db } from './db.ts'
 
 /** Streams that travel together, as their last round left them. No anchors: they have yet to make one. */

@@ -1,5 +1,6 @@
 import { intervalOf } from '../core/planner.ts'
-import { type Head, streamKey, type StreamKind } from '../core/stream.ts'
+import type { Head } from '../core/sight.ts'
+import { streamKey, type StreamKind } from '../core/stream.ts'
 import type { Db } from './db.ts'
 
 /** A watched feed of the platform. `head` is null until a check of it has finished. */

@@ -1,20 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 
+import { estimateMissed, gapOf } from '../../src/core/gap.ts'
 import {
   ANCHORS_MAX,
-  estimateMissed,
-  gapOf,
   headAfter,
   type Look,
-  nextDueAt,
   PAGES_MAX,
-  rateOf,
-  type Row,
   sight,
-  smooth,
   startLook,
-  streamKey,
-} from '../../src/core/stream.ts'
+} from '../../src/core/sight.ts'
+import { rateOf, type Row, smooth } from '../../src/core/stream-rows.ts'
+import { nextDueAt, streamKey } from '../../src/core/stream.ts'
 
 /** Rows `from` down to `to`, newest first; the number is the id and the second of creation. */
 const rows = (from: number, to: number): Row[] =>
