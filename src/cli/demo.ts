@@ -1,4 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +9,9 @@ import { openInstance } from '../store/instance.ts'
 import { insertKey } from '../store/keys.ts'
 import { type Call, EXIT } from './command.ts'
 import { makeCustomer } from './customers.ts'
-import { createStage, type Stage } from './stage.ts'
+import { createCaller, readNowAndThen, visit } from './demo-callers.ts'
+import { startInbox } from './demo-inbox.ts'
+import { createStage } from './stage.ts'
 
 // The platform, the daemon and a receiver in one process, each over a real socket. What is shown here was seen at
 // one of those sockets; nothing is read out of the daemon's memory, and nothing is made up.
@@ -24,8 +25,6 @@ export type DemoOptions = Pick<Call<object>, 'stdout' | 'stopped' | 'parts'> & {
 
 const SEED = 7
 const CADENCE_S = 2
-const READ_EVERY_MS = 4000
-const TOLERANCE_S = 300
 
 /** The daemon keeps to what the platform allows; this platform allows checks every two seconds. */
 const ALLOWANCE = 6000
@@ -54,20 +53,6 @@ const WATCHED = [
     },
   },
 ]
-
-/** What somebody posts meanwhile, so that there is something to find even in a quiet minute. */
-const POSTED = [
-  {
-    subforum: 'selfhosting',
-    title: 'Can anyone recommend a backup job that tells me when it fails?',
-  },
-  { subforum: 'selfhosting', title: 'My wiki turned five today' },
-  { subforum: 'coffee', title: 'A quiet grinder for under 100 €?' },
-  { subforum: 'coffee', title: 'An espresso machine from a flea market' },
-  { subforum: 'gardening', title: 'Looking for tomatoes that forgive a forgetful owner' },
-]
-const POST_FIRST_MS = 3000
-const POST_EVERY_MS = 9000
 
 /** Shows all of forumd at work. Answers the exit code: with `seconds`, 0 only if a read, a match and a verified delivery were seen. */
 export async function demo({
@@ -120,7 +105,10 @@ export async function demo({
   const over = new AbortController()
   const { signal } = over
   const ends = [stop, ...(seconds === null ? [] : [clock.sleep(seconds * 1000, signal)])]
-  const busy = [read(caller, stage, real, signal), visit(sandbox.url, stage, real, signal)]
+  const busy = [
+    readNowAndThen(caller, stage, real, signal),
+    visit(sandbox.url, stage, real, signal),
+  ]
   await Promise.race(ends)
   over.abort()
   await Promise.all(busy)
@@ -185,136 +173,5 @@ function mintKey(config: ReturnType<typeof parseConfig>, { clock, random }: Outs
     return token
   } finally {
     instance.close()
-  }
-}
-
-type Answer = Record<string, unknown>
-
-/** A client of the daemon, as anybody would write one. */
-function createCaller(base: string, key: string, { fetch, clock }: Outside) {
-  let reads = 0
-  async function ask(path: string, init: RequestInit) {
-    const began = clock.mono()
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const response = await fetch(base + path, { ...init, headers, proxy: false })
-    const body: Answer = Object(await response.json())
-    if (!response.ok)
-      throw new Error(`${path} answered ${response.status}: ${JSON.stringify(body)}`)
-    return { body, headers: response.headers, took_ms: clock.mono() - began }
-  }
-  return {
-    get: async (path: string) => (await ask(path, {})).body,
-    post: async (path: string, body: object) =>
-      (await ask(path, { method: 'POST', body: JSON.stringify(body) })).body,
-    async read(path: string) {
-      const answer = await ask(path, {})
-      reads += 1
-      return answer
-    },
-    reads: () => reads,
-  }
-}
-type Caller = ReturnType<typeof createCaller>
-
-const READS = [
-  { path: '/api/forum/posts?subforum=selfhosting&limit=25', rows: 'posts' },
-  { path: '/api/forum/search?q=backup&sort=new&limit=25', rows: 'posts' },
-  { path: '/api/forum/sub/coffee/comments?limit=100', rows: 'comments' },
-  { path: '/api/forum/search/comments/deep?q=grinder&limit=3', rows: 'comments' },
-  { path: '/api/forum/sub/gardening/top?t=month&limit=10', rows: 'posts' },
-]
-
-/** Reads now and then, until it is told to stop or the credit is used up. */
-async function read(caller: Caller, stage: Stage, { clock }: Outside, signal: AbortSignal) {
-  for (let turn = 0; !signal.aborted; turn++) {
-    const { path, rows } = READS[turn % READS.length] ?? { path: '/health', rows: '' }
-    try {
-      const { body, headers, took_ms } = await caller.read(path)
-      const found = body[rows]
-      stage.read({
-        path,
-        rows: Array.isArray(found) ? found.length : 0,
-        what: rows,
-        took_ms,
-        remaining: headers.get('x-credits-remaining'),
-      })
-    } catch (error) {
-      stage.trouble('read.failed', { reason: error instanceof Error ? error.message : 'unknown' })
-    }
-    await clock.sleep(READ_EVERY_MS, signal)
-  }
-}
-
-/** Posts something now and then, as a visitor of the platform would. */
-async function visit(
-  platform: string,
-  stage: Stage,
-  { fetch, clock }: Outside,
-  signal: AbortSignal,
-) {
-  await clock.sleep(POST_FIRST_MS, signal)
-  for (let turn = 0; !signal.aborted; turn++) {
-    const post = POSTED[turn % POSTED.length]
-    const response = await fetch(`${platform}/__sandbox/post`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(post),
-      proxy: false,
-    })
-    if (post && response.ok) stage.posted(post)
-    else stage.trouble('post.failed', { status: response.status })
-    await clock.sleep(POST_EVERY_MS, signal)
-  }
-}
-
-/** The receiver: checks each signature by the published recipe, with code of its own. */
-function startInbox({ clock }: Outside, stage: Stage) {
-  const names = new Map<string, string>()
-  const ids = new Set<string>()
-  let secret = ''
-  let verified = 0
-  let refused = 0
-
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const text = await request.text()
-      const { timestamp, mac } = /^t=(?<timestamp>\d+),v1=(?<mac>[0-9a-f]{64})$/.exec(
-        request.headers.get('x-service-signature') ?? '',
-      )?.groups ?? { timestamp: '0', mac: '' }
-      const expected = createHmac('sha256', secret).update(`${timestamp}.${text}`).digest()
-      const given = Buffer.from(mac ?? '', 'hex')
-      const age_s = Math.abs(clock.now() / 1000 - Number(timestamp))
-      if (
-        given.length !== expected.length ||
-        !timingSafeEqual(given, expected) ||
-        age_s > TOLERANCE_S
-      ) {
-        refused += 1
-        stage.trouble('receiver.refused', { reason: 'the signature does not fit' })
-        return new Response('', { status: 400 })
-      }
-      verified += 1
-      const { delivery_id, monitor_id, items } = JSON.parse(text)
-      ids.add(delivery_id)
-      const [item] = items
-      stage.delivered({
-        monitor: names.get(monitor_id) ?? monitor_id,
-        delivery_id,
-        item,
-        after_ms: clock.now() - Date.parse(item.created),
-      })
-      return new Response('', { status: 204 })
-    },
-  })
-  return {
-    url: `http://127.0.0.1:${server.port}/hook`,
-    expect(text: string) {
-      secret = text
-    },
-    name: (id: string, text: string) => void names.set(id, text),
-    seen: () => ({ matches: ids.size, verified, refused }),
-    [Symbol.asyncDispose]: () => server.stop(true),
   }
 }
