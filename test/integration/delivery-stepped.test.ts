@@ -61,7 +61,9 @@ steppable('a running daemon whose clock is set', () => {
     const setClock = (ahead_s: number) => Bun.write(pretended, `+${ahead_s}`)
     await setClock(0)
     const post = (title: string) => sandbox.post({ subforum: 'cats', title })
-    post('one from before')
+    // A minute before: within the second in which a monitor is made it would still be one of its own.
+    const created_at = Date.now() - 60_000
+    sandbox.post({ subforum: 'cats', title: 'one from before', created_at })
 
     const daemon = await startProcess(config, [
       'env',
