@@ -1,27 +1,10 @@
-import { parse, TomlError } from 'smol-toml'
-
 import { findPositions } from './config/positions.ts'
-import { placed, type Problem, refusalsOf } from './config/problems.ts'
+import { placed, refusalsOf } from './config/problems.ts'
 import { isTable, type Refused, resolveReferences, type Surroundings } from './config/references.ts'
 import { type Config, schema } from './config/schema.ts'
+import { ConfigError, parseToml } from './config/toml.ts'
 
 export type { Config }
-
-/** A configuration that cannot be used: every problem of it, in the order of the file. */
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-  readonly file: string
-  readonly problems: readonly Problem[]
-
-  constructor(file: string, problems: readonly Problem[]) {
-    super(problems.map((problem) => sentenceOf(file, problem)).join('\n'))
-    this.file = file
-    this.problems = problems
-  }
-}
-
-const sentenceOf = (file: string, { line, column, key, found, allowed }: Problem) =>
-  `${file}:${line}:${column}: ${key && `${key}: `}${found}; ${allowed}`
 
 const NOTHING_AROUND: Surroundings = {
   env: {},
@@ -39,7 +22,7 @@ export function parseConfig(
   text: string,
   { file = 'forumd.toml', ...around }: Partial<Surroundings> & { file?: string } = {},
 ): Config {
-  const parsed = parseToml(text, file)
+  const parsed = parseToml(text, file, 'the file must be TOML before its keys can be read')
   const resolved = resolveReferences(parsed, { ...NOTHING_AROUND, ...around })
   // An absent [platform] lacks its two required keys; that is what should be said.
   const result = schema.safeParse({ platform: {}, ...resolved.value }, { jitless: true })
@@ -55,26 +38,6 @@ export function parseConfig(
     file,
     problems.toSorted((a, b) => a.line - b.line || a.column - b.column),
   )
-}
-
-function parseToml(text: string, file: string) {
-  try {
-    return parse(text)
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error
-    const { line, column } = error
-    // The first line is the reason; what follows repeats the file, secrets and all.
-    const found = (error.message.split('\n')[0] ?? '').replace('Invalid TOML document: ', '')
-    throw new ConfigError(file, [
-      {
-        line,
-        column,
-        key: '',
-        found,
-        allowed: 'the file must be TOML before its keys can be read',
-      },
-    ])
-  }
 }
 
 /** What is right key by key, but not together. Looks at the text as it is: other keys may be wrong. */

@@ -1,8 +1,9 @@
+import { parseConfig } from '../../src/config.ts'
 /**
  * docs/config.md from what the daemon itself goes by: keys, defaults and words from config.example.toml (which a test holds
  * to the schema), and what is allowed as `check-config` would say it.
  */
-import { ConfigError, parseConfig } from '../../src/config.ts'
+import { ConfigError } from '../../src/config/toml.ts'
 
 type Key = { name: string; initial: string; says: string }
 type Table = { name: string; says: string; keys: Key[] }

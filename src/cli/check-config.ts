@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/toml.ts'
 import { command, EXIT } from './command.ts'
 import { readConfig } from './config-file.ts'
 

@@ -1,18 +1,18 @@
-import { parse, TomlError } from 'smol-toml'
-
-import { ConfigError } from '../../config.ts'
 import { findPositions, type Path } from '../../config/positions.ts'
 import { placed, refusalsOf } from '../../config/problems.ts'
 import type { Refused } from '../../config/references.ts'
+import { ConfigError, parseToml } from '../../config/toml.ts'
 import { type Document, documentSchema } from './document.ts'
 
 /** A file of monitors and webhooks, read; `refuse` turns problems of it into the error that tells their places. */
 export type Code = { document: Document; refuse: (problems: readonly Refused[]) => ConfigError }
 
+const ALLOWED = 'the file must be TOML or JSON'
+
 /** Reads TOML, or JSON when it begins as such. Throws {@link ConfigError} with a line for every problem. */
 export function readCode(file: string, text: string): Code {
   const is_json = /^\s*[{[]/.test(text)
-  const value = is_json ? fromJson(file, text) : fromToml(file, text)
+  const value = is_json ? fromJson(file, text) : parseToml(text, file, ALLOWED)
   const positionOf = is_json ? () => null : findPositions(text)
   const refuse = (problems: readonly Refused[]) =>
     new ConfigError(
@@ -39,26 +39,11 @@ function allowedAt(path: Path): string {
   return path.length > 1 ? 'allowed: name, webhooks, monitors' : 'allowed: version, customers'
 }
 
-function fromToml(file: string, text: string) {
-  try {
-    return parse(text)
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error
-    const { line, column } = error
-    const found = (error.message.split('\n')[0] ?? '').replace('Invalid TOML document: ', '')
-    throw new ConfigError(file, [
-      { line, column, key: '', found, allowed: 'the file must be TOML or JSON' },
-    ])
-  }
-}
-
 function fromJson(file: string, text: string): Record<string, unknown> {
   try {
     return { ...JSON.parse(text) }
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(file, [
-      { line: 1, column: 1, key: '', found, allowed: 'the file must be TOML or JSON' },
-    ])
+    throw new ConfigError(file, [{ line: 1, column: 1, key: '', found, allowed: ALLOWED }])
   }
 }

@@ -4,7 +4,8 @@ import type { Running } from '../../../src/cli/command.ts'
 import { keepLooking } from '../../../src/cli/serve-beside.ts'
 import { keepTelling } from '../../../src/cli/serve-manager.ts'
 import { reload } from '../../../src/cli/serve-reload.ts'
-import { ConfigError, parseConfig } from '../../../src/config.ts'
+import { parseConfig } from '../../../src/config.ts'
+import { ConfigError } from '../../../src/config/toml.ts'
 
 const config = parseConfig('[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n')
 

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test'
 
 import { parse } from 'smol-toml'
 
-import { ConfigError, parseConfig, warningsOf } from '../../../src/config.ts'
+import { parseConfig, warningsOf } from '../../../src/config.ts'
 import { KEYS } from '../../../src/config/keys.ts'
+import { ConfigError } from '../../../src/config/toml.ts'
 
 const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
 const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`
