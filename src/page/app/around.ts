@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 
 import { listen, tellTime } from './outside.ts'
-import type { Snapshot, Who } from './types.ts'
+import type { Snapshot, Who } from './own-types.ts'
 
 const Signed = createContext<Who | null>(null)
 const Now = createContext<Live>({ snapshot: null, broken: false })

@@ -1,6 +1,6 @@
 // The form of a filter, as a table.
 
-import type { Who } from './types.ts'
+import type { Who } from './own-types.ts'
 
 type Options = readonly (readonly [string, string])[]
 

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask, type Failure, forgetAnswers, onSessionEnd, session } from './api.ts'
 import { LiveNow, SignedIn, useLine } from './around.ts'
 import { Frame } from './frame.tsx'
+import type { Who } from './own-types.ts'
 import { Customers } from './pages/customers.tsx'
 import { Deliveries } from './pages/deliveries.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
@@ -21,7 +22,6 @@ import { UsagePage } from './pages/usage.tsx'
 import { Webhooks } from './pages/webhooks.tsx'
 import { Trouble, Waiting } from './parts/notice.tsx'
 import { usePlace } from './route.tsx'
-import type { Who } from './types.ts'
 
 type State =
   | { at: 'looking' }

@@ -1,7 +1,8 @@
 // A filter_spec as a form, and back. What the form does not know of is kept as it is.
 
 import type { FormField } from './form-fields.ts'
-import type { FilterSpec, Who } from './types.ts'
+import type { Who } from './own-types.ts'
+import type { FilterSpec } from './types.ts'
 
 /** What stands in the form: texts as they were typed, lists of what was ticked. */
 export type Typed = { [field: string]: string | readonly string[] }

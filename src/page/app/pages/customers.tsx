@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 
 import { useAsk } from '../ask.ts'
+import type { Customer } from '../own-types.ts'
 import { Empty, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { SearchBox } from '../parts/search.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, many, usd } from '../show.ts'
-import type { Customer } from '../types.ts'
 
 const LOOK_MS = 60_000
 

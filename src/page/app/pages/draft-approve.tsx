@@ -4,11 +4,11 @@ import { send } from '../api.ts'
 import { useWho } from '../around.ts'
 import { useAsk } from '../ask.ts'
 import { useDeed } from '../deed.ts'
+import type { Pool } from '../own-types.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { sentence, Trouble } from '../parts/notice.tsx'
 import { say } from '../say.ts'
-import type { Pool } from '../types.ts'
 
 type DraftApproveProps = { path: string; close: () => void; again: () => void }
 

@@ -79,9 +79,7 @@ function AnswerForm({ feedback, done }: { feedback: Feedback; done: () => void }
       <summary>Answer</summary>
       <form onSubmit={(event) => void answer(event)} noValidate>
         <Field label="State" error={failure?.field === 'status' ? sentence(failure.message) : null}>
-          {(tied) => (
-            <Choice<string> {...tied} value={status} options={STATUSES} change={setStatus} />
-          )}
+          {(tied) => <Choice {...tied} value={status} options={STATUSES} change={setStatus} />}
         </Field>
         <Field
           label="Answer"

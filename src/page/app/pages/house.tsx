@@ -1,5 +1,6 @@
 import { useLive } from '../around.ts'
 import { useAsk } from '../ask.ts'
+import type { House as HouseTold } from '../own-types.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Events, Tiles } from '../parts/live.tsx'
@@ -8,7 +9,6 @@ import { Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { bytes, count, words as inWords } from '../show.ts'
 import type { Tone } from '../standing.ts'
-import type { House as HouseTold } from '../types.ts'
 
 const LOOK_MS = 30_000
 

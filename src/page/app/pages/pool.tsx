@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { useAsk } from '../ask.ts'
 import { useDeed } from '../deed.ts'
+import type { Account, Pool } from '../own-types.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Empty, Notice, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
@@ -11,7 +12,6 @@ import { Time } from '../parts/time.tsx'
 import { say } from '../say.ts'
 import { count, words as inWords } from '../show.ts'
 import type { Tone } from '../standing.ts'
-import type { Account, Pool } from '../types.ts'
 
 const LOOK_MS = 10_000
 

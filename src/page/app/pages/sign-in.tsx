@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { session } from '../api.ts'
 import { useDeed } from '../deed.ts'
+import type { Who } from '../own-types.ts'
 import { Field } from '../parts/field.tsx'
 import { Notice, Trouble } from '../parts/notice.tsx'
-import type { Who } from '../types.ts'
 
 type SignInProps = { ended: boolean; signedIn: (who: Who) => void }
 

@@ -1,7 +1,7 @@
 import { useWho } from '../around.ts'
+import type { Recent, Snapshot } from '../own-types.ts'
 import { Link, pathOf } from '../route.tsx'
 import { count, usd } from '../show.ts'
-import type { Recent, Snapshot } from '../types.ts'
 import { DeliveryBadge } from './badge.tsx'
 import { Empty } from './notice.tsx'
 import { Time } from './time.tsx'
