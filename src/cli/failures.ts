@@ -8,6 +8,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   DatabaseDamaged: EXIT.broken,
   KeyMissing: EXIT.broken,
   NewerDatabase: EXIT.broken,
+  UnreleasedDatabase: EXIT.broken,
 }
 
 const SYSTEM: Readonly<Record<string, string>> = {

@@ -7,8 +7,8 @@ export type Db = Database
 // Twenty are kept unless more are asked for, and a busy daemon has some two hundred: most would be parsed anew each time.
 Database.MAX_QUERY_CACHE_SIZE = 500
 
-/** `ford` in ASCII: what `file` and a wary operator see. */
-export const APPLICATION_ID = 0x666f7264
+/** `frmd` in ASCII: what `file` and a wary operator see. */
+export const APPLICATION_ID = 0x66726d64
 
 /** The database was written by a later forumd than this one. */
 export class NewerDatabase extends Error {

@@ -23,6 +23,7 @@ import { publish, readOrMake, syncPath } from './files.ts'
 import { removeLeftovers, removeParts } from './leftovers.ts'
 import { InstanceLocked, type Lock, takeLock } from './lock.ts'
 import { migrations } from './migrations.ts'
+import { refuseUnreleased } from './unreleased.ts'
 import { isWalBroken } from './wal.ts'
 
 /** The folder has held an instance, and its database is gone. Exit 78: a restart would not help. */
@@ -71,7 +72,7 @@ const APPLICATION_ID_AT = 68
 /**
  * Opens the instance of a data folder, making it when the folder is new. `serve` holds the folder for itself and throws
  * InstanceLocked when another daemon does; `beside` writes next to a running daemon. Throws DatabaseMissing,
- * DatabaseDamaged, KeyMissing or NewerDatabase rather than ever beginning anew over something that is lost.
+ * DatabaseDamaged, KeyMissing, NewerDatabase or UnreleasedDatabase rather than ever beginning anew over something that is lost.
  */
 export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' }): Instance {
   const { dir, clock, random } = place
@@ -174,7 +175,9 @@ function openExisting(paths: Paths, { check }: { check: boolean }): Db {
   }
   if (header.toString('latin1', 0, MAGIC.length) !== MAGIC)
     throw damaged(paths, 'it is empty or no database')
-  if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID)
+  const application_id = header.readUInt32BE(APPLICATION_ID_AT)
+  refuseUnreleased(application_id, paths.db)
+  if (application_id !== APPLICATION_ID)
     throw damaged(paths, 'it is the database of another program')
   try {
     const db = connect(paths.db)

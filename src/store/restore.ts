@@ -17,6 +17,7 @@ import { insertEvent } from './events.ts'
 import { readOrMake, syncPath } from './files.ts'
 import { DatabaseDamaged, KeyMissing, type Paths } from './instance.ts'
 import { takeLock } from './lock.ts'
+import { refuseUnreleased } from './unreleased.ts'
 import { removeWebSessions } from './web-sessions.ts'
 import { rotateSecret, updateWebhook } from './webhooks.ts'
 
@@ -43,7 +44,7 @@ const KEY_BYTES = 32
 /**
  * Puts a backup in the place of the database, once it has been found to be one, to be whole, and to be of this folder
  * and its key file. Nothing is lost: what was there is moved aside. Throws InstanceLocked while a daemon runs,
- * DatabaseDamaged, NewerDatabase, WrongFolder or KeyMissing, and then has changed nothing.
+ * DatabaseDamaged, NewerDatabase, UnreleasedDatabase, WrongFolder or KeyMissing, and then has changed nothing.
  */
 export function restoreInstance(
   file: string,
@@ -85,6 +86,7 @@ function openBackup(file: string, copy: string): Db {
     const found = db.query<{ application_id: number }, []>('PRAGMA application_id').get()
     if (found?.application_id === APPLICATION_ID) return db
     db.close()
+    refuseUnreleased(found?.application_id, file)
   } catch (error) {
     if (!isStorageError(error)) throw error
   }

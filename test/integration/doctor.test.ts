@@ -196,7 +196,7 @@ describe('of the storage it finds', () => {
 
   test('an older schema, which it leaves as it is', async () => {
     using it = await withDatabase()
-    const sql = `import sqlite3; db = sqlite3.connect("${it.file('data/forumd.sqlite')}"); db.execute("PRAGMA user_version = 1"); db.commit()`
+    const sql = `import sqlite3; db = sqlite3.connect("${it.file('data/forumd.sqlite')}"); db.execute("PRAGMA user_version = 0"); db.commit()`
     Bun.spawnSync(['/usr/bin/python3', '-c', sql])
 
     const { code, of } = await it.examine()
@@ -204,10 +204,10 @@ describe('of the storage it finds', () => {
     expect(code).toBe(0)
     expect(of('database')[0]).toMatchObject({
       verdict: 'warn',
-      found: expect.stringContaining('it is at schema 1,'),
+      found: expect.stringContaining('it is at schema 0,'),
     })
     const again = await it.examine()
-    expect(again.of('database')[0]?.found).toContain('it is at schema 1,')
+    expect(again.of('database')[0]?.found).toContain('it is at schema 0,')
   })
 
   test('a folder that may not be made', async () => {

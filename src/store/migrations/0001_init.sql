@@ -1,11 +1,16 @@
 -- Instants `_at` are integer milliseconds since the epoch, UTC. Money is integer micro-dollars.
 
+-- key_fingerprint: of the first key that secrets were sealed with, so that a backup can tell whether a key file is its own.
+-- packed_to, blanked_to: how far the work on old bodies has come, as rowids of deliveries, which are never removed.
 CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
   created_at      INTEGER NOT NULL,
   boot_count      INTEGER NOT NULL DEFAULT 0,
-  last_seen_at    INTEGER NOT NULL
+  last_seen_at    INTEGER NOT NULL,
+  key_fingerprint TEXT,
+  packed_to       INTEGER NOT NULL DEFAULT 0,
+  blanked_to      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE customers (
@@ -64,7 +69,9 @@ CREATE TABLE usage_hours (
   PRIMARY KEY (customer_id, hour_at, tier)
 ) STRICT, WITHOUT ROWID;
 
--- secret is sealed. Deleted targets keep their row: old deliveries name them.
+-- secret is sealed. Deleted targets keep their row: old deliveries name them. awaits_confirmation 1: nobody has followed
+-- the link in the confirmation mail yet, and nothing else is sent there. max_per_second and ordered are what a receiver
+-- wishes; old_secret is the one before the last rotation, which goes on signing until its time is over.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -79,6 +86,12 @@ CREATE TABLE webhooks (
   failing_days    INTEGER NOT NULL DEFAULT 0,
   failing_day     INTEGER,
   deleted_at      INTEGER,
+  awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)),
+  name            TEXT,
+  max_per_second  REAL    CHECK (max_per_second > 0),
+  ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
+  old_secret      BLOB,
+  old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
@@ -103,13 +116,37 @@ CREATE TABLE monitors (
 ) STRICT;
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
+-- Streams that travel together: one request reads several places. anchors: the ids of the first page of its last finished
+-- round. turn: when that was, in the order of `turns`.
+CREATE TABLE convoys (
+  id              INTEGER PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  anchors         TEXT    NOT NULL DEFAULT '[]',
+  head_created_at INTEGER,
+  turn            INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- Counts the beginnings of looks at single streams and the ends of rounds, so that it is known which came first.
+CREATE TABLE turns (
+  one             INTEGER PRIMARY KEY CHECK (one = 1),
+  n               INTEGER NOT NULL
+) STRICT;
+INSERT INTO turns (one, n) VALUES (1, 0);
+
 -- One watched feed of the platform, shared by monitors. anchors: the ids of the newest rows of the last finished check.
+-- asked_s: the fastest cadence asked; interval_s is what it is looked at, slowed how far the platform has slowed it.
+-- busy_per_s: new items a second in its busiest hours. shown_at: when a row of it was last seen. top_at: when the newest of
+-- those was created. alone_at: when it was last looked at alone. in_turn: the round it was last whole in. covered_turn: when
+-- its last finished look alone began.
 CREATE TABLE streams (
   id              INTEGER PRIMARY KEY,
   key             TEXT    NOT NULL UNIQUE,
-  kind            TEXT    NOT NULL CHECK (kind IN ('posts', 'comments', 'search')),
+  kind            TEXT    NOT NULL
+                  CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments')),
   place           TEXT    NOT NULL,
+  asked_s         INTEGER NOT NULL,
   interval_s      INTEGER NOT NULL,
+  slowed          REAL    NOT NULL DEFAULT 1,
   anchors         TEXT    NOT NULL DEFAULT '[]',
   head_created_at INTEGER,
   next_seq        INTEGER NOT NULL DEFAULT 1,
@@ -117,9 +154,25 @@ CREATE TABLE streams (
   last_check_at   INTEGER,
   last_fault      TEXT,
   rate_per_s      REAL,
+  busy_per_s      REAL,
+  shown_at        INTEGER,
+  top_at          INTEGER,
+  alone_at        INTEGER,
+  convoy_id       INTEGER REFERENCES convoys (id),
+  in_turn         INTEGER NOT NULL DEFAULT 0,
+  covered_turn    INTEGER NOT NULL DEFAULT 0,
   created_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX streams_due ON streams (next_check_at) WHERE next_check_at IS NOT NULL;
+CREATE INDEX streams_convoy ON streams (convoy_id) WHERE convoy_id IS NOT NULL;
+
+-- How many items of a stream were created in each hour since the epoch, of those that were seen.
+CREATE TABLE stream_hours (
+  stream_id       INTEGER NOT NULL REFERENCES streams (id),
+  hour            INTEGER NOT NULL,
+  items           INTEGER NOT NULL,
+  PRIMARY KEY (stream_id, hour)
+) STRICT, WITHOUT ROWID;
 
 -- active_since and active_from_seq: where this monitor begins on this stream (forward only). -1: its first look is still to come.
 CREATE TABLE monitor_streams (
@@ -130,6 +183,7 @@ CREATE TABLE monitor_streams (
   PRIMARY KEY (monitor_id, stream_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX monitor_streams_stream ON monitor_streams (stream_id);
+CREATE INDEX monitor_streams_first ON monitor_streams (stream_id) WHERE active_from_seq = -1;
 
 CREATE TABLE stream_items (
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
@@ -154,6 +208,7 @@ CREATE TABLE checks (
 ) STRICT;
 CREATE INDEX checks_stream ON checks (stream_id, ended_at DESC);
 
+-- heal_tries: how often later checks have looked for what this one lost.
 CREATE TABLE gaps (
   id              INTEGER PRIMARY KEY,
   stream_id       INTEGER NOT NULL REFERENCES streams (id),
@@ -164,9 +219,12 @@ CREATE TABLE gaps (
   missed_estimate INTEGER,
   anchors         TEXT    NOT NULL DEFAULT '[]',
   recorded_at     INTEGER NOT NULL,
-  healed_at       INTEGER
+  healed_at       INTEGER,
+  heal_tries      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
+CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE healed_at IS NULL;
+CREATE INDEX gaps_open ON gaps (stream_id) WHERE healed_at IS NULL AND until_at IS NULL;
 
 -- What could not be seen for reasons of our own: clock_jump, process_down, restore_detected, …
 CREATE TABLE events (
@@ -186,6 +244,47 @@ CREATE TABLE matches (
   matched_at      INTEGER NOT NULL,
   PRIMARY KEY (monitor_id, item_id)
 ) STRICT, WITHOUT ROWID;
+-- So that the auditor finds what was matched lately without reading all that ever was.
+CREATE INDEX matches_at ON matches (matched_at);
+
+-- Matches that wait for company. webhook_id null: for who fetches them. Frozen into a delivery at close_at.
+CREATE TABLE bundles (
+  id              INTEGER PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  webhook_id      TEXT    REFERENCES webhooks (id),
+  opened_at       INTEGER NOT NULL,
+  close_at        INTEGER NOT NULL,
+  items           INTEGER NOT NULL DEFAULT 0,
+  bytes           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX bundles_close ON bundles (close_at);
+CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
+
+-- body: the item as it is delivered, with its enrichment.
+CREATE TABLE bundle_items (
+  bundle_id       INTEGER NOT NULL REFERENCES bundles (id),
+  item_id         TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  PRIMARY KEY (bundle_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+-- Items that match but for a score or a number of comments they may still reach. They are asked about again until
+-- until_at (platform clock). asked_at: when that was last.
+CREATE TABLE candidates (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  stream_id       INTEGER NOT NULL,
+  item            TEXT    NOT NULL,
+  min_score       INTEGER,
+  min_comments    INTEGER,
+  first_seen_at   INTEGER NOT NULL,
+  until_at        INTEGER NOT NULL,
+  asked_at        INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, item_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX candidates_asked ON candidates (asked_at);
 
 -- body: the bytes as sent, built once and frozen.
 CREATE TABLE deliveries (
@@ -215,7 +314,13 @@ CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE st
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at DESC, id DESC);
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id DESC);
+-- Of each monitor the oldest that waits, for targets that want one after another.
+CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE status = 'pending';
+-- What health counts of a day is when deliveries ended, not when they were created.
+CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
+CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
+-- headers, body_start: what the receiver answered, some of its headers as JSON, and how its body began, redacted.
 CREATE TABLE attempts (
   delivery_id     TEXT    NOT NULL REFERENCES deliveries (id),
   n               INTEGER NOT NULL,
@@ -224,6 +329,9 @@ CREATE TABLE attempts (
   ended_at        INTEGER NOT NULL,
   http_status     INTEGER,
   error           TEXT,
+  round           INTEGER NOT NULL DEFAULT 1,
+  headers         TEXT,
+  body_start      TEXT,
   PRIMARY KEY (delivery_id, n)
 ) STRICT, WITHOUT ROWID;
 
@@ -235,3 +343,236 @@ CREATE TABLE monitor_days (
   ceiling_suppressed INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (monitor_id, day)
 ) STRICT, WITHOUT ROWID;
+
+-- The operator's ways out. way is sealed: it may hold credentials.
+CREATE TABLE proxies (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  way             BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  last_ok_at      INTEGER,
+  last_error      TEXT
+) STRICT;
+
+-- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.
+-- revision counts what the operator changed: what a daemon learned of an older one is not written over it.
+CREATE TABLE accounts (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  kind            TEXT    NOT NULL CHECK (kind IN ('session', 'oauth')),
+  username        TEXT,
+  secrets         BLOB    NOT NULL,
+  jar             BLOB,
+  jar_expires_at  INTEGER,
+  proxy_id        TEXT    REFERENCES proxies (id),
+  revision        INTEGER NOT NULL DEFAULT 1,
+  state           TEXT    NOT NULL CHECK (state IN ('ready', 'cooling', 'needs_login', 'suspended', 'locked', 'paused')),
+  state_reason    TEXT,
+  state_since     INTEGER NOT NULL,
+  cooling_until   INTEGER,
+  strikes         INTEGER NOT NULL DEFAULT 0,
+  probes          INTEGER NOT NULL DEFAULT 0,
+  probe_at        INTEGER,
+  login_failures  INTEGER NOT NULL DEFAULT 0,
+  next_login_at   INTEGER,
+  created_at      INTEGER NOT NULL,
+  last_used_at    INTEGER,
+  last_ok_at      INTEGER,
+  CHECK ((state = 'cooling') = (cooling_until IS NOT NULL))
+) STRICT;
+
+-- What the operator should hear of, on its way to [operator].webhook. body is frozen: every attempt sends the same.
+CREATE TABLE operator_events (
+  id              TEXT    PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  body            BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  status          TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'dead')),
+  attempts        INTEGER NOT NULL DEFAULT 0,
+  next_attempt_at INTEGER,
+  last_error      TEXT,
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
+) STRICT;
+CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
+CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE status = 'pending';
+
+-- Writes that their callers named, with their first answers, so that a repeat changes nothing. answer is sealed. It is
+-- null until there is one: where nobody is at it any more, nobody knows what became of the write.
+CREATE TABLE named_writes (
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  route           TEXT    NOT NULL,
+  name            TEXT    NOT NULL,
+  body_hash       BLOB    NOT NULL,
+  answer          BLOB,
+  created_at      INTEGER NOT NULL,
+  PRIMARY KEY (key_id, route, name)
+) STRICT;
+CREATE INDEX named_writes_age ON named_writes (created_at);
+
+-- What a monitor matched, as a webhook gets it, for whoever comes to fetch it. seq counts from 1 within a monitor and is
+-- never used twice: the newest row of each stays.
+CREATE TABLE match_bodies (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  seq             INTEGER NOT NULL,
+  body            BLOB    NOT NULL,
+  matched_at      INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, seq)
+) STRICT;
+CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
+
+-- Which of its successive addresses a monitor's feed answers at; a monitor without a row is at its first.
+CREATE TABLE feed_rounds (
+  monitor_id      TEXT    PRIMARY KEY REFERENCES monitors (id),
+  round           INTEGER NOT NULL
+) STRICT;
+
+-- Targets whose reader wants no more from a monitor.
+CREATE TABLE unsubscribed (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  unsubscribed_at INTEGER NOT NULL,
+  PRIMARY KEY (webhook_id, monitor_id)
+) STRICT, WITHOUT ROWID;
+
+-- Who is signed in to the dashboard, and by which key: a session opens what its key opens, and ends with it. Only the
+-- SHA-256 of the cookie is stored.
+CREATE TABLE web_sessions (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  created_at      INTEGER NOT NULL,
+  last_used_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
+CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
+
+-- What customers tell the operator, and the answer. Ids are in the order of their making: they are the cursor of the list.
+CREATE TABLE feedback (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  type            TEXT    NOT NULL CHECK (type IN ('bug', 'idea', 'missing_capability')),
+  title           TEXT    NOT NULL,
+  details         TEXT    NOT NULL,
+  area            TEXT,
+  evidence        TEXT,
+  status          TEXT    NOT NULL DEFAULT 'new' CHECK (status IN ('new', 'triaged', 'shipped', 'declined')),
+  response        TEXT,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX feedback_customer ON feedback (customer_id, id DESC);
+
+-- What a program wants to write on the platform, until a person has decided. No cookie is ever among it: whoever approves
+-- brings the session, or names an account of the pool. Ids are in the order of their making.
+CREATE TABLE drafts (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  -- The key that it was made with: it pays where the operator approves.
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  action          TEXT    NOT NULL,
+  -- JSON: the write's own fields, as they were given.
+  body            TEXT    NOT NULL,
+  state           TEXT    NOT NULL DEFAULT 'waiting'
+                  CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
+  -- The name of the pool's account that it was approved for, where it was.
+  account         TEXT,
+  -- JSON: what the write was answered with, last.
+  answer          TEXT,
+  created_at      INTEGER NOT NULL,
+  expires_at      INTEGER NOT NULL,
+  decided_at      INTEGER
+) STRICT;
+CREATE INDEX drafts_customer ON drafts (customer_id, id DESC);
+CREATE INDEX drafts_open ON drafts (state, expires_at) WHERE state IN ('waiting', 'queued', 'running');
+CREATE INDEX drafts_by_time ON drafts (created_at);
+
+-- Who may what, and whose money: one row for each change, written by the change itself and chained by the daemon. hash is
+-- SHA-256 over prev_hash and the row; both are null until then. detail is JSON and holds no secret.
+CREATE TABLE audit (
+  seq             INTEGER PRIMARY KEY,
+  at              INTEGER NOT NULL,
+  kind            TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  detail          TEXT    NOT NULL,
+  prev_hash       BLOB,
+  hash            BLOB
+) STRICT;
+CREATE INDEX audit_unchained ON audit (seq) WHERE hash IS NULL;
+CREATE TRIGGER audit_stays BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+CREATE TRIGGER audit_is_not_edited BEFORE UPDATE ON audit WHEN OLD.hash IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+
+CREATE TRIGGER audit_key_created AFTER INSERT ON api_keys BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'key.created', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'prefix', NEW.prefix, 'scopes', NEW.scopes, 'expires_at', NEW.expires_at));
+END;
+CREATE TRIGGER audit_key_changed AFTER UPDATE OF hash, scopes, expires_at, revoked_at, customer_id ON api_keys
+WHEN (NEW.hash, NEW.scopes, NEW.expires_at, NEW.revoked_at, NEW.customer_id) IS NOT
+     (OLD.hash, OLD.scopes, OLD.expires_at, OLD.revoked_at, OLD.customer_id) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'key.changed', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'scopes', NEW.scopes, 'expires_at', NEW.expires_at, 'revoked_at', NEW.revoked_at));
+END;
+
+CREATE TRIGGER audit_customer_created AFTER INSERT ON customers BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'customer.created', NEW.id,
+    json_object('name', NEW.name, 'plan', NEW.plan, 'unlimited', NEW.unlimited));
+END;
+CREATE TRIGGER audit_customer_changed AFTER UPDATE OF name, plan, unlimited, removed_at ON customers
+WHEN (NEW.name, NEW.plan, NEW.unlimited, NEW.removed_at) IS NOT (OLD.name, OLD.plan, OLD.unlimited, OLD.removed_at) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'customer.changed', NEW.id,
+    json_object('name', NEW.name, 'plan', NEW.plan, 'unlimited', NEW.unlimited, 'removed_at', NEW.removed_at));
+END;
+CREATE TRIGGER audit_balance_changed AFTER INSERT ON payments BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'balance.changed', NEW.customer_id,
+    json_object('payment_id', NEW.id, 'payment', NEW.kind, 'amount_micros', NEW.amount_micros));
+END;
+
+-- The address of a chat service's hook is its secret: it is not repeated here.
+CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.created', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
+END;
+CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
+WHEN (NEW.url, NEW.secret, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
+     (OLD.url, OLD.secret, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.changed', NEW.id,
+    json_object('new_secret', NEW.secret IS NOT OLD.secret, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
+      'paused_at', NEW.paused_at, 'max_per_second', NEW.max_per_second, 'ordered', NEW.ordered, 'deleted_at', NEW.deleted_at));
+END;
+
+CREATE TRIGGER audit_monitor_created AFTER INSERT ON monitors BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'monitor.created', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'webhook_ids', json(NEW.webhook_ids), 'active', NEW.active));
+END;
+CREATE TRIGGER audit_monitor_changed AFTER UPDATE OF filter_spec, cadence_s, webhook_ids, active, removed_at ON monitors
+WHEN (NEW.filter_spec, NEW.cadence_s, NEW.webhook_ids, NEW.active, NEW.removed_at) IS NOT
+     (OLD.filter_spec, OLD.cadence_s, OLD.webhook_ids, OLD.active, OLD.removed_at) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'monitor.changed', NEW.id,
+    json_object('new_filter', NEW.filter_spec IS NOT OLD.filter_spec, 'cadence_s', NEW.cadence_s,
+      'webhook_ids', json(NEW.webhook_ids), 'active', NEW.active, 'removed_at', NEW.removed_at));
+END;
+
+CREATE TRIGGER audit_account_created AFTER INSERT ON accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.created', NEW.id,
+    json_object('name', NEW.name, 'account', NEW.kind, 'state', NEW.state, 'proxy_id', NEW.proxy_id));
+END;
+-- Cooling comes and goes with the platform's weather.
+CREATE TRIGGER audit_account_changed AFTER UPDATE OF secrets, proxy_id, revision, state ON accounts
+WHEN (NEW.secrets, NEW.proxy_id, NEW.revision) IS NOT (OLD.secrets, OLD.proxy_id, OLD.revision)
+  OR (NEW.state IS NOT OLD.state AND NEW.state <> 'cooling' AND OLD.state <> 'cooling') BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.changed', NEW.id,
+    json_object('new_secrets', NEW.secrets IS NOT OLD.secrets, 'state', NEW.state, 'reason', NEW.state_reason,
+      'proxy_id', NEW.proxy_id, 'revision', NEW.revision));
+END;
+CREATE TRIGGER audit_account_removed AFTER DELETE ON accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.removed', OLD.id,
+    json_object('name', OLD.name));
+END;
+CREATE TRIGGER audit_proxy_created AFTER INSERT ON proxies BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'proxy.created', NEW.id,
+    json_object('name', NEW.name));
+END;
+CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'proxy.removed', OLD.id,
+    json_object('name', OLD.name));
+END;

@@ -130,7 +130,10 @@ CREATE TABLE attempts (
   started_at      INTEGER NOT NULL,
   ended_at        INTEGER NOT NULL,
   http_status     INTEGER,
-  error           TEXT, round INTEGER NOT NULL DEFAULT 1, headers TEXT, body_start TEXT,
+  error           TEXT,
+  round           INTEGER NOT NULL DEFAULT 1,
+  headers         TEXT,
+  body_start      TEXT,
   PRIMARY KEY (delivery_id, n)
 ) STRICT, WITHOUT ROWID;
 
@@ -284,8 +287,9 @@ CREATE TABLE gaps (
   missed_estimate INTEGER,
   anchors         TEXT    NOT NULL DEFAULT '[]',
   recorded_at     INTEGER NOT NULL,
-  healed_at       INTEGER
-, heal_tries INTEGER NOT NULL DEFAULT 0) STRICT;
+  healed_at       INTEGER,
+  heal_tries      INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 CREATE TABLE holds (
   id              TEXT    PRIMARY KEY,
@@ -300,8 +304,11 @@ CREATE TABLE instance (
   id              TEXT    NOT NULL,
   created_at      INTEGER NOT NULL,
   boot_count      INTEGER NOT NULL DEFAULT 0,
-  last_seen_at    INTEGER NOT NULL
-, key_fingerprint TEXT, packed_to INTEGER NOT NULL DEFAULT 0, blanked_to INTEGER NOT NULL DEFAULT 0) STRICT;
+  last_seen_at    INTEGER NOT NULL,
+  key_fingerprint TEXT,
+  packed_to       INTEGER NOT NULL DEFAULT 0,
+  blanked_to      INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 CREATE TABLE match_bodies (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
@@ -478,7 +485,13 @@ CREATE TABLE webhooks (
   failing_since   INTEGER,
   failing_days    INTEGER NOT NULL DEFAULT 0,
   failing_day     INTEGER,
-  deleted_at      INTEGER, awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)), name TEXT, max_per_second REAL CHECK (max_per_second > 0), ordered INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)), old_secret BLOB, old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  deleted_at      INTEGER,
+  awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)),
+  name            TEXT,
+  max_per_second  REAL    CHECK (max_per_second > 0),
+  ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
+  old_secret      BLOB,
+  old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 

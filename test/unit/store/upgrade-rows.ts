@@ -1,10 +1,13 @@
+import { migrations } from '../../../src/store/migrations.ts'
+import { LATER } from './upgrade-later.ts'
+
 /**
  * Rows as they are written at each step of the schema, at least one in every table that the step has brought. Whoever
  * adds a table adds a row: the test of upgrades asks for it.
  */
 const HASH = "x'00ff10'"
 
-/** By the number of the step that makes them possible. */
+/** By the number of the step that makes them possible; those of later steps, which no release has, stand beside them. */
 const ROWS: Readonly<Record<number, string>> = {
   1: `
     INSERT INTO instance (one, id, created_at, boot_count, last_seen_at) VALUES (1, 'inst-1', 1000, 3, 2000);
@@ -22,9 +25,9 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES ('mon_1', 'cus_1', 'cats', '{"subforum":["cats"],"kind":"post"}', 60, NULL, NULL, NULL, 1, 1000, 1000, 1000, 2000, NULL),
              ('mon_2', 'cus_1', NULL, '{"q":"bun","kind":"post"}', 120, 120, 't3_abc', '["wh_1"]', 0, 1000, 1000, 1001, NULL, NULL),
              ('mon_3', 'cus_2', 'old', '{"author":["a"],"kind":"both"}', 60, NULL, NULL, '[]', 0, 1000, 1000, 1002, NULL, 6000);
-    INSERT INTO streams (id, key, kind, place, {pace} anchors, head_created_at, next_seq, next_check_at, last_check_at, last_fault, rate_per_s, created_at)
-      VALUES (1, 'posts:cats', 'posts', 'cats', {60} '["t3_a","t3_b"]', 900, 7, 3000, 2000, NULL, 0.25, 1000),
-             (2, 'search:bun', 'search', 'bun', {120} '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
+    INSERT INTO streams (id, key, kind, place, asked_s, interval_s, anchors, head_created_at, next_seq, next_check_at, last_check_at, last_fault, rate_per_s, created_at)
+      VALUES (1, 'posts:cats', 'posts', 'cats', 60, 60, '["t3_a","t3_b"]', 900, 7, 3000, 2000, NULL, 0.25, 1000),
+             (2, 'search:bun', 'search', 'bun', 120, 120, '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
     INSERT INTO monitor_streams VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
     INSERT INTO stream_items VALUES (1, 't3_a', 1, 800, 1100), (1, 't3_b', 2, 900, 1100);
     INSERT INTO checks VALUES (1, 1, 1900, 2000, 'boot-1', NULL, 2, 1), (2, 1, 2900, 3000, 'boot-1', 'poll_overflow', 100, 10);
@@ -39,49 +42,40 @@ const ROWS: Readonly<Record<number, string>> = {
              ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, x'7b7d', ${HASH}, NULL, 1300, NULL);
     INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, http_status, error)
       VALUES ('dlv_1', 1, 'boot-1', 1240, 1250, 204, NULL), ('dlv_2', 1, 'boot-1', 1310, 1320, 503, 'http_503');
-    INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);`,
-  2: `
+    INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
       VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, 'cooling', 'throttled', 1000, 9000, 2, 1, 9500, 0, NULL, 1000, 2000, 1900),
              ('acc_2', 'app', 'oauth', NULL, x'dd', NULL, NULL, NULL, 1, 'needs_login', 'token_refused', 1000, NULL, 0, 0, NULL, 3, 9000, 1000, NULL, NULL);
-    INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000, 'timeout');`,
-  3: `
-    INSERT INTO named_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);`,
-  4: `
+    INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000, 'timeout');
+    INSERT INTO named_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
     INSERT INTO match_bodies VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
     INSERT INTO feed_rounds VALUES ('mon_1', 2);
     INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1', 1500);
-    UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';`,
-  5: `
+    UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
     UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000 WHERE id = 'wh_1';
     UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_id = 'dlv_2';
-    UPDATE instance SET key_fingerprint = 'abc';`,
-  6: `
-    INSERT INTO convoys VALUES (1, 'posts', '["t3_a"]', 900, 2);
+    UPDATE instance SET key_fingerprint = 'abc';
+    INSERT INTO convoys (id, kind, anchors, head_created_at, turn) VALUES (1, 'posts', '["t3_a"]', 900, 2);
     UPDATE streams SET convoy_id = 1, in_turn = 2 WHERE id = 1;
     INSERT INTO stream_hours VALUES (1, 400000, 12);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
-    INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);`,
-  7: `
+    INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
-    UPDATE instance SET packed_to = 1, blanked_to = 0;`,
-  8: `
+    UPDATE instance SET packed_to = 1, blanked_to = 0;
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
-    INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);`,
-  11: `
+    INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
       ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', 'waiting', NULL, NULL, 1000, 9000, NULL);`,
 }
 
 /** What a database at this step has in it. */
 export function rowsAt(step: number): string {
-  const all = Object.entries(ROWS).flatMap(([since, sql]) => (Number(since) <= step ? sql : []))
-  // Since step 6 a stream has two paces, the one that is asked for and the one it is looked at.
-  const twice = step >= 6
-  return all
-    .join('')
-    .replace('{pace}', twice ? 'asked_s, interval_s,' : 'interval_s,')
-    .replace(/\{(\d+)\}/g, twice ? '$1, $1,' : '$1,')
+  const later = LATER.map(({ rows }, at) => [migrations.length + 1 + at, rows] as const)
+  const all = [
+    ...Object.entries(ROWS).map(([since, sql]) => [Number(since), sql] as const),
+    ...later,
+  ]
+  return all.flatMap(([since, sql]) => (since <= step ? sql : [])).join('')
 }

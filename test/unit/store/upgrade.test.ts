@@ -1,6 +1,6 @@
-// Goal: a database of any forumd that there ever was opens in this one, with every row as it was. Method: the schema of each
+// Goal: a database of any release that there ever was opens in this one, with every row as it was. Method: the schema of each
 // step, held byte for byte to what it was when the step was made, rows in every table of it, then the upgrade, then a look
-// at every row.
+// at every row. After the steps that were released come some that a later forumd might bring.
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -12,11 +12,14 @@ import { takeLock } from '../../../src/store/lock.ts'
 import { migrations } from '../../../src/store/migrations.ts'
 import { tempFolder } from '../../support/folder.ts'
 import { surroundings } from '../cli/surroundings.ts'
+import { LATER } from './upgrade-later.ts'
 import { rowsAt } from './upgrade-rows.ts'
 
 /** A SHA-256 of each step's schema, in hex, as it was when the step was made. */
 const KEPT = join(import.meta.dir, 'schemas.golden.txt')
-const steps = migrations.map((_, at) => at + 1)
+/** What a later forumd would know. */
+const ALL = [...migrations, ...LATER.map(({ sql }) => sql)]
+const steps = ALL.map((_, at) => at + 1)
 
 /** The schema of a database, and the rows that its migrations have put into it, as statements that make it again. */
 function dumpOf(db: Db): string {
@@ -58,13 +61,14 @@ function literal(value: unknown): string {
 
 function madeBy(step: number): Db {
   const db = connect(':memory:', { create: true })
-  migrate(db, migrations.slice(0, step))
+  migrate(db, ALL.slice(0, step))
   return db
 }
 
 // What a release has shipped is never written anew. For a step that has not: FORUMD_UPDATE_GOLDEN=1 bun test test/unit/store/upgrade.test.ts
 test('every step makes the schema that it made when it was new', async () => {
-  const made = steps.map((step) => {
+  const made = migrations.map((_, at) => {
+    const step = at + 1
     using db = madeBy(step)
     return `${step} ${createHash('sha256').update(dumpOf(db)).digest('hex')}\n`
   })
@@ -81,7 +85,7 @@ function filledAt(step: number): Db {
 }
 
 test('the rows of this test fill every table', () => {
-  using db = filledAt(migrations.length)
+  using db = filledAt(ALL.length)
 
   expect(tablesOf(db).filter((name) => rowsOf(db, name).length === 0)).toEqual([])
 })
@@ -92,9 +96,9 @@ test.each(steps)(
     using db = filledAt(step)
     const before = new Map(tablesOf(db).map((name) => [name, rowsOf(db, name)]))
 
-    migrate(db)
+    migrate(db, ALL)
 
-    expect(schemaVersion(db)).toBe(migrations.length)
+    expect(schemaVersion(db)).toBe(ALL.length)
     for (const [table, rows] of before) {
       const after = rowsOf(db, table)
       // What a step adds has its default; what was there is as it was.
@@ -117,9 +121,9 @@ const schemaOf = (db: Db) =>
 
 test.each(steps)('from step %i the schema becomes the one that a new database has', (step) => {
   using upgraded = filledAt(step)
-  using fresh = madeBy(migrations.length)
+  using fresh = madeBy(ALL.length)
 
-  migrate(upgraded)
+  migrate(upgraded, ALL)
 
   expect(schemaOf(upgraded)).toEqual(schemaOf(fresh))
 })
@@ -149,7 +153,8 @@ async function folderWith(change: (db: Db) => void) {
   return { ...folder, forumd, [Symbol.dispose]: folder[Symbol.dispose] }
 }
 
-const NEWER = (db: Db) => void db.run('PRAGMA user_version = 9999')
+/** What becomes of it where a later forumd opens it once. */
+const NEWER = (db: Db) => migrate(db, ALL)
 
 test.each([['serve'], ['customer list'], ['key create --customer bob'], ['export']])(
   'a database of a later forumd is refused by %s with what to do, and stays as it is',
@@ -160,10 +165,10 @@ test.each([['serve'], ['customer list'], ['key create --customer bob'], ['export
 
     expect(code).toBe(78)
     expect(err).toBe(
-      `forumd: the database is at schema 9999, this binary knows ${migrations.length}: install the newer forumd, or restore a backup made before the upgrade\n`,
+      `forumd: the database is at schema ${ALL.length}, this binary knows ${migrations.length}: install the newer forumd, or restore a backup made before the upgrade\n`,
     )
     const db = connect(it.file('data/forumd.sqlite'))
-    expect(schemaVersion(db)).toBe(9999)
+    expect(schemaVersion(db)).toBe(ALL.length)
     expect(db.query<{ name: string }, []>('SELECT name FROM customers').all()).toEqual([
       { name: 'ann' },
     ])
@@ -186,7 +191,7 @@ test('a backup of a later forumd is refused by restore, and nothing is changed',
 })
 
 test('while a daemon runs on an older schema no command changes it under the daemon', async () => {
-  using it = await folderWith((db) => void db.run('PRAGMA user_version = 1'))
+  using it = await folderWith((db) => void db.run('PRAGMA user_version = 0'))
   const held = takeLock(it.file('data/lock.db'))
 
   const { code, err } = await it.forumd('customer', 'list')
@@ -195,6 +200,43 @@ test('while a daemon runs on an older schema no command changes it under the dae
   expect(code).toBe(1)
   expect(err).toContain('another forumd is using this data folder')
   const db = connect(it.file('data/forumd.sqlite'))
-  expect(schemaVersion(db)).toBe(1)
+  expect(schemaVersion(db)).toBe(0)
   db.close()
+})
+
+/** As builds from before the first release marked theirs; such a one may be at any of eleven schemas that nobody knows now. */
+const UNRELEASED = (db: Db) => {
+  db.run('PRAGMA application_id = 0x666f7264')
+  db.run('PRAGMA user_version = 1')
+}
+
+test.each([['serve'], ['customer list'], ['key create --customer bob']])(
+  'a database from before the first release is refused by %s in a line, and stays as it is',
+  async (command) => {
+    using it = await folderWith(UNRELEASED)
+
+    const { code, err } = await it.forumd(...command.split(' '))
+
+    expect(code).toBe(78)
+    expect(err).toBe(
+      `forumd: ${it.file('data/forumd.sqlite')} was made by a build of forumd from before 1.0.0, which was never released, and cannot be brought up to date: keep to that build, or begin with a new folder in [storage].dir\n`,
+    )
+    const db = connect(it.file('data/forumd.sqlite'))
+    expect(db.query('SELECT name FROM customers').all()).toEqual([{ name: 'ann' }])
+    db.close()
+  },
+)
+
+test('a backup from before the first release is refused by restore, and nothing is changed', async () => {
+  using it = await folderWith(() => {})
+  await it.forumd('backup', it.file('before.sqlite'))
+  const before = connect(it.file('before.sqlite'))
+  UNRELEASED(before)
+  before.close()
+
+  const { code, err } = await it.forumd('restore', it.file('before.sqlite'))
+
+  expect(code).toBe(78)
+  expect(err).toContain('before.sqlite was made by a build of forumd from before 1.0.0')
+  expect((await it.forumd('customer', 'list')).out).toContain('ann')
 })
