@@ -61,6 +61,8 @@ export type Delivery = Omit<
 }
 
 export type Webhook = Answer<'/forum/monitor/webhook/list'>['webhooks'][number]
+export type WebhookCreated = Answer<'/forum/monitor/webhook/create', 'post'>
+export type SecretRotated = Answer<'/forum/monitor/webhook/rotate', 'post'>
 export type TestReport = Answer<'/forum/monitor/webhook/test', 'post'>
 
 export type Me = Answer<'/account/me'>

@@ -5,9 +5,9 @@ import { useWho } from '../around.ts'
 import { useAsk } from '../ask.ts'
 import { useDeed } from '../deed.ts'
 import type { Pool } from '../own-types.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Choice, Field } from '../parts/field.tsx'
-import { sentence, Trouble } from '../parts/notice.tsx'
+import { Choice, Field, TextField } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { placed } from '../parts/notice.tsx'
 import { say } from '../say.ts'
 
 type DraftApproveProps = { path: string; close: () => void; again: () => void }
@@ -22,8 +22,7 @@ export function DraftApprove({ path, close, again }: DraftApproveProps) {
   const deed = useDeed()
   const operator = role === 'operator'
 
-  async function approve(event: Event) {
-    event.preventDefault()
+  async function approve() {
     const answer = await deed.run(() =>
       send(
         `${path}/approve`,
@@ -36,55 +35,37 @@ export function DraftApprove({ path, close, again }: DraftApproveProps) {
     say('Approved: it was written.')
     close()
   }
-  const { failure } = deed
-  const errorOf = (field: string) => (failure?.field === field ? sentence(failure.message) : null)
-  const placed = [cookie, 'loid', 'account'].includes(failure?.field ?? '')
+  const { errorOf, rest } = placed(deed.failure, [cookie, 'loid', 'account'])
   return (
-    <Dialog title="Approve this draft?" close={close}>
-      <form onSubmit={(event) => void approve(event)} noValidate>
-        {operator ? (
-          <AccountField account={account} setAccount={setAccount} error={errorOf('account')} />
-        ) : (
-          <>
-            <p>
-              It is written as the account whose session you give. The session is used for this once
-              and kept nowhere.
-            </p>
-            <Field label={cookie} error={errorOf(cookie)}>
-              {(tied) => (
-                <input
-                  {...tied}
-                  type="password"
-                  autocomplete="off"
-                  value={session}
-                  onInput={(event) => setSession(event.currentTarget.value)}
-                />
-              )}
-            </Field>
-            <Field label="loid" error={errorOf('loid')}>
-              {(tied) => (
-                <input
-                  {...tied}
-                  type="password"
-                  autocomplete="off"
-                  value={loid}
-                  onInput={(event) => setLoid(event.currentTarget.value)}
-                />
-              )}
-            </Field>
-          </>
-        )}
-        <Trouble failure={placed ? null : failure} />
-        <div class="actions">
-          <button type="submit" class="main" disabled={deed.busy || (operator && account === '')}>
-            {deed.busy ? 'Writing …' : 'Approve and write'}
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Approve this draft?"
+      does="Approve and write"
+      doing="Writing …"
+      busy={deed.busy}
+      ready={!operator || account !== ''}
+      failure={rest}
+      submit={approve}
+      close={close}
+    >
+      {operator ? (
+        <AccountField account={account} setAccount={setAccount} error={errorOf('account')} />
+      ) : (
+        <>
+          <p>
+            It is written as the account whose session you give. The session is used for this once
+            and kept nowhere.
+          </p>
+          <TextField
+            label={cookie}
+            error={errorOf(cookie)}
+            veiled
+            value={session}
+            change={setSession}
+          />
+          <TextField label="loid" error={errorOf('loid')} veiled value={loid} change={setLoid} />
+        </>
+      )}
+    </FormDialog>
   )
 }
 

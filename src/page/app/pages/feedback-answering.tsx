@@ -4,8 +4,8 @@ import { send } from '../api.ts'
 import { useDeed } from '../deed.ts'
 import { usePaged } from '../paged.ts'
 import { FeedbackCard } from '../parts/feedback-card.tsx'
-import { Choice, Field } from '../parts/field.tsx'
-import { Empty, sentence, Trouble, Waiting } from '../parts/notice.tsx'
+import { Choice, Field, LinesField } from '../parts/field.tsx'
+import { Empty, placed, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
 import type { Feedback, FeedbackList } from '../types.ts'
@@ -73,30 +73,24 @@ function AnswerForm({ feedback, done }: { feedback: Feedback; done: () => void }
     say('Answered.')
     done()
   }
-  const { failure } = deed
+  const { errorOf, rest } = placed(deed.failure, ['status', 'response'])
   return (
     <details>
       <summary>Answer</summary>
       <form onSubmit={(event) => void answer(event)} noValidate>
-        <Field label="State" error={failure?.field === 'status' ? sentence(failure.message) : null}>
+        <Field label="State" error={errorOf('status')}>
           {(tied) => <Choice {...tied} value={status} options={STATUSES} change={setStatus} />}
         </Field>
-        <Field
+        <LinesField
           label="Answer"
           hint="The customer reads it."
-          error={failure?.field === 'response' ? sentence(failure.message) : null}
-        >
-          {(tied) => (
-            <textarea
-              {...tied}
-              rows={4}
-              maxLength={8000}
-              value={response}
-              onInput={(event) => setResponse(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Trouble failure={failure?.field ? null : failure} />
+          error={errorOf('response')}
+          rows={4}
+          maxLength={8000}
+          value={response}
+          change={setResponse}
+        />
+        <Trouble failure={rest} />
         <button type="submit" class="main" disabled={deed.busy}>
           Save answer
         </button>

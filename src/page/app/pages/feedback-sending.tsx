@@ -4,8 +4,8 @@ import { send } from '../api.ts'
 import { useDeed } from '../deed.ts'
 import { usePaged } from '../paged.ts'
 import { FeedbackCard } from '../parts/feedback-card.tsx'
-import { Choice, Field } from '../parts/field.tsx'
-import { Empty, sentence, Trouble, Waiting } from '../parts/notice.tsx'
+import { Choice, Field, LinesField, TextField } from '../parts/field.tsx'
+import { Empty, placed, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
 import type { FeedbackList } from '../types.ts'
@@ -60,40 +60,30 @@ function FeedbackForm({ sent }: { sent: () => void }) {
     say('Sent. The answer will be shown here.')
     sent()
   }
-  const { failure } = deed
-  const errorOf = (field: string) => (failure?.field === field ? sentence(failure.message) : null)
-  const placed = ['type', 'title', 'details'].includes(failure?.field ?? '')
+  const { errorOf, rest } = placed(deed.failure, ['type', 'title', 'details'])
   return (
     <form class="card" onSubmit={(event) => void submit(event)} noValidate>
       <Field label="It is" error={errorOf('type')}>
         {(tied) => <Choice<string> {...tied} value={type} options={TYPES} change={setType} />}
       </Field>
-      <Field label="In a line" hint="At most 120 characters." error={errorOf('title')}>
-        {(tied) => (
-          <input
-            {...tied}
-            value={title}
-            maxLength={120}
-            onInput={(event) => setTitle(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField
+        label="In a line"
+        hint="At most 120 characters."
+        error={errorOf('title')}
+        value={title}
+        maxLength={120}
+        change={setTitle}
+      />
+      <LinesField
         label="Details"
         hint="What you did, what happened, what you expected. No keys or passwords."
         error={errorOf('details')}
-      >
-        {(tied) => (
-          <textarea
-            {...tied}
-            rows={5}
-            maxLength={8000}
-            value={details}
-            onInput={(event) => setDetails(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Trouble failure={placed ? null : failure} />
+        rows={5}
+        maxLength={8000}
+        value={details}
+        change={setDetails}
+      />
+      <Trouble failure={rest} />
       <div class="actions">
         <button type="submit" class="main" disabled={deed.busy}>
           {deed.busy ? 'Sending …' : 'Send'}

@@ -5,7 +5,7 @@ import { useWho } from '../around.ts'
 import { useAsk, useSettled } from '../ask.ts'
 import { useDeed } from '../deed.ts'
 import { formParts, moreParts } from '../form-fields.ts'
-import { Field } from '../parts/field.tsx'
+import { TextField } from '../parts/field.tsx'
 import { sentence, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { go, Link, pathOf } from '../route.tsx'
@@ -101,30 +101,22 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
           <MoreParts parts={more} {...{ typed, setTyped, errorOf }} />
           <fieldset>
             <legend>The monitor itself</legend>
-            <Field label="Name" hint="For you alone; it may stay empty." error={errorOf('name')}>
-              {(tied) => (
-                <input
-                  {...tied}
-                  value={name}
-                  maxLength={120}
-                  onInput={(event) => setName(event.currentTarget.value)}
-                />
-              )}
-            </Field>
-            <Field
+            <TextField
+              label="Name"
+              hint="For you alone; it may stay empty."
+              error={errorOf('name')}
+              value={name}
+              maxLength={120}
+              change={setName}
+            />
+            <TextField
               label="Look every (seconds)"
               hint="Empty: as often as your plan allows."
               error={errorOf('cadence_s')}
-            >
-              {(tied) => (
-                <input
-                  {...tied}
-                  inputMode="numeric"
-                  value={cadence}
-                  onInput={(event) => setCadence(event.currentTarget.value)}
-                />
-              )}
-            </Field>
+              inputMode="numeric"
+              value={cadence}
+              change={setCadence}
+            />
           </fieldset>
           <TargetFields targets={targets} setTargets={setTargets} error={errorOf('webhook_ids')} />
           <Unplaced

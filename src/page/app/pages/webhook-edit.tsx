@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { useWho } from '../around.ts'
 import { useDeed } from '../deed.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Check, Field } from '../parts/field.tsx'
-import { sentence, Trouble } from '../parts/notice.tsx'
+import { Check, TextField } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { placed } from '../parts/notice.tsx'
 import { say } from '../say.ts'
 import type { Webhook } from '../types.ts'
 
@@ -21,8 +21,7 @@ export function WebhookEdit({ webhook, close, again }: WebhookEditProps) {
   const deed = useDeed()
   const paceText = pace.trim()
 
-  async function save(event: Event) {
-    event.preventDefault()
+  async function save() {
     const answer = await deed.run(() =>
       send(`${monitor_path}/webhook/update`, {
         id: webhook.id,
@@ -39,52 +38,38 @@ export function WebhookEdit({ webhook, close, again }: WebhookEditProps) {
     close()
     again()
   }
-  const { failure } = deed
-  const errorOf = (field: string) => (failure?.field === field ? sentence(failure.message) : null)
-  const placed = failure?.field === 'name' || failure?.field === 'max_per_second'
+  const { errorOf, rest } = placed(deed.failure, ['name', 'max_per_second'])
   return (
-    <Dialog title="Edit webhook" close={close}>
-      <form onSubmit={(event) => void save(event)} noValidate>
-        <Field label="Name" hint="For you alone; it may stay empty." error={errorOf('name')}>
-          {(tied) => (
-            <input
-              {...tied}
-              value={name}
-              maxLength={100}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field
-          label="At most a second"
-          hint="Deliveries a second, such as 0.5; empty for no bound."
-          error={errorOf('max_per_second')}
-        >
-          {(tied) => (
-            <input
-              {...tied}
-              inputMode="decimal"
-              value={pace}
-              onInput={(event) => setPace(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Check label="On: it takes deliveries" checked={active} change={setActive} />
-        <Check
-          label="One after another, each monitor's in their order"
-          checked={ordered}
-          change={setOrdered}
-        />
-        <Trouble failure={placed ? null : failure} />
-        <div class="actions">
-          <button type="submit" class="main" disabled={deed.busy}>
-            Save
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Edit webhook"
+      does="Save"
+      busy={deed.busy}
+      failure={rest}
+      submit={save}
+      close={close}
+    >
+      <TextField
+        label="Name"
+        hint="For you alone; it may stay empty."
+        error={errorOf('name')}
+        value={name}
+        maxLength={100}
+        change={setName}
+      />
+      <TextField
+        label="At most a second"
+        hint="Deliveries a second, such as 0.5; empty for no bound."
+        error={errorOf('max_per_second')}
+        inputMode="decimal"
+        value={pace}
+        change={setPace}
+      />
+      <Check label="On: it takes deliveries" checked={active} change={setActive} />
+      <Check
+        label="One after another, each monitor's in their order"
+        checked={ordered}
+        change={setOrdered}
+      />
+    </FormDialog>
   )
 }

@@ -3,11 +3,12 @@ import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { useWho } from '../around.ts'
 import { useDeed } from '../deed.ts'
-import { Copyable } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Choice, Field } from '../parts/field.tsx'
-import { Notice, sentence, Trouble } from '../parts/notice.tsx'
-import type { Webhook } from '../types.ts'
+import { Choice, Field, TextField } from '../parts/field.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { Notice, placed } from '../parts/notice.tsx'
+import { Secret } from '../parts/secret.tsx'
+import type { WebhookCreated } from '../types.ts'
 
 const KINDS = [
   ['', 'told by the address'],
@@ -17,24 +18,17 @@ const KINDS = [
   ['email', 'mail'],
 ] as const
 
-type Created = Webhook & {
-  secret: string
-  kind_inferred_from: string | null
-  confirmation?: string
-}
-
 /** Registers a webhook and shows its secret, this once. */
 export function WebhookNew({ close, again }: { close: () => void; again: () => void }) {
   const { monitor_path } = useWho()
   const [url, setUrl] = useState('')
   const [kind, setKind] = useState<string>('')
-  const [made, setMade] = useState<Created | null>(null)
+  const [made, setMade] = useState<WebhookCreated | null>(null)
   const deed = useDeed()
 
-  async function create(event: Event) {
-    event.preventDefault()
+  async function create() {
     const answer = await deed.run(() =>
-      send<Created>(`${monitor_path}/webhook/create`, {
+      send<WebhookCreated>(`${monitor_path}/webhook/create`, {
         url: url.trim(),
         ...(kind !== '' && { kind }),
       }),
@@ -45,49 +39,39 @@ export function WebhookNew({ close, again }: { close: () => void; again: () => v
   }
 
   if (made !== null) return <Made made={made} close={close} />
-  const { failure } = deed
-  const errorOf = (field: string) => (failure?.field === field ? sentence(failure.message) : null)
+  const { errorOf, rest } = placed(deed.failure, ['url', 'kind'])
   return (
-    <Dialog title="New webhook" close={close}>
-      <form onSubmit={(event) => void create(event)} noValidate>
-        <Field
-          label="Address"
-          hint="https://… of your own, of a Slack or Discord channel, or mailto:you@example.com"
-          error={errorOf('url')}
-        >
-          {(tied) => (
-            <input
-              {...tied}
-              type="url"
-              value={url}
-              spellcheck={false}
-              autocapitalize="none"
-              onInput={(event) => setUrl(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field
-          label="Kind"
-          hint={guess(url) && kind === '' ? `This looks like ${guess(url)}.` : undefined}
-          error={errorOf('kind')}
-        >
-          {(tied) => <Choice<string> {...tied} value={kind} options={KINDS} change={setKind} />}
-        </Field>
-        <Trouble failure={failure?.field === 'url' || failure?.field === 'kind' ? null : failure} />
-        <div class="actions">
-          <button type="submit" class="main" disabled={deed.busy}>
-            {deed.busy ? 'Registering …' : 'Register'}
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New webhook"
+      does="Register"
+      doing="Registering …"
+      busy={deed.busy}
+      failure={rest}
+      submit={create}
+      close={close}
+    >
+      <TextField
+        label="Address"
+        hint="https://… of your own, of a Slack or Discord channel, or mailto:you@example.com"
+        error={errorOf('url')}
+        inputMode="url"
+        value={url}
+        spellcheck={false}
+        autocapitalize="none"
+        change={setUrl}
+      />
+      <Field
+        label="Kind"
+        hint={guess(url) && kind === '' ? `This looks like ${guess(url)}.` : undefined}
+        error={errorOf('kind')}
+      >
+        {(tied) => <Choice<string> {...tied} value={kind} options={KINDS} change={setKind} />}
+      </Field>
+    </FormDialog>
   )
 }
 
-function Made({ made, close }: { made: Created; close: () => void }) {
+function Made({ made, close }: { made: WebhookCreated; close: () => void }) {
   const signed = made.kind === 'webhook'
   return (
     <Dialog title="Registered" close={close}>
@@ -110,12 +94,7 @@ function Made({ made, close }: { made: Created; close: () => void }) {
             : 'This kind does not use it; keep it all the same.'}
         </p>
       </Notice>
-      <Copyable text={made.secret} label="Secret" />
-      <div class="actions">
-        <button type="button" class="main" onClick={close}>
-          I have kept it
-        </button>
-      </div>
+      <Secret text={made.secret} close={close} />
     </Dialog>
   )
 }

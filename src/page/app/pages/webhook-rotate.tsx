@@ -3,12 +3,13 @@ import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { useWho } from '../around.ts'
 import { useDeed } from '../deed.ts'
-import { Copyable } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/field.tsx'
-import { Notice, Trouble } from '../parts/notice.tsx'
+import { FormDialog } from '../parts/form-dialog.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Secret } from '../parts/secret.tsx'
 import { Time } from '../parts/time.tsx'
-import type { Webhook } from '../types.ts'
+import type { SecretRotated, Webhook } from '../types.ts'
 
 const OVERLAPS = [
   ['0', 'not at all'],
@@ -17,17 +18,15 @@ const OVERLAPS = [
   ['86400', 'a day'],
 ] as const
 
-type Rotated = { secret: string; old_secret_until: string | null }
-
 /** Gives a target a new secret, shown this once. */
 export function WebhookRotate({ webhook, close }: { webhook: Webhook; close: () => void }) {
   const { monitor_path } = useWho()
   const [overlap, setOverlap] = useState<string>('3600')
-  const [made, setMade] = useState<Rotated | null>(null)
+  const [made, setMade] = useState<SecretRotated | null>(null)
   const deed = useDeed()
   async function rotate() {
     const answer = await deed.run(() =>
-      send<Rotated>(`${monitor_path}/webhook/rotate`, {
+      send<SecretRotated>(`${monitor_path}/webhook/rotate`, {
         id: webhook.id,
         overlap_s: Number(overlap),
       }),
@@ -49,16 +48,18 @@ export function WebhookRotate({ webhook, close }: { webhook: Webhook; close: () 
             )}
           </p>
         </Notice>
-        <Copyable text={made.secret} label="Secret" />
-        <div class="actions">
-          <button type="button" class="main" onClick={close}>
-            I have kept it
-          </button>
-        </div>
+        <Secret text={made.secret} close={close} />
       </Dialog>
     )
   return (
-    <Dialog title="Give it a new secret?" close={close}>
+    <FormDialog
+      title="Give it a new secret?"
+      does="Make a new secret"
+      busy={deed.busy}
+      failure={deed.failure}
+      submit={rotate}
+      close={close}
+    >
       <p>
         For a while deliveries can be signed with both secrets, so that your receiver can change
         over without losing any.
@@ -68,15 +69,6 @@ export function WebhookRotate({ webhook, close }: { webhook: Webhook; close: () 
           <Choice<string> {...tied} value={overlap} options={OVERLAPS} change={setOverlap} />
         )}
       </Field>
-      <Trouble failure={deed.failure} />
-      <div class="actions">
-        <button type="button" class="main" disabled={deed.busy} onClick={() => void rotate()}>
-          Make a new secret
-        </button>
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
-      </div>
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, TargetedInputEvent } from 'preact'
 import { useId } from 'preact/hooks'
 
 /** What ties an input to the words about it. */
@@ -37,6 +37,58 @@ export function Field({ label, hint, error, children }: FieldProps) {
     </div>
   )
 }
+
+type TextFieldProps = Omit<FieldProps, 'children'> & {
+  value: string
+  change: (value: string) => void
+  veiled?: boolean
+  inputMode?: 'decimal' | 'numeric' | 'url'
+  maxLength?: number
+  autocapitalize?: 'none'
+  spellcheck?: boolean
+}
+
+/** A field of one line of text; `veiled` shows none of what is typed. */
+export function TextField({
+  label,
+  hint,
+  error = null,
+  change,
+  veiled = false,
+  ...told
+}: TextFieldProps) {
+  const input = {
+    ...told,
+    onInput: (event: TargetedInputEvent<HTMLInputElement>) => change(event.currentTarget.value),
+  }
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(tied) =>
+        veiled ? (
+          <input {...tied} {...input} type="password" autocomplete="off" />
+        ) : (
+          <input {...tied} {...input} />
+        )
+      }
+    </Field>
+  )
+}
+
+type LinesFieldProps = Omit<FieldProps, 'children'> & {
+  value: string
+  change: (value: string) => void
+  rows: number
+  maxLength: number
+}
+
+/** A field of several lines of text. */
+export const LinesField = ({ label, hint, error = null, change, ...told }: LinesFieldProps) => (
+  <Field label={label} hint={hint} error={error}>
+    {(tied) => (
+      <textarea {...tied} {...told} onInput={(event) => change(event.currentTarget.value)} />
+    )}
+  </Field>
+)
 
 type CheckProps = {
   label: ComponentChildren

@@ -33,6 +33,15 @@ export const sentence = (text: string): string =>
   (/^[a-z]+[_.[]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)) +
   (/[.!?…]$/.test(text) ? '' : '.')
 
+/** What went wrong, told beside the field of `fields` that it is about, or as the `rest` when it is about none of them. */
+export function placed(failure: Failure | null, fields: readonly string[]) {
+  const at = fields.find((field) => field === failure?.field)
+  return {
+    errorOf: (field: string) => (failure && at === field ? sentence(failure.message) : null),
+    rest: at === undefined ? failure : null,
+  }
+}
+
 /** A place where nothing is yet, which says how something comes there. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
   <div class="empty">
