@@ -5,16 +5,13 @@
  *
  *     bun run bar:kill [--kills 1000] [--syscalls 200] [--mutant-kills 60] [--items 105] [--places 20] [--seed N]
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { loadavg, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 
 import * as z from 'zod'
 
-import { builtFrom } from './binary.ts'
+import { type Mutant, root, runOn, withPlanted } from './planting.ts'
 
-const root = join(import.meta.dir, '../..')
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '1000' },
@@ -27,7 +24,7 @@ const { values } = parseArgs({
 })
 
 /** Faults that lose what was matched when the process dies at the wrong moment. */
-const MUTANTS = [
+const MUTANTS: readonly Mutant[] = [
   {
     name: 'the stream moves on before its deliveries are written',
     file: 'src/store/deliveries.ts',
@@ -54,49 +51,18 @@ const figures = z.looseObject({ lost: z.number(), faults: z.array(z.string()) })
 
 /** One run on the executable of a tree: its figures, null when it broke off, and whether they are as they must be. */
 async function run(tree: string, kills: string, syscalls: string) {
-  const dir = mkdtempSync(join(tmpdir(), 'forumd-bar-'))
-  try {
-    const program = await builtFrom(tree, join(dir, 'forumd'))
-    const { items, places, seed } = values
-    const options = { kills, syscalls, items, places, seed }
-    const child = Bun.spawn(
-      [
-        process.execPath,
-        'scripts/bars/kill-run.ts',
-        ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
-      ],
-      {
-        cwd: tree,
-        env: { ...process.env, FORUMD_BINARY: program },
-        stdout: 'pipe',
-        stderr: 'inherit',
-      },
-    )
-    const last = (await new Response(child.stdout).text()).trim().split('\n').at(-1) ?? ''
-    const passed = (await child.exited) === 0
-    return { passed, told: last.startsWith('{') ? figures.parse(JSON.parse(last)) : null }
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const { items, places, seed } = values
+  const options = { kills, syscalls, items, places, seed }
+  const { passed, told } = await runOn(tree, 'scripts/bars/kill-run.ts', options)
+  return { passed, told: told === null ? null : figures.parse(told) }
 }
 
-async function isNoticed({ name, file, from, to }: (typeof MUTANTS)[number]): Promise<boolean> {
-  const tree = mkdtempSync(join(tmpdir(), 'forumd-mutant-'))
-  try {
-    for (const part of ['src', 'test', 'scripts', 'package.json', 'bunfig.toml', 'tsconfig.json'])
-      cpSync(join(root, part), join(tree, part), { recursive: true })
-    symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'))
-    const text = readFileSync(join(tree, file), 'utf8')
-    if (!text.includes(from)) throw new Error(`${file} has changed: plant "${name}" anew`)
-    writeFileSync(join(tree, file), text.replace(from, to))
-    const { passed, told } = await run(tree, values['mutant-kills'], '0')
-    // By what was lost, and by nothing else.
-    const noticed = !passed && told !== null && told.lost > 0
-    console.log(`mutant, ${name}: ${noticed ? `noticed, ${told.lost} lost` : 'NOT NOTICED'}`)
-    return noticed
-  } finally {
-    rmSync(tree, { recursive: true, force: true })
-  }
+async function isNoticed(mutant: Mutant): Promise<boolean> {
+  const { passed, told } = await withPlanted(mutant, (it) => run(it, values['mutant-kills'], '0'))
+  // By what was lost, and by nothing else.
+  const noticed = !passed && told !== null && told.lost > 0
+  console.log(`mutant, ${mutant.name}: ${noticed ? `noticed, ${told.lost} lost` : 'NOT NOTICED'}`)
+  return noticed
 }
 
 const load = () => loadavg()[0]?.toFixed(1)

@@ -102,3 +102,16 @@ export function whichAreDelivered(data: string): Set<string> {
     db.close()
   }
 }
+
+/** When the instance saw each item first, epoch ms, by the item's name. */
+export function readFirstSeen(data: string): Map<string, number> {
+  const db = new Database(join(data, 'forumd.sqlite'), { readonly: true })
+  try {
+    const rows = db.prepare<[], { item_id: string; at: number }>(
+      'SELECT item_id, min(first_seen_at) AS at FROM stream_items GROUP BY item_id',
+    )
+    return new Map(rows.all().map(({ item_id, at }) => [item_id, at]))
+  } finally {
+    db.close()
+  }
+}

@@ -1,4 +1,5 @@
 import { type Killed, percentile } from './killing.ts'
+import type { Left } from './left.ts'
 
 const DUPLICATES_MAX = 0.08
 const BOOT_TO_ATTEMPT_MAX_MS = 2000
@@ -7,7 +8,7 @@ const BOOT_TO_ATTEMPT_MAX_MS = 2000
 export type Wanted = { syscall_kills: number; items_per_s: number }
 
 /** Everything that must never be, whatever instant a process is killed at; empty when all is well. */
-export function faultsOf(it: Killed): string[] {
+export function faultsOf(it: Left): string[] {
   const { books, matches, unseen } = it
   const zero = {
     lost: it.lost,

@@ -1,11 +1,11 @@
 import { createChance } from '../../src/sandbox/chance.ts'
 import { type DaemonProcess, startProcess } from '../support/process.ts'
-import { type Books, readBooks, readPollLog, settled } from './books.ts'
+import { settled } from './books.ts'
+import { countBroken, type Left, lookAtWhatIsLeft } from './left.ts'
 import { startReading } from './reading.ts'
 import { type Stage, startStage } from './stage.ts'
 import { injected, killAt } from './tracer.ts'
-import { type Unseen, unseen } from './unseen.ts'
-import { duplicates, judge } from './witness.ts'
+import { duplicates } from './witness.ts'
 
 export type Killing = {
   kills: number
@@ -23,29 +23,14 @@ export type Killing = {
 }
 
 /** What came of it. */
-export type Killed = {
-  matches: number
+export type Killed = Left & {
   items_per_s: number
   kills: number
   syscall_kills: number
-  /** Over all receivers. */
-  lost: number
-  invented: number
-  under_two_ids: number
-  unstable_bodies: number
-  badly_signed: number
-  books: Books
-  /** Of the items that were lost: whether they could be seen, and whether that was told. */
-  unseen: Unseen
-  /** Answers to reads that were given, and reads that were asked for. */
-  answered: number
-  asked: number
   /** Of each receiver, deliveries accepted more than once, as a share. Only of the random kills. */
   duplicates: number[]
   /** From starting the program to the first request at a receiver, ms, in lives that were spared for it. */
   boot_to_attempt_ms: number[]
-  /** Log lines that say that an invariant is broken. */
-  broken: number
 }
 
 /** What puts a byte on the disk or on its way. */
@@ -74,7 +59,7 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
   let broken = 0
   const bury = async (it: DaemonProcess) => {
     await it.end('SIGKILL')
-    broken += it.lines.filter((line) => line.includes('storage.invariant_broken')).length
+    broken += countBroken(it.lines)
     await reading.stopped()
     await Bun.sleep(STRAGGLERS_MS)
   }
@@ -109,31 +94,15 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
     if (n % 50 === 49) tell(`${syscall_kills} killed at a call, ${backlog(stage)} on the way`)
   }
   await stage.poster.stop()
-  const { wanted, written } = stage.poster
-  await settled(stage.data, wanted.length * stage.witnesses.length)
+  await settled(stage.data, stage.poster.wanted.length * stage.witnesses.length)
   await bury(daemon)
-
-  const truth = wanted.map(({ name }) => name)
-  const verdicts = stage.witnesses.map((it) => judge(it, truth))
-  const sum = (key: keyof (typeof verdicts)[number]) =>
-    verdicts.reduce((total, it) => total + it[key], 0)
   return {
-    matches: truth.length,
+    ...lookAtWhatIsLeft(stage, reading, broken),
     items_per_s,
     kills: plan.kills,
     syscall_kills,
-    lost: sum('lost'),
-    invented: sum('invented'),
-    under_two_ids: sum('under_two_ids'),
-    unstable_bodies: sum('unstable_bodies'),
-    badly_signed: sum('badly_signed'),
-    books: readBooks(stage.data),
-    unseen: unseen(wanted, written, stage.witnesses[0], readPollLog(stage.data)),
-    answered: reading.answered(),
-    asked: reading.asked(),
     duplicates: doubled,
     boot_to_attempt_ms: waits,
-    broken,
   }
 }
 

@@ -11,8 +11,15 @@ export type Reading = {
 
 const PAUSE_MS = 5
 
-/** A customer who reads without end, and counts: what was answered has to be billed, and nothing that was not asked. */
-export function startReading(headers: Record<string, string>, query: string): Reading {
+/**
+ * A customer who reads without end, `pause_ms` between two reads, and counts: what was answered has to be billed, and
+ * nothing that was not asked.
+ */
+export function startReading(
+  headers: Record<string, string>,
+  query: string,
+  pause_ms = PAUSE_MS,
+): Reading {
   let asked = 0
   let answered = 0
   let running = Promise.resolve()
@@ -23,7 +30,7 @@ export function startReading(headers: Record<string, string>, query: string): Re
       if (response === null) return
       await response.arrayBuffer().catch(() => null)
       if (response.status === 200) answered++
-      await Bun.sleep(PAUSE_MS)
+      await Bun.sleep(pause_ms)
     }
   }
   return {

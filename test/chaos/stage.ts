@@ -151,6 +151,8 @@ session_requests_per_minute = 60000
 slots = 100
 cadence_s = 1
 daily_deliveries = 10000000
+[billing]
+starting_credit = 0
 [guard]
 allow_targets = ["127.0.0.1"]
 [delivery]

@@ -1,0 +1,68 @@
+/**
+ * One soak of the executable that FORUMD_BINARY names; its figures are the last line, as JSON. Ends with 1 when one of
+ * them is not as it has to be. `soak.ts` runs it on the true tree and on those with a fault.
+ */
+import { parseArgs } from 'node:util'
+
+import { faultsOf } from '../../test/chaos/faults.ts'
+import { quantile } from './abuse-watch.ts'
+import { floors } from './soak-figures.ts'
+import { soak, type Soaked } from './soak-house.ts'
+import { isKept, judgeSoak } from './soak-judge.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    'kill-every': { type: 'string', default: '60' },
+    monitors: { type: 'string', default: '50' },
+    deliveries: { type: 'string', default: '20' },
+    faults: { type: 'string', default: '0.05' },
+    under: { type: 'string', default: '' },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const minutes = Number(values.minutes)
+const deliveries_per_s = Number(values.deliveries)
+const kill_every_s = Number(values['kill-every'])
+const plan = {
+  minutes,
+  deliveries_per_s,
+  monitors: Number(values.monitors),
+  faults_share: Number(values.faults),
+  under: values.under.split(' ').filter(Boolean),
+}
+const seed = Number(values.seed)
+const told = (name: string) => (line: string) => console.error(`${name}, ${line}`)
+const [steady, killed] = await Promise.all([
+  soak({ ...plan, seed, kill_every_s: null, told: told('never killed') }),
+  soak({ ...plan, seed: seed + 10, kill_every_s, told: told('killed') }),
+])
+const judged = judgeSoak(
+  { steady, killed },
+  // A life lasts once and a half as long as the average at most.
+  { minutes, deliveries_per_s, kills: Math.floor((minutes * 60) / kill_every_s / 1.5) },
+)
+
+/** What is no figure to be judged, but worth to be known. */
+const shown = (it: Soaked) => ({
+  matches: it.matches,
+  lost: it.lost,
+  faults_of_the_platform: it.faults,
+  answered: it.answered,
+  billed: it.books.reads_billed,
+  asked: it.asked,
+  kills: it.lives.length,
+  memory_mib: floors(it.samples, (minutes * 60_000) / 12).map(({ value }) => Math.round(value)),
+  database_mib: it.samples.at(-1)?.db_mib,
+  boot_ms: { p50: quantile(it.boots_ms, 0.5), p99: quantile(it.boots_ms, 0.99) },
+  spent: it.spent,
+  wrong: faultsOf(it),
+})
+console.log(
+  JSON.stringify({
+    judged: judged.map((it) => ({ ...it, kept: isKept(it) })),
+    steady: shown(steady),
+    killed: shown(killed),
+  }),
+)
+process.exit(judged.every(isKept) ? 0 : 1)

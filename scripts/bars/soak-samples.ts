@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Sample } from './soak-figures.ts'
+
+const MIB = 1024 ** 2
+
+/** Looks at a process and its data folder; null when the process is gone. */
+export function sample(pid: number, data: string, at_ms: number): Sample | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const told = (name: string) =>
+      Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? NaN)
+    return {
+      at_ms,
+      rss_mib: told('VmRSS') / 1024,
+      threads: told('Threads'),
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      files: readdirSync(data, { withFileTypes: true }).filter((it) => it.isFile()).length,
+      db_mib: sizeOf(join(data, 'forumd.sqlite')),
+      wal_mib: sizeOf(join(data, 'forumd.sqlite-wal')),
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && GONE.has(String(error.code))) return null
+    throw error
+  }
+}
+
+/** What a process is told by that ends between two looks at it. */
+const GONE = new Set(['ENOENT', 'ESRCH', 'EACCES'])
+
+const sizeOf = (path: string) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) / MIB

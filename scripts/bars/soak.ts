@@ -1,0 +1,123 @@
+/**
+ * Whether the daemon stays as it is, however long it works: bar B10. Two of them each watch fifty places, match, deliver
+ * twenty times a second, are read of and billed, while one of twenty of their platform's answers goes wrong. One is never
+ * killed, and is looked at for what grows; the other is killed again and again, and loses nothing. Then faults planted in
+ * copies of the tree have to be noticed: memory and descriptors that are not given back, and a match that is not sent.
+ *
+ *     bun run bar:soak [--minutes 60 | --hours 24] [--kill-every S] [--mutant-minutes 3] [--seed N]
+ *         [--under 'chrt -r 1']   what the daemons are run under, on a machine that others use too
+ *
+ * A kill every minute, and every ten when it is told in hours. In less than an hour memory is still warming up: then
+ * only a leak that is large is noticed, and the database may grow as it likes. `--mutant-minutes 0` plants nothing.
+ */
+import { loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+
+import * as z from 'zod'
+
+import { type Mutant, root, runOn, withPlanted } from './planting.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    hours: { type: 'string' },
+    'kill-every': { type: 'string' },
+    'mutant-minutes': { type: 'string', default: '3' },
+    under: { type: 'string', default: '' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  },
+})
+const minutes = values.hours === undefined ? Number(values.minutes) : Number(values.hours) * 60
+const kill_every = values['kill-every'] ?? (values.hours === undefined ? '60' : '600')
+
+const SHORTEST_MINUTES = 2
+const mutant_minutes = Number(values['mutant-minutes'])
+if (
+  !(minutes >= SHORTEST_MINUTES) ||
+  !(mutant_minutes === 0 || mutant_minutes >= SHORTEST_MINUTES)
+) {
+  console.error(`minutes: a number from ${SHORTEST_MINUTES}, or 0 for --mutant-minutes`)
+  process.exit(2)
+}
+
+/** Faults, and a part of the name of the figure by which each has to be noticed. */
+const MUTANTS: readonly (Mutant & { by: string })[] = [
+  {
+    name: '32 KiB of every item are never given back',
+    by: 'memory while warming up',
+    file: 'src/store/seen.ts',
+    from: '/** Notes an item as seen; false when it was. */',
+    to: `const kept: Uint8Array[] = []
+setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
+/** Notes an item as seen; false when it was. */`,
+  },
+  {
+    name: 'a descriptor is never given back, every four seconds',
+    by: 'steady: descriptors',
+    file: 'src/store/seen.ts',
+    from: '/** Notes an item as seen; false when it was. */',
+    to: `import { openSync } from 'node:fs'
+setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
+/** Notes an item as seen; false when it was. */`,
+  },
+  {
+    name: 'one delivery of sixty-four is never written',
+    by: 'not as it must',
+    file: 'src/store/deliveries.ts',
+    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
+    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
+  if (row.id[4] === 'A') return true`,
+  },
+]
+
+const figures = z.looseObject({
+  judged: z.array(
+    z.object({
+      name: z.string(),
+      // What is no number is null in JSON.
+      value: z
+        .number()
+        .nullable()
+        .transform((it) => it ?? NaN),
+      most: z.number().optional(),
+      least: z.number().optional(),
+      kept: z.boolean(),
+    }),
+  ),
+})
+
+/** One soak on the executable of a tree; its figures are null when it broke off. */
+async function run(tree: string, options: Record<string, string>) {
+  const { under, seed } = values
+  const { passed, told } = await runOn(tree, 'scripts/bars/soak-run.ts', {
+    ...options,
+    under,
+    seed,
+  })
+  return { passed, told: told === null ? null : figures.parse(told) }
+}
+
+async function isNoticed({ by, ...mutant }: (typeof MUTANTS)[number]): Promise<boolean> {
+  const options = { minutes: String(mutant_minutes), 'kill-every': '30' }
+  const { told } = await withPlanted(mutant, (it) => run(it, options))
+  const over = told?.judged.filter(({ name, kept }) => !kept && name.includes(by)) ?? []
+  const how = over.map(({ name, value }) => `${name}: ${value.toFixed(1)}`).join('; ')
+  console.log(`mutant, ${mutant.name}: ${how === '' ? 'NOT NOTICED' : `noticed, ${how}`}`)
+  return over.length > 0
+}
+
+const load = () => loadavg()[0]?.toFixed(1)
+console.log(`seed ${values.seed}, ${minutes} minutes, a kill every ${kill_every} s, load ${load()}`)
+const { passed, told } = await run(root, { minutes: String(minutes), 'kill-every': kill_every })
+for (const { name, value, most, least, kept } of told?.judged ?? []) {
+  const bounds = [
+    least === undefined ? '' : `at least ${least.toFixed(1)}`,
+    most === undefined ? '' : `at most ${most}`,
+  ].filter(Boolean)
+  console.log(`${kept ? 'ok  ' : 'OVER'} ${name}: ${value.toFixed(2)}, ${bounds.join(', ')}`)
+}
+console.log(JSON.stringify({ ...told, judged: undefined }, null, 2))
+console.log(`${passed ? 'kept' : 'NOT KEPT'}, load ${load()}`)
+const noticed: boolean[] = []
+if (mutant_minutes > 0) for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))
+process.exit(passed && noticed.every(Boolean) ? 0 : 1)
