@@ -4,7 +4,7 @@ import {
   judgeLiveness,
   type PollEvent,
   type PollLog,
-  type StreamFacts,
+  streamFacts,
   WINDOW_MS,
   windowSince,
 } from '../core/coverage.ts'
@@ -15,7 +15,7 @@ import type { Customer } from '../store/customers.ts'
 import type { Db } from '../store/db.ts'
 import { listEvents } from '../store/events.ts'
 import { ceilingCapped, countDeliveries, lastDeliveryAt } from '../store/matches.ts'
-import { listWatched, type Monitor } from '../store/monitors.ts'
+import { listWatched } from '../store/monitors.ts'
 import { countSeen } from '../store/seen.ts'
 import type { Infra } from './infra.ts'
 import { type MonitorDeps, wantMonitor } from './monitor-edits.ts'
@@ -37,7 +37,9 @@ export function monitorHealth(
   const day = { monitor_id: id, since_at: now + offset_ms - WINDOW_MS }
   // A baseline may lie before the monitor, which has watched since it was made and no longer.
   const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
-  const streams = readable(log, () => factsOf(db, monitor, offset_ms))
+  const streams = readable(log, () =>
+    listWatched(db, id).map((it) => streamFacts(it, monitor.created_at, offset_ms)),
+  )
   const polls = readable(log, () => pollLog(db, { monitor_id: id, since_at, offset_ms }))
   const liveness = judgeLiveness(streams, { active, now })
   return {
@@ -62,16 +64,6 @@ function readable<T>(log: Log, read: () => T): T | null {
     return null
   }
 }
-
-const factsOf = (db: Db, { id, created_at }: Monitor, offset_ms: number): StreamFacts[] =>
-  listWatched(db, id).map((it) => ({
-    id: it.key,
-    interval_s: it.interval_s,
-    registered: it.next_check_at !== null,
-    created_at: it.created_at,
-    attached_at: Math.max(it.active_since - offset_ms, created_at),
-    last_check_at: it.last_check_at,
-  }))
 
 function pollLog(
   db: Db,

@@ -23,6 +23,24 @@ export type StreamFacts = {
   last_check_at: number | null
 }
 
+/** A stream as it is stored, with where a monitor began on it, by the platform's clock. */
+type Watched = Pick<StreamFacts, 'interval_s' | 'created_at' | 'last_check_at'> & {
+  key: string
+  /** Null: nothing will ever look at it. */
+  next_check_at: number | null
+  active_since: number
+}
+
+/** What coverage asks of a stream of a monitor that was made at `created_at`; the platform's clock is `offset_ms` ahead. */
+export const streamFacts = (it: Watched, created_at: number, offset_ms: number): StreamFacts => ({
+  id: it.key,
+  interval_s: it.interval_s,
+  registered: it.next_check_at !== null,
+  created_at: it.created_at,
+  attached_at: Math.max(it.active_since - offset_ms, created_at),
+  last_check_at: it.last_check_at,
+})
+
 type StreamFailure = 'never_polled' | 'stalled' | 'unregistered'
 
 export type Liveness = {

@@ -1,7 +1,10 @@
 import type { Tier } from './price.ts'
 
 type Counts = { calls: number; billed_calls: number; cost_usd: number; errors: number }
-type Hour = {
+
+/** What came of the calls of one kind within one hour. */
+export type UsageHour = {
+  /** The hour's first instant. */
   hour_at: number
   tier: Tier
   calls: number
@@ -18,7 +21,7 @@ const LENGTH_MS = { hour: HOUR_MS, day: 24 * HOUR_MS }
 
 /** Hours put together into hours or UTC days, oldest first, and their total. A bucket without a call is left out. */
 export function bucketed(
-  hours: readonly Hour[],
+  hours: readonly UsageHour[],
   bucket: keyof typeof LENGTH_MS,
 ): { usage: Usage[]; total: Counts } {
   const length_ms = LENGTH_MS[bucket]
@@ -36,8 +39,8 @@ export function bucketed(
 }
 
 /** Added up in micro-dollars, so that no cent is lost on the way. */
-function sum(rows: readonly Hour[]): Counts {
-  const add = (of: (row: Hour) => number) => rows.reduce((total, row) => total + of(row), 0)
+function sum(rows: readonly UsageHour[]): Counts {
+  const add = (of: (row: UsageHour) => number) => rows.reduce((total, row) => total + of(row), 0)
   return {
     calls: add(({ calls }) => calls),
     billed_calls: add(({ billed_calls }) => billed_calls),

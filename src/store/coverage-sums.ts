@@ -1,4 +1,10 @@
-import { hides, type PollEvent, type StreamFacts, WINDOW_MS } from '../core/coverage.ts'
+import {
+  hides,
+  type PollEvent,
+  type StreamFacts,
+  streamFacts,
+  WINDOW_MS,
+} from '../core/coverage.ts'
 import type { Db } from './db.ts'
 
 /** What the rows say of one monitor's last day, for a judgement of many. */
@@ -83,14 +89,7 @@ export function listCovered(
       since_at,
       gaps,
       unobserved: hit.length,
-      streams: mine.map((it) => ({
-        id: it.key,
-        interval_s: it.interval_s,
-        registered: it.next_check_at !== null,
-        created_at: it.created_at,
-        attached_at: Math.max(it.active_since - offset_ms, created_at),
-        last_check_at: it.last_check_at,
-      })),
+      streams: mine.map((it) => streamFacts(it, created_at, offset_ms)),
     }
   })
 }

@@ -1,18 +1,8 @@
 import type { Tier } from '../core/price.ts'
+import type { UsageHour } from '../core/usage.ts'
 import type { Db } from './db.ts'
 
 const HOUR_MS = 3_600_000
-
-/** What came of the calls of one kind within one hour. */
-export type UsageHour = {
-  /** The hour's first instant. */
-  hour_at: number
-  tier: Tier
-  calls: number
-  billed_calls: number
-  cost_micros: number
-  errors: number
-}
 
 /** Counts one finished call. Part of the transaction that settles or releases it. */
 export function recordUsage(
