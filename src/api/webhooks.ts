@@ -4,7 +4,13 @@ import * as z from 'zod'
 import { type Refusal, REFUSALS } from '../core/address.ts'
 import type { TestReport } from '../core/delivery-test.ts'
 import { ApiError, invalid } from '../core/errors.ts'
-import { KIND_FORMS, kindOfUrl, WEBHOOK_KINDS, type WebhookKind } from '../core/webhook-kind.ts'
+import {
+  isChat,
+  KIND_FORMS,
+  kindOfUrl,
+  WEBHOOK_KINDS,
+  type WebhookKind,
+} from '../core/webhook-kind.ts'
 import type { Db } from '../store/db.ts'
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/webhooks.ts'
 import { checkMailTargets, settleMailto } from './confirm-bounds.ts'
@@ -168,6 +174,6 @@ async function settleKind(
       field: 'kind',
       message: `kind ${kind} takes ${KIND_FORMS[kind]}`,
     })
-  const told = kind === undefined && (of_url === 'slack' || of_url === 'discord')
+  const told = kind === undefined && of_url !== null && isChat(of_url)
   return { kind: of_url ?? 'webhook', url, inferred_from: told ? new URL(url).hostname : null }
 }

@@ -1,4 +1,5 @@
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter.ts'
+import { isChat } from '../../core/webhook-kind.ts'
 import type { Words } from '../../core/wire.ts'
 import type { SetWebhook } from '../../store/as-code.ts'
 import { VERSION } from './document.ts'
@@ -36,7 +37,7 @@ export function toDocument(all: readonly Held[], words: Words) {
 
 /** Whoever knows the address of a chat service's hook may post there, and so may whoever knows a token in a query. */
 const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
-  kind === 'slack' || kind === 'discord' || url.includes('?')
+  isChat(kind) || url.includes('?')
 
 /** Webhooks by their names where a name is one's own, else by their ids. */
 function referencing(webhooks: readonly SetWebhook[]): (id: string) => string {

@@ -8,15 +8,15 @@ import { Choice, Field, TextField } from '../parts/field.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { Notice, placed } from '../parts/notice.tsx'
 import { Secret } from '../parts/secret.tsx'
-import type { WebhookCreated } from '../types.ts'
+import type { Webhook, WebhookCreated } from '../types.ts'
 
-const KINDS = [
-  ['', 'told by the address'],
-  ['webhook', 'webhook'],
-  ['slack', 'Slack'],
-  ['discord', 'Discord'],
-  ['email', 'mail'],
-] as const
+const NAMES: Record<Webhook['kind'], string> = {
+  webhook: 'webhook',
+  slack: 'Slack',
+  discord: 'Discord',
+  email: 'mail',
+}
+const KINDS = [['', 'told by the address'] as const, ...Object.entries(NAMES)]
 
 /** Registers a webhook and shows its secret, this once. */
 export function WebhookNew({ close, again }: { close: () => void; again: () => void }) {
