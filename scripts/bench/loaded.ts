@@ -33,13 +33,16 @@ export async function inTurns(
   return { figures: FIGURES, ways }
 }
 
+/** How a note begins that tells who could not take part. */
+export const LEFT_OUT = 'Left out:'
+
 /** What `make` gives, or a note when this machine does not have what it takes. */
 export async function ifHere<T>(notes: string[], make: () => Promise<T>): Promise<T | null> {
   try {
     return await make()
   } catch (error) {
     if (!(error instanceof NotHere)) throw error
-    notes.push(`Left out: ${error.message}.`)
+    notes.push(`${LEFT_OUT} ${error.message}.`)
     return null
   }
 }
