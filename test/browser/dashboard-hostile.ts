@@ -77,9 +77,9 @@ export function hostileStories(stage: () => Dashboard) {
           .replace('ID', delivery.monitor_id)
           .replace('DELIVERY', delivery.delivery_id)
         await visitor.open(path)
-        await visitor.page.waitForFunction("document.querySelector('.frame .waiting') === null")
         // Hostile text of some kind stands on it: the page has taken what was answered.
-        await visitor.page.waitForFunction("document.body.innerText.includes('hacked')")
+        await visitor.sees('hacked')
+        await visitor.page.waitForFunction("document.querySelector('.frame .waiting') === null")
         expect([page, await unharmed(visitor)]).toEqual([page, []])
       }
       if (who === key) {

@@ -44,6 +44,12 @@ export async function startVisitor(browser: Browser, url: string) {
   page.setDefaultTimeout(APPEARS_MS)
   await page.setViewport({ width: WIDTHS.wide, height: 900 })
 
+  /** Says what was waited for in vain, what stood there instead, and what went wrong in the page. */
+  async function told(what: string): Promise<never> {
+    const stood = await visitor.text()
+    throw new Error([`${what}; there stood:`, stood, ...strange].join('\n'))
+  }
+
   const visitor = {
     page,
     strange,
@@ -55,15 +61,13 @@ export async function startVisitor(browser: Browser, url: string) {
       await visitor.open()
       await visitor.type('API key', key)
       await visitor.press('Sign in')
-      await page.waitForSelector('.frame')
+      await page.waitForSelector('.frame').catch(() => told('signing in came to nothing'))
     },
     /** Waits until a text stands on the page. */
     sees: (text: string) =>
       page
         .waitForFunction((it) => document.body.innerText.includes(it), {}, text)
-        .catch(async () => {
-          throw new Error(`"${text}" did not appear; there stood:\n${await visitor.text()}`)
-        }),
+        .catch(() => told(`"${text}" did not appear`)),
     /** Waits until it is gone. */
     misses: (text: string) =>
       page.waitForFunction((it) => !document.body.innerText.includes(it), {}, text),
