@@ -11,6 +11,7 @@ import { mcp } from './api/mcp.ts'
 import { askAround } from './api/metrics-asked.ts'
 import {
   countAttempt,
+  countEnded,
   hearLog,
   startSeries,
   timeCommits,
@@ -122,6 +123,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   const log = hearLog(operator.log, metrics)
   startSeries(metrics)
   timeCommits(metrics, db, clock)
+  countEnded(metrics, db)
   const words = createWords(config.wire)
   const reads_health = createReadsHealth(clock, () => pool.usable())
   const tally = createTally(clock)

@@ -70,7 +70,11 @@ export const METRICS = {
     'status',
     'kind',
   ),
-  deliveries_ended_total: counter('Deliveries that an attempt has ended.', 'status', 'kind'),
+  deliveries_ended_total: counter(
+    'Deliveries that were to be sent and have ended, by an attempt or without one.',
+    'status',
+    'kind',
+  ),
   delivery_attempts_total: counter(
     'Attempts by what they met; retry, failed and dead have the class of the error.',
     'kind',

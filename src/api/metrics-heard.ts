@@ -2,6 +2,7 @@ import type { AttemptEvent } from '../core/ladder.ts'
 import { WEBHOOK_KINDS } from '../core/webhook-kind.ts'
 import type { Clock, Lateness, Log } from '../outside.ts'
 import { type Db, onCommit } from '../store/db.ts'
+import { onEnded } from '../store/ended.ts'
 import type { MoneyEvent } from './meter.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -44,7 +45,6 @@ export function countAttempt(metrics: Metrics, it: AttemptEvent): void {
   const outcome = status === 'pending' ? 'retry' : status
   const error = verdict.status === 'delivered' ? '' : classOf(verdict.error)
   metrics.count('delivery_attempts_total', { kind, outcome, error })
-  if (status !== 'pending') metrics.count('deliveries_ended_total', { status, kind })
   if (it.first) metrics.observe('match_to_attempt_seconds', seconds(it.began_after_ms))
   // What somebody sends again days later says nothing of how fast it was.
   if (it.first_round && status === 'delivered')
@@ -56,6 +56,13 @@ const seconds = (ms: number): number => Math.max(0, ms) / 1000
 
 /** Of a status its hundred: a receiver must not be able to make series. */
 const classOf = (error: string): string => error.replace(/^(http|smtp)_(\d)\d*$/, '$1_$2xx')
+
+/** Counts the deliveries that a database's own process has ended, by an attempt or without one. */
+export function countEnded(metrics: Metrics, db: Db): void {
+  onEnded(db, ({ status, kind, count }) =>
+    metrics.count('deliveries_ended_total', { status, kind }, count),
+  )
+}
 
 /** Counts money as it moves. */
 export function countMoney(metrics: Metrics, { what, tier, micros }: MoneyEvent): void {

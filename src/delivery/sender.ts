@@ -137,7 +137,7 @@ export function createSender(deps: SenderDeps): Sender {
       !timingSafeEqual(digest, delivery.body_sha256)
     ) {
       log('error', 'delivery.body_damaged', { delivery_id: id })
-      return () => giveUp(db, boot, id, 'body_damaged')
+      return () => giveUp(db, boot, delivery, 'body_damaged')
     }
     const { attempt, ...times } = await deps.send(delivery, delivery)
     const verdict = judge(attempt, delivery.rung, ladder, deps.random.fraction())

@@ -73,10 +73,21 @@ export function onCommit(db: Db, timer: CommitTimer): void {
   commit_timers.set(db, timer)
 }
 
+const after_commits = new WeakMap<Db, (() => void)[]>()
+
+/** Runs `work` once the present transaction is durable; never when it is not, and at once where there is none. */
+export function afterCommit(db: Db, work: () => void): void {
+  if (!db.inTransaction) return work()
+  const waiting = after_commits.get(db)
+  if (waiting === undefined) after_commits.set(db, [work])
+  else waiting.push(work)
+}
+
 /** Runs `work` as one write transaction. It may not await, so nothing can interleave. */
 export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T {
   // Within a transaction it is a part of that one, and reaches the disk with it.
-  const timer = db.inTransaction ? undefined : commit_timers.get(db)
+  const is_outer = !db.inTransaction
+  const timer = is_outer ? commit_timers.get(db) : undefined
   let done_at = 0
   const timed = () => {
     const result = work()
@@ -86,11 +97,20 @@ export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ?
   try {
     const result = db.transaction(timer === undefined ? work : timed).immediate()
     timer?.told(timer.mono() - done_at)
+    if (is_outer) for (const after of takeAfter(db)) after()
     return result
   } catch (error) {
+    if (is_outer) takeAfter(db)
     tellStorageError(db, error)
     throw error
   }
+}
+
+function takeAfter(db: Db): readonly (() => void)[] {
+  const waiting = after_commits.get(db)
+  if (waiting === undefined) return []
+  after_commits.delete(db)
+  return waiting
 }
 
 /** Brings the schema up to date. Each step runs in its own transaction; the version is the number of steps that have run. */

@@ -1,6 +1,7 @@
 import type { DeliveryError, Verdict } from '../core/ladder.ts'
 import { unpackBody } from './bodies.ts'
 import { type Db, transact } from './db.ts'
+import { tellEnded, tellEndedTo } from './ended.ts'
 import { dueDeliveries, type Free } from './outbox-due.ts'
 import { type Addressee, clearFailures, recordFailure, retireWebhook } from './webhooks.ts'
 
@@ -54,7 +55,7 @@ export function claimDue(
 
 /** An attempt that ended, whatever way. */
 export type Ended = {
-  delivery: Pick<Claimed, 'id' | 'webhook_id' | 'attempts' | 'rung' | 'round'>
+  delivery: Pick<Claimed, 'id' | 'kind' | 'webhook_id' | 'attempts' | 'rung' | 'round'>
   verdict: Verdict
   started_at: number
   ended_at: number
@@ -106,6 +107,8 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
       headers: ended.told && JSON.stringify(ended.told.headers),
       body_start: ended.told?.body_start ?? null,
     })
+    if (verdict.status !== 'pending')
+      tellEnded(db, { status: verdict.status, kind: delivery.kind, count: 1 })
     if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
     if (verdict.status === 'failed' || verdict.status === 'dead')
       recordFailure(db, delivery.webhook_id, now)
@@ -115,11 +118,19 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
 }
 
 /** Gives a delivery up without an attempt, for a reason of our own. */
-export function giveUp(db: Db, boot: string, id: string, error: DeliveryError): void {
-  db.query(
-    `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL, lease = NULL
-      WHERE id = $id AND status = 'pending' AND lease = $boot`,
-  ).run({ id, boot, error })
+export function giveUp(
+  db: Db,
+  boot: string,
+  { id, kind }: Pick<Claimed, 'id' | 'kind'>,
+  error: DeliveryError,
+): void {
+  const { changes: count } = db
+    .query(
+      `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL, lease = NULL
+        WHERE id = $id AND status = 'pending' AND lease = $boot`,
+    )
+    .run({ id, boot, error })
+  tellEnded(db, { status: 'failed', kind, count })
 }
 
 /** Puts back a delivery whose attempt came to no outcome: the same rung again, but not without end. */
@@ -129,7 +140,8 @@ export function putBack(db: Db, boot: string, id: string, next_attempt_at: numbe
       `UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1, next_attempt_at = $next_attempt_at
         WHERE id = $id AND status = 'pending' AND lease = $boot`,
     ).run({ id, boot, next_attempt_at })
-    buryInterrupted(db)
+    // Only this one: to look at all that wait, for each of many that are put back, would hold up everything.
+    bury(db, 'id = $id', { id })
   })
 }
 
@@ -150,7 +162,7 @@ export function reclaim(
           WHERE lease IS NOT NULL AND lease <> $boot`,
       )
       .run({ boot })
-    buryInterrupted(db)
+    bury(db, 'TRUE')
     const clamp = db.query(
       `UPDATE deliveries SET next_attempt_at = $latest
         WHERE status = 'pending' AND lease IS NULL AND rung = $rung AND next_attempt_at > $latest`,
@@ -163,12 +175,17 @@ export function reclaim(
 
 const CLAMP = 1.1
 
-// Only rows that were just freed can have passed the limit, so the due ones are all there is to look at.
-function buryInterrupted(db: Db): void {
-  db.query(
-    `UPDATE deliveries SET status = 'dead', last_error = 'interrupted_repeatedly', next_attempt_at = NULL
-      WHERE status = 'pending' AND lease IS NULL AND interrupted > ${INTERRUPTED_MAX}`,
-  ).run()
+/** Ends what has been cut short too often, of the rows that wait and are meant. */
+function bury(db: Db, which: 'TRUE' | 'id = $id', params: { id: string } | null = null): void {
+  const buried = db
+    .query<{ webhook_id: string }, [{ id: string } | null]>(
+      `UPDATE deliveries SET status = 'dead', last_error = 'interrupted_repeatedly', next_attempt_at = NULL
+        WHERE ${which} AND status = 'pending' AND lease IS NULL AND interrupted > ${INTERRUPTED_MAX}
+        RETURNING webhook_id`,
+    )
+    .all(params)
+  for (const [webhook_id, rows] of Map.groupBy(buried, (row) => row.webhook_id))
+    tellEndedTo(db, webhook_id, { status: 'dead', count: rows.length })
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { WebhookKind } from '../core/webhook-kind.ts'
 import { type Db, transact } from './db.ts'
+import { tellEndedTo } from './ended.ts'
 import { listUnsubscribed } from './mail-targets.ts'
 
 export const PAUSE_REASONS = ['failing', 'gone'] as const
@@ -201,10 +202,13 @@ export function deleteWebhook(db: Db, customer_id: string, id: string, now: numb
       .run({ id, customer_id, now })
     if (changes === 0) return false
     failWaiting(db, id, 'webhook_deleted')
-    db.query(
-      `UPDATE deliveries SET status = 'failed', last_error = 'webhook_deleted', next_attempt_at = NULL, lease = NULL
-        WHERE webhook_id = $id AND lease IS NOT NULL`,
-    ).run({ id })
+    const { changes: count } = db
+      .query(
+        `UPDATE deliveries SET status = 'failed', last_error = 'webhook_deleted', next_attempt_at = NULL, lease = NULL
+          WHERE webhook_id = $id AND lease IS NOT NULL`,
+      )
+      .run({ id })
+    tellEndedTo(db, id, { status: 'failed', count })
     db.query(
       `UPDATE monitors SET updated_at = $now, webhook_ids =
               (SELECT json_group_array(value) FROM json_each(webhook_ids) WHERE value <> $id)
@@ -217,10 +221,13 @@ export function deleteWebhook(db: Db, customer_id: string, id: string, now: numb
 
 /** Gives up what waits for a target. What is on its way at this moment keeps its lease and its own outcome. */
 function failWaiting(db: Db, id: string, error: 'webhook_deleted' | 'webhook_paused'): void {
-  db.query(
-    `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL
-      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
-  ).run({ id, error })
+  const { changes: count } = db
+    .query(
+      `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL
+        WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
+    )
+    .run({ id, error })
+  tellEndedTo(db, id, { status: 'failed', count })
 }
 
 /** Takes a target back into service and forgets its failures. */
