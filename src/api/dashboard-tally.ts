@@ -68,9 +68,9 @@ export function createTally(clock: Clock): Tally {
 
 /** The same meter, which also counts what it lets through. */
 export function countingMeter(meter: Meter, tally: Tally, prices: PriceMicros): Meter {
-  return async (tier, holder, headers, work, asked) => {
+  return async (tier, holder, headers, work, metering) => {
     try {
-      return await meter(tier, holder, headers, work, asked)
+      return await meter(tier, holder, headers, work, metering)
     } finally {
       // Only what is billed says what remains.
       const billed = headers['x-credits-remaining'] !== undefined

@@ -5,11 +5,17 @@ import type { Outcome } from '../core/outcome.ts'
 import type { PriceMicros, Tier } from '../core/price.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
-import { endHold, hold, release } from '../store/ledger.ts'
+import { charge, endHold, hold, release } from '../store/ledger.ts'
 import type { Together } from '../store/together.ts'
 import { recordUsage } from '../store/usage.ts'
 import type { Holder } from './auth.ts'
 import { type Asked, toApiError } from './faults.ts'
+
+/**
+ * How a call is asked, and what of its answer is `kept`, looked for before anything is held: where there is something,
+ * no work is done and nothing is given back, so that the call is billed in one piece.
+ */
+export type Metering<T> = Partial<Asked> & { kept?: () => T | null }
 
 /**
  * Holds the price, does the work, then bills it or gives the money back by how it ended (contract 4), and answers the
@@ -20,7 +26,7 @@ export type Meter = <T>(
   holder: Holder,
   headers: HTTPHeaders,
   work: () => Promise<Outcome<T>>,
-  asked?: Partial<Asked>,
+  metering?: Metering<T>,
 ) => Promise<T>
 
 /** Micro-dollars as dollars with up to six decimals. */
@@ -63,26 +69,45 @@ export function createMeter(deps: Deps): Meter {
     micros: customer.unlimited ? 0 : billing.prices[tier],
   })
 
-  /** Takes the price; null when nothing is held because billing is off. */
-  async function begin(tier: Tier, holder: Holder): Promise<Hold | null> {
-    const { customer } = holder
-    if (!billing.enabled) return null
-    const id = random.uuid()
-    const wanted = { id, customer_id: customer.id, tier, amount_micros: billing.prices[tier] }
+  /** Writes with others; what could not be ended before ends with it. */
+  async function written<T>(write: () => T): Promise<T> {
+    if (unended.size === 0) return together(write)
     const late = [...unended]
-    const held = await together(() => {
+    const value = await together(() => {
       for (const [it] of late) release(db, it, clock.now())
-      return hold(db, wanted, clock.now())
+      return write()
     })
     for (const [it, price] of late) if (unended.delete(it)) moved('refunded', price)
-    if (!held)
-      throw new ApiError('insufficient_credits', {
-        message: `this call costs ${dollars(wanted.amount_micros)} USD`,
-        extra: { price_usd: wanted.amount_micros / 1e6 },
-      })
+    return value
+  }
+
+  /** Takes the price; null when nothing is held because billing is off. */
+  async function begin(tier: Tier, holder: Holder): Promise<Hold | null> {
+    if (!billing.enabled) return null
+    const id = random.uuid()
+    const wanted = { id, ...wantedOf(tier, holder) }
+    if (!(await written(() => hold(db, wanted, clock.now())))) throw tooDear(wanted)
     const price = priceOf(tier, holder)
     moved('held', price)
     return { id, price }
+  }
+
+  const wantedOf = (tier: Tier, { customer }: Holder) => ({
+    customer_id: customer.id,
+    tier,
+    amount_micros: billing.prices[tier],
+  })
+
+  /** Books a call whose answer is at hand, from its price to its end. What remains of the balance, or null, as `end`. */
+  async function whole(tier: Tier, holder: Holder): Promise<number | null> {
+    if (!billing.enabled) return end(null, tier, holder, { billed: true, failed: false })
+    const wanted = wantedOf(tier, holder)
+    const remaining = await written(() => charge(db, wanted, clock.now()))
+    if (remaining === null) throw tooDear(wanted)
+    const price = priceOf(tier, holder)
+    moved('held', price)
+    moved('settled', price)
+    return remaining
   }
 
   /** Books the end of a call. Returns what remains of the balance; null when nothing was held. */
@@ -117,7 +142,19 @@ export function createMeter(deps: Deps): Meter {
     return null
   }
 
-  return async (tier, holder, headers, work, { flavour = 'read', with_session = false } = {}) => {
+  function tell(headers: HTTPHeaders, tier: Tier, paid: boolean, remaining: number | null) {
+    deps.on_call?.(tier, paid)
+    if (paid && remaining !== null) headers['x-credits-remaining'] = dollars(remaining)
+  }
+
+  return async (tier, holder, headers, work, metering = {}) => {
+    const { flavour = 'read', with_session = false } = metering
+    const kept = metering.kept?.() ?? null
+    if (kept !== null) {
+      const remaining_micros = await whole(tier, holder)
+      tell(headers, tier, remaining_micros !== null, remaining_micros)
+      return kept
+    }
     const held = await begin(tier, holder)
     const ended = await attempt(work, (fault) => {
       if (fault.kind === 'rejected' || fault.kind === 'unreadable')
@@ -127,13 +164,17 @@ export function createMeter(deps: Deps): Meter {
     const failed = 'error' in ended
     const billed = failed ? ended.error instanceof ApiError && ended.error.billed : true
     const remaining_micros = await end(held, tier, holder, { billed, failed })
-    deps.on_call?.(tier, billed && held !== null)
-    if (billed && remaining_micros !== null)
-      headers['x-credits-remaining'] = dollars(remaining_micros)
+    tell(headers, tier, billed && held !== null, remaining_micros)
     if (failed) throw ended.error
     return ended.value
   }
 }
+
+const tooDear = ({ amount_micros }: { amount_micros: number }): ApiError =>
+  new ApiError('insufficient_credits', {
+    message: `this call costs ${dollars(amount_micros)} USD`,
+    extra: { price_usd: amount_micros / 1e6 },
+  })
 
 type Translate = (fault: Extract<Outcome<unknown>, { ok: false }>['fault']) => ApiError
 

@@ -3,6 +3,30 @@ import type { HTTPHeaders } from 'elysia'
 /** What is smaller leaves Bun in a few writes anyhow, and tells its length. */
 const SMALL = 8 * 1024
 
+type Bytes = Uint8Array<ArrayBuffer>
+
+// Of what is answered with again: as it is dressed, and its bytes (null until they are wanted). Both go when it does.
+const dressed = new WeakMap<object, object>()
+const pieces = new WeakMap<object, Bytes | null>()
+
+/** Notes that a value will be answered with again, and is never changed: what is made of it is kept beside it. */
+export function lasts(value: object): void {
+  if (!pieces.has(value)) pieces.set(value, null)
+}
+
+/** A value as `dress` makes it, always the same way; of one that lasts it is made once, and lasts itself. */
+export function dressOnce<T extends object>(value: T, dress: (value: T) => T): T
+// What is kept under a value was made of it by the same dress, and so is of its type.
+export function dressOnce(value: object, dress: (value: object) => object): object {
+  if (!pieces.has(value)) return dress(value)
+  const known = dressed.get(value)
+  if (known !== undefined) return known
+  const made = dress(value)
+  dressed.set(value, made)
+  lasts(made)
+  return made
+}
+
 /**
  * The answer for a value: its JSON in one piece. A large body that was made after an await leaves Bun in writes of a
  * thousand bytes, which cost more than all the rest of a read; a stream that gives everything at once leaves in two.
@@ -10,12 +34,19 @@ const SMALL = 8 * 1024
  */
 export function inOnePiece(value: unknown, headers: HTTPHeaders): Response | undefined {
   if (!isPlain(value)) return undefined
-  const text = JSON.stringify(value)
   headers['content-type'] ??= 'application/json;charset=utf-8'
+  const kept = pieces.get(value)
+  if (kept) return inTwoWrites(kept)
+  const text = JSON.stringify(value)
   // Elysia wants an answer for an error too: for nothing it would send nothing.
   if (text.length < SMALL) return new Response(text)
   const bytes = new TextEncoder().encode(text)
-  return new Response(
+  if (kept === null) pieces.set(value, bytes)
+  return inTwoWrites(bytes)
+}
+
+const inTwoWrites = (bytes: Bytes): Response =>
+  new Response(
     new ReadableStream({
       type: 'direct',
       pull(controller) {
@@ -24,10 +55,9 @@ export function inOnePiece(value: unknown, headers: HTTPHeaders): Response | und
       },
     }),
   )
-}
 
 /** What Elysia would make JSON of. */
-const isPlain = (value: unknown): boolean =>
+const isPlain = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&
   (value.constructor === Object || value.constructor === Array)

@@ -8,11 +8,18 @@ export type CacheState = 'hit' | 'shared' | 'miss'
 /** What a read answers with. Bodies may be shared between callers: nobody changes one. */
 export type Read<T> = { body: T; cache: CacheState }
 
+/** A read that others may have asked for already. */
+export type Shared<Query, T> = {
+  (query: Query): Promise<Outcome<Read<T>>>
+  /** The answer that is kept, without asking anybody; null when there is none. */
+  kept(query: Query): Read<T> | null
+}
+
 export type Share = <Query, T>(
   keyOf: (query: Query) => string,
   weigh: (body: T) => number,
   work: (query: Query) => Promise<Outcome<T>>,
-) => (query: Query) => Promise<Outcome<Read<T>>>
+) => Shared<Query, T>
 
 /** Per kind of read: answers kept, and the rows they may hold together. */
 const ENTRIES_MAX = 200
@@ -55,13 +62,17 @@ export function createShare(
       }
     }
 
-    return async (query: Query): Promise<Outcome<Read<T>>> => {
-      const key = keyOf(query)
+    function find(key: string): Read<T> | null {
       const found = kept.get(key)
-      if (found !== undefined && found.until > clock.mono()) {
-        on_read('hit')
-        return ok({ body: found.body, cache: 'hit' })
-      }
+      if (found === undefined || found.until <= clock.mono()) return null
+      on_read('hit')
+      return { body: found.body, cache: 'hit' }
+    }
+
+    async function ask(query: Query): Promise<Outcome<Read<T>>> {
+      const key = keyOf(query)
+      const found = find(key)
+      if (found !== null) return ok(found)
       const other = under_way.get(key)
       on_read(other === undefined ? 'miss' : 'shared')
       if (other !== undefined) return read(await other, 'shared')
@@ -75,6 +86,8 @@ export function createShare(
         under_way.delete(key)
       }
     }
+
+    return Object.assign(ask, { kept: (query: Query) => find(keyOf(query)) })
   }
 }
 

@@ -66,10 +66,12 @@ export function createReads(deps: Deps): Reads {
     weigh: (body: Body) => number = rowsIn,
   ) => {
     const common = share(keyOf, weigh, (query: Query) => looking.pool((call) => work(query, call)))
-    return async (query: Query, session?: Session | null): Answered<Body> =>
+    const ask = async (query: Query, session?: Session | null): Answered<Body> =>
       session
         ? read(await looking.caller(session, (call) => work(query, call)), 'miss')
         : common(query)
+    const kept = (query: Query, session?: Session | null) => (session ? null : common.kept(query))
+    return Object.assign(ask, { kept })
   }
 
   const own =

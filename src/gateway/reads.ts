@@ -16,7 +16,7 @@ import type { PageFilter } from '../core/page-filter.ts'
 import type { Place } from '../core/permalink.ts'
 import type { Session } from '../core/session.ts'
 import type { ByIdBody } from './by-id.ts'
-import type { Read } from './cache.ts'
+import type { Read, Shared } from './cache.ts'
 import type { DeepAuthorsBody, DeepAuthorsQuery, DeepBody, DeepQuery } from './deep-search.ts'
 import type { Paged } from './listing.ts'
 import type { MediaBody, MediaQuery } from './media.ts'
@@ -51,9 +51,12 @@ type AchievementsBody = { achievements: Achievement[]; count: number }
 
 export type Answered<Body> = Promise<Outcome<Read<Body>>>
 /** Of what everybody sees: shared with others who ask the same. */
-type Asked<Query, Body> = (query: Query) => Answered<Body>
+type Asked<Query, Body> = Shared<Query, Body>
 /** The same, or with a session what its account sees: never shared or kept. */
-type AskedAs<Query, Body> = (query: Query, session: Session | null) => Answered<Body>
+type AskedAs<Query, Body> = {
+  (query: Query, session: Session | null): Answered<Body>
+  kept(query: Query, session: Session | null): Read<Body> | null
+}
 /** Of what nobody sees without an account. */
 export type OwnAsked<Query, Body> = (query: Query, session: Session) => Answered<Body>
 

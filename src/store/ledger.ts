@@ -13,17 +13,28 @@ export type Hold = {
 /** How a held call ended: billed or not, and whether its answer was an error. */
 export type Ending = { billed: boolean; failed: boolean; now: number }
 
+/**
+ * One transaction, or a part of the one under way: a savepoint of its own would cost as much as what is written. Whoever
+ * has begun that one must let it fail as a whole.
+ */
+const within = <T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T =>
+  db.inTransaction ? work() : transact(db, work)
+
+/** Takes a price off a balance; null when it does not cover it. Of an unlimited customer nothing is taken. */
+const take = (db: Db, { customer_id, amount_micros }: Omit<Hold, 'id'>) =>
+  db
+    .query<{ amount: number; balance: number }, { id: string; amount: number }>(
+      `UPDATE customers
+          SET balance_micros = balance_micros - iif(unlimited = 1, 0, $amount)
+        WHERE id = $id AND removed_at IS NULL AND (unlimited = 1 OR balance_micros >= $amount)
+      RETURNING iif(unlimited = 1, 0, $amount) AS amount, balance_micros AS balance`,
+    )
+    .get({ id: customer_id, amount: amount_micros })
+
 /** Takes the price before the work starts. False when the balance does not cover it. An unlimited customer is held at 0. */
 export function hold(db: Db, wanted: Hold, now: number): boolean {
-  return transact(db, () => {
-    const taken = db
-      .query<{ amount: number }, { id: string; amount: number }>(
-        `UPDATE customers
-            SET balance_micros = balance_micros - iif(unlimited = 1, 0, $amount)
-          WHERE id = $id AND removed_at IS NULL AND (unlimited = 1 OR balance_micros >= $amount)
-        RETURNING iif(unlimited = 1, 0, $amount) AS amount`,
-      )
-      .get({ id: wanted.customer_id, amount: wanted.amount_micros })
+  return within(db, () => {
+    const taken = take(db, wanted)
     if (!taken) return false
     db.query(
       `INSERT INTO holds (id, customer_id, tier, amount_micros, created_at)
@@ -40,11 +51,35 @@ export function hold(db: Db, wanted: Hold, now: number): boolean {
 }
 
 /**
+ * Bills a call whose answer is at hand: there is nothing to hold the price for, so that a call is billed whole or not at
+ * all. Returns the balance that remains; null when it does not cover the price, and nothing is counted.
+ */
+export function charge(
+  db: Db,
+  { customer_id, tier, amount_micros }: Omit<Hold, 'id'>,
+  now: number,
+): number | null {
+  return within(db, () => {
+    const taken = take(db, { customer_id, tier, amount_micros })
+    if (!taken) return null
+    recordUsage(db, {
+      customer_id,
+      tier,
+      at: now,
+      billed: true,
+      cost_micros: taken.amount,
+      failed: false,
+    })
+    return taken.balance
+  })
+}
+
+/**
  * Ends a held call: bills it or gives the money back, and counts it. Returns the balance that remains; null when
  * there is no such hold, so that ending a call twice changes nothing.
  */
 export function endHold(db: Db, id: string, { billed, failed, now }: Ending): number | null {
-  return transact(db, () => {
+  return within(db, () => {
     const held = db
       .query<Omit<Hold, 'id'>, [string]>(
         'DELETE FROM holds WHERE id = ? RETURNING customer_id, tier, amount_micros',

@@ -38,6 +38,36 @@ test('reads under way are shared, and their answer serves repeats for a while', 
   expect(asked()).toBe(2)
 })
 
+test('what is kept is told without asking anybody, and as long as it would be answered with', async () => {
+  const states: string[] = []
+  const clock = fakeClock(() => Promise.resolve())
+  const read = createShare(clock, 5_000, (state) => states.push(state))(
+    (query: string) => query,
+    () => 1,
+    async (query) => ok(query),
+  )
+
+  expect(read.kept('a')).toBeNull()
+  await read('a')
+  expect(read.kept('a')).toEqual({ body: 'a', cache: 'hit' })
+  expect(read.kept('b')).toBeNull()
+  await clock.advance(5_000)
+  expect(read.kept('a')).toBeNull()
+  expect(states).toEqual(['miss', 'hit'])
+})
+
+test('what is kept of a read is for those who send no session', async () => {
+  const clock = fakeClock(() => Promise.resolve())
+  const reads = readsOver({ posts: async () => page([aPost('a')], null) }, clock)
+  const asked = { subforum: 'cats', sort: 'new', t: null, limit: 25, after: null }
+  const session = { cookies: [{ name: 'session', value: 'mine' }], proxy: null } as const
+
+  await reads.posts(asked, null)
+
+  expect(reads.posts.kept(asked, null)?.body.posts).toHaveLength(1)
+  expect(reads.posts.kept(asked, session)).toBeNull()
+})
+
 test('other queries are other reads', async () => {
   const { read } = counted(5_000, async (query) => ok(query))
 

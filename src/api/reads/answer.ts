@@ -9,9 +9,16 @@ import type { Read } from '../../gateway/cache.ts'
 import type { Holder } from '../auth.ts'
 import type { Asked } from '../faults.ts'
 import type { Meter } from '../meter.ts'
+import { dressOnce, lasts } from '../one-piece.ts'
 import type { Gate } from './gate.ts'
 
 type Manner = { tier?: Tier; flavour?: Asked['flavour']; session?: Session | null }
+
+/** A read that others may have asked for already; with a session it is the caller's own, and shared with nobody. */
+type Shareable<Query, T> = {
+  (query: Query, session: Session | null): Promise<Outcome<Read<T>>>
+  kept(query: Query, session: Session | null): Read<T> | null
+}
 
 /**
  * Meters a read, once there is room for it, and says in X-Cache where its answer came from. `session` is whose account
@@ -24,17 +31,42 @@ export type Answer = <T>(
   manner?: Manner,
 ) => Promise<T>
 
-export const createAnswer =
-  (meter: Meter, gate: Gate): Answer =>
-  (holder, headers, work, { tier = 'read', flavour = 'read', session = null } = {}) =>
-    gate(holder.key.id, async () => {
-      const asked = { flavour, with_session: session !== null }
-      const { body, cache } = await meter(tier, holder, headers, work, asked)
-      headers['x-cache'] = cache
-      return body
-    })
+/** The same for a read whose answer may be kept: then it is billed at once, and nothing is asked. */
+export type AnswerShared = <Query, T extends object>(
+  holder: Holder,
+  headers: HTTPHeaders,
+  read: Shareable<Query, T>,
+  query: Query,
+  manner?: Omit<Manner, 'flavour'>,
+) => Promise<T>
 
-/** Rows in the words of the wire. Bodies are shared between callers, so each of these makes new ones. */
+/** Both ways to answer; they share the gate's count. */
+export function createAnswers(
+  meter: Meter,
+  gate: Gate,
+): { answer: Answer; answerShared: AnswerShared } {
+  return {
+    answer: (holder, headers, work, { tier = 'read', flavour = 'read', session = null } = {}) =>
+      gate(holder.key.id, async () => {
+        const asked = { flavour, with_session: session !== null }
+        const { body, cache } = await meter(tier, holder, headers, work, asked)
+        headers['x-cache'] = cache
+        return body
+      }),
+    answerShared: (holder, headers, asked, query, { tier = 'read', session = null } = {}) =>
+      gate(holder.key.id, async () => {
+        const { body, cache } = await meter(tier, holder, headers, () => asked(query, session), {
+          with_session: session !== null,
+          kept: () => asked.kept(query, session),
+        })
+        headers['x-cache'] = cache
+        if (cache === 'hit') lasts(body)
+        return body
+      }),
+  }
+}
+
+/** Rows in the words of the wire. Bodies are shared between callers, so that each of these makes new ones, or has made them. */
 export type Rows = {
   row<T extends object>(row: T): T
   post<T extends Post>(post: T): T
@@ -50,8 +82,8 @@ export function createRows(words: Words): Rows {
   return {
     row,
     post,
-    posts: (body) => ({ ...body, posts: body.posts.map(post) }),
-    comments: (body) => ({ ...body, comments: body.comments.map(row) }),
+    posts: (body) => dressOnce(body, (it) => ({ ...it, posts: it.posts.map(post) })),
+    comments: (body) => dressOnce(body, (it) => ({ ...it, comments: it.comments.map(row) })),
     items: (body) => ({
       ...body,
       items: body.items.map((it) => (it.kind === 'post' ? post(it) : row(it))),

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import type { Reads, TreeRead } from '../../gateway/reads.ts'
 import { closed, flag, maybeWhole, oneOf, query, required } from '../fields.ts'
+import { dressOnce } from '../one-piece.ts'
 import { answers } from '../openapi.ts'
 import type { Rows } from './answer.ts'
 import type { Desk } from './desk.ts'
@@ -41,14 +42,12 @@ const treeOf = (post_id: string, { sort, depth, limit }: Wish): TreeRead => ({
 })
 
 /** The post in the words of the wire; the nodes stay as the platform gave them. */
-const dressTree = <T extends { post: Parameters<Rows['post']>[0] }>(rows: Rows, body: T): T => ({
-  ...body,
-  post: rows.post(body.post),
-})
+const dressTree = <T extends { post: Parameters<Rows['post']>[0] }>(rows: Rows, body: T): T =>
+  dressOnce(body, (it) => ({ ...it, post: rows.post(it.post) }))
 
 /** Comment trees, single comments, and whether comments are still there. */
 export function comments(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, rows, shapes } = desk
+  const { words, keyed, visiting, answer, answerShared, rows, shapes } = desk
   const permalink = required('permalink', { max: PERMALINK_MAX }).transform((text, context) => {
     const place = text === '' ? null : reads.place(text)
     if (place !== null) return place
@@ -72,8 +71,10 @@ export function comments(desk: Desk, reads: Reads) {
         // Who asks for a certain depth or number does not want the rest fetched.
         const full = wish.depth === undefined && wish.limit === undefined
         const wanted = { ...treeOf(place.post_id, wish), comment_id: place.comment_id, full }
-        const work = () => reads.tree(wanted, session)
-        return dressTree(rows, await answer(holder, set.headers, work, { session }))
+        return dressTree(
+          rows,
+          await answerShared(holder, set.headers, reads.tree, wanted, { session }),
+        )
       },
       {
         query: query({ permalink, ...treeShape }),
@@ -87,8 +88,10 @@ export function comments(desk: Desk, reads: Reads) {
     .get(
       '/post/:id/comments',
       async ({ holder, session, params: { id }, query: wish, set }) => {
-        const work = () => reads.tree(treeOf(id, wish), session)
-        return dressTree(rows, await answer(holder, set.headers, work, { session }))
+        return dressTree(
+          rows,
+          await answerShared(holder, set.headers, reads.tree, treeOf(id, wish), { session }),
+        )
       },
       {
         params: z.object({ id: idOf('t3_', 'id') }),
@@ -103,8 +106,10 @@ export function comments(desk: Desk, reads: Reads) {
     .get(
       '/comments/:postId',
       async ({ holder, session, params: { postId }, query: wish, set }) => {
-        const work = () => reads.tree(treeOf(postId, wish), session)
-        return dressTree(rows, await answer(holder, set.headers, work, { session }))
+        return dressTree(
+          rows,
+          await answerShared(holder, set.headers, reads.tree, treeOf(postId, wish), { session }),
+        )
       },
       {
         params: z.object({ postId: idOf('t3_', 'postId') }),
@@ -119,7 +124,7 @@ export function comments(desk: Desk, reads: Reads) {
     .get(
       '/comment/:id',
       async ({ holder, params: { id }, query: { replies }, set }) =>
-        answer(holder, set.headers, () => reads.comment({ id, replies })),
+        answerShared(holder, set.headers, reads.comment, { id, replies }),
       {
         params: z.object({ id: idOf('t1_', 'id') }),
         query: query({ replies: flag('replies', false) }),

@@ -11,14 +11,14 @@ const params = z.object({ name: subforumName('name') })
 
 /** Subforums: what they are, and what is being said in them. */
 export function communities(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, rows, shapes } = desk
+  const { words, keyed, visiting, answerShared, rows, shapes } = desk
   return new Elysia({ name: 'reads.communities', prefix: `${words.api}/sub` })
     .use(keyed)
     .use(visiting)
     .get(
       '/:name/about',
       async ({ holder, params: { name }, set }) =>
-        answer(holder, set.headers, () => reads.subforum({ name })),
+        answerShared(holder, set.headers, reads.subforum, { name }),
       {
         params,
         detail: {
@@ -32,8 +32,15 @@ export function communities(desk: Desk, reads: Reads) {
     .get(
       '/:name/comments',
       async ({ holder, session, params: { name: subforum }, query: { limit, after }, set }) => {
-        const work = () => reads.subforumComments({ subforum, limit, after }, session)
-        return rows.comments(await answer(holder, set.headers, work, { session }))
+        return rows.comments(
+          await answerShared(
+            holder,
+            set.headers,
+            reads.subforumComments,
+            { subforum, limit, after },
+            { session },
+          ),
+        )
       },
       {
         params,
@@ -49,7 +56,7 @@ export function communities(desk: Desk, reads: Reads) {
     .get(
       '/:name/rules',
       async ({ holder, params: { name }, set }) =>
-        answer(holder, set.headers, () => reads.rules({ name })),
+        answerShared(holder, set.headers, reads.rules, { name }),
       {
         params,
         detail: {
@@ -63,7 +70,7 @@ export function communities(desk: Desk, reads: Reads) {
     .get(
       '/:name/wiki/:page',
       async ({ holder, params: { name: subforum, page }, set }) =>
-        answer(holder, set.headers, () => reads.wiki({ subforum, page })),
+        answerShared(holder, set.headers, reads.wiki, { subforum, page }),
       {
         params: params.extend({ page: wikiPage }),
         detail: {
@@ -81,15 +88,16 @@ const WHICH = ['popular', 'new', 'default'] as const
 
 /** The platform's own lists of subforums. */
 export function directories(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, rows, shapes } = desk
+  const { words, keyed, visiting, answerShared, rows, shapes } = desk
   const app = new Elysia({ name: 'reads.directories', prefix: words.api }).use(keyed).use(visiting)
   // A route each: a list of another name is no route at all.
   for (const which of WHICH)
     app.get(
       `/${words.communities}/${which}`,
       async ({ holder, query: { limit, after }, set }) => {
-        const work = () => reads.subforums({ which, limit, after })
-        return rows.row(await answer(holder, set.headers, work))
+        return rows.row(
+          await answerShared(holder, set.headers, reads.subforums, { which, limit, after }),
+        )
       },
       {
         query: query(paged),

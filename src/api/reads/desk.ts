@@ -1,6 +1,6 @@
 import type { Infra } from '../infra.ts'
 import { createSessions, type SessionDeps, type Sessions } from '../session.ts'
-import { type Answer, createAnswer, createRows, type Rows } from './answer.ts'
+import { type Answer, type AnswerShared, createAnswers, createRows, type Rows } from './answer.ts'
 import { createDeepGate, createReadGate, type Gate } from './gate.ts'
 import { createShapes } from './shapes.ts'
 
@@ -20,6 +20,7 @@ export type ReadsOptions = Omit<SessionDeps, 'words'> & {
 export type Desk = Pick<Infra, 'words' | 'keyed'> &
   Sessions & {
     answer: Answer
+    answerShared: AnswerShared
     rows: Rows
     shapes: ReturnType<typeof createShapes>
     deepGate: Gate
@@ -37,7 +38,7 @@ export function createDesk({ words, keyed, meter, clock }: Infra, options: Reads
     words,
     keyed,
     ...createSessions({ words, ...options }),
-    answer: createAnswer(meter, readGate),
+    ...createAnswers(meter, readGate),
     rows: createRows(words),
     shapes: createShapes(words),
     deepGate: createDeepGate(clock, () => limits.deep_search_concurrency),

@@ -12,7 +12,7 @@ const SORTS = ['new', 'hot', 'top', 'rising', 'controversial', 'best'] as const
 
 /** Posts of a subforum, its best ones, and one post by its id. */
 export function posts(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, rows, shapes } = desk
+  const { words, keyed, visiting, answer, answerShared, rows, shapes } = desk
   const postsQuery = query(
     worded(words, {
       subforum: subforumName(words.community),
@@ -29,8 +29,7 @@ export function posts(desk: Desk, reads: Reads) {
       async ({ holder, session, query: asked, set }) => {
         const { subforum, sort, t, limit, after } = plain(words, asked)
         const wanted = { subforum, sort, t: timeOf(sort, t), limit, after }
-        const work = () => reads.posts(wanted, session)
-        return rows.posts(await answer(holder, set.headers, work, { session }))
+        return rows.posts(await answerShared(holder, set.headers, reads.posts, wanted, { session }))
       },
       {
         query: postsQuery,
@@ -46,8 +45,7 @@ export function posts(desk: Desk, reads: Reads) {
       '/sub/:name/top',
       async ({ holder, session, params: { name }, query: { t, limit, after }, set }) => {
         const wanted = { subforum: name, sort: 'top', t, limit, after }
-        const work = () => reads.posts(wanted, session)
-        return rows.posts(await answer(holder, set.headers, work, { session }))
+        return rows.posts(await answerShared(holder, set.headers, reads.posts, wanted, { session }))
       },
       {
         params: z.object({ name: subforumName('name') }),
@@ -63,7 +61,7 @@ export function posts(desk: Desk, reads: Reads) {
     .get(
       '/post/:id',
       async ({ holder, params: { id }, set }) =>
-        rows.post(await answer(holder, set.headers, () => reads.post({ id }))),
+        rows.post(await answerShared(holder, set.headers, reads.post, { id })),
       {
         params: z.object({ id: idOf('t3_', 'id') }),
         detail: {
@@ -92,7 +90,7 @@ export function posts(desk: Desk, reads: Reads) {
     .get(
       '/by_id/:fullnames',
       async ({ holder, params: { fullnames: ids }, set }) =>
-        rows.posts(await answer(holder, set.headers, () => reads.byId({ ids }))),
+        rows.posts(await answerShared(holder, set.headers, reads.byId, { ids })),
       {
         params: z.object({ fullnames }),
         detail: {

@@ -1,11 +1,9 @@
 import { Elysia } from 'elysia'
 
 import { MEDIA_KINDS } from '../../core/items.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import { SORT_TYPES } from '../../core/page-filter.ts'
 import { parseSearch } from '../../core/text.ts'
 import { worded } from '../../core/wire.ts'
-import type { Read } from '../../gateway/cache.ts'
 import type { DeepComment } from '../../gateway/deep-search.ts'
 import type { Reads } from '../../gateway/reads.ts'
 import {
@@ -58,7 +56,7 @@ const talked = q.refine((text) => parseSearch(text) !== null, {
 
 /** Searches: posts, what they show, what is said under them, communities and people. */
 export function search(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, rows, shapes, deepGate } = desk
+  const { words, keyed, visiting, answerShared, rows, shapes, deepGate } = desk
   const comment = (it: DeepComment) => rows.row({ ...it, post: rows.post(it.post) })
   const searchQuery = query(
     worded(words, {
@@ -80,8 +78,9 @@ export function search(desk: Desk, reads: Reads) {
         const { q: text, subforum = null, sort, t: time, ...rest } = plain(words, asked)
         const { nsfw: adult, limit, after: from, ...filter } = rest
         const wanted = { q: text, subforum, sort, t: time, nsfw: adult, limit, after: from, filter }
-        const work = () => reads.search(wanted, session)
-        return rows.posts(await answer(holder, set.headers, work, { session }))
+        return rows.posts(
+          await answerShared(holder, set.headers, reads.search, wanted, { session }),
+        )
       },
       {
         query: searchQuery,
@@ -98,7 +97,7 @@ export function search(desk: Desk, reads: Reads) {
     .get(
       '/search/communities',
       async ({ holder, query: wanted, set }) =>
-        answer(holder, set.headers, () => reads.searchCommunities(wanted)),
+        answerShared(holder, set.headers, reads.searchCommunities, wanted),
       {
         query: query({ q, nsfw, ...paged }),
         detail: {
@@ -113,7 +112,7 @@ export function search(desk: Desk, reads: Reads) {
       '/search/comments',
       async ({ holder, query: asked, set }) => {
         const wanted = { ...asked, subforum: null, filter: {} }
-        return rows.posts(await answer(holder, set.headers, () => reads.search(wanted, null)))
+        return rows.posts(await answerShared(holder, set.headers, reads.search, wanted))
       },
       {
         query: query({ q, sort: oneOf('sort', TALK_SORTS, 'relevance'), t, nsfw, ...paged }),
@@ -128,15 +127,19 @@ export function search(desk: Desk, reads: Reads) {
     .get(
       '/search/comments/deep',
       async ({ holder, query: { group_by, max_comments, max_authors, ...asked }, set }) => {
-        const deep = <T>(work: () => Promise<Outcome<Read<T>>>) =>
-          deepGate(holder.customer.id, () =>
-            answer(holder, set.headers, work, { tier: 'deep_search' }),
-          )
+        const deep = <T>(work: () => Promise<T>) => deepGate(holder.customer.id, work)
+        const tier = 'deep_search'
         if (group_by === undefined) {
-          const body = await deep(() => reads.deepSearch({ ...asked, max_comments }))
+          const wanted = { ...asked, max_comments }
+          const body = await deep(() =>
+            answerShared(holder, set.headers, reads.deepSearch, wanted, { tier }),
+          )
           return { ...body, comments: body.comments.map(comment) }
         }
-        const body = await deep(() => reads.deepAuthors({ ...asked, max_authors }))
+        const wanted = { ...asked, max_authors }
+        const body = await deep(() =>
+          answerShared(holder, set.headers, reads.deepAuthors, wanted, { tier }),
+        )
         const authors = body.authors.map((it) =>
           rows.row({ ...it, top_comment: comment(it.top_comment) }),
         )
@@ -180,7 +183,7 @@ export function search(desk: Desk, reads: Reads) {
     .get(
       '/search/media',
       async ({ holder, query: wanted, set }) =>
-        rows.posts(await answer(holder, set.headers, () => reads.searchMedia(wanted))),
+        rows.posts(await answerShared(holder, set.headers, reads.searchMedia, wanted)),
       {
         query: query({
           q,
@@ -202,7 +205,7 @@ export function search(desk: Desk, reads: Reads) {
     .get(
       '/search/users',
       async ({ holder, query: wanted, set }) =>
-        answer(holder, set.headers, () => reads.searchUsers(wanted)),
+        answerShared(holder, set.headers, reads.searchUsers, wanted),
       {
         query: query({ q, nsfw, ...paged }),
         detail: {

@@ -14,14 +14,14 @@ const params = z.object({ name: userName })
 
 /** People: who they are, what they said and what they posted. */
 export function users(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, rows, shapes } = desk
+  const { words, keyed, visiting, answerShared, rows, shapes } = desk
   return new Elysia({ name: 'reads.users', prefix: `${words.api}/user` })
     .use(keyed)
     .use(visiting)
     .get(
       '/:name',
       async ({ holder, params: { name }, set }) =>
-        answer(holder, set.headers, () => reads.user({ name })),
+        answerShared(holder, set.headers, reads.user, { name }),
       {
         params,
         detail: {
@@ -36,7 +36,7 @@ export function users(desk: Desk, reads: Reads) {
       '/:name/comments',
       async ({ holder, params: { name }, query: { sort, t = 'all', limit, after }, set }) => {
         const wanted = { name, sort, t: timeOf(sort, t), limit, after }
-        return rows.comments(await answer(holder, set.headers, () => reads.userComments(wanted)))
+        return rows.comments(await answerShared(holder, set.headers, reads.userComments, wanted))
       },
       {
         params,
@@ -57,7 +57,7 @@ export function users(desk: Desk, reads: Reads) {
       '/:name/submitted',
       async ({ holder, params: { name }, query: { sort, t, limit, after }, set }) => {
         const wanted = { name, sort, t: timeOf(sort, t), limit, after }
-        return rows.posts(await answer(holder, set.headers, () => reads.userPosts(wanted)))
+        return rows.posts(await answerShared(holder, set.headers, reads.userPosts, wanted))
       },
       {
         params,
@@ -77,7 +77,7 @@ export function users(desk: Desk, reads: Reads) {
     .get(
       '/:name/achievements',
       async ({ holder, params: { name }, set }) =>
-        answer(holder, set.headers, () => reads.achievements({ name })),
+        answerShared(holder, set.headers, reads.achievements, { name }),
       {
         params,
         detail: {

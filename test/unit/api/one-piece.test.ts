@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { Elysia } from 'elysia'
 
-import { inOnePiece } from '../../../src/api/one-piece.ts'
+import { dressOnce, inOnePiece, lasts } from '../../../src/api/one-piece.ts'
 
 const large = { posts: Array.from({ length: 500 }, (_, n) => ({ n, title: 'bread, käse, 面包' })) }
 
@@ -65,4 +65,41 @@ test('a content type that was chosen stays', () => {
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
   expect(inOnePiece(large, headers)).toBeInstanceOf(Response)
   expect(headers['content-type']).toBe('application/problem+json')
+})
+
+const textOf = async (value: unknown) => inOnePiece(value, {})?.text()
+
+test('what lasts is dressed once, and the same bytes serve everybody at once', async () => {
+  const body = { posts: [...large.posts] }
+  let dressings = 0
+  const dress = (it: typeof body) => {
+    dressings += 1
+    return { ...it, dressed: true }
+  }
+  lasts(body)
+
+  const texts = await Promise.all(Array.from({ length: 20 }, () => textOf(dressOnce(body, dress))))
+
+  expect(dressings).toBe(1)
+  expect(new Set(texts).size).toBe(1)
+  expect(JSON.parse(texts[0] ?? '')).toEqual({ ...body, dressed: true })
+})
+
+test('what was not said to last is answered as it is at the moment', async () => {
+  const body = { posts: [...large.posts] }
+  const dress = (it: typeof body) => ({ ...it, count: it.posts.length })
+  const before = await textOf(dressOnce(body, dress))
+  body.posts.pop()
+  const after = await textOf(dressOnce(body, dress))
+
+  expect(JSON.parse(before ?? '')).toMatchObject({ count: 500 })
+  expect(JSON.parse(after ?? '')).toMatchObject({ count: 499 })
+})
+
+test('a value that changes is answered as it has become', async () => {
+  const body = { posts: [...large.posts] }
+  const before = await textOf(body)
+  body.posts.pop()
+
+  expect(await textOf(body)).not.toBe(before)
 })

@@ -4,7 +4,14 @@ import * as fc from 'fast-check'
 
 import { findCustomer, insertCustomer, setUnlimited } from '../../../src/store/customers.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
-import { hold, listUnbalanced, release, releaseAll, settle } from '../../../src/store/ledger.ts'
+import {
+  charge,
+  hold,
+  listUnbalanced,
+  release,
+  releaseAll,
+  settle,
+} from '../../../src/store/ledger.ts'
 import { BalanceTooLow, insertPayment, listPayments } from '../../../src/store/payments.ts'
 import { listUsage, recordUsage, sumUsage } from '../../../src/store/usage.ts'
 
@@ -146,6 +153,7 @@ test('books that do not add up are found', () => {
 
 type Step =
   | { kind: 'hold'; amount: number }
+  | { kind: 'charge'; amount: number }
   | { kind: 'settle' | 'release'; pick: number }
   | { kind: 'pay'; amount: number }
   | { kind: 'crash' }
@@ -153,6 +161,7 @@ type Step =
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('hold' as const), amount: fc.integer({ min: 0, max: 5_000 }) }),
+    fc.record({ kind: fc.constant('charge' as const), amount: fc.integer({ min: 0, max: 5_000 }) }),
     fc.record({ kind: fc.constantFrom('settle' as const, 'release' as const), pick: fc.nat(50) }),
     fc.record({
       kind: fc.constant('pay' as const),
@@ -175,6 +184,10 @@ test('whatever happens in whatever order, the balance is payments less costs les
           expect(hold(books, price(`h${n}`, step.amount), NOW)).toBe(fits)
           if (fits) open.set(`h${n}`, step.amount)
           if (fits) expected -= step.amount
+        } else if (step.kind === 'charge') {
+          const fits = step.amount <= expected
+          if (fits) expected -= step.amount
+          expect(charge(books, price('', step.amount), NOW)).toBe(fits ? expected : null)
         } else if (step.kind === 'pay') {
           const fits = expected + step.amount >= 0
           const pay = () =>
@@ -207,4 +220,13 @@ test('whatever happens in whatever order, the balance is payments less costs les
     }),
     { numRuns: 150 },
   )
+})
+
+test('a bill that cannot be written whole is not written at all', () => {
+  db.run("CREATE TRIGGER full BEFORE INSERT ON usage_hours BEGIN SELECT RAISE(ABORT, 'full'); END")
+
+  expect(() => charge(db, price('', 2_000), NOW)).toThrow('full')
+
+  expect(balance()).toBe(10_000)
+  expect(listUnbalanced(db)).toEqual([])
 })

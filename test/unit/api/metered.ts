@@ -1,0 +1,79 @@
+import type { Holder } from '../../../src/api/auth.ts'
+import { createMeter, type Metering, type MoneyEvent } from '../../../src/api/meter.ts'
+import { connect, migrate } from '../../../src/store/db.ts'
+import { createTogether } from '../../../src/store/together.ts'
+
+/** What a call costs, in micro-dollars. */
+export const PRICE = 2000
+/** What the customer begins with. */
+export const CREDIT = 10 * PRICE
+
+/** A meter over books of one customer. */
+export function metered({ credit = CREDIT, unlimited = false, billed = true } = {}) {
+  const db = connect(':memory:', { create: true })
+  migrate(db)
+  db.run(
+    `INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', ${credit}, ${unlimited ? 1 : 0}, 0, NULL)`,
+  )
+  db.run(`INSERT INTO payments VALUES ('pay_1', 'cus_1', 'signup_credit', ${credit}, NULL, 0)`)
+  const moved: MoneyEvent[] = []
+  let made = 0
+  const meter = createMeter({
+    db,
+    together: createTogether(db),
+    clock: { now: () => 0, mono: () => 0, sleep: () => Promise.resolve() },
+    random: {
+      uuid: () => `hold_${++made}`,
+      fraction: () => 0.5,
+      bytes: (count) => new Uint8Array(count),
+    },
+    log: () => {},
+    billing: {
+      enabled: billed,
+      prices: { read: PRICE, deep_search: PRICE, vote: PRICE, write: PRICE, dm: PRICE },
+    },
+    on_money: (event) => moved.push(event),
+  })
+  const holder: Holder = {
+    customer: {
+      id: 'cus_1',
+      name: 'ann',
+      plan: 'entry',
+      balance_micros: credit,
+      unlimited,
+      created_at: 0,
+    },
+    key: {
+      id: 'key_1',
+      customer_id: 'cus_1',
+      prefix: '',
+      name: null,
+      scopes: [],
+      created_at: 0,
+      expires_at: null,
+      last_used_at: null,
+      revoked_at: null,
+    },
+  }
+  let asked = 0
+  /** One call whose work answers 1; of one that is kept, what is kept. */
+  const call = (metering: Metering<number> = {}, headers: Record<string, string | number> = {}) =>
+    meter(
+      'read',
+      holder,
+      headers,
+      () => {
+        asked += 1
+        return Promise.resolve({ ok: true, value: 1 })
+      },
+      metering,
+    )
+  const books = () =>
+    db
+      .query<{ balance: number; holds: number; calls: number }, []>(
+        `SELECT balance_micros AS balance, (SELECT count(*) FROM holds) AS holds,
+                (SELECT coalesce(sum(calls), 0) FROM usage_hours) AS calls FROM customers`,
+      )
+      .get()
+  return { db, call, books, moved, asked: () => asked }
+}
