@@ -2,9 +2,12 @@ import type { BunPlugin } from 'bun'
 
 import { buildPage } from '../src/page/build.ts'
 
-/** Puts the page into the executable. It is made first: a build that is asked for within another may wait for it for ever. */
-export async function embedPage(): Promise<BunPlugin> {
-  const page = await buildPage()
+/**
+ * Puts the page into the executable. It is made first: a build that is asked for within another may wait for it for ever.
+ * `told` hears which files the page was made of.
+ */
+export async function embedPage(told?: (inputs: string[]) => void): Promise<BunPlugin> {
+  const page = await buildPage(told)
   const contents = `const page = ${JSON.stringify(page)}\nexport const madePage = () => Promise.resolve(page)\n`
   return {
     name: 'page',

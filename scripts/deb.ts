@@ -1,6 +1,8 @@
 /**
- * Makes a Debian package of the executable: `bun run deb`, or bun scripts/deb.ts [--binary FILE] [--out FOLDER]. Without
- * --binary it is dist/forumd, which is built first. Prints the path of the package.
+ * Makes a Debian package of the executable: `bun run deb`, or bun scripts/deb.ts [--binary FILE] [--arch amd64|arm64]
+ * [--notices FILE] [--out FOLDER]. Without --binary it is dist/forumd, which is built first; --arch is what the executable is
+ * for, this machine unless told; --notices are the licences of what is in it. Prints the path of the package. With
+ * SOURCE_DATE_EPOCH in the environment the same executable makes the same package.
  */
 import {
   chmodSync,
@@ -21,7 +23,12 @@ import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './deb/control.
 
 const root = join(import.meta.dir, '..')
 const { values } = parseArgs({
-  options: { binary: { type: 'string' }, out: { type: 'string', default: join(root, 'dist') } },
+  options: {
+    binary: { type: 'string' },
+    arch: { type: 'string' },
+    notices: { type: 'string' },
+    out: { type: 'string', default: join(root, 'dist') },
+  },
 })
 
 function ask(...command: string[]): string {
@@ -34,7 +41,9 @@ const forumd = (...args: string[]) => ask(process.execPath, join(root, 'src/main
 
 if (values.binary === undefined) ask(process.execPath, join(root, 'scripts/build.ts'))
 const binary = values.binary ?? join(root, 'dist/forumd')
-const arch = ask('dpkg', '--print-architecture').trim()
+const arch = values.arch ?? ask('dpkg', '--print-architecture').trim()
+if (arch !== 'amd64' && arch !== 'arm64')
+  throw new Error(`--arch is amd64 or arm64, and is ${arch}`)
 const tree = mkdtempSync(join(tmpdir(), 'forumd-deb-'))
 const package_path = join(values.out, `forumd_${version}_${arch}.deb`)
 
@@ -63,6 +72,8 @@ try {
   put('usr/share/doc/forumd/copyright', copyright(file('LICENSE')))
   put('usr/share/doc/forumd/CHANGELOG.md.gz', packed(file('CHANGELOG.md')))
   put('usr/share/doc/forumd/README.md.gz', packed(file('README.md')))
+  if (values.notices !== undefined)
+    put('usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz', packed(readFileSync(values.notices, 'utf8')))
   put(
     'etc/forumd/forumd.toml',
     file('config.example.toml').replace(/^dir = "\.\/data"$/m, 'dir = "/var/lib/forumd"'),

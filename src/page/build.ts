@@ -15,9 +15,12 @@ const TYPES: Record<string, string> = {
 const ENTRIES = ['main.tsx', 'theme.ts', 'style.css']
 const app = join(import.meta.dir, 'app')
 
-/** Bundles the page for browsers: minified, its names hashed, the document linking them. */
-export async function buildPage(): Promise<BuiltPage> {
-  const { outputs } = await Bun.build({
+/**
+ * Bundles the page for browsers: minified, its names hashed, the document linking them. `told` hears which files it was
+ * made of.
+ */
+export async function buildPage(told?: (inputs: string[]) => void): Promise<BuiltPage> {
+  const { outputs, metafile } = await Bun.build({
     entrypoints: ENTRIES.map((it) => join(app, it)),
     target: 'browser',
     format: 'esm',
@@ -26,7 +29,9 @@ export async function buildPage(): Promise<BuiltPage> {
     splitting: true,
     define: { 'process.env.NODE_ENV': '"production"' },
     naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]' },
+    metafile: true,
   })
+  told?.(Object.keys(metafile?.inputs ?? {}))
   const files = await Promise.all(
     outputs.map(async (it) => toFile(it.path.replace(/^\.\//, ''), await it.text())),
   )

@@ -1,0 +1,170 @@
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { version } from '../package.json'
+import { compile, type Runtime } from './compile.ts'
+import { pack } from './release/archive.ts'
+import { ask } from './release/ask.ts'
+import { type Bundled, bundledOf } from './release/bundled.ts'
+import { newestIn } from './release/changelog.ts'
+import { elfFaults, readElf } from './release/elf.ts'
+import { type Made, notesOf } from './release/notes.ts'
+import { noticesOf } from './release/notices.ts'
+import { type Run, tryOut } from './release/runs.ts'
+import { BUN, executableOf, fetchRuntimes, runtimeSha512 } from './release/runtimes.ts'
+import { sbomOf } from './release/sbom.ts'
+import { type Target, TARGETS } from './release/targets.ts'
+
+// Makes a release in dist/release: an archive for each machine, Debian packages, a bill of materials, licences, notes and
+// checksums. Each executable is made twice and has to come out the same, is looked at, and run where that can be done.
+// `bun run release`, or bun scripts/release.ts [--out FOLDER]; `--here` does all of it but the demo and the packing, for
+// this machine alone and of the very Bun that runs it: a check for every change.
+
+const root = join(import.meta.dir, '..')
+const { values } = parseArgs({
+  options: {
+    here: { type: 'boolean', default: false },
+    out: { type: 'string', default: join(root, 'dist/release') },
+  },
+})
+const work = mkdtempSync(join(tmpdir(), 'forumd-release-'))
+
+type Executable = { target: Target; file: string; inputs: string[]; run: Run }
+
+const sha256 = (file: string) =>
+  new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex')
+
+async function make(target: Target, runtime?: Runtime): Promise<Executable> {
+  const folder = join(work, target.name)
+  // The name of the file is a part of what is in it.
+  const [file, again] = [join(folder, 'forumd'), join(folder, 'again/forumd')]
+  const inputs = await compile(file, runtime)
+  await compile(again, runtime)
+  if (sha256(file) !== sha256(again))
+    throw new Error(`${target.name} came out in other bytes the second time`)
+  rmSync(join(folder, 'again'), { recursive: true })
+  const faults = elfFaults(await readElf(file), target.elf)
+  if (faults.length > 0)
+    throw new Error(`${target.name} is not what it is called: ${faults.join('; ')}`)
+  const run = await tryOut(target, file, { work: folder, demo: !values.here })
+  console.log(`${target.name}: ${sha256(file)}, ${run.ran ? 'run' : 'NOT run'}: ${run.how}`)
+  return { target, file, inputs, run }
+}
+
+/** The page and the rooms are the same for all, and so is what they are made of. */
+function packagesOf(made: readonly Executable[]): Map<string, Bundled> {
+  const all = made.map(({ inputs }) => bundledOf(inputs))
+  const told = all.map((it) => JSON.stringify([...it]))
+  if (new Set(told).size !== 1) throw new Error('the executables are made of different packages')
+  return all[0] ?? new Map()
+}
+
+const runtimesOf = (targets: readonly Target[]) =>
+  new Map(targets.map(({ runtime }) => [runtime, runtimeSha512(runtime)]))
+
+async function here(): Promise<void> {
+  const target = TARGETS.find(({ name }) => name === `linux-${process.arch}`)
+  if (target === undefined)
+    throw new Error(`nothing is released for ${process.platform} ${process.arch}`)
+  const made = await make(target)
+  const packages = packagesOf([made])
+  const sbom = await sbomOf(packages, runtimesOf([target]), new Date(0))
+  const notices = noticesOf(packages)
+  console.log(
+    `${packages.size} packages; ${sbom.length} bytes of materials, valid; ${notices.length} of licences`,
+  )
+}
+
+async function release(): Promise<void> {
+  const news = newestIn(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))
+  if (news.version !== version)
+    throw new Error(`package.json says ${version}, and CHANGELOG.md ${news.version}`)
+  const runtimes = runtimesOf(TARGETS)
+  await fetchRuntimes()
+  const made: Executable[] = []
+  for (const target of TARGETS)
+    made.push(
+      await make(target, { target: target.target, executable: executableOf(target.runtime) }),
+    )
+  const packages = packagesOf(made)
+
+  rmSync(values.out, { recursive: true, force: true })
+  mkdirSync(values.out, { recursive: true })
+  const put = (name: string, text: string) => {
+    writeFileSync(join(values.out, name), text, { mode: 0o644 })
+    return join(values.out, name)
+  }
+  const notices = put('THIRD-PARTY-NOTICES', noticesOf(packages))
+  const sbom = put(`forumd-${version}.cdx.json`, await sbomOf(packages, runtimes, news.made_at))
+  const files: Made[] = []
+  for (const { target, file, run } of made)
+    for (const packed of await packAll(target, file, { notices, made_at: news.made_at }))
+      files.push({ file: basename(packed), bytes: statSync(packed).size, run })
+  const notes = put('RELEASE-NOTES.md', notesOf(version, news.text, files))
+  const install = join(values.out, 'install.sh')
+  copyFileSync(join(root, 'scripts/install.sh'), install)
+  chmodSync(install, 0o755)
+  const all = [...files.map(({ file }) => join(values.out, file)), notices, sbom, notes, install]
+  put(
+    'SHA256SUMS',
+    all
+      .map((it) => `${sha256(it)}  ${basename(it)}\n`)
+      .toSorted()
+      .join(''),
+  )
+  console.log(await Bun.file(notes).text())
+}
+
+async function packAll(
+  { name, deb }: Target,
+  executable: string,
+  { notices, made_at }: { notices: string; made_at: Date },
+): Promise<string[]> {
+  const folder = `forumd-${version}-${name}`
+  const staged = await pack({
+    name: folder,
+    executable,
+    notices: readFileSync(notices, 'utf8'),
+    made_at,
+    out: join(work, name),
+  })
+  const archive = join(values.out, basename(staged))
+  copyFileSync(staged, archive)
+  if (deb === undefined) return [archive]
+  const made = await ask(
+    [
+      process.execPath,
+      join(root, 'scripts/deb.ts'),
+      '--binary',
+      executable,
+      '--arch',
+      deb,
+      '--notices',
+      notices,
+      '--out',
+      values.out,
+    ],
+    { env: { SOURCE_DATE_EPOCH: String(made_at.getTime() / 1000) } },
+  )
+  return [archive, made.trim()]
+}
+
+if (Bun.version !== BUN)
+  throw new Error(`this is made for Bun ${BUN}, and runs under ${Bun.version}`)
+process.chdir(root)
+try {
+  await (values.here ? here() : release())
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}

@@ -1,0 +1,41 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { ask } from './ask.ts'
+
+const root = join(import.meta.dir, '../..')
+
+/** What stands beside the executable, by its path in the checkout. */
+const BESIDE: readonly string[] = [
+  'LICENSE',
+  'README.md',
+  'CHANGELOG.md',
+  'config.example.toml',
+  'scripts/install.sh',
+]
+
+type Packing = { name: string; executable: string; notices: string; made_at: Date; out: string }
+
+/**
+ * Packs an executable with what it takes to install it: NAME.tar.gz, with all in a folder NAME, made in `out`. Owners,
+ * times and order are the same each time. Returns the path.
+ */
+export async function pack({ name, executable, notices, made_at, out }: Packing): Promise<string> {
+  const folder = join(out, name)
+  mkdirSync(folder)
+  copyFileSync(executable, join(folder, 'forumd'))
+  chmodSync(join(folder, 'forumd'), 0o755)
+  for (const path of BESIDE) {
+    const file = join(folder, path.slice(path.lastIndexOf('/') + 1))
+    writeFileSync(file, readFileSync(join(root, path)))
+    chmodSync(file, path.endsWith('.sh') ? 0o755 : 0o644)
+  }
+  writeFileSync(join(folder, 'THIRD-PARTY-NOTICES'), notices, { mode: 0o644 })
+  chmodSync(folder, 0o755)
+  const tar = join(out, `${name}.tar`)
+  const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu']
+  await ask(['tar', ...fixed, `--mtime=@${made_at.getTime() / 1000}`, '-C', out, '-cf', tar, name])
+  // Without a name and a time in it.
+  await ask(['gzip', '-9', '--no-name', '--force', tar])
+  return `${tar}.gz`
+}

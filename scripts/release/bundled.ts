@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import * as z from 'zod'
+
+import lock from '../../bun.lock'
+
+const root = join(import.meta.dir, '../..')
+
+/** A package that is in the executable, as bun.lock and its own folder tell of it. */
+export type Bundled = {
+  name: string
+  version: string
+  /** SHA-512 of the package as the registry has it, in hex. */
+  sha512: string
+  /** An SPDX expression. */
+  license: string
+  /** The text of its licence; null where the package comes without one. */
+  license_text: string | null
+  author: string | null
+  /** Names in bun.lock of the packages in the executable that it asks for. */
+  asks: string[]
+}
+
+const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
+const About = z.object({
+  license: z.string().optional(),
+  author: z
+    .union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)])
+    .optional(),
+})
+
+/**
+ * The packages that a build took its files from, by their names in bun.lock. Throws where one is not in bun.lock, or not
+ * in that version: then the executable is made of something else than what is pinned.
+ */
+export function bundledOf(inputs: readonly string[]): Map<string, Bundled> {
+  const folders = new Set(
+    inputs.flatMap((path) => PACKAGE.exec(path.replaceAll('\\', '/'))?.[0] ?? []),
+  )
+  const keys = new Map([...folders].map((folder) => [keyOf(folder), folder]))
+  const found = [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return new Map(found.map(([key]) => [key, bundled(key, (it) => keys.has(it))]))
+}
+
+/** `a/node_modules/b` is called `a/b` in bun.lock. */
+const keyOf = (folder: string) =>
+  folder
+    .slice(folder.indexOf('node_modules/') + 'node_modules/'.length)
+    .replaceAll('/node_modules/', '/')
+
+const Locked = z.tuple([
+  z.string(),
+  z.string(),
+  z.object({
+    dependencies: z.record(z.string(), z.string()).optional(),
+    optionalDependencies: z.record(z.string(), z.string()).optional(),
+    peerDependencies: z.record(z.string(), z.string()).optional(),
+  }),
+  z.string().startsWith('sha512-'),
+])
+
+function bundled(key: string, is_bundled: (key: string) => boolean): Bundled {
+  const entry = Locked.safeParse(lock.packages[key])
+  if (!entry.success) throw new Error(`${key} is in the executable and not pinned in bun.lock`)
+  const [pinned, , asked, integrity] = entry.data
+  const at = pinned.lastIndexOf('@')
+  const [name, version] = [pinned.slice(0, at), pinned.slice(at + 1)]
+  const folder = join(root, 'node_modules', folderOf(key))
+  const package_json: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const { version: installed } = z.object({ version: z.string() }).parse(package_json)
+  if (installed !== version)
+    throw new Error(`${key} is in the executable as ${installed}; bun.lock pins ${version}`)
+  const about = About.parse(package_json)
+  const license_text = licenseIn(folder)
+  const license = about.license ?? idOf(license_text)
+  if (license === null) throw new Error(`${key} does not say by which licence it may be used`)
+  const asks = Object.keys({
+    ...asked.dependencies,
+    ...asked.optionalDependencies,
+    ...asked.peerDependencies,
+  })
+  return {
+    name,
+    version,
+    sha512: Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex'),
+    license,
+    license_text,
+    author: about.author ?? null,
+    asks: asks.map((it) => nearest(key, it)).filter(is_bundled),
+  }
+}
+
+/** The package that a package gets when it asks for a name: its own copy, or else the one of all. */
+const nearest = (key: string, name: string) =>
+  `${key}/${name}` in lock.packages ? `${key}/${name}` : name
+
+/** Where bun puts what it calls `a/b`, and `@x/a/b`, and `a/@x/b`. */
+const folderOf = (key: string) => (key.match(/@[^/]+\/[^/]+|[^/]+/g) ?? []).join('/node_modules/')
+
+function licenseIn(folder: string): string | null {
+  const names = readdirSync(folder).filter((it) =>
+    /^(licen[cs]e|copying|notice)(\.(md|txt))?$/i.test(it),
+  )
+  const texts = names.toSorted().map((it) => readFileSync(join(folder, it), 'utf8').trim())
+  return texts.length === 0 ? null : texts.join('\n\n')
+}
+
+const idOf = (text: string | null) => (/^(The )?MIT License/i.test(text ?? '') ? 'MIT' : null)

@@ -1,0 +1,67 @@
+import { ask } from './ask.ts'
+
+/** What a system looks at before it runs a program. `needed` are the libraries that it has to have, by name. */
+export type Elf = {
+  machine: 'x86-64' | 'aarch64'
+  interpreter: string
+  needed: readonly string[]
+  /** The newest version of glibc that it asks for; empty when it asks for none. */
+  glibc: string
+}
+
+const MACHINES: Readonly<Record<string, Elf['machine']>> = {
+  'Advanced Micro Devices X86-64': 'x86-64',
+  AArch64: 'aarch64',
+}
+
+/** Bun keeps what it runs in a section of this name; in a bare runtime that is eight bytes. */
+const BUNDLE = /^ +\[ *\d+\] \.bun +\S+ +\S+ +\S+ +([0-9a-f]+) /m
+const BUNDLE_BYTES = 1_000_000
+
+/** What readelf says of an executable; throws where that is no program for 64 bits, or one that holds no bundle. */
+export async function readElf(file: string): Promise<Elf> {
+  const flags = [
+    '--wide',
+    '--file-header',
+    '--program-headers',
+    '--section-headers',
+    '--dynamic',
+    '--version-info',
+  ]
+  return elfIn(await ask(['readelf', ...flags, file], { env: { LC_ALL: 'C' } }))
+}
+
+/** The same of what readelf has printed. */
+export function elfIn(printed: string): Elf {
+  const one = (what: string, pattern: RegExp) => {
+    const found = pattern.exec(printed)?.[1]
+    if (found === undefined) throw new Error(`readelf tells no ${what}`)
+    return found
+  }
+  const kind = `${one('class', /^ +Class: +(\S+)/m)} ${one('type', /^ +Type: +(\S+)/m)}`
+  if (kind !== 'ELF64 EXEC') throw new Error(`it is ${kind}, not a program for 64 bits`)
+  const machine = MACHINES[one('machine', /^ +Machine: +(.+?) *$/m)]
+  if (machine === undefined) throw new Error('it is for no machine that is released for')
+  const bytes = Number.parseInt(one('bundle', BUNDLE), 16)
+  if (bytes < BUNDLE_BYTES) throw new Error(`its bundle has ${bytes} bytes: it is a bare runtime`)
+  return {
+    machine,
+    interpreter: one('interpreter', /\[Requesting program interpreter: (.+?)\]/),
+    needed: [...printed.matchAll(/\(NEEDED\) +Shared library: \[(.+?)\]/g)]
+      .map((it) => it[1] ?? '')
+      .toSorted(),
+    glibc: newest([...printed.matchAll(/\bGLIBC_(\d+\.[\d.]*\d)\b/g)].map((it) => it[1] ?? '')),
+  }
+}
+
+const newest = (versions: readonly string[]) =>
+  versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1) ?? ''
+
+/** What of an executable is not as its name says; nothing when all is. */
+export function elfFaults(found: Elf, wanted: Elf): string[] {
+  const told = (it: Elf) => ({ ...it, needed: it.needed.toSorted().join(' ') })
+  const [was, should] = [told(found), told(wanted)]
+  return (['machine', 'interpreter', 'needed', 'glibc'] as const)
+    .filter((key) => was[key] !== should[key])
+    .map((key) => `${key} is ${was[key] || 'none'}, and should be ${should[key] || 'none'}`)
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import * as z from 'zod'
+
+import { devDependencies } from '../../package.json'
+import { ask } from './ask.ts'
+import locked from './package-lock.json'
+
+/** The version of Bun that everything is made for, built by and made of. */
+export const BUN = devDependencies['bun-types']
+
+const packages = z
+  .record(
+    z.string(),
+    z.object({ version: z.string().optional(), integrity: z.string().optional() }),
+  )
+  .parse(locked.packages)
+
+/** SHA-512, in hex, of the npm package of a runtime. Throws where package-lock.json has it in another version than ours. */
+export function runtimeSha512(name: string): string {
+  const { version, integrity } = packages[`node_modules/${name}`] ?? {}
+  if (version !== BUN || integrity === undefined)
+    throw new Error(
+      `scripts/release has ${name} ${version ?? 'not at all'}, and this is made for Bun ${BUN}: change scripts/release/package.json, then: npm install --force --package-lock-only --prefix scripts/release`,
+    )
+  return Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex')
+}
+
+/** Fetches every runtime from the npm registry, unless they are there; npm holds them to package-lock.json. */
+export async function fetchRuntimes(): Promise<void> {
+  const wanted = readFileSync(join(import.meta.dir, 'package-lock.json'), 'utf8')
+  const stamp = Bun.file(join(import.meta.dir, 'node_modules/.forumd-lock'))
+  if ((await stamp.exists()) && (await stamp.text()) === wanted) return
+  // Forced: most of them are for other machines than this. No script of theirs is run.
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  await ask(['npm', 'ci', '--force', ...quiet], { cwd: import.meta.dir })
+  await stamp.write(wanted)
+}
+
+/** The Bun of another machine. */
+export const executableOf = (name: string): string =>
+  join(import.meta.dir, 'node_modules', name, 'bin/bun')
