@@ -52,7 +52,7 @@ export function hostileStories(stage: () => Dashboard) {
       }
       await visitor.open('/deliveries')
       await visitor.press('Load older ones')
-      await visitor.page.waitForFunction("document.querySelectorAll('.rows tbody tr').length >= 60")
+      await visitor.holds("document.querySelectorAll('.rows tbody tr').length >= 60")
       await look()
       await visitor.open(`/monitors/${monitor.body.id}/edit`)
       await visitor.sees('61 matches among')
@@ -79,7 +79,7 @@ export function hostileStories(stage: () => Dashboard) {
         await visitor.open(path)
         // Hostile text of some kind stands on it: the page has taken what was answered.
         await visitor.sees('hacked')
-        await visitor.page.waitForFunction("document.querySelector('.frame .waiting') === null")
+        await visitor.holds("document.querySelector('.frame .waiting') === null")
         expect([page, await unharmed(visitor)]).toEqual([page, []])
       }
       if (who === key) {

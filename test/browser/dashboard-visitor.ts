@@ -16,6 +16,8 @@ declare const document: Place & { body: Shown; querySelector(selector: string): 
 
 /** How long something may take to appear on a page of a busy machine. */
 const APPEARS_MS = 15_000
+/** Looked for by the clock: a page that has nothing to paint need not paint. */
+const LOOKED_FOR = { polling: 50 }
 
 const WIDTHS = { wide: 1280, phone: 390 } as const
 export type Width = keyof typeof WIDTHS
@@ -66,11 +68,16 @@ export async function startVisitor(browser: Browser, url: string) {
     /** Waits until a text stands on the page. */
     sees: (text: string) =>
       page
-        .waitForFunction((it) => document.body.innerText.includes(it), {}, text)
+        .waitForFunction((it) => document.body.innerText.includes(it), LOOKED_FOR, text)
         .catch(() => told(`"${text}" did not appear`)),
     /** Waits until it is gone. */
     misses: (text: string) =>
-      page.waitForFunction((it) => !document.body.innerText.includes(it), {}, text),
+      page.waitForFunction((it) => !document.body.innerText.includes(it), LOOKED_FOR, text),
+    /** Waits until an expression of the page holds. */
+    holds: (expression: string) =>
+      page
+        .waitForFunction(expression, LOOKED_FOR)
+        .catch(() => told(`${expression} did not come true`)),
     text: () => page.evaluate(() => document.body.innerText),
     /** Presses the button, or follows the link, that says so; in the box that is open, if one is. */
     press: async (name: string) => {
@@ -95,7 +102,7 @@ export async function startVisitor(browser: Browser, url: string) {
           [...document.querySelectorAll('option')].some(
             (it) => it.getAttribute('value') === wanted || it.textContent === wanted,
           ),
-        {},
+        LOOKED_FOR,
         value,
       )
       await field.select(value)
@@ -145,7 +152,7 @@ async function find(page: Page, { of, name }: { of: string; name: string }) {
           return it.checkVisibility() && names.some((text) => text?.trim() === called)
         })
       },
-      {},
+      LOOKED_FOR,
       of,
       name,
     )
