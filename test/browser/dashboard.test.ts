@@ -21,7 +21,7 @@ inBrowser('the dashboard', () => {
     it = await startDashboard()
     await fillWorld(it)
   }, TEST_MS)
-  afterAll(() => it?.[Symbol.asyncDispose]())
+  afterAll(() => it?.[Symbol.asyncDispose](), TEST_MS)
 
   lookStories(stage)
   customerStories(stage)
