@@ -52,7 +52,9 @@ async function make(target: Target, runtime?: Runtime): Promise<Executable> {
   const inputs = await compile(file, runtime)
   await compile(again, runtime)
   if (sha256(file) !== sha256(again))
-    throw new Error(`${target.name} came out in other bytes the second time`)
+    throw new Error(
+      `${target.name} came out in other bytes the second time; did a source change meanwhile?`,
+    )
   rmSync(join(folder, 'again'), { recursive: true })
   const faults = elfFaults(await readElf(file), target.elf)
   if (faults.length > 0)

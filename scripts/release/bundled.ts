@@ -13,7 +13,7 @@ export type Bundled = {
   version: string
   /** SHA-512 of the package as the registry has it, in hex. */
   sha512: string
-  /** An SPDX expression. */
+  /** As SPDX calls it. */
   license: string
   /** The text of its licence; null where the package comes without one. */
   license_text: string | null

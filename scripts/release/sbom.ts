@@ -1,4 +1,4 @@
-import { Enums, Models, Serialize, Spec, Validation } from '@cyclonedx/cyclonedx-library'
+import { Enums, Models, Serialize, SPDX, Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import { PackageURL } from 'packageurl-js'
 
 import { license, version } from '../../package.json'
@@ -11,12 +11,11 @@ const BUNDLED_BY_ITS_MAKERS: Readonly<Record<string, string>> = {
     'One file for browsers that its makers have bundled; what they have put into it is not listed here.',
 }
 
-const licensed = (expression: string) =>
-  new Models.LicenseRepository([
-    /[ ()]/.test(expression)
-      ? new Models.LicenseExpression(expression)
-      : new Models.SpdxLicense(expression),
-  ])
+/** The library writes down what SPDX does not know as a mere name. */
+function licensed(id: string): Models.LicenseRepository {
+  if (!SPDX.isSupportedSpdxId(id)) throw new Error(`${id} is no licence of SPDX's list`)
+  return new Models.LicenseRepository([new Models.SpdxLicense(id)])
+}
 
 const purl = (name: string, of: string) => {
   const [bare = name, group] = name.split('/').toReversed()
@@ -99,8 +98,11 @@ function runtimeComponent(runtimes: Runtimes) {
   })
 }
 
-const hash = (sha512: string) =>
-  new Models.HashDictionary([[Enums.HashAlgorithm['SHA-512'], sha512]])
+/** The library leaves out what is no checksum. */
+function hash(sha512: string): Models.HashDictionary {
+  if (!/^[0-9a-f]{128}$/.test(sha512)) throw new Error(`${sha512} is no SHA-512`)
+  return new Models.HashDictionary([[Enums.HashAlgorithm['SHA-512'], sha512]])
+}
 
 const serializer = new Serialize.JsonSerializer(
   new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6),
