@@ -1,13 +1,5 @@
-import { createApp, type Infra } from './api/app.ts'
-import { confirm } from './api/confirm.ts'
+import { createApp } from './api/app.ts'
 import { createTally, hearDeliveries } from './api/dashboard-tally.ts'
-import { deliveries } from './api/deliveries.ts'
-import { createDraftDesk, type DraftDesk } from './api/drafts-desk.ts'
-import { drafts, operatorDrafts } from './api/drafts.ts'
-import { feed, feedUrl } from './api/feed.ts'
-import { feedback } from './api/feedback.ts'
-import { items } from './api/items.ts'
-import { mcp } from './api/mcp.ts'
 import { askAround } from './api/metrics-asked.ts'
 import {
   countAttempt,
@@ -18,18 +10,9 @@ import {
   watchLateness,
 } from './api/metrics-heard.ts'
 import { createMetrics } from './api/metrics.ts'
-import { monitors } from './api/monitors.ts'
 import { createRequestCounts } from './api/operator-requests.ts'
-import { operator as operatorRoutes } from './api/operator.ts'
-import { preview } from './api/preview.ts'
 import { createReadsHealth } from './api/reads-health.ts'
-import { reads } from './api/reads/reads.ts'
-import { createSamplePace } from './api/sample-pace.ts'
-import { stream } from './api/stream.ts'
-import { unsubscribe } from './api/unsubscribe.ts'
-import { webhooks } from './api/webhooks.ts'
-import { why } from './api/why.ts'
-import { writes } from './api/writes/writes.ts'
+import { createRoutes } from './assembly/routes.ts'
 import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
@@ -46,7 +29,6 @@ import { createSend } from './delivery/send.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
 import { createReads } from './gateway/read.ts'
-import { createSampling } from './gateway/sampling.ts'
 import { createWatch } from './gateway/watch.ts'
 import { createMonitoring } from './monitor/due.ts'
 import { createFilters } from './monitor/filters.ts'
@@ -55,10 +37,8 @@ import { createStallWatch } from './monitor/stalls.ts'
 import { createStorage } from './monitor/storage.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
-import { createProxyGuard } from './net/proxy-guard.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
-import { BROWSER_SCHEMES } from './platform/browser/browser.ts'
 import { ANONYMOUS } from './platform/platform.ts'
 import { createPool, type Pool } from './pool/pool.ts'
 import { listAccounts } from './store/accounts.ts'
@@ -73,8 +53,6 @@ import { authority, createUpstream } from './upstream.ts'
 /** A plan that the configuration no longer has gets nothing new, and keeps what it has at an honest pace. */
 const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deliveries: 10_000 }
 
-/** A caller waits while a place is looked up for its monitor. */
-const LOOKUP_DEADLINE_MS = 10_000
 /** A mail has so many steps that may each take the time-out; a page may be read through another pair of eyes. */
 const SEND_STEPS = 4
 const LOOK_STEPS = 2
@@ -264,10 +242,6 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
-  const sessions = {
-    session_cookie: config.platform.session_cookie,
-    guardProxy: createProxyGuard(guard),
-  }
   askAround(metrics, {
     db,
     clock,
@@ -293,71 +267,29 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     worst_stall: watchLateness(metrics, outside, signal),
   })
 
-  const lookup = createWatch({ platform, eyes_of: pool, clock, deadline_ms: LOOKUP_DEADLINE_MS })
-  const looking = {
-    sampling: createSampling({ watch: lookup, clock }),
-    pace: createSamplePace(clock),
-    ahead_ms: () => lookup.clock_offset_ms(),
-  }
-  const freshness_ms = config.monitor.freshness_s * 1000
   const readers = new AbortController()
   const endStreams = () => readers.abort()
-  let drafting: DraftDesk | null = null
-  const draftRoutes = (infra: Infra) => {
-    const desk = (drafting = createDraftDesk(infra, { db, lend: pool.lend }))
-    return [drafts(infra, { db, desk }), operatorDrafts(infra, { db, desk })]
-  }
-  const routes = (infra: Infra) => [
-    ...draftRoutes(infra),
-    mcp(infra, {
-      open: async (document) => (await import('./mcp/http.ts')).createMcpHttp(document),
-    }),
-    ...writes(infra, deeds, { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }),
-    ...reads(infra, gateway, {
-      ...sessions,
-      limits: config.limits,
-      degraded: () => reads_health.state() === 'degraded',
-    }),
-    monitors(infra, {
-      db,
-      watch: lookup,
+  const { routes, drafting } = createRoutes(
+    { config, clock, instance },
+    {
+      guard,
+      platform,
+      pool,
+      gateway,
+      deeds,
+      links,
+      reads_health,
+      requests,
       plan_of,
-      nudge: monitoring.nudge,
-      feed_url: (id) => feedUrl({ db, links }, id),
-    }),
-    webhooks(infra, {
-      db,
       sealSecret: (id, secret) => ring.seal(secretPlace(id), secret),
-      checkTarget: async (target) => {
-        const guarded = await guard(target)
-        return guarded.ok ? null : guarded.refusal
-      },
       testTarget: createTester({ db, send, clock, random, words, email }),
       mails: email !== undefined,
-      nudge: nudgeSender,
-    }),
-    items(infra, db),
-    stream(infra, { db, ended: readers.signal }),
-    feed(infra, { db, links }),
-    confirm({ db, links }),
-    unsubscribe({ db, links, clock }),
-    deliveries(infra, db, nudgeSender),
-    feedback(infra, db),
-    operatorRoutes({
-      db,
-      ring,
-      clock,
-      log,
-      pool,
-      budget_of: platform.budget,
-      requests,
-      allow_anonymous: config.pool.allow_anonymous,
       storage: storageReport,
-      reads: reads_health.state,
-    }),
-    preview(infra, looking),
-    why(infra, { ...looking, db, instance_id, freshness_ms }),
-  ]
+      nudgeMonitors: monitoring.nudge,
+      nudgeSender,
+      ended: readers.signal,
+    },
+  )
   const app = createApp({
     db,
     clock,
@@ -397,7 +329,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     monitoring.nudge()
     // Who was paused before a draft was approved does not write it.
     pool.reload()
-    drafting?.takeUp()
+    drafting()?.takeUp()
   }
   function checkDue() {
     lookBeside()
@@ -415,7 +347,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     upkeep,
     close,
     endStreams,
-    draftsIdle: async () => drafting?.idle(),
+    draftsIdle: async () => drafting()?.idle(),
     /** The log as the numbers and the operator hear it. */
     log,
   }
