@@ -1,8 +1,9 @@
 #!/bin/sh
 # Puts forumd on this machine: the program, its user, its configuration, its unit, its manual and completions.
 #
-#   sudo scripts/install.sh            from a checkout after `bun run build`, or from an unpacked release
-#   sudo scripts/install.sh --remove   takes it away again; configuration, data and user stay
+#   sudo scripts/install.sh                 from a checkout after `bun run build`, or from an unpacked release
+#   sudo scripts/install.sh --from FOLDER   from a folder of downloads: the archive for this machine, once SHA256SUMS agrees
+#   sudo scripts/install.sh --remove        takes it away again; configuration, data and user stay
 #
 # BINARY=FILE names the program; PREFIX=/usr/local is where it goes; DESTDIR=/folder builds into a folder and touches
 # nothing else. A second time it brings all up to date but the configuration, which is the operator's.
@@ -32,9 +33,15 @@ first_of() {
 # Whether there is a systemd to speak to: not when all goes to another folder.
 manager() { [ -z "$dest" ] && [ -d /run/systemd/system ]; }
 
+from=
 case ${1:-} in
   '' | --remove) ;;
-  *) fail "it takes nothing or --remove, not $1" ;;
+  --from)
+    from=${2:-}
+    [ -d "$from" ] || fail "--from takes a folder, and ${from:-nothing} is none"
+    [ -z "${BINARY:-}" ] || fail 'it is --from or BINARY, not both'
+    ;;
+  *) fail "it takes nothing, --from FOLDER or --remove, not $1" ;;
 esac
 case $prefix in
   /*) ;;
@@ -60,8 +67,40 @@ if [ "${1:-}" = --remove ]; then
   exit 0
 fi
 
-binary=${BINARY:-$(first_of "$here/../dist/forumd" "$here/../forumd" "$here/forumd")}
-example=$(first_of "$here/../config.example.toml" "$here/config.example.toml")
+# What the release for this machine is called.
+machine() {
+  case $(uname -m) in
+    x86_64 | amd64) arch=x64 glibc=/lib64/ld-linux-x86-64.so.2 ;;
+    aarch64 | arm64) arch=arm64 glibc=/lib/ld-linux-aarch64.so.1 ;;
+    *) fail "there is no release for $(uname -m): build one from source" ;;
+  esac
+  # Alpine may have a stand-in for glibc's loader.
+  if [ -e "$glibc" ] && [ ! -e /etc/alpine-release ]; then libc=''; else libc=-musl; fi
+  printf 'linux-%s%s\n' "$arch" "$libc"
+}
+
+if [ -n "$from" ]; then
+  wanted=$(machine)
+  set -- "$from"/forumd-[0-9]*-"$wanted".tar.gz
+  [ -f "$1" ] || fail "$from has no forumd-VERSION-$wanted.tar.gz, which is the one for this machine"
+  [ $# = 1 ] || fail "$from has more than one for this machine: $*"
+  archive=$1
+  name=$(basename "$archive")
+  [ -f "$from/SHA256SUMS" ] || fail "$from has no SHA256SUMS to hold $name to"
+  listed=$(awk -v name="$name" '$2 == name { print $1 }' "$from/SHA256SUMS")
+  [ -n "$listed" ] || fail "SHA256SUMS does not tell of $name"
+  found=$(sha256sum <"$archive" | cut -d ' ' -f 1)
+  [ "$listed" = "$found" ] || fail "$name is not what was released: its SHA-256 is $found, and SHA256SUMS says $listed"
+  # A program is run from there: where /tmp forbids that, TMPDIR names another folder.
+  unpacked=$(mktemp -d)
+  trap 'rm -rf "$unpacked"' EXIT
+  tar -xzf "$archive" -C "$unpacked"
+  here=$unpacked/${name%.tar.gz}
+  say "$name is what SHA256SUMS says"
+fi
+
+binary=${BINARY:-$(first_of "$here/forumd" "$here/../dist/forumd" "$here/../forumd")}
+example=$(first_of "$here/config.example.toml" "$here/../config.example.toml")
 "$binary" version >/dev/null || fail "$binary does not run here"
 
 # put MODE FILE COMMAND...: what the command prints becomes the file, whole or not at all, and never within a program that

@@ -2,7 +2,17 @@
 // Method: the script, into a folder (DESTDIR), with the program's source in the place of the executable; and, where a mount
 // namespace can be had, onto a system whose /etc and /usr/local are the test's own.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 import { parseConfig } from '../../src/config.ts'
@@ -134,8 +144,100 @@ test('what the program cannot print is told, and no half of it is left in place'
   expect(existsSync(dest + FILES[0])).toBe(false)
 })
 
+// A release is called by the machine and libc of this system.
+const RELEASE = `linux-${process.arch}${existsSync('/etc/alpine-release') ? '-musl' : ''}`
+
+/** A folder of downloads with an archive of the program for this machine, and what SHA256SUMS says of it. */
+function downloads(folder: Folder, version = '1.0.0') {
+  const name = `forumd-${version}-${RELEASE}`
+  const packed = folder.file(name)
+  mkdirSync(packed)
+  writeFileSync(join(packed, 'forumd'), `#!/bin/sh\n${ECHO}\n`, { mode: 0o755 })
+  writeFileSync(
+    join(packed, 'config.example.toml'),
+    readFileSync(join(root, 'config.example.toml')),
+  )
+  const archive = `${packed}.tar.gz`
+  Bun.spawnSync(['tar', '-C', folder.path, '-czf', archive, name])
+  rmSync(packed, { recursive: true })
+  const sum = new Bun.CryptoHasher('sha256').update(readFileSync(archive)).digest('hex')
+  const sums = folder.file('SHA256SUMS')
+  writeFileSync(sums, `${'0'.repeat(64)}  forumd_1.0.0_amd64.deb\n${sum}  ${name}.tar.gz\n`)
+  const dest = folder.file('dest')
+  return {
+    ...{ name: `${name}.tar.gz`, archive, sum, sums, dest },
+    install: () => run({ DESTDIR: dest, TMPDIR: folder.path }, '--from', folder.path),
+  }
+}
+
+describe('from a folder of downloads', () => {
+  test('the archive for this machine is installed once its checksum is right, and nothing stays unpacked', () => {
+    using folder = tempFolder()
+    const { dest, name, install } = downloads(folder)
+    writeFileSync(folder.file(`forumd-1.0.0-${RELEASE}-other.tar.gz`), 'for another machine')
+
+    const { exitCode, said } = install()
+
+    expect({ exitCode, said }).toMatchObject({
+      exitCode: 0,
+      said: expect.stringContaining(`forumd: ${name} is what SHA256SUMS says\n`),
+    })
+    expect(filesIn(dest)).toEqual([...FILES, CONFIG].toSorted())
+    expect(readdirSync(folder.path).filter((it) => it.startsWith('tmp.'))).toEqual([])
+  })
+
+  test.each<[string, (it: ReturnType<typeof downloads>, folder: Folder) => string]>([
+    [
+      'that was changed',
+      ({ archive, name, sum }) => {
+        appendFileSync(archive, 'x')
+        const found = new Bun.CryptoHasher('sha256').update(readFileSync(archive)).digest('hex')
+        return `${name} is not what was released: its SHA-256 is ${found}, and SHA256SUMS says ${sum}`
+      },
+    ],
+    [
+      'that SHA256SUMS does not name',
+      ({ sums, name }) => {
+        writeFileSync(sums, `${'0'.repeat(64)}  another-${name}\n`)
+        return `SHA256SUMS does not tell of ${name}`
+      },
+    ],
+    [
+      'without SHA256SUMS',
+      ({ sums, name }, { path }) => {
+        rmSync(sums)
+        return `${path} has no SHA256SUMS to hold ${name} to`
+      },
+    ],
+    [
+      'that is not there',
+      ({ archive }, { path }) => {
+        rmSync(archive)
+        return `${path} has no forumd-VERSION-${RELEASE}.tar.gz, which is the one for this machine`
+      },
+    ],
+    [
+      'beside another version',
+      ({ archive }, folder) => {
+        const other = downloads(folder, '1.0.1').archive
+        return `${folder.path} has more than one for this machine: ${archive} ${other}`
+      },
+    ],
+  ])('an archive %s is refused, and nothing is installed', (_, spoil) => {
+    using folder = tempFolder()
+    const it = downloads(folder)
+    const reason = spoil(it, folder)
+
+    expect(it.install()).toEqual({ exitCode: 1, said: `forumd: ${reason}\n` })
+    expect(existsSync(it.dest)).toBe(false)
+  })
+})
+
 test.each([
-  [['--purge'], {}, 'it takes nothing or --remove, not --purge'],
+  [['--purge'], {}, 'it takes nothing, --from FOLDER or --remove, not --purge'],
+  [['--from'], {}, '--from takes a folder, and nothing is none'],
+  [['--from', '/absent'], {}, '--from takes a folder, and /absent is none'],
+  [['--from', '/'], { BINARY: '/bin/true' }, 'it is --from or BINARY, not both'],
   [[], { PREFIX: 'opt' }, 'PREFIX has to begin with /, and is opt'],
 ])('%j with %j is refused', (args, env, said) => {
   using folder = tempFolder()
