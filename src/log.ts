@@ -18,7 +18,7 @@ export type LogSettings = {
  * What may stand in a log, by name. A field that is not here is left out and counted: what a stranger
  * wrote, a header or a body, cannot get in by being passed along.
  */
-const FIELDS = new Set(
+export const FIELDS: ReadonlySet<string> = new Set(
   `account act address area at attempt attempts billed boot bytes call calls code config count customer cut_reason
   delay_ms delivery delivery_id dir due duration_ms error errors event_id eyes fault field file freed from gap host
   http_status id idle_ms instance instance_id interval_s item item_id items jump_ms key key_id kind last_error late_ms

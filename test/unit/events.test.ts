@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 
+import { FIELDS } from '../../src/log.ts'
+
 const src = `${import.meta.dir}/../../src/`
 const doc = `${import.meta.dir}/../../docs/events.md`
 
@@ -20,6 +22,20 @@ async function written(): Promise<Map<string, Set<string>>> {
       events.set(event, levels)
     }
   return events
+}
+
+/** The names in an object that is written out, where `text` begins with it; what is spread into it has no name here. */
+function namesOf(text: string): string[] {
+  const parts: string[] = ['']
+  let depth = 0
+  for (const sign of text) {
+    if ('{[('.includes(sign)) depth += 1
+    if ('}])'.includes(sign)) depth -= 1
+    if (depth === 0) break
+    if (depth === 1 && sign === ',') parts.push('')
+    else if (depth > 1 || sign !== '{') parts.push((parts.pop() ?? '') + sign)
+  }
+  return parts.flatMap((part) => /^(\w+)(?=\s*(?::|$))/.exec(part.trim())?.[1] ?? [])
 }
 
 /** Every event of the document, in its order, with its levels. */
@@ -45,4 +61,21 @@ test('each is written at the levels that docs/events.md says', async () => {
       event,
       [...(of_source.get(event) ?? [])].toSorted(),
     ])
+})
+
+test('what is told by name may stand in the log: whoever adds a field adds it to FIELDS', async () => {
+  const told: string[] = []
+  const left_out: string[] = []
+  for await (const file of new Bun.Glob('**/*.ts').scan(src)) {
+    const text = await Bun.file(src + file).text()
+    for (const call of text.matchAll(CALL)) {
+      const after = text.slice(call.index + call[0].length).replace(/^,\s*/, '')
+      const names = after.startsWith('{') ? namesOf(after) : []
+      told.push(...names)
+      left_out.push(...names.flatMap((name) => (FIELDS.has(name) ? [] : [`${file}: ${name}`])))
+    }
+  }
+
+  expect(left_out).toEqual([])
+  expect(told.length).toBeGreaterThan(80)
 })

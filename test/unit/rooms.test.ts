@@ -1,30 +1,7 @@
 import { expect, test } from 'bun:test'
 import { posix } from 'node:path'
 
-// What each room may import, besides itself. This table is the architecture.
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  core: [],
-  store: ['core'],
-  net: ['core', 'outside'],
-  platform: ['core', 'net', 'outside'],
-  pool: ['core', 'store', 'platform', 'outside'],
-  gateway: ['core', 'store', 'platform', 'pool', 'outside'],
-  monitor: ['core', 'store', 'gateway', 'outside'],
-  delivery: ['core', 'store', 'net', 'outside'],
-  api: ['core', 'store', 'gateway', 'outside'],
-  mcp: ['core', 'store', 'gateway', 'outside'],
-  page: [],
-  sandbox: ['core'],
-  config: ['core'],
-  cli: ['core', 'store', 'outside', 'config', 'systemd'],
-  outside: [],
-  log: ['outside'],
-  loop: ['outside'],
-  systemd: ['outside', 'loop'],
-}
-
-/** Files of the top floor that make everything and decide nothing. */
-const ROOTS = ['main', 'demo', 'daemon', 'assembly', 'upstream', 'deeds']
+import { MAY_IMPORT, ROOTS } from '../support/rooms.ts'
 
 /** Libraries that core takes: schemas are rules too, and so is what a pattern matches or which language a text is in. */
 const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod', 're2js', 'lande']
