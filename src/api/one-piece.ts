@@ -37,13 +37,32 @@ export function inOnePiece(value: unknown, headers: HTTPHeaders): Response | und
   headers['content-type'] ??= 'application/json;charset=utf-8'
   const kept = pieces.get(value)
   if (kept) return inTwoWrites(kept)
-  const text = JSON.stringify(value)
+  const text = jsonOf(value)
   // Elysia wants an answer for an error too: for nothing it would send nothing.
   if (text.length < SMALL) return new Response(text)
   const bytes = new TextEncoder().encode(text)
   if (kept === null) pieces.set(value, bytes)
   return inTwoWrites(bytes)
 }
+
+/**
+ * The JSON of a value that holds rows, row by row: of small objects it is made twice as fast as of all of them at once.
+ */
+function jsonOf(value: object): string {
+  const members = Object.entries(value)
+  if (Array.isArray(value) || !members.some(([, it]) => Array.isArray(it) && it.length > 1))
+    return JSON.stringify(value)
+  const parts: string[] = []
+  for (const [name, member] of members) {
+    const text = Array.isArray(member) ? rowsOf(member) : JSON.stringify(member)
+    // Undefined: it is no JSON, and is left out as in any object.
+    if (text !== undefined) parts.push(`${JSON.stringify(name)}:${text}`)
+  }
+  return `{${parts.join(',')}}`
+}
+
+const rowsOf = (rows: readonly unknown[]): string =>
+  `[${rows.map((it) => JSON.stringify(it) ?? 'null').join(',')}]`
 
 const inTwoWrites = (bytes: Bytes): Response =>
   new Response(

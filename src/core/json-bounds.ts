@@ -1,9 +1,12 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
+const COLON = 0x3a
 const SPACE = 0x20
 const [OPEN_ARRAY, OPEN_OBJECT] = [0x5b, 0x7b]
 const [CLOSE_ARRAY, CLOSE_OBJECT] = [0x5d, 0x7d]
+/** What `true`, `null` and `false` begin with. */
+const [T, N, F] = [0x74, 0x6e, 0x66]
 
 /** How many levels of arrays and objects, and how many values of any kind, a text of JSON may have. */
 export type JsonBounds = { depth: number; values: number }
@@ -25,6 +28,7 @@ export function measureJson(text: string, bounds: JsonBounds): JsonBounds | null
       if (empty) values += 1
       empty = false
       at = endOfText(text, at)
+      if (text.charCodeAt(at + 1) === COLON) at = endOfNamed(text, at + 1)
     } else if (code === COMMA) {
       values += 1
       if (values > bounds.values) return null
@@ -32,8 +36,9 @@ export function measureJson(text: string, bounds: JsonBounds): JsonBounds | null
       if (empty) values += 1
       empty = true
       depth += 1
+      if (depth <= deepest) continue
       if (depth > bounds.depth) return null
-      if (depth > deepest) deepest = depth
+      deepest = depth
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
       depth -= 1
       empty = false
@@ -49,15 +54,26 @@ export function measureJson(text: string, bounds: JsonBounds): JsonBounds | null
 export const isBeyond = (text: string, bounds: JsonBounds): boolean =>
   measureJson(text, bounds) === null
 
+/**
+ * Where a text or a word ends that stands behind the colon at `at`, as most values do; the colon itself before anything
+ * else. A word is told by its first letter: where it is another one than it seems, parsing ends, and so may counting.
+ */
+function endOfNamed(text: string, at: number): number {
+  const first = text.charCodeAt(at + 1)
+  if (first === QUOTE) return endOfText(text, at + 1)
+  if (first === T || first === N) return at + 4
+  return first === F ? at + 5 : at
+}
+
 /** Where the quote stands that ends the text which one at `from` begins; the end of all when none does. */
 function endOfText(text: string, from: number): number {
-  let at = from
-  for (;;) {
-    // Most of what is sent stands in quotes, and is passed over faster than it can be looked at letter by letter.
-    at = text.indexOf('"', at + 1)
-    if (at === -1) return text.length
+  // Most of what is sent stands in quotes, and is passed over faster than it can be looked at letter by letter.
+  let at = text.indexOf('"', from + 1)
+  while (at !== -1) {
     let slashes = 0
     while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1
     if (slashes % 2 === 0) return at
+    at = text.indexOf('"', at + 1)
   }
+  return text.length
 }

@@ -46,6 +46,43 @@ test('values are counted as they come out, whatever stands in texts and between'
   )
 })
 
+/** How many levels a parsed text has. */
+const levelsOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? 1 + Math.max(0, ...Object.values(value).map(levelsOf))
+    : 0
+
+test('a text of any form goes as deep, and has as many values, as what comes out of it', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), fc.nat({ max: 2 }), (json, indent) => {
+      const value: unknown = JSON.parse(json)
+      const bounds = { depth: levelsOf(value), values: countOf(value) }
+      const text = JSON.stringify(value, null, indent)
+      expect(measureJson(text, bounds)).toEqual(bounds)
+      expect(isBeyond(text, { ...bounds, values: bounds.values - 1 })).toBe(true)
+      expect(isBeyond(text, { ...bounds, depth: bounds.depth - 1 })).toBe(bounds.depth > 0)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test.each([
+  '{"a":true,"b":false,"c":null,"d":-1.5e3,"e":"x\\\\","f":"\\"[","g":[true],"h":{}}',
+  '{"a":"","b":[],"c":[""],"d":[null,{"e":[false]}]}',
+])('the words and texts behind the names of %s are passed over whole', (text) => {
+  const value: unknown = JSON.parse(text)
+  const bounds = { depth: levelsOf(value), values: countOf(value) }
+  expect(measureJson(text, bounds)).toEqual(bounds)
+})
+
+test.each(['{"a":t[[[[', '{"a":n', '{"a":fals[[[[', '{"a":', '{"a":"'])(
+  '%s, which ends where it seems to hold a word, comes to an end here too',
+  (text) => {
+    expect(() => JSON.parse(text)).toThrow()
+    expect(isTooMuch(text)).toBe(false)
+  },
+)
+
 test.each(['["a,b,[{"]', '["\\",1]', '["\\"[[["]', '"\\', '["'])(
   '%s is no more than it is',
   (text) => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { Elysia } from 'elysia'
+import * as fc from 'fast-check'
 
 import { dressOnce, inOnePiece, lasts } from '../../../src/api/one-piece.ts'
 
@@ -102,4 +103,17 @@ test('a value that changes is answered as it has become', async () => {
   body.posts.pop()
 
   expect(await textOf(body)).not.toBe(before)
+})
+
+test('an answer is the JSON that it would be in one go, whatever it holds', async () => {
+  const values = fc.anything({ maxDepth: 3, withDate: true, withNullPrototype: true })
+  const bodies = fc.dictionary(fc.string(), fc.oneof(values, fc.array(values)), {
+    noNullPrototype: true,
+  })
+  await fc.assert(
+    fc.asyncProperty(bodies, async (body) => {
+      expect(await textOf(body)).toBe(JSON.stringify(body))
+    }),
+    { numRuns: 300 },
+  )
 })
