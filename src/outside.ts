@@ -9,6 +9,8 @@ export type Outside = {
   log: Log
   /** Watches the event loop; left out, nobody does. */
   lateness?: Lateness
+  /** Frees at once what nobody holds any more, and holds up everybody meanwhile; left out, the engine does so in its own time. */
+  collect?: () => void
 }
 
 /** Tells again and again how late the event loop came to a timer, in ms, until `signal` aborts. */
@@ -92,5 +94,6 @@ export function createOutside(log: Log): Outside {
     fetch: (url, init) => fetch(url, init),
     log,
     lateness: latenessOf(realClock),
+    collect: () => Bun.gc(true),
   }
 }

@@ -3,7 +3,8 @@ import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../outside.ts'
 import { mayHaveLeft } from './departure.ts'
 import type { Guard } from './guard.ts'
-import { PACKINGS, readWhole } from './whole.ts'
+import { createSweep } from './sweep.ts'
+import { BODY_MAX, PACKINGS, readWhole } from './whole.ts'
 
 /** How a request leaves: directly or through one proxy, which the guard has to approve when a caller named it. */
 type Way = { proxy: Proxy | null; guarded: boolean }
@@ -52,6 +53,8 @@ type Deps = {
   guard: Guard
   /** The platform's authorities in PEM, instead of the system's. */
   ca?: string | undefined
+  /** Frees what large answers leave behind; left out, the engine does so in its own time. */
+  collect?: (() => void) | undefined
 }
 
 /** Of several checked addresses of a proxy, how many are tried when nothing listens at the first. */
@@ -61,7 +64,8 @@ const ADDRESSES_MAX = 3
  * Directly and through http proxies goes by fetch; through https proxies and SOCKS by agents, because fetch knows no
  * SOCKS and checks an https proxy's certificate against the address it dials, which for a caller's is no name.
  */
-export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress {
+export function createEgress({ fetch, clock, resolve, guard, ca, collect }: Deps): Egress {
+  const sweep = createSweep({ clock, collect })
   let loading: ReturnType<typeof loadAgents> | null = null
 
   // Loaded with the first proxy that needs one: most daemons have none, and their libraries are many.
@@ -145,6 +149,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: Deps): Egress
           proxy ? through(proxy, errand, over.signal) : byFetch(errand, null, over.signal),
           late.then(() => (over.abort(), failed('timeout', true))),
         ])
+        sweep(sizeOf(carried))
         if (carried.ok) return carried
         return told(errand, over.signal.aborted ? { ...carried, why: 'timeout' } : carried)
       } finally {
@@ -167,6 +172,12 @@ const told = ({ once }: Errand, { why, left = true }: Failed): Failed =>
 
 /** Whether doing it twice is more than doing it once. */
 const changes = ({ method = 'GET' }: Errand): boolean => method !== 'GET'
+
+/** What may have been read of an answer, in bytes, nearly. */
+function sizeOf(carried: Carried): number {
+  if (carried.ok) return carried.answer.body.length
+  return carried.why === 'too_large' ? BODY_MAX : 0
+}
 
 const answered = (status: number, headers: Headers, body: string): Carried => ({
   ok: true,

@@ -15,6 +15,7 @@ const nowhere = () => Promise.reject(new Error('no such name'))
 /** A way out on a clock we hold, with a platform on the loopback that is known to the resolver. */
 function stage(
   answer: (request: Request) => Response | Promise<Response> = () => new Response('x'),
+  collect?: () => void,
 ) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
   const clock = fakeClock(quiet)
@@ -23,6 +24,7 @@ function stage(
     clock,
     resolve: (host) => (host === 'platform.test' ? Promise.resolve(['127.0.0.1']) : nowhere()),
     guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
+    collect,
   })
   const errand = (proxy: Proxy | null, more: Partial<Errand> = {}): Errand => ({
     url: `http://platform.test:${server.port}/`,
@@ -282,4 +284,33 @@ test("a caller's proxy that the guard refuses is not dialled, whatever its schem
     expect(await it.egress.send(it.errand(null, { way }))).toEqual({ ok: false, why: 'refused' })
     expect(proxy.sockets).toEqual([])
   }
+})
+
+test.each([
+  ['the largest answer there is', BODY_MAX, 1],
+  ['one that was larger, and given up', BODY_MAX + 1, 1],
+  ['an everyday one', 100_000, 0],
+])('what is left of %s is freed accordingly', async (_, size, times) => {
+  let freed = 0
+  // In pieces, as what tells no length: how large it is shows while it is read.
+  const pieces = () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new Uint8Array(size).fill(0x20))
+        controller.close()
+      },
+    })
+  await using it = stage(
+    () => new Response(pieces()),
+    () => void freed++,
+  )
+
+  const carried = await it.egress.send({
+    ...it.errand(null),
+    url: `http://127.0.0.1:${it.port}/`,
+  })
+  await it.clock.advance(0)
+
+  expect(carried.ok).toBe(size <= BODY_MAX)
+  expect(freed).toBe(times)
 })
