@@ -13,7 +13,7 @@ export const restore = command({
   options: {
     'without-secrets': {
       type: 'boolean',
-      help: 'when the key file is lost: restores all but what was sealed, and lists it',
+      help: 'when the key file is lost: restores all but what was sealed, lists it, and ends the links of feeds and mail',
     },
     json: { type: 'boolean', help: 'answer as JSON' },
   },
@@ -53,13 +53,20 @@ export const restore = command({
   },
 })
 
+/** What was proved with the key that is lost. */
+const ENDED = [
+  'Feed links end, which were made with the old key: each monitor tells its new one as feed_url.',
+  'Links in mail that was sent end as well: the next mail holds a new one to unsubscribe, a test of the target asks to confirm again.',
+]
+
 /** What to do about each secret that did not come along. */
-function toEnter({ webhooks, accounts, proxies }: LostSecrets): string[] {
+function toEnter({ webhooks, accounts, proxies, links }: LostSecrets): string[] {
   return [
     ...proxies.map((name) => `Enter again: forumd proxy add ${name}`),
     ...accounts.map((name) => `Enter again: forumd account add ${name}`),
     ...webhooks.map(
       (id) => `Switched off until its customer has rotated its secret and switches it on: ${id}`,
     ),
+    ...(links ? ENDED : []),
   ]
 }

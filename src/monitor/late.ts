@@ -1,4 +1,5 @@
 import { countsOf, hasReached } from '../core/filter-late.ts'
+import { isAhead } from '../core/gate.ts'
 import type { Item } from '../core/items.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Clock } from '../outside.ts'
@@ -59,6 +60,8 @@ function hitOf(
 ): Hit | null {
   const item = items.get(before.name)
   if (item === undefined || !hasReached(late, countsOf(item))) return null
+  // It may have waited since before its monitor was paused, and resuming begins afresh.
+  if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) return null
   const spec = filters(watcher)?.spec
   if (spec === undefined) return null
   return { watcher, spec, item: asBefore(item, before), stream_id, first_seen_at, now, late }

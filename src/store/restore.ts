@@ -34,8 +34,16 @@ type World = {
 /** What was restored. `moved_to` is where the database lies that was there before; null when none was. */
 export type Restored = { instance_id: string; moved_to: string | null; lost: LostSecrets }
 
-/** What has to be entered again, by name or id; nothing when the secrets came along. */
-export type LostSecrets = { webhooks: string[]; accounts: string[]; proxies: string[] }
+/**
+ * What has to be entered again, by name or id; nothing when the secrets came along. `links`: those that were made with
+ * the old key (feeds, and what mail holds to confirm and to unsubscribe) lead nowhere any more.
+ */
+export type LostSecrets = {
+  webhooks: string[]
+  accounts: string[]
+  proxies: string[]
+  links: boolean
+}
 
 type About = { id: string; key_fingerprint: string | null }
 
@@ -120,7 +128,7 @@ function prepare(
   const lost =
     without_secrets && !sealed_here
       ? forgetSecrets(db, ring, random)
-      : { webhooks: [], accounts: [], proxies: [] }
+      : { webhooks: [], accounts: [], proxies: [], links: false }
   const now = clock.now()
   transact(db, () => {
     db.query('UPDATE instance SET key_fingerprint = ?').run(ring.fingerprint)
@@ -195,6 +203,7 @@ function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets
       webhooks: targets.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
       accounts: names('accounts'),
       proxies: names('proxies'),
+      links: true,
     }
     for (const table of ['accounts', 'proxies', 'named_writes']) db.run(`DELETE FROM ${table}`)
     return lost

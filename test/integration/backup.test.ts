@@ -14,6 +14,8 @@ import { join } from 'node:path'
 
 import BetterSqlite from 'better-sqlite3'
 
+import { createLinks } from '../../src/core/links.ts'
+import { createWords } from '../../src/core/wire.ts'
 import { openAccount } from '../../src/store/accounts.ts'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { openInstance } from '../../src/store/instance.ts'
@@ -168,6 +170,39 @@ test('without the secrets all else comes back, and what to enter again is listed
     'whsec_secret',
   )
   close()
+})
+
+/** The links that are made in a data folder. */
+const linksOf = (dir: string) => {
+  const { ring, close } = opened(dir)
+  const words = createWords({ platform: 'forum', community: 'subforum' })
+  close()
+  return createLinks({ ring, words, public_url: () => 'https://api.forum.example' })
+}
+const tokenOf = (url: string) => new URL(url).pathname.split('/').at(-1) ?? ''
+
+test('links made with the key that is lost end, which is said; with the key that is there they go on', () => {
+  using it = backedUp()
+  using fresh = tempFolder()
+  writeFileSync(fresh.file('forumd.toml'), CONFIG)
+  const before = linksOf(it.path)
+  const feed = tokenOf(before.feed('mon_1', 1))
+  const unsubscribe = tokenOf(before.unsubscribe('wh_1', 'mon_1'))
+
+  const { out } = forumd(fresh.path, ['restore', it.backup, '--without-secrets'])
+  expect(out).toContain('Feed links end')
+  expect(out).toContain('Links in mail that was sent end as well')
+  const after = linksOf(fresh.path)
+  expect([after.readFeed(feed), after.readUnsubscribe(unsubscribe)]).toEqual([null, null])
+
+  const kept = forumd(it.path, ['restore', it.backup, '--without-secrets', '--json'])
+  expect(JSON.parse(kept.out).lost).toEqual({
+    webhooks: [],
+    accounts: [],
+    proxies: [],
+    links: false,
+  })
+  expect(linksOf(it.path).readFeed(feed)).toEqual({ monitor_id: 'mon_1', round: 1 })
 })
 
 test.each([

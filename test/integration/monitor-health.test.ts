@@ -4,7 +4,7 @@ import { insertCheck, insertGap, type NewGap } from '../../src/store/checks.ts'
 import { insertDelivery, type NewDelivery } from '../../src/store/deliveries.ts'
 import { insertEvent } from '../../src/store/events.ts'
 import { startMonitors } from '../support/monitors.ts'
-import { CUSTOMER, START } from '../unit/monitor/stage.ts'
+import { CUSTOMER, post, START } from '../unit/monitor/stage.ts'
 
 // The truth table of a monitor's health (interface.md, Monitor health; contract 7): what is stored, and what the public
 // answer makes of it. Each row begins with a monitor of cats that was made ten hours ago and looked at half a minute ago.
@@ -706,6 +706,28 @@ const ROWS: Row[] = [
       checked({ stage, ...house }, 0)
     },
     degraded({ since: new Date(NOW - S).toISOString() }),
+  ],
+  [
+    'paused and resumed: the window begins when it was resumed, and what was before is no part of it',
+    async (house, id) => {
+      cut(house, { recorded_at: NOW - 2 * H })
+      await house.update({ id, active: false })
+      house.stage.feed.put('cats', post(1, 'meanwhile', NOW))
+      house.stage.pass(H)
+      await house.update({ id, active: true })
+      house.stage.pass(MIN)
+      house.stage.feed.put('cats', post(2, 'after', house.stage.clock.now()))
+      await house.stage.check()
+      house.stage.pass(30 * S)
+    },
+    {
+      coverage_24h: {
+        status: 'complete',
+        since: new Date(NOW + H).toISOString(),
+        posts_in_window_at_least: 1,
+        gaps: [],
+      },
+    },
   ],
 ]
 

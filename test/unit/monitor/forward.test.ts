@@ -55,6 +55,32 @@ test('what was created while a monitor was paused is never delivered, seen or no
   expect(stage.titles('mon_other')).toEqual(['seen by the other', 'seen by nobody', 'after'])
 })
 
+test('what waited for its score when a monitor was paused is none of its matches once it is resumed', async () => {
+  await using stage = await busy()
+  stage.monitor('mon_1', { subforum: ['cats'], min_score: 10 })
+  await stage.check()
+  const now = stage.clock.now()
+  stage.feed.put('cats', post(1, 'before the pause', now, { upvotes: 1 }))
+  await stage.check()
+  stage.edit('mon_1', { active: false })
+  stage.pass(5 * S)
+  stage.edit('mon_1', { active: true })
+  const after = stage.clock.now()
+  stage.feed.put('cats', post(2, 'after it', after, { upvotes: 1 }))
+  await stage.check()
+  stage.feed.remove('cats', 't3_1', 't3_2')
+  stage.feed.put(
+    'cats',
+    post(1, 'before the pause', now, { upvotes: 50 }),
+    post(2, 'after it', after, { upvotes: 50 }),
+  )
+  await stage.check()
+  await stage.check()
+  await stage.check()
+
+  expect(stage.titles('mon_1')).toEqual(['after it'])
+})
+
 test('a stream that slept begins a new life: no gap for the time nobody asked', async () => {
   await using stage = startStage()
   stage.webhook('wh_1')
