@@ -1,24 +1,17 @@
 import type { Fault } from '../core/outcome.ts'
 import { choose } from '../core/planning.ts'
-import { type AccountState, type Finding, settleStanding } from '../core/pool.ts'
+import type { AccountState, Finding } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Session } from '../core/session.ts'
 import type { Clock, Log } from '../outside.ts'
 import { ANONYMOUS, type Eyes, type Use } from '../platform/platform.ts'
-import { listAccounts, recordLearned, writtenByOthers } from '../store/accounts.ts'
-import { type Db, transact } from '../store/db.ts'
+import type { Db } from '../store/db.ts'
 import { recordProxyTest } from '../store/proxies.ts'
 import { createCare } from './care.ts'
+import { createChores } from './chores.ts'
 import type { Craft } from './craft.ts'
-import {
-  choreOf,
-  eyesOf,
-  learnedOf,
-  type Member,
-  nextChoreAt,
-  openMember,
-  signInAt,
-} from './member.ts'
+import { eyesOf, type Member, nextChoreAt, signInAt } from './member.ts'
+import { createMembers } from './members.ts'
 
 export type PoolDeps = {
   db: Db
@@ -67,75 +60,18 @@ export type Pool = {
   idle(): Promise<void>
 }
 
-const LOOK_EVERY_MS = 1000
-/** Cookies change with nearly every answer of some platforms: they are written together. */
-const WRITE_AFTER_MS = 5000
-const WRITE_TIMES_AFTER_MS = 60_000
-const AT_ONCE = 4
 const WAY_CLOSED_MS = 30_000
 
 /** The operator's accounts: whose turn it is, how each of them stands, and what is done about it. */
 export function createPool(deps: PoolDeps): Pool {
-  const { db, ring, clock, log, craft } = deps
-  const members = new Map<string, Member>()
-  const chores = new Set<Promise<void>>()
+  const { db, clock, log, craft, nudge } = deps
+  const members = createMembers(deps)
+  const { look, reload, changed } = members
+  const care = createCare({ craft, clock, log, changed, signal: deps.signal })
+  const chores = createChores({ care, clock, log, nudge })
   /** The eyes of the sessions that were lent. What such a session says itself is never sent. */
   const lent = new WeakMap<Session, Eyes>()
-  let leases = 0
-  let version = -1
-  let looked_at = -Infinity
-  let write_at = Infinity
   let empty = false
-  const care = createCare({ craft, clock, log, changed, signal: deps.signal })
-  const work = {
-    probe: async (it: Member) => void (await care.probe(it)),
-    sign_in: care.signIn,
-    renew: care.renew,
-  }
-
-  function changed() {
-    write_at = Math.min(write_at, clock.now() + WRITE_AFTER_MS)
-    deps.nudge()
-  }
-
-  function reload() {
-    looked_at = clock.mono()
-    const now = writtenByOthers(db)
-    if (now === version) return
-    version = now
-    adopt()
-  }
-
-  function adopt() {
-    const accounts = listAccounts(db)
-    for (const id of members.keys())
-      if (!accounts.some((account) => account.id === id)) members.delete(id)
-    for (const account of accounts.toSorted(
-      (a, b) => (a.last_used_at ?? 0) - (b.last_used_at ?? 0),
-    )) {
-      // Of an account that the operator has left alone, what is in memory is newer.
-      if (members.get(account.id)?.revision === account.revision) continue
-      try {
-        const member = openMember({ db, ring, craft }, account)
-        if (member) members.set(account.id, { ...member, used: leases++ })
-      } catch {
-        members.delete(account.id)
-        log('error', 'account.unreadable', { account: account.name })
-      }
-    }
-    deps.nudge()
-  }
-
-  function look() {
-    if (clock.mono() - looked_at >= LOOK_EVERY_MS) reload()
-    const now = clock.now()
-    for (const it of members.values()) {
-      const settled = settleStanding(it.standing, now)
-      if (settled === it.standing) continue
-      it.standing = settled
-      it.unwritten.add('standing')
-    }
-  }
 
   /** What an account could do now; null when it cannot be asked through at all. */
   function offer(it: Member, use: Use) {
@@ -156,35 +92,10 @@ export function createPool(deps: PoolDeps): Pool {
   }
 
   function sayIfEmpty() {
-    const meant = [...members.values()].filter(({ standing }) => standing.state !== 'paused')
+    const meant = members.all().filter(({ standing }) => standing.state !== 'paused')
     const none = meant.length > 0 && !meant.some(isExpectedBack)
     if (none && !empty) log('warn', 'pool.empty', { count: meant.length })
     empty = none
-  }
-
-  function start(it: Member, chore: (it: Member) => Promise<void>): Promise<void> {
-    it.busy = true
-    const ended = chore(it)
-      .catch((error: unknown) => {
-        log('error', 'account.chore_failed', { account: it.name, code: codeOf(error) })
-      })
-      .finally(() => {
-        it.busy = false
-        chores.delete(ended)
-        deps.nudge()
-      })
-    chores.add(ended)
-    return ended
-  }
-
-  function write() {
-    write_at = Infinity
-    const dirty = [...members.values()].filter(({ unwritten }) => unwritten.size > 0)
-    if (dirty.length === 0) return
-    transact(db, () => {
-      for (const it of dirty) recordLearned(db, ring, learnedOf(it))
-    })
-    for (const { unwritten } of dirty) unwritten.clear()
   }
 
   /** A way out that fails is left alone for a while; whoever leaves through it is asked last. */
@@ -200,9 +111,10 @@ export function createPool(deps: PoolDeps): Pool {
   return {
     lease(use, avoid = []) {
       look()
-      if (members.size === 0)
+      const all = members.all()
+      if (all.length === 0)
         return deps.allow_anonymous && !avoid.includes(ANONYMOUS.id) ? ANONYMOUS : null
-      const offers = [...members.values()].flatMap((it) => offer(it, use) ?? [])
+      const offers = all.flatMap((it) => offer(it, use) ?? [])
       const blind: string[] = []
       for (;;) {
         const chosen = choose(offers, [...avoid, ...blind])
@@ -213,15 +125,14 @@ export function createPool(deps: PoolDeps): Pool {
           blind.push(it.id)
           continue
         }
-        it.used = leases++
-        it.last_used_at = clock.now()
-        it.unwritten.add('times')
+        members.servedLast(it)
+        members.use(it)
         return eyes
       }
     },
     lend(name) {
       look()
-      const it = [...members.values()].find((member) => member.name === name)
+      const it = members.all().find((member) => member.name === name)
       if (!it) return { ok: false, why: 'absent' }
       if (it.secrets.kind === 'oauth') return { ok: false, why: 'oauth' }
       const { state } = it.standing
@@ -230,8 +141,7 @@ export function createPool(deps: PoolDeps): Pool {
       if (eyes === null) return { ok: false, why: 'needs_login' }
       const session: Session = { cookies: [{ name: 'lent', value: it.id }], proxy: null }
       lent.set(session, eyes)
-      it.last_used_at = clock.now()
-      it.unwritten.add('times')
+      members.use(it)
       return { ok: true, session }
     },
     own: (session) => lent.get(session) ?? null,
@@ -250,25 +160,21 @@ export function createPool(deps: PoolDeps): Pool {
     },
     usable() {
       look()
-      if (members.size === 0) return deps.allow_anonymous
-      return [...members.values()].some(
-        (it) => it.standing.state === 'ready' && eyesOf(it, clock, changed) !== null,
-      )
+      const all = members.all()
+      if (all.length === 0) return deps.allow_anonymous
+      return all.some((it) => it.standing.state === 'ready' && eyesOf(it, clock, changed) !== null)
     },
     reload,
-    adopt,
+    adopt: members.adopt,
     async probe(id) {
       reload()
       const it = members.get(id)
       if (!it) return 'absent'
-      if (it.busy) return 'busy'
-      const found: (Finding | null)[] = []
-      await start(it, async (member) => void found.push(await care.probe(member)))
-      return found[0]?.kind ?? null
+      return it.busy ? 'busy' : chores.probe(it)
     },
     list() {
       look()
-      return [...members.values()].map((it) => ({
+      return members.all().map((it) => ({
         name: it.name,
         state: it.standing.state,
         // Asked for by who wants it: asking keeps a share of the budget for reads.
@@ -280,24 +186,17 @@ export function createPool(deps: PoolDeps): Pool {
     turn() {
       reload()
       look()
-      for (const it of members.values()) {
-        if (chores.size >= AT_ONCE) break
-        const chore = choreOf(it, clock.now(), clock.mono())
-        if (chore !== null) void start(it, work[chore])
-      }
+      const all = members.all()
+      chores.startDue(all)
       sayIfEmpty()
       const now = clock.now()
-      if ([...members.values()].some(({ unwritten }) => unwritten.has('standing'))) write()
-      else if (now >= write_at) write()
-      // Nobody waits for the hour in which an account was last used.
-      else if ([...members.values()].some(({ unwritten }) => unwritten.size > 0))
-        write_at = Math.min(write_at, now + WRITE_TIMES_AFTER_MS)
-      const next = [...members.values()].map((it) => nextChoreAt(it, now, clock.mono()))
+      const write_at = members.writeDue(now)
+      const next = all.map((it) => nextChoreAt(it, now, clock.mono()))
       return Promise.resolve(Math.min(write_at, ...next))
     },
     async idle() {
-      while (chores.size > 0) await Promise.all(chores)
-      write()
+      await chores.idle()
+      members.write()
     },
   }
 }
@@ -313,9 +212,3 @@ const isExpectedBack = (it: Member) =>
   (signInAt(it) !== null && it.login_failures === 0)
 
 const hasEyes = ({ jar, token }: Member) => jar !== null || token !== null
-
-// Only a code: what lies around an error may hold an address or a secret.
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
-  return error instanceof Error ? error.name : 'unknown'
-}
