@@ -1,5 +1,6 @@
 // Goal: what a customer watches can be kept as a file: written, read by a person, changed, applied anywhere, and applied
 // again without doing anything. Method: the program itself, its own export, and a daemon that has to notice.
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -41,6 +42,7 @@ async function setUp(more = '') {
   await run('customer create ann')
   return {
     config,
+    database: folder.file('data/forumd.sqlite'),
     run,
     [Symbol.dispose]: folder[Symbol.dispose],
     /** Applies a text, given on standard input. */
@@ -222,6 +224,26 @@ test('what differs is changed, by the names of its fields, and what is left out 
   ])
   expect(ann.monitors[0]).not.toHaveProperty('webhooks')
   expect(ann.monitors[1]).not.toHaveProperty('active')
+})
+
+test('a monitor that the file resumes begins afresh, and one that it only changes does not', async () => {
+  using it = await setUp()
+  await it.apply(FILE, '', TEAM)
+  using db = new Database(it.database)
+  const long_ago = 1000
+  db.run('UPDATE monitors SET active_since = ?, baseline_item_id = ?', [long_ago, 't3_old'])
+
+  await it.apply(FILE.replace('"food"] }', '"snacks"] }').replace('\nactive = false', ''), '', TEAM)
+
+  const since = (name: string) =>
+    db
+      .query<{ active_since: number; baseline_item_id: string | null }, [string]>(
+        'SELECT active_since, baseline_item_id FROM monitors WHERE name = ?',
+      )
+      .get(name)
+  expect(since('food')).toEqual({ active_since: long_ago, baseline_item_id: 't3_old' })
+  expect(since('everywhere')?.active_since).toBeGreaterThan(long_ago)
+  expect(since('everywhere')?.baseline_item_id).toBeNull()
 })
 
 test('what the file does not speak of stays and is named; --prune removes it', async () => {
