@@ -16,8 +16,8 @@ ${news}
 
 ## What there is
 
-| File | Size | Was it run? | How, or why not |
-| ---- | ---- | ----------- | --------------- |
+| File | Size | Was its executable run? | How, or why not |
+| ---- | ---- | ----------------------- | --------------- |
 ${rows.join('\n')}
 
 Run means: it told its version, judged the example configuration, and its demo read, matched and delivered. Of each executable

@@ -13,7 +13,8 @@ const BUNDLED_BY_ITS_MAKERS: Readonly<Record<string, string>> = {
 
 /** The library writes down what SPDX does not know as a mere name. */
 function licensed(id: string): Models.LicenseRepository {
-  if (!SPDX.isSupportedSpdxId(id)) throw new Error(`${id} is no licence of SPDX's list`)
+  const known: boolean = SPDX.isSupportedSpdxId(id)
+  if (!known) throw new Error(`${id} is no licence of SPDX's list`)
   return new Models.LicenseRepository([new Models.SpdxLicense(id)])
 }
 

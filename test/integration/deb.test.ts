@@ -32,14 +32,20 @@ beforeAll(() => {
   folder = tempFolder()
   program = folder.file('forumd')
   writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${root}/src/main.ts "$@"\n`)
-  deb = made(folder.path)
+  deb = packed(folder.path)
 })
 afterAll(() => folder?.[Symbol.dispose]())
 
 /** A package of the program in this folder, made as told. */
-const made = (out: string, ...told: string[]) =>
+const packed = (out: string, ...told: string[]) =>
   ask(
-    ...[process.execPath, join(root, 'scripts/deb.ts'), '--binary', program, '--out', out, ...told],
+    process.execPath,
+    join(root, 'scripts/deb.ts'),
+    '--binary',
+    program,
+    '--out',
+    out,
+    ...told,
   ).trim()
 
 /** An empty system but for the two files that say who is on it, and dpkg working on it. */
@@ -106,21 +112,23 @@ test.skipIf(!can)(
 test.skipIf(!can)('made again of the same program it has the same bytes', () => {
   using another = tempFolder()
 
-  expect(readFileSync(made(another.path)).equals(readFileSync(deb))).toBe(true)
+  expect(readFileSync(packed(another.path)).equals(readFileSync(deb))).toBe(true)
 })
 
 test.skipIf(!can)('it is made for another machine, with the licences of what is in it', () => {
   using other = tempFolder()
   writeFileSync(other.file('notices'), 'by which licence\n')
 
-  const for_other = made(other.path, '--arch', 'arm64', '--notices', other.file('notices'))
+  const for_other = packed(other.path, '--arch', 'arm64', '--notices', other.file('notices'))
 
   expect(for_other).toBe(other.file(`forumd_${version}_arm64.deb`))
   expect(ask('dpkg-deb', '--field', for_other, 'Architecture').trim()).toBe('arm64')
   ask('dpkg-deb', '--extract', for_other, other.file('tree'))
   const notices = readFileSync(other.file('tree/usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz'))
   expect(Buffer.from(Bun.gunzipSync(notices)).toString()).toBe('by which licence\n')
-  expect(() => made(other.path, '--arch', 'mips')).toThrow('--arch is amd64 or arm64, and is mips')
+  expect(() => packed(other.path, '--arch', 'mips')).toThrow(
+    '--arch is amd64 or arm64, and is mips',
+  )
 })
 
 test.skipIf(!can)('installed, it runs, its configuration is valid, and it has its user', () => {

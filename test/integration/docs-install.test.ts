@@ -165,7 +165,11 @@ function downloads(folder: Folder, version = '1.0.0') {
   writeFileSync(sums, `${'0'.repeat(64)}  forumd_1.0.0_amd64.deb\n${sum}  ${name}.tar.gz\n`)
   const dest = folder.file('dest')
   return {
-    ...{ name: `${name}.tar.gz`, archive, sum, sums, dest },
+    name: `${name}.tar.gz`,
+    archive,
+    sum,
+    sums,
+    dest,
     install: () => run({ DESTDIR: dest, TMPDIR: folder.path }, '--from', folder.path),
   }
 }
