@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 
+import { errorCode } from '../core/error-code.ts'
 import { base32 } from '../core/totp.ts'
 import { type Surroundings, UsageError } from './command.ts'
 
@@ -56,7 +57,7 @@ function fromFile(option: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    const code = errorCode(error) || 'unreadable'
     throw new UsageError(`--${option}: the file ${path} cannot be read (${code})`)
   }
 }

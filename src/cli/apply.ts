@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { resolveReferences } from '../config/references.ts'
 import { createAllowed } from '../core/address.ts'
+import { errorCode } from '../core/error-code.ts'
 import { createWords } from '../core/wire.ts'
 import { isTaken } from '../store/as-code.ts'
 import { carryOut, type Made } from './code/carry-out.ts'
@@ -49,8 +50,7 @@ async function textOf(file: string, { readStdin }: Surroundings): Promise<string
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new UsageError(`${file} cannot be read (${code})`)
+    throw new UsageError(`${file} cannot be read (${errorCode(error) || String(error)})`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 import { type Config, parseConfig, warningsOf } from '../config.ts'
+import { errorCode } from '../core/error-code.ts'
 import { type Surroundings, UsageError } from './command.ts'
 
 const PLACES = ['./forumd.toml', '/etc/forumd/forumd.toml']
@@ -36,7 +37,6 @@ export function readConfig(
   return { file: found.file, config, warnings: warningsOf(config) }
 }
 
-const codeOf = (error: unknown) =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error)
-const isAbsent = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
-const reasonOf = (error: unknown) => (isAbsent(error) ? 'it is not there' : codeOf(error))
+const isAbsent = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(errorCode(error))
+const reasonOf = (error: unknown) =>
+  isAbsent(error) ? 'it is not there' : errorCode(error) || String(error)

@@ -1,3 +1,4 @@
+import { errorCode } from '../core/error-code.ts'
 import { EXIT } from './command.ts'
 
 /** Errors by name, so that telling them apart does not load the rooms that throw them. */
@@ -33,7 +34,7 @@ const DAMAGED_SENTENCE =
 /** What an error means for the process: its exit code, and one or two sentences for the operator. */
 export function explain(error: unknown): { code: number; message: string } {
   if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
-  const system = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const system = errorCode(error)
   // After a failed write nobody knows what is on the disk: only a new start reads it afresh.
   const written = system.startsWith('SQLITE_IOERR') ? EXIT.restart : EXIT_CODES[error.name]
   const code = DAMAGED.test(system) ? EXIT.broken : written

@@ -1,3 +1,4 @@
+import { errorCode } from '../core/error-code.ts'
 import { apiKey } from '../core/ids.ts'
 import { type Customer, findCustomerByName } from '../store/customers.ts'
 import { transact } from '../store/db.ts'
@@ -99,7 +100,7 @@ function insert({ db }: Opened, key: Parameters<typeof insertKey>[1]) {
   try {
     insertKey(db, key)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_CONSTRAINT_UNIQUE')
+    if (errorCode(error) === 'SQLITE_CONSTRAINT_UNIQUE')
       throw new Refusal('this key is known here already, open or closed', { cause: error })
     throw error
   }

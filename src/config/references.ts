@@ -1,3 +1,4 @@
+import { errorCode } from '../core/error-code.ts'
 import type { Path } from './positions.ts'
 
 /** What stands around a configuration text: the environment and the files it may refer to. */
@@ -101,8 +102,7 @@ function fromFile(name: string, around: Surroundings, isName: boolean): string |
 
 /** The system's short word for a failure, such as ENOENT, or its sentence. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
+  return errorCode(error) || (error instanceof Error ? error.message : String(error))
 }
 
 /** Whether this is a table of TOML, and not a list, a date or a plain value. */

@@ -1,5 +1,6 @@
 import { getCACertificates } from 'node:tls'
 
+import { errorCode } from '../core/error-code.ts'
 import type { Attempt, AttemptError, DeliveryError } from '../core/ladder.ts'
 import type { Clock } from '../outside.ts'
 
@@ -113,7 +114,7 @@ const UNTRUSTED = /certificate|altnames|\b(TLS|SSL)\b/i
 
 // A server's own words are not looked at: they may repeat what we sent it.
 function toAttempt(error: unknown): Attempt {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errorCode(error)
   const status = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
   if (status >= 400 && status < 600) {
     // That the server will not have us is for the operator to mend; the reader must not lose the alert by it.

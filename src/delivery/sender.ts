@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
+import { errorCode, loggedCode } from '../core/error-code.ts'
 import { type AttemptEvent, judge, type Ladder } from '../core/ladder.ts'
 import { createTargetPace } from '../core/target-pace.ts'
 import type { Clock, Log, Random } from '../outside.ts'
@@ -107,14 +108,18 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   function refused(id: string, error: unknown): void {
-    log('error', 'delivery.write_failed', { delivery_id: id, code: codeOf(error) })
-    if (error instanceof Error && BROKEN.test(codeOf(error))) broken = error
+    log('error', 'delivery.write_failed', { delivery_id: id, code: loggedCode(error) })
+    if (error instanceof Error && BROKEN.test(errorCode(error))) broken = error
   }
 
   async function fly(delivery: Claimed): Promise<void> {
     const { id, webhook_id } = delivery
     const write = await carry(delivery).catch((error: unknown): Write => {
-      log('error', 'delivery.attempt_broke', { delivery_id: id, webhook_id, code: codeOf(error) })
+      log('error', 'delivery.attempt_broke', {
+        delivery_id: id,
+        webhook_id,
+        code: loggedCode(error),
+      })
       return (at) => putBack(db, boot, id, at + PUT_BACK_MS)
     })
     try {
@@ -211,10 +216,4 @@ export function createSender(deps: SenderDeps): Sender {
       writeAgain()
     },
   }
-}
-
-// Only a code: what lies around an error may hold an address or a secret.
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }

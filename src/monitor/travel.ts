@@ -1,3 +1,4 @@
+import { errorCode } from '../core/error-code.ts'
 import { transact } from '../store/db.ts'
 import { listWatchers } from '../store/monitors.ts'
 import type { Trip } from '../store/trips.ts'
@@ -76,5 +77,4 @@ function nameOf({ travellers, convoy }: Trip): string {
   return convoy === null ? (first?.stream.key ?? '') : `${convoy.kind} of ${travellers.length}`
 }
 
-const isFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'SQLITE_FULL'
+const isFull = (error: unknown): boolean => errorCode(error) === 'SQLITE_FULL'

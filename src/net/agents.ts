@@ -6,6 +6,7 @@ import { rootCertificates } from 'node:tls'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { SocksProxyAgent } from 'socks-proxy-agent'
 
+import { errorCode } from '../core/error-code.ts'
 import type { ProxyTrouble } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Resolve } from '../outside.ts'
@@ -163,7 +164,7 @@ export function overAgent(it: ProxyAgent, errand: Errand, terms: Terms): Promise
     request.on('error', (error) => {
       const left = mayHaveLeft(error)
       if (open) return fail('failed', left)
-      if (!again || signal.aborted || !HUNG_UP.test(codeOf(error)))
+      if (!again || signal.aborted || !HUNG_UP.test(errorCode(error)))
         return fail(troubleOf(error), left)
       overAgent(it, errand, { ...terms, again: false }).then(resolve, () => fail('failed'))
     })
@@ -176,13 +177,10 @@ export function overAgent(it: ProxyAgent, errand: Errand, terms: Terms): Promise
 
 const HUNG_UP = /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/
 
-const codeOf = (error: Error): string =>
-  'code' in error && typeof error.code === 'string' ? error.code : ''
-
 /** The library tells its errors apart by their sentences alone; only the kind is taken from them. */
 function troubleOf(error: Error): ProxyTrouble {
   if (/authentication|no accepted/i.test(error.message)) return 'denied'
-  if (HUNG_UP.test(codeOf(error))) return 'failed'
+  if (HUNG_UP.test(errorCode(error))) return 'failed'
   return /rejected connection|no address/i.test(error.message) ? 'failed' : 'unreachable'
 }
 

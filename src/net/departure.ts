@@ -1,3 +1,5 @@
+import { errorCode } from '../core/error-code.ts'
+
 /** No connection came about: nobody there, or nobody of that name. */
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ERR_PROXY_TUNNEL)$/
 /** The other side could not prove who it is, so nothing was said to it. */
@@ -10,7 +12,7 @@ const DISTRUSTED =
  */
 export function mayHaveLeft(error: unknown): boolean {
   if (!(error instanceof Error)) return true
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = errorCode(error)
   if (UNREACHED.test(code) || DISTRUSTED.test(code)) return false
   if (code === 'EPROTO') return !/handshake/i.test(error.message)
   // Our own lookup says so of a name; the SOCKS library fails only while it opens a way.

@@ -1,6 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 
+import { errorCode } from '../core/error-code.ts'
+
 /** The largest answer of the platform that is read; a tree of thousands of comments is half of it. */
 export const BODY_MAX = 8 * 1024 * 1024
 
@@ -53,8 +55,7 @@ async function unpacked(bytes: Uint8Array, packing: string): Promise<Uint8Array 
   try {
     return await UNPACK[packing](bytes, { maxOutputLength: BODY_MAX })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-      return null
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
     throw new Unpackable('not packed as it says')
   }
 }

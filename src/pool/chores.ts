@@ -1,3 +1,4 @@
+import { loggedCode } from '../core/error-code.ts'
 import type { Finding } from '../core/pool.ts'
 import type { Clock, Log } from '../outside.ts'
 import type { createCare } from './care.ts'
@@ -26,7 +27,7 @@ export function createChores({ care, clock, log, nudge }: ChoresDeps) {
     it.busy = true
     const ended = chore(it)
       .catch((error: unknown) => {
-        log('error', 'account.chore_failed', { account: it.name, code: codeOf(error) })
+        log('error', 'account.chore_failed', { account: it.name, code: loggedCode(error) })
       })
       .finally(() => {
         it.busy = false
@@ -57,10 +58,4 @@ export function createChores({ care, clock, log, nudge }: ChoresDeps) {
       while (under_way.size > 0) await Promise.all(under_way)
     },
   }
-}
-
-// Only a code: what lies around an error may hold an address or a secret.
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }
