@@ -20,8 +20,16 @@ export type Bundled = {
   author: string | null
   /** Names in bun.lock of the packages in the executable that it asks for. */
   asks: string[]
+  /** What its makers have copied into it, and that is in the executable too. They do not tell of which version. */
+  copies: Copy[]
 }
 
+type Copy = { name: string; license_text: string }
+
+/** What bun.lock has of each package, by its name there. */
+type Pins = Readonly<Record<string, unknown>>
+
+const COPY = /\/third_party\/([^/]+)\//
 const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
 const About = z.object({
   license: z.string().optional(),
@@ -34,13 +42,22 @@ const About = z.object({
  * The packages that a build took its files from, by their names in bun.lock. Throws where one is not in bun.lock, or not
  * in that version: then the executable is made of something else than what is pinned.
  */
-export function bundledOf(inputs: readonly string[]): Map<string, Bundled> {
-  const folders = new Set(
-    inputs.flatMap((path) => PACKAGE.exec(path.replaceAll('\\', '/'))?.[0] ?? []),
+export function bundledOf(
+  inputs: readonly string[],
+  pins: Pins = lock.packages,
+): Map<string, Bundled> {
+  const files = inputs.flatMap((path) => {
+    const folder = PACKAGE.exec(path)?.[0]
+    return folder === undefined ? [] : [{ key: keyOf(folder), file: path.slice(folder.length + 1) }]
+  })
+  const by_key = Map.groupBy(files, ({ key }) => key)
+  const keys = [...by_key.keys()].toSorted()
+  return new Map(
+    keys.map((key) => {
+      const own = by_key.get(key) ?? []
+      return [key, bundled(key, new Set(own.map(({ file }) => file)), pins, (it) => by_key.has(it))]
+    }),
   )
-  const keys = new Map([...folders].map((folder) => [keyOf(folder), folder]))
-  const found = [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return new Map(found.map(([key]) => [key, bundled(key, (it) => keys.has(it))]))
 }
 
 /** `a/node_modules/b` is called `a/b` in bun.lock. */
@@ -60,8 +77,13 @@ const Locked = z.tuple([
   z.string().startsWith('sha512-'),
 ])
 
-function bundled(key: string, is_bundled: (key: string) => boolean): Bundled {
-  const entry = Locked.safeParse(lock.packages[key])
+function bundled(
+  key: string,
+  files: ReadonlySet<string>,
+  pins: Pins,
+  is_bundled: (key: string) => boolean,
+): Bundled {
+  const entry = Locked.safeParse(pins[key])
   if (!entry.success) throw new Error(`${key} is in the executable and not pinned in bun.lock`)
   const [pinned, , asked, integrity] = entry.data
   const at = pinned.lastIndexOf('@')
@@ -87,16 +109,29 @@ function bundled(key: string, is_bundled: (key: string) => boolean): Bundled {
     license,
     license_text,
     author: about.author ?? null,
-    asks: asks.map((it) => nearest(key, it)).filter(is_bundled),
+    asks: asks.map((it) => nearest(key, it, pins)).filter(is_bundled),
+    copies: [...files].toSorted().flatMap((file) => copyIn(folder, file) ?? []),
   }
 }
 
 /** The package that a package gets when it asks for a name: its own copy, or else the one of all. */
-const nearest = (key: string, name: string) =>
-  `${key}/${name}` in lock.packages ? `${key}/${name}` : name
+const nearest = (key: string, name: string, pins: Pins) =>
+  `${key}/${name}` in pins ? `${key}/${name}` : name
 
 /** Where bun puts what it calls `a/b`, and `@x/a/b`, and `a/@x/b`. */
 const folderOf = (key: string) => (key.match(/@[^/]+\/[^/]+|[^/]+/g) ?? []).join('/node_modules/')
+
+/** A copy begins with its licence, as a comment. */
+function copyIn(folder: string, file: string): Copy | null {
+  const name = COPY.exec(`/${file}`)?.[1]
+  if (name === undefined) return null
+  const text = /^\/\*\*([\s\S]+?)\*\//.exec(readFileSync(join(folder, file), 'utf8'))?.[1]
+  if (text === undefined)
+    throw new Error(
+      `${file} of ${folder} is a copy of something, and does not say by which licence`,
+    )
+  return { name, license_text: text.trim() }
+}
 
 function licenseIn(folder: string): string | null {
   const names = readdirSync(folder).filter((it) =>

@@ -8,9 +8,13 @@ const RULE = '-'.repeat(80)
  * one under the same licence has its words.
  */
 export function noticesOf(packages: ReadonlyMap<string, Bundled>): string {
-  const parts = [...packages.values()].map((it) =>
-    [heading(it), wordsOf(it, packages)].join('\n\n'),
-  )
+  const parts = [...packages.values()].flatMap((it) => [
+    `${heading(it)}\n\n${wordsOf(it, packages)}`,
+    ...it.copies.map(
+      ({ name, license_text }) =>
+        `${name}\na copy within ${it.name} ${it.version}\n\n${license_text}`,
+    ),
+  ])
   return `${[HEAD, BUN_NOTICE, ...parts].join(`\n\n${RULE}\n`)}\n`
 }
 

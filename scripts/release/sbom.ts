@@ -72,9 +72,18 @@ function componentOf(key: string, it: Bundled) {
     licenses: licensed(it.license),
     hashes: hash(it.sha512),
     ...(it.author !== null && { author: it.author }),
+    components: new Models.ComponentRepository(
+      it.copies.map(({ name: copied }) => copyComponent(key, copied)),
+    ),
     ...(BUNDLED_BY_ITS_MAKERS[it.name] && { description: BUNDLED_BY_ITS_MAKERS[it.name] }),
   })
 }
+
+const copyComponent = (key: string, name: string) =>
+  new Models.Component(Enums.ComponentType.Library, name, {
+    bomRef: `${key}/third_party/${name}`,
+    description: `A copy within ${key}, of a version that it does not tell.`,
+  })
 
 function runtimeComponent(runtimes: Runtimes) {
   const parts = [...runtimes].map(

@@ -32,6 +32,7 @@ const given = (change: Partial<Bundled>): Bundled => ({
   license_text: 'Do as you like.',
   author: null,
   asks: [],
+  copies: [],
   ...change,
 })
 const some = (...packages: Partial<Bundled>[]) =>
@@ -63,9 +64,29 @@ describe('the packages of a build', () => {
     expect(bundledOf(INPUTS).get('tldts')?.asks).toEqual(['tldts-core'])
   })
 
+  test('tell of what their makers have copied into them, by which licence', () => {
+    const copied = bundledOf([
+      'node_modules/puppeteer-core/lib/third_party/mitt/mitt.js',
+      'node_modules/puppeteer-core/lib/puppeteer/puppeteer-core.js',
+    ]).get('puppeteer-core')?.copies
+
+    expect(copied?.map(({ name }) => name)).toEqual(['mitt'])
+    expect(copied?.[0]?.license_text).toStartWith(
+      'MIT License\n\nCopyright (c) 2021 Jason Miller\n',
+    )
+  })
+
   test('are refused when one is not pinned', () => {
     expect(() => bundledOf(['node_modules/left-alone/index.js'])).toThrow(
       'left-alone is in the executable and not pinned in bun.lock',
+    )
+  })
+
+  test('are refused when one is not there in the version that is pinned', () => {
+    const pins = { ...lock.packages, tldts: ['tldts@1.0.0', '', {}, 'sha512-AAAA'] }
+
+    expect(() => bundledOf(INPUTS, pins)).toThrow(
+      /^tldts is in the executable as \S+; bun.lock pins 1.0.0$/,
     )
   })
 })
@@ -83,7 +104,7 @@ const Told = z.object({
       'bom-ref': z.string(),
       purl: z.string(),
       hashes: z.array(z.object({ alg: z.string(), content: z.string() })).optional(),
-      components: z.array(z.object({ purl: z.string() })).optional(),
+      components: z.array(z.object({ name: z.string(), purl: z.string().optional() })).optional(),
     }),
   ),
   dependencies: z.array(z.object({ ref: z.string(), dependsOn: z.array(z.string()).optional() })),
@@ -107,6 +128,16 @@ describe('the bill of materials', () => {
     expect(bun?.components?.map(({ purl }) => purl).toSorted()).toEqual(
       TARGETS.map(({ runtime }) => `pkg:npm/${runtime.replace('@', '%40')}@${BUN}`).toSorted(),
     )
+  })
+
+  test('names what a package holds a copy of, and so do the notices', async () => {
+    const packages = some({ copies: [{ name: 'mitt', license_text: 'Words of mitt.' }] })
+    const told = Told.parse(JSON.parse(await sbomOf(packages, RUNTIMES, DAY)))
+
+    expect(told.components.flatMap((it) => it.components ?? []).map(({ name }) => name)).toContain(
+      'mitt',
+    )
+    expect(noticesOf(packages)).toContain('\nmitt\na copy within some 1.2.3\n\nWords of mitt.\n')
   })
 
   test('tells which package asks for which', async () => {
