@@ -8,11 +8,13 @@ import type { Words } from './wire.ts'
 // Names that stand for many communities: no row ever says it is in one of them.
 const RESERVED = new Set(['all', 'popular', 'friends', 'mod'])
 
+type Shown = () => Record<string, unknown>
+
 /**
- * What must hold between the fields of a spec; `shown` is how it is shown when the whole of it is wrong.
+ * What must hold between the fields of a spec; `shown` says how it is shown when the whole of it is wrong.
  * @throws ApiError INVALID_REQUEST naming the field, or subforum_reserved
  */
-export function checkSpec(spec: FilterSpec, words: Words, shown: Record<string, unknown>): void {
+export function checkSpec(spec: FilterSpec, words: Words, shown: Shown): void {
   checkReserved(spec, words)
   checkPairs(spec, words)
   checkSeen(spec)
@@ -67,13 +69,13 @@ function checkSeen(spec: FilterSpec): void {
     )
 }
 
-function checkPlaces(spec: FilterSpec, words: Words, shown: Record<string, unknown>): void {
+function checkPlaces(spec: FilterSpec, words: Words, shown: Shown): void {
   if (spec.subforum.length > 0 || spec.thread.length > 0) return
   const { community } = words
   const wanted = wantedBy(spec)
   if (wanted.parts.length === 0 && spec.author.length === 0)
     throw wrong(
-      { name: '', value: shown },
+      { name: '', value: shown() },
       `must name a place (${community}, author, thread) or a keyword (q, include_any, include_all)`,
     )
   if (spec.author.length > 0) return

@@ -1,5 +1,5 @@
 import { anyOf, wantedBy } from './filter-keywords.ts'
-import { fieldsOf, type Manner, mannerOf, wordOf } from './filter-match.ts'
+import { fieldsOf, type Manner, mannerOf, sidesOf, wordOf } from './filter-match.ts'
 import { type Query, termsIn } from './filter-query.ts'
 import type { FilterSpec } from './filter-spec.ts'
 import type { SearchField, Word } from './filter-text.ts'
@@ -25,13 +25,17 @@ export function needsOf(spec: FilterSpec): Needs {
   }
 }
 
-const once = (words: readonly Word[]): Word[] => [
-  ...new Map(words.map((it) => [keyOf(it), it])).values(),
-]
-
-/** What tells a word from others. */
-const keyOf = ({ text, left, right }: Word): string =>
-  `${left ? '' : '*'} ${text} ${right ? '' : '*'}`
+function once(words: readonly Word[]): Word[] {
+  const seen = new Map<string, number>()
+  return words.filter((word) => {
+    const before = seen.get(word.text) ?? 0
+    // What tells words of the same text apart, as one of four bits.
+    const bit = 1 << sidesOf(word)
+    if ((before & bit) !== 0) return false
+    seen.set(word.text, before | bit)
+    return true
+  })
+}
 
 type Cover = { words: Word[]; cost: number }
 

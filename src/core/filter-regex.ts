@@ -1,4 +1,4 @@
-import { type Sent, wrong } from './filter-fields.ts'
+import { NONE, type Sent, wrong } from './filter-fields.ts'
 import {
   checkPattern,
   PATTERN_LENGTH_MAX,
@@ -9,7 +9,7 @@ import {
 
 /** Patterns as they were written, each once; empty when the field was not sent. */
 export function readPatterns({ name, value }: Sent): string[] {
-  if (value === undefined) return []
+  if (value === undefined) return NONE
   const allowed = `up to ${PATTERNS_MAX} patterns of 1 to ${PATTERN_LENGTH_MAX} characters in RE2's syntax`
   if (!Array.isArray(value)) throw wrong({ name, value }, `must be a list of ${allowed}`)
   const list: unknown[] = value

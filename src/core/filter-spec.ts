@@ -82,6 +82,9 @@ export const ABSENT: FilterSpec = {
   group_window_s: null,
 }
 
+// Whoever is not told where to look holds this very list.
+Object.freeze(ABSENT.search_in)
+
 /** The fields of a filter_spec, in our own words, in the order in which they are shown. */
 export const FIELDS: readonly string[] = Object.keys(ABSENT)
 

@@ -10,6 +10,7 @@ import {
   FLAIRS,
   KINDS,
   MATCHES,
+  NONE,
   POST_TYPES,
   Q_LENGTH_MAX,
   readChoice,
@@ -65,9 +66,7 @@ export function parseFilterSpec(value: unknown, words: Words): FilterSpec {
     include_any: readTerms(sent('include_any'), view),
     include_all: readTerms(sent('include_all'), view),
     exclude_terms: readTerms(sent('exclude_terms'), view),
-    search_in: given(sent('search_in'), (it) => readChoices(it, SEARCH_FIELDS)) ?? [
-      ...ABSENT.search_in,
-    ],
+    search_in: given(sent('search_in'), (it) => readChoices(it, SEARCH_FIELDS)) ?? ABSENT.search_in,
     match: given(sent('match'), (it) => readChoice(it, MATCHES)) ?? 'word',
     fold_accents,
     case_sensitive,
@@ -80,19 +79,19 @@ export function parseFilterSpec(value: unknown, words: Words): FilterSpec {
     flair: readEntries(sent('flair'), FLAIRS),
     exclude_flair: readEntries(sent('exclude_flair'), { ...FLAIRS, least: 0 }),
     has_flair: readFlag(sent('has_flair')),
-    post_type: given(sent('post_type'), (it) => readChoices(it, POST_TYPES)) ?? [],
+    post_type: given(sent('post_type'), (it) => readChoices(it, POST_TYPES)) ?? NONE,
     nsfw: readFlag(sent('nsfw')),
     min_score: count('min_score', -COUNT_MAX),
     min_comments: count('min_comments', 0),
     min_relevance: readWhole(sent('min_relevance'), 0, 100),
-    intent: given(sent('intent'), (it) => readChoices(it, INTENTS)) ?? [],
-    sentiment: given(sent('sentiment'), (it) => readChoices(it, SENTIMENT_LABELS)) ?? [],
-    language: given(sent('language'), (it) => readChoices(it, LANGUAGE_CODES)) ?? [],
+    intent: given(sent('intent'), (it) => readChoices(it, INTENTS)) ?? NONE,
+    sentiment: given(sent('sentiment'), (it) => readChoices(it, SENTIMENT_LABELS)) ?? NONE,
+    language: given(sent('language'), (it) => readChoices(it, LANGUAGE_CODES)) ?? NONE,
     group: readGroup(sent('group')),
     group_window_s: readWhole(sent('group_window_s'), 0, WINDOW_MAX_S),
   }
   if (spec.q !== null) parseQuery(spec.q, view)
-  checkSpec(spec, words, renderFilterSpec(spec, words))
+  checkSpec(spec, words, () => renderFilterSpec(spec, words))
   return spec
 }
 

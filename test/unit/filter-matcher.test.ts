@@ -221,6 +221,15 @@ const ids = (matcher: Matcher, title: string): string[] =>
     .map(({ monitor_id }) => monitor_id)
     .toSorted()
 
+test('a word and the same word gone on are two, and each is waited for', () => {
+  const matcher = createMatcher()
+  matcher.set('mon_1', 1, parse({ subforum: ['cats'], q: 'cat OR cat* OR cat' }))
+
+  expect(ids(matcher, 'a cat')).toEqual(['mon_1'])
+  expect(ids(matcher, 'some cats')).toEqual(['mon_1'])
+  expect(matcher.words()).toBe(2)
+})
+
 describe('coming and going', () => {
   const bun = parse({ subforum: ['cats'], include_any: ['bun'] })
   test('a monitor that is gone matches nothing, and its words go with it', () => {

@@ -278,6 +278,25 @@ describe('kept and shown', () => {
     expect(decodeFilterSpec(encodeFilterSpec(parse(full)))).toEqual(parse(full))
   })
 
+  test('a character counts once, however many code units it takes', () => {
+    const hundred = '😀'.repeat(100)
+
+    expect(parse({ subforum: ['cats'], include_any: [hundred] }).include_any).toEqual([hundred])
+    expect(refusal({ subforum: ['cats'], include_any: [`${hundred}😀`] }).message).toContain(
+      'has 101 characters',
+    )
+  })
+
+  test('what was not given is one list for all specs, and nobody can put anything in it', () => {
+    const { include_all, search_in } = parse({ subforum: ['cats'] })
+    const other = parse({ subforum: ['dogs'] })
+
+    expect(other.include_all).toBe(include_all)
+    expect(other.search_in).toBe(search_in)
+    expect(() => include_all.push('x')).toThrow(TypeError)
+    expect(() => search_in.push('author')).toThrow(TypeError)
+  })
+
   test('names and terms are kept once, and search_in in its own order', () => {
     const spec = parse({
       subforum: ['r/Cats', 'cats'],
