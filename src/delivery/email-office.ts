@@ -2,7 +2,7 @@ import type { Attempt } from '../core/ladder.ts'
 import type { Links } from '../core/links.ts'
 import { parseMailto } from '../core/mail-address.ts'
 import { readMessage, type Showing } from '../core/shown.ts'
-import type { Addressee } from '../store/webhooks.ts'
+import type { Addressee } from '../store/targets.ts'
 import { confirmationMail, deliveryMail } from './email.ts'
 import type { Mail, Mailer } from './mailer.ts'
 

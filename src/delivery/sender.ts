@@ -16,7 +16,7 @@ import {
   recordEnded,
 } from '../store/outbox.ts'
 import { createTogether } from '../store/together.ts'
-import { pauseFailing } from '../store/webhooks.ts'
+import { pauseFailing } from '../store/webhook-standing.ts'
 import type { Send } from './send.ts'
 
 // The rows are the queue and the only one: what is kept in memory is which attempts are on their way, and outcomes

@@ -2,7 +2,7 @@ import type { Plan } from '../core/gate.ts'
 import { type Bundle, deleteBundle, listBundled, listClosed } from '../store/bundles.ts'
 import { transact } from '../store/db.ts'
 import { insertDelivery } from '../store/deliveries.ts'
-import { listTargets } from '../store/webhooks.ts'
+import { listTargets } from '../store/targets.ts'
 import { contentOf, type EmitDeps, keep, type Parcel, sendTo } from './emit.ts'
 
 export type BundleDeps = EmitDeps & { plan_of: (name: string) => Plan }

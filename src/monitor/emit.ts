@@ -6,7 +6,7 @@ import type { Db } from '../store/db.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/deliveries.ts'
 import { keepMatch } from '../store/match-bodies.ts'
 import { countCeiling, reserveDelivery } from '../store/matches.ts'
-import type { Target } from '../store/webhooks.ts'
+import type { Target } from '../store/targets.ts'
 
 export type EmitDeps = {
   db: Db

@@ -13,14 +13,8 @@ import {
 import { busyRateOf, lastWeekRate } from '../store/convoys.ts'
 import type { Db } from '../store/db.ts'
 import { insertEvent } from '../store/events.ts'
-import {
-  type Moved,
-  moveHead,
-  paceOf,
-  postponeStream,
-  slowStream,
-  type Stream,
-} from '../store/streams.ts'
+import { paceOf } from '../store/stream-life.ts'
+import { type Moved, moveHead, postponeStream, slowStream, type Stream } from '../store/streams.ts'
 import { phaseKey } from '../store/trips.ts'
 import type { Ending, Finding } from './check.ts'
 

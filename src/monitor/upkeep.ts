@@ -8,7 +8,7 @@ import { pruneEvents } from '../store/events.ts'
 import { pruneNamedWrites } from '../store/idempotency.ts'
 import { pruneMatchBodies } from '../store/match-bodies.ts'
 import { pruneSeen } from '../store/seen.ts'
-import { settleStreams } from '../store/streams.ts'
+import { settleStreams } from '../store/stream-life.ts'
 import { forgetOldSecrets } from '../store/webhooks.ts'
 
 const SETTLE_MS = 60_000

@@ -21,9 +21,6 @@ const LOOK_EVERY_MS = 1000
 const WRITE_AFTER_MS = 5000
 const WRITE_TIMES_AFTER_MS = 60_000
 
-/** The accounts at work: as the command line has left them, and with what was learned of them since. */
-export type Members = ReturnType<typeof createMembers>
-
 /** Holds the accounts in memory, follows what is changed beside, and writes down what is learned. */
 export function createMembers({ db, ring, clock, log, craft, nudge }: MembersDeps) {
   const members = new Map<string, Member>()

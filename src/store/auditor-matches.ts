@@ -1,7 +1,7 @@
 import { deliveryId } from '../core/delivery-id.ts'
 import { CEILING_ROWS_A_DAY, utcDay } from '../core/gate.ts'
 import type { Db } from './db.ts'
-import { listTargets } from './webhooks.ts'
+import { listTargets } from './targets.ts'
 
 /** Of what was matched lately as much is looked at, the newest first: a look must not hold up the house. */
 const MATCHES_MAX = 5000

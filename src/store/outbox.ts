@@ -3,7 +3,8 @@ import { unpackBody } from './bodies.ts'
 import { type Db, transact } from './db.ts'
 import { tellEnded, tellEndedTo } from './ended.ts'
 import { dueDeliveries, type Free } from './outbox-due.ts'
-import { type Addressee, clearFailures, recordFailure, retireWebhook } from './webhooks.ts'
+import type { Addressee } from './targets.ts'
+import { clearFailures, recordFailure, retireWebhook } from './webhook-standing.ts'
 
 // The pending rows are the queue. A lease is the id of the boot that holds it, not a time: no stall of the loop lets
 // it lapse, and the next start frees it at once (the alternative, a time lease, does both worse).

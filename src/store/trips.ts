@@ -1,7 +1,8 @@
 import { nextDueAt } from '../core/stream.ts'
 import { type ConvoyState, findConvoy, nextTurn } from './convoys.ts'
 import type { Db } from './db.ts'
-import { FIRST_LOOK, type Stream, STREAM_COLUMNS, streamOf, type StreamRow } from './streams.ts'
+import { FIRST_LOOK } from './stream-life.ts'
+import { type Stream, STREAM_COLUMNS, streamOf, type StreamRow } from './streams.ts'
 
 /** A stream that is to be looked at now, with what this look is to reach. */
 export type Traveller = {

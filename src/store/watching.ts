@@ -8,7 +8,7 @@ import {
   listStreamKeys,
   restartStreams,
   settleStreams,
-} from './streams.ts'
+} from './stream-life.ts'
 
 // A monitor and the streams it watches change together. Each of these belongs into one transaction with the
 // checks that allowed it.

@@ -1,13 +1,11 @@
 import type { WebhookKind } from '../core/webhook-kind.ts'
 import { type Db, transact } from './db.ts'
 import { tellEndedTo } from './ended.ts'
-import { listUnsubscribed } from './mail-targets.ts'
+import { failWaiting } from './webhook-standing.ts'
 
 export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
 type PauseReason = (typeof PAUSE_REASONS)[number]
-
-const FAILING_DAYS_MIN = 3
 
 /** A target as it is shown; the secret is apart. */
 export type Webhook = {
@@ -29,7 +27,6 @@ export type Webhook = {
 type Row = Omit<Webhook, 'active' | 'ordered'> & { active: number; ordered: number }
 
 // A target whose reader has not said yes is switched off, whatever its customer would like.
-
 const COLUMNS =
   'id, kind, url, created_at, active AND NOT awaits_confirmation AS active, paused_at, pause_reason, name, max_per_second, ordered'
 const fromRow = (row: Row): Webhook => ({
@@ -67,27 +64,6 @@ export function findWebhook(db: Db, customer_id: string, id: string): Webhook | 
     )
     .get({ id, customer_id })
   return row && fromRow(row)
-}
-
-/** What it takes to send something to a target. Secrets are sealed. */
-export type Addressee = {
-  webhook_id: string
-  kind: WebhookKind
-  url: string
-  secret: Uint8Array
-  /** The secret before the last rotation, which signs too until `old_secret_until`. */
-  old_secret?: Uint8Array | null
-  old_secret_until?: number | null
-}
-
-/** A customer's target as an addressee; null when it is absent, deleted or somebody else's. */
-export function findAddressee(db: Db, customer_id: string, id: string): Addressee | null {
-  return db
-    .query<Addressee, [{ id: string; customer_id: string }]>(
-      `SELECT id AS webhook_id, kind, url, secret, old_secret, old_secret_until FROM webhooks
-        WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
-    )
-    .get({ id, customer_id })
 }
 
 /** What a customer may change of a target; what is left out stays as it is. */
@@ -161,33 +137,6 @@ export function listWebhooks(db: Db, customer_id: string): Webhook[] {
     .map(fromRow)
 }
 
-/** Where a monitor delivers to. A paused target takes nothing: its row is written as failed, webhook_paused. */
-export type Target = { id: string; kind: WebhookKind; paused: boolean }
-
-/**
- * The targets of a monitor: with null every active one that is not paused; with a list those of it that
- * still exist, in its order and paused ones among them. One whose reader wants no more from this monitor counts as
- * paused.
- */
-export function listTargets(
-  db: Db,
-  customer_id: string,
-  webhook_ids: readonly string[] | null,
-  monitor_id?: string,
-): Target[] {
-  const stopped = monitor_id === undefined ? NOBODY : listUnsubscribed(db, monitor_id)
-  const all = listWebhooks(db, customer_id).map(({ id, kind, active, paused_at }) => ({
-    id,
-    kind,
-    paused: paused_at !== null || !active || stopped.has(id),
-  }))
-  if (webhook_ids === null) return all.filter(({ paused }) => !paused)
-  const by_id = new Map(all.map((target) => [target.id, target]))
-  return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
-}
-
-const NOBODY: ReadonlySet<string> = new Set()
-
 /**
  * Removes a target; false when it is absent or somebody else's. What waits for it fails as webhook_deleted, and its
  * id leaves every monitor's list: a list that becomes empty stays empty, it never turns into "every target".
@@ -217,67 +166,4 @@ export function deleteWebhook(db: Db, customer_id: string, id: string, now: numb
     ).run({ id, customer_id, now })
     return true
   })
-}
-
-/** Gives up what waits for a target. What is on its way at this moment keeps its lease and its own outcome. */
-function failWaiting(db: Db, id: string, error: 'webhook_deleted' | 'webhook_paused'): void {
-  const { changes: count } = db
-    .query(
-      `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL
-        WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
-    )
-    .run({ id, error })
-  tellEndedTo(db, id, { status: 'failed', count })
-}
-
-/** Takes a target back into service and forgets its failures. */
-export function resumeWebhook(db: Db, id: string): void {
-  db.query(
-    `UPDATE webhooks SET paused_at = NULL, pause_reason = NULL,
-            failing_since = NULL, failing_days = 0, failing_day = NULL WHERE id = $id`,
-  ).run({ id })
-}
-
-/** Forgets a target's failures, as any delivery that arrives does. */
-export function clearFailures(db: Db, id: string): void {
-  db.query(
-    `UPDATE webhooks SET failing_since = NULL, failing_days = 0, failing_day = NULL
-      WHERE id = $id AND failing_since IS NOT NULL`,
-  ).run({ id })
-}
-
-const DAY_MS = 86_400_000
-
-/** Notes that a delivery to a target has failed for good. */
-export function recordFailure(db: Db, id: string, now: number): void {
-  db.query(
-    `UPDATE webhooks SET failing_since = coalesce(failing_since, $now),
-            failing_days = failing_days + (coalesce(failing_day, -1) < $day),
-            failing_day = max(coalesce(failing_day, -1), $day)
-      WHERE id = $id`,
-  ).run({ id, now, day: Math.floor(now / DAY_MS) })
-}
-
-/** Takes a target out of service because its receiver says that it is gone. Nothing more is sent there. */
-export function retireWebhook(db: Db, id: string, now: number): void {
-  db.query(
-    `UPDATE webhooks SET paused_at = $now, pause_reason = 'gone' WHERE id = $id AND paused_at IS NULL`,
-  ).run({ id, now })
-  failWaiting(db, id, 'webhook_paused')
-}
-
-/**
- * Pauses the targets to which nothing has arrived for `after_ms`, with failed deliveries on three different days
- * (UTC), so that a jump of the clock alone pauses nothing. Returns their ids.
- */
-export function pauseFailing(db: Db, after_ms: number, now: number): string[] {
-  return db
-    .query<{ id: string }, [{ now: number; since: number }]>(
-      `UPDATE webhooks SET paused_at = $now, pause_reason = 'failing'
-        WHERE paused_at IS NULL AND deleted_at IS NULL AND failing_since <= $since
-          AND failing_days >= ${FAILING_DAYS_MIN}
-        RETURNING id`,
-    )
-    .all({ now, since: now - after_ms })
-    .map(({ id }) => id)
 }

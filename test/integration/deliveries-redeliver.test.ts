@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { envelope } from '../../src/core/envelope.ts'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { redeliver } from '../../src/store/redeliver.ts'
-import { retireWebhook } from '../../src/store/webhooks.ts'
+import { retireWebhook } from '../../src/store/webhook-standing.ts'
 import { startDelivering } from '../support/delivering.ts'
 import { startTargets } from '../support/targets.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 
 import { insertDelivery } from '../../src/store/deliveries.ts'
-import { retireWebhook } from '../../src/store/webhooks.ts'
+import { retireWebhook } from '../../src/store/webhook-standing.ts'
 import { startTargets } from '../support/targets.ts'
 
 const PLACES = ['/forum/monitor/webhook', '/api/forum/monitor/webhook']

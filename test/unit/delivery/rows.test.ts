@@ -4,14 +4,9 @@ import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery, listDeliveries, nextDeliveryAt } from '../../../src/store/deliveries.ts'
 import { nextDueAt } from '../../../src/store/outbox-due.ts'
 import { claimDue } from '../../../src/store/outbox.ts'
-import {
-  deleteWebhook,
-  insertWebhook,
-  listTargets,
-  pauseFailing,
-  recordFailure,
-  retireWebhook,
-} from '../../../src/store/webhooks.ts'
+import { listTargets } from '../../../src/store/targets.ts'
+import { pauseFailing, recordFailure, retireWebhook } from '../../../src/store/webhook-standing.ts'
+import { deleteWebhook, insertWebhook } from '../../../src/store/webhooks.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 168 * HOUR_MS

@@ -7,12 +7,8 @@ import { insertCustomer, setPlan } from '../../../src/store/customers.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertKey, revokeKey, touchKey } from '../../../src/store/keys.ts'
 import { insertPayment } from '../../../src/store/payments.ts'
-import {
-  deleteWebhook,
-  insertWebhook,
-  recordFailure,
-  rotateSecret,
-} from '../../../src/store/webhooks.ts'
+import { recordFailure } from '../../../src/store/webhook-standing.ts'
+import { deleteWebhook, insertWebhook, rotateSecret } from '../../../src/store/webhooks.ts'
 
 const ring = createRing(new Uint8Array(32).fill(1), (count) => new Uint8Array(count))
 const config = { log: { level: 'info' } }
