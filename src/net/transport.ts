@@ -20,6 +20,9 @@ const RESPONSE_BYTES_MAX = 64 * 1024
 /** Of several checked addresses, how many are tried when nothing listens at the first. */
 const ADDRESSES_MAX = 3
 
+/** Why what watched over an attempt is let go. Without a reason each would make an error, and that costs more than the rest. */
+const ENDED = 'ended'
+
 /** How long after the deadline an attempt may still take to notice it. */
 const GRACE_MS = 1000
 
@@ -89,7 +92,7 @@ export function createTransport({
     const late = clock
       .sleep(timeout_ms, done.signal)
       .then(() => {
-        over.abort()
+        over.abort(ENDED)
         // An answer whose body drips ends here with its status; the moment is for it to come through.
         return clock.sleep(GRACE_MS, done.signal)
       })
@@ -98,9 +101,9 @@ export function createTransport({
       // The race, too: a deadline must not depend on everything below keeping to the signal.
       return await Promise.race([attempt(post, over.signal), late])
     } finally {
-      done.abort()
+      done.abort(ENDED)
       // Closes what is still open, such as a body nobody reads to its end.
-      over.abort()
+      over.abort(ENDED)
     }
   }
 }
