@@ -18,11 +18,11 @@ const packages = z
   .parse(locked.packages)
 
 /** SHA-512, in hex, of the npm package of a runtime. Throws where package-lock.json has it in another version than ours. */
-export function runtimeSha512(name: string): string {
+export function runtimeSha512(name: string, wanted = BUN): string {
   const { version, integrity } = packages[`node_modules/${name}`] ?? {}
-  if (version !== BUN || integrity === undefined)
+  if (version !== wanted || integrity === undefined)
     throw new Error(
-      `scripts/release has ${name} ${version ?? 'not at all'}, and this is made for Bun ${BUN}: change scripts/release/package.json, then: npm install --force --package-lock-only --prefix scripts/release`,
+      `scripts/release has ${name} ${version ?? 'not at all'}, and this is made for Bun ${wanted}: change scripts/release/package.json, then: npm install --force --package-lock-only --prefix scripts/release`,
     )
   return Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex')
 }

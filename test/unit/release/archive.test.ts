@@ -41,4 +41,6 @@ test('packed again it has the same bytes', async () => {
   using again = await packed('forumd-1.0.0-linux-x64')
 
   expect(readFileSync(again.path).equals(readFileSync(once.path))).toBe(true)
+  // No name and no time in the head of it (RFC 1952): made later it would have others.
+  expect([...readFileSync(once.path).subarray(3, 8)]).toEqual([0, 0, 0, 0, 0])
 })

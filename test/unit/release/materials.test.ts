@@ -149,7 +149,8 @@ describe('the bill of materials', () => {
 
   test('has the same bytes for the same materials, and another number for others', async () => {
     const once = await sbomOf(bundledOf(INPUTS), RUNTIMES, DAY)
-    const again = await sbomOf(bundledOf(INPUTS.toReversed()), RUNTIMES, DAY)
+    const turned = new Map([...bundledOf(INPUTS)].toReversed())
+    const again = await sbomOf(turned, new Map([...RUNTIMES].toReversed()), DAY)
     const other = await sbomOf(bundledOf(INPUTS.slice(2)), RUNTIMES, DAY)
 
     expect(createHash('sha256').update(again).digest('hex')).toBe(
@@ -197,4 +198,7 @@ describe('the notices', () => {
 test('the runtimes are pinned in the version that everything is made for', () => {
   expect([...RUNTIMES.values()].every((it) => /^[0-9a-f]{128}$/.test(it))).toBe(true)
   expect(() => runtimeSha512('@oven/bun-linux-mips')).toThrow('not at all')
+  expect(() => runtimeSha512('@oven/bun-linux-x64', '9.9.9')).toThrow(
+    `has @oven/bun-linux-x64 ${BUN}, and this is made for Bun 9.9.9`,
+  )
 })
