@@ -25,7 +25,7 @@ export const backup = command({
     const file = resolve(name)
     checkFree(file)
     const { copyDatabase } = await import('../store/snapshots.ts')
-    const { pathsOf } = await import('../store/instance.ts')
+    const { pathsOf } = await import('../store/place.ts')
     const { instance_id, paths, config } = await withInstance(values.config, around, (it) => ({
       instance_id: it.db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? '',
       paths: pathsOf(it.config.storage),

@@ -61,7 +61,7 @@ async function* examine(call: Call): AsyncGenerator<Finding> {
 
 /** What was found of the accounts; without a database that opens there is nothing to ask about. */
 async function pool(call: Call, config: Config, desk: Desk): Promise<Check[]> {
-  const { pathsOf } = await import('../store/instance.ts')
+  const { pathsOf } = await import('../store/place.ts')
   if (!existsSync(pathsOf(config.storage).db))
     return poolChecks({ accounts: [], proxies: [] }, config.pool.allow_anonymous, desk)
   try {

@@ -28,7 +28,7 @@ export const restore = command({
     if (!existsSync(file) || !statSync(file).isFile()) throw new Refusal(`there is no file ${file}`)
     const { config } = readConfig(values.config, { env: around.env })
     const { restoreInstance } = await import('../store/restore.ts')
-    const { pathsOf } = await import('../store/instance.ts')
+    const { pathsOf } = await import('../store/place.ts')
     const { clock, random } = await around.parts.createOutside(config.log, around.stdout)
     using bar = openBar(around.screen)
     bar.show('checking and copying the backup', null)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { explain } from '../../../src/cli/failures.ts'
 import { ConfigError } from '../../../src/config/toml.ts'
-import { DatabaseMissing } from '../../../src/store/instance.ts'
+import { DatabaseMissing } from '../../../src/store/place.ts'
 
 const withCode = (code: string) => Object.assign(new Error('as the system says it'), { code })
 

@@ -12,14 +12,9 @@ import {
 } from 'node:fs'
 
 import { NewerDatabase } from '../../../src/store/db.ts'
-import {
-  DatabaseDamaged,
-  DatabaseMissing,
-  type Instance,
-  KeyMissing,
-  openInstance,
-} from '../../../src/store/instance.ts'
+import { type Instance, openInstance } from '../../../src/store/instance.ts'
 import { InstanceLocked } from '../../../src/store/lock.ts'
+import { DatabaseDamaged, DatabaseMissing, KeyMissing } from '../../../src/store/place.ts'
 import { type Folder, tempFolder } from '../../support/folder.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 
-import { openInstance, pathsOf } from '../../../src/store/instance.ts'
+import { openInstance } from '../../../src/store/instance.ts'
 import { insertKey } from '../../../src/store/keys.ts'
+import { pathsOf } from '../../../src/store/place.ts'
 import { restoreInstance } from '../../../src/store/restore.ts'
 import { findWebSession, insertWebSession } from '../../../src/store/web-sessions.ts'
 import { tempFolder } from '../../support/folder.ts'

@@ -1,0 +1,69 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+
+import { APPLICATION_ID, connect, type Db, isStorageError } from './db.ts'
+import { InstanceLocked, type Lock, takeLock } from './lock.ts'
+import { damaged, type Paths } from './place.ts'
+import { refuseUnreleased } from './unreleased.ts'
+import { isWalBroken } from './wal.ts'
+
+const HEADER_BYTES = 72
+const MAGIC = 'SQLite format 3\u0000'
+const APPLICATION_ID_AT = 68
+
+function openExisting(paths: Paths, { check }: { check: boolean }): Db {
+  const header = Buffer.alloc(HEADER_BYTES)
+  const handle = openSync(paths.db, 'r')
+  try {
+    readSync(handle, header)
+  } finally {
+    closeSync(handle)
+  }
+  if (header.toString('latin1', 0, MAGIC.length) !== MAGIC)
+    throw damaged(paths, 'it is empty or no database')
+  const application_id = header.readUInt32BE(APPLICATION_ID_AT)
+  refuseUnreleased(application_id, paths.db)
+  if (application_id !== APPLICATION_ID)
+    throw damaged(paths, 'it is the database of another program')
+  try {
+    const db = connect(paths.db)
+    if (!check) return db
+    const found = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
+    if (found === 'ok') return db
+    db.close()
+    throw damaged(paths, found ?? 'it cannot be checked')
+  } catch (error) {
+    // A disk that fails to read may read the next time; a file that ends too soon will not grow.
+    const code = isStorageError(error) ? (error.code ?? '') : ''
+    if (/^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|IOERR_SHORT_READ)/.test(code))
+      throw damaged(paths, 'it cannot be read')
+    throw error
+  }
+}
+
+/** Looks at all of it before anything is written. While a daemon runs it has been looked at, and is being written. */
+export function openSound(paths: Paths, mode: 'serve' | 'beside', lock_path: string): Db {
+  const held = mode === 'serve' ? null : takeIfFree(lock_path)
+  const alone = mode === 'serve' || held !== null
+  try {
+    if (alone) checkLog(paths)
+    return openExisting(paths, { check: alone })
+  } finally {
+    held?.release()
+  }
+}
+
+/** Opening would cut a damaged log off where the damage is. */
+function checkLog(paths: Paths) {
+  const log = `${paths.db}-wal`
+  if (existsSync(log) && isWalBroken(log))
+    throw damaged(paths, `what was written last, in ${log}, is damaged in the middle`)
+}
+
+function takeIfFree(lock_path: string): Lock | null {
+  try {
+    return takeLock(lock_path)
+  } catch (error) {
+    if (error instanceof InstanceLocked) return null
+    throw error
+  }
+}
