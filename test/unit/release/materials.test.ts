@@ -1,5 +1,5 @@
 // Goal: what is told to be in an executable is what is in it: by bun.lock, with its checksum and its licence.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 
 import * as z from 'zod'
@@ -11,6 +11,9 @@ import { noticesOf } from '../../../scripts/release/notices.ts'
 import { BUN, runtimeSha512 } from '../../../scripts/release/runtimes.ts'
 import { sbomOf } from '../../../scripts/release/sbom.ts'
 import { TARGETS } from '../../../scripts/release/targets.ts'
+
+// The schema of CycloneDX is compiled each time: a second of work, and many where others work too.
+setDefaultTimeout(60_000)
 
 const INPUTS = [
   'src/main.ts',
