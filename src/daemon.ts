@@ -14,6 +14,7 @@ import { countStanding } from './store/standing.ts'
 import { noteStorageError, restartsUseless } from './store/storage-errors.ts'
 import { createProgress, type Stuck } from './systemd/progress.ts'
 
+/** A daemon that serves; disposing of it stops it in order. */
 export type Daemon = AsyncDisposable & {
   /** Where it listens. */
   readonly url: string

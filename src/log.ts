@@ -1,5 +1,6 @@
 import { type Clock, type Log, LOG_LEVELS, type LogLevel } from './outside.ts'
 
+/** How a log is written, and where. */
 export type LogSettings = {
   /** The least that is written, asked at each line: it may change while we run. */
   level: LogLevel

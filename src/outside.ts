@@ -25,6 +25,7 @@ export type Clock = {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** Chance, and what is made of it. */
 export type Random = {
   /** A UUIDv7: sortable by the time it was made. */
   uuid(): string
@@ -35,8 +36,10 @@ export type Random = {
 
 /** All addresses of a host name. Rejects when there are none. */
 export type Resolve = (host: string) => Promise<string[]>
+/** HTTP out. */
 export type Fetch = (url: string, init: BunFetchRequestInit) => Promise<Response>
 
+/** From the least to the most that somebody should look at. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 /** `event` is a stable name such as `check.failed`; `fields` hold codes and ids, never secrets or error objects. */
@@ -45,6 +48,7 @@ export type Log = (level: LogLevel, event: string, fields?: Record<string, unkno
 // setTimeout fires at once for anything longer than a 32-bit delay.
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+/** The clock of the machine. */
 export const realClock: Clock = {
   now: Date.now,
   mono: () => performance.now(),

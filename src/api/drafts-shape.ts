@@ -90,6 +90,7 @@ export function approvalBody(words: Words) {
 }
 
 // For the document alone.
+/** The answers of the drafts, as zod schemas; made at the first call. */
 export const draftShapes = once(() => {
   const instant = z.iso.datetime()
   const open = z.record(z.string(), z.unknown())

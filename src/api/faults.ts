@@ -7,6 +7,7 @@ import type { Fault, ProxyTrouble, RefusalReason } from '../core/outcome.ts'
  */
 type Flavour = 'read' | 'verify' | 'own'
 
+/** How a call was asked, as far as what becomes of a fault depends on it. */
 export type Asked = {
   flavour: Flavour
   /** Whether the call was made as the caller's own account. */

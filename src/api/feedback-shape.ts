@@ -106,6 +106,7 @@ export function toPage<R extends { id: string }, S>(
 }
 
 // For the document alone.
+/** The answers about feedback, as zod schemas; made at the first call. */
 export const shapes = once(() => {
   const status = z.enum(FEEDBACK_STATUSES)
   const instant = z.iso.datetime()

@@ -18,6 +18,7 @@ import type { ReadsHealth } from './reads-health.ts'
 
 type Budget = { allowance: number; remaining: number; waiting: number }
 
+/** Whom a scrape asks for what is not counted as it happens. */
 export type Asked = {
   db: Db
   clock: Clock

@@ -14,7 +14,9 @@ import { countSlots, listWatched, type Monitor } from '../store/monitors.ts'
 export const absentMonitor = () =>
   new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
 
+/** An instant, epoch milliseconds, as ISO 8601 in UTC. */
 export const iso = (at: number): string => new Date(at).toISOString()
+/** The same for an instant that may not be known. */
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** A monitor as it is shown. */

@@ -54,6 +54,7 @@ function createPacer(clock: Clock, paceNow: () => Pace, what: () => string): Pac
   }
 }
 
+/** A pace for each kind of call, and one for calls to nowhere. */
 export type Pacers = Record<LimitName | 'unknown_routes', Pacer>
 
 /** All the paces of the house. */

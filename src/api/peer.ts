@@ -10,6 +10,7 @@ type Peer = {
   tls: boolean
 }
 
+/** Tells who is at the other end of a request; `socket` is the address that the connection came from. */
 export type PeerOf = (request: Request, socket: string | undefined) => Peer
 
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']

@@ -15,6 +15,7 @@ export type LimitName =
 
 /** The kinds of writes that an operator may switch off, by `[features]`. */
 type Feature = 'login' | 'comment' | 'vote' | 'dm' | 'profile'
+/** Which kinds of writes are switched on. */
 export type Features = Readonly<Record<Feature, boolean>>
 
 /** What it takes to reach a route. */

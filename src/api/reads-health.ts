@@ -2,6 +2,7 @@ import type { Fault } from '../core/outcome.ts'
 import { type Judgement, judgeReads, type ReadsState, WINDOW_S } from '../core/reads-health.ts'
 import type { Clock } from '../outside.ts'
 
+/** Hears how requests to the platform end, and says how reads go. */
 export type ReadsHealth = {
   /** One finished request of the pool, with the fault it ended in, if any. */
   record(fault: Fault['kind'] | null): void

@@ -90,6 +90,7 @@ const changing = (
     },
   })
 
+/** `account pause` */
 export const accountPause = changing(
   'pause',
   'takes an account out of use until you resume it',
@@ -100,6 +101,7 @@ export const accountPause = changing(
   'A running daemon leaves it alone within two seconds; what is under way through it is finished.',
 )
 
+/** `account resume` */
 export const accountResume = changing(
   'resume',
   'takes an account back into use, whatever it was put aside for',
@@ -111,6 +113,7 @@ export const accountResume = changing(
   'The daemon asks the platform at once who it is, and puts it aside again if that is nobody.',
 )
 
+/** `account remove` */
 export const accountRemove = changing(
   'remove',
   'forgets an account, its cookies and its password',

@@ -29,6 +29,7 @@ type RunningSandbox = AsyncDisposable & {
   readonly session_cookie: string
 }
 
+/** Where a command writes its answer. */
 export type Stdout = {
   /** Takes text as it is. */
   write: (text: string) => void
@@ -91,6 +92,7 @@ export type Surroundings = {
   parts: Parts
 }
 
+/** An option of a command, as `parseArgs` takes it, with what help says of it. */
 export type Option = {
   type: 'string' | 'boolean'
   help: string

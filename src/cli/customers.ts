@@ -22,6 +22,7 @@ export function customerNamed(db: Db, name: string): Customer {
   throw new Refusal(`there is no customer "${name}": see forumd customer list`)
 }
 
+/** What is asked for a customer. */
 export type Wanted = {
   name: string
   plan: string | undefined

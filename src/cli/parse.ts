@@ -4,6 +4,7 @@ import { nearest } from '../core/nearest.ts'
 import { type Command, type Option, UsageError } from './command.ts'
 import { COMMON, usageOf } from './help.ts'
 
+/** A command line, taken apart. */
 export type Parsed = {
   values: Readonly<Record<string, string | boolean | undefined>>
   operands: string[]

@@ -10,8 +10,10 @@ export type Surroundings = {
   credentials_dir: string | null
 }
 
+/** A value that cannot be used: where it stands, what was found, what is allowed. */
 export type Refused = { path: Path; found: string; allowed: string }
 
+/** A configuration with its references followed, and what could not be. */
 export type Resolved = {
   value: Readonly<Record<string, unknown>>
   refused: Refused[]

@@ -9,6 +9,7 @@ import * as z from 'zod'
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i
 
+/** Yes or no. */
 export const flag = (initial: boolean) => z.boolean({ error: 'true or false' }).default(initial)
 
 /** A whole number from `least` to `most`, of `unit` when it has one. */
@@ -39,11 +40,13 @@ export function dollars(initial: number, most: number) {
 const text = (allowed: string, test: (value: string) => boolean) =>
   z.string({ error: allowed }).refine(test, { error: allowed })
 
+/** A User-Agent as HTTP takes it. */
 export const userAgent = (initial: string) =>
   text('1 to 200 characters of printable ASCII', (value) =>
     /^[\x20-\x7e]{1,200}$/.test(value),
   ).default(initial)
 
+/** The name of a plan. */
 export const planName = () =>
   text('a name of letters, digits, _ and -, at most 31 characters', (value) =>
     /^[A-Za-z0-9][\w-]{0,30}$/.test(value),
@@ -77,7 +80,9 @@ function address(schemes: readonly string[], extra: string) {
 }
 
 const WEB = ['http', 'https'] as const
+/** An http(s) address that has no default. */
 export const requiredWebAddress = () => address(WEB, '')
+/** An http(s) address, or "" for none. */
 export const webAddress = () => address(WEB, ', or "" for none').default('')
 
 /** A web address kept as written, credentials and query included; empty is none. */
@@ -87,12 +92,14 @@ export const hookAddress = () =>
     return value === '' || (url !== null && /^https?:$/.test(url.protocol))
   }).default('')
 
+/** The address of a mail server, or "" for none. */
 export const mailAddress = () =>
   text('smtp://user:password@host:587 or smtps://host:465, or "" for none', (value) => {
     const url = value === '' ? null : URL.parse(value)
     return value === '' || (url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '')
   }).default('')
 
+/** Whom mail comes from, or "" for nobody. */
 export const sender = () =>
   text(
     'an e-mail address, plain or as "Name <name@host>", or "" for none',
@@ -126,10 +133,14 @@ const list = (allowed: string, test: (value: string) => boolean, most = 1000) =>
     .max(most, { error: `at most ${most} in the list` })
     .default([])
 
+/** An address or a name to listen on. */
 export const host = (initial: string) =>
   text('an IP address or a host name', isHost).default(initial)
+/** Names of hosts. */
 export const hosts = () => list('a host name without scheme and port, or an IP address', isHost)
+/** Ranges of addresses. */
 export const ranges = () => list('an IP address or a CIDR range such as 10.0.0.0/8', isRange)
+/** Ranges of addresses, or names of hosts. */
 export const targets = () =>
   list('a CIDR range such as 10.0.0.0/8, an IP address or a host name', (value) =>
     // What looks like a range is one, or nothing.
@@ -163,6 +174,7 @@ function isSchedule(pattern: string): boolean {
   }
 }
 
+/** A time zone of the IANA database. */
 export const timeZone = (initial: string) =>
   text('an IANA time zone such as "UTC" or "Europe/Berlin"', (value) => {
     // Offsets such as +02:00 are zones to Intl, but not to an operator's calendar.
@@ -181,6 +193,7 @@ export const word = (initial: string, taken: readonly string[]) =>
     (value) => /^[a-z][a-z0-9_]{0,30}$/.test(value) && !taken.includes(value),
   ).default(initial)
 
+/** The name of a cookie; it has no default. */
 export const cookieName = () =>
   text("the name of a cookie: letters, digits and !#$%&'*+-.^_`|~", (value) =>
     /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value),
@@ -194,6 +207,7 @@ export const auto = () =>
     })
     .default('auto')
 
+/** One of a few words. */
 export const choice = <const T extends readonly string[]>(names: T, initial: T[number]) =>
   z
     .custom<T[number]>((value) => names.some((name) => name === value), {

@@ -14,6 +14,7 @@ export type Posted = {
   comment: Comment | null
 }
 
+/** The ways to vote. */
 export const DIRECTIONS = ['up', 'down', 'none'] as const
 export type Direction = (typeof DIRECTIONS)[number]
 
@@ -24,6 +25,7 @@ type Channel = (typeof CHANNELS)[number]
 /** A message that was sent. Mail does not say what it became: its ids are looked up, and null where not found. */
 export type Sent = { id: string | null; thread_id: string | null; channel: Channel }
 
+/** The folders of messages. */
 export const FOLDERS = ['all', 'inbox', 'sent', 'unread'] as const
 export type Folder = (typeof FOLDERS)[number]
 

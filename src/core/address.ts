@@ -125,6 +125,7 @@ export type Target = {
   unless_allowed: Refusal | null
 }
 
+/** An address taken apart, or why nobody may be sent there. */
 export type Parsed = { ok: true; target: Target } | { ok: false; refusal: Refusal }
 
 const refuse = (refusal: Refusal): { ok: false; refusal: Refusal } => ({ ok: false, refusal })

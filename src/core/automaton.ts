@@ -11,6 +11,7 @@
 /** Where a word may begin: where one of the text does, or anywhere in it. */
 export type Begins = 'word' | 'anywhere'
 
+/** Finds all of its words in a text in one pass. */
 export type Automaton = {
   /**
    * Looks for `word`, not empty, from now on, and tells `entry` (from 1) of it; when it is not `open`, only where no

@@ -22,6 +22,7 @@ import type { Words } from './wire.ts'
 /** The ways out that a call may take. */
 export type Schemes = readonly (typeof PROXY_SCHEMES)[number][]
 
+/** What is known of a call whose body may bring a session. */
 export type Sending = {
   words: Words
   /** What the platform calls its session cookie. */

@@ -4,6 +4,7 @@ const BUNDLE_ITEMS_MAX = 25
 /** Of a body, with room left for what stands around the items. */
 const BUNDLE_BYTES_MAX = 256 * 1024 - 1024
 
+/** What may be bundled: its age (epoch ms), its name to tell equals apart, its size in the body. */
 export type Sized = { created_at: number; name: string; bytes: number }
 
 /** Whether one more of so many bytes still fits. The first always does, however large. */

@@ -1,3 +1,4 @@
+/** A cookie as it is sent: nothing but a name and a value. */
 export type Cookie = { name: string; value: string }
 
 // RFC 6265. A separator inside a value would be read as another cookie.
@@ -11,9 +12,12 @@ const BYTES_MAX = 8192
 /** `=` and `; ` around each. */
 const AROUND_BYTES = 3
 
+/** What is wrong with a value that is none. */
 export const VALUE_FORM =
   'must be a cookie value: letters, digits and signs, without spaces, quotes, commas, semicolons or backslashes'
+/** What is wrong with a name that is none. */
 export const NAME_FORM = 'cannot be the name of a cookie'
+/** What is wrong with too many of them. */
 export const MANY_COOKIES = `must be at most ${COOKIES_MAX}, ${BYTES_MAX} bytes together`
 
 /** Whether a text may stand as a cookie's value just as it is. */

@@ -1,5 +1,6 @@
 /** What a monitor's streams can prove about the last 24 hours: functions of stored rows, nothing else. */
 
+/** The time that health speaks of. */
 export const WINDOW_MS = 86_400_000
 /** Of gaps and of events, at most this many are shown, the newest. */
 export const SHOWN_MAX = 50
@@ -43,6 +44,7 @@ export const streamFacts = (it: Watched, created_at: number, offset_ms: number):
 
 type StreamFailure = 'never_polled' | 'stalled' | 'unregistered'
 
+/** Whether each stream of a monitor is being checked (contract 7). */
 export type Liveness = {
   status: 'live' | 'degraded' | 'unknown'
   reason: 'monitor_paused' | 'streams_awaiting_first_poll' | 'poll_log_unreadable' | null
@@ -99,6 +101,7 @@ export type EventKind =
   | 'restore_detected'
   | 'process_down'
 
+/** Something that happened to polling, as its row says. Epoch milliseconds. */
 export type PollEvent = {
   kind: EventKind
   at: number
@@ -106,6 +109,7 @@ export type PollEvent = {
   stream: string | null
 }
 
+/** What a monitor can prove about its last 24 hours (contract 7); null counts are not known. */
 export type Coverage = {
   status: 'complete' | 'degraded' | 'partial' | 'unknown'
   reason:

@@ -1,5 +1,6 @@
 import type { Code } from './errors.ts'
 
+/** The writes that may be drafted, by their paths below the API. */
 export const DRAFT_ACTIONS = [
   'comment',
   'vote',
@@ -27,6 +28,7 @@ export const DRAFT_MS = 24 * 3_600_000
 export const DRAFT_STATES = ['waiting', 'queued', 'running', 'done', 'failed', 'declined'] as const
 export type DraftState = (typeof DRAFT_STATES)[number]
 
+/** What a draft is called on the wire; its states are finer. */
 export const DRAFT_STATUSES = ['waiting', 'approved', 'declined', 'expired', 'failed'] as const
 /** The same as people are told it. */
 export type DraftStatus = (typeof DRAFT_STATUSES)[number]

@@ -10,6 +10,7 @@ import { entriesOf } from './lexicon.ts'
 import { type Sentiment, sentimentOf } from './sentiment.ts'
 import { tokenise } from './tokens.ts'
 
+/** What is told of every delivered item beside itself (interface, Enrichment). All of it is heuristic. */
 export type Enrichment = {
   relevance: {
     /** 0 to 1, two decimals. */

@@ -4,6 +4,7 @@ export type Suppressed = {
   [figure: string]: string | number
 }
 
+/** The body of a delivery before it is frozen. */
 export type Envelope = {
   delivery_id: string
   monitor_id: string

@@ -61,6 +61,7 @@ export const CODES = {
 
 export type Code = keyof typeof CODES
 
+/** What an error says beside its code. */
 export type ErrorDetails = {
   /** A sentence for a person. For INVALID_REQUEST it is the `error` itself. */
   message?: string

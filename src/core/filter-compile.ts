@@ -33,6 +33,7 @@ export function compileFilter(spec: FilterSpec, hearing?: Hearing): Ask {
   return question(mets, lookedFor(spec, manner), a_list)
 }
 
+/** Whether an item satisfies a filter: the terms it matched, or null. */
 export type Ask = (item: Item) => { terms: string[] } | null
 
 /**

@@ -5,23 +5,33 @@ import { bareId, SUBFORUM_NAME, USER_NAME } from './names.ts'
 // Readers of what stands in the fields of a filter_spec. Each takes what was sent and gives what is kept, or throws
 // an answer that names the field, what it was and what is allowed.
 
+/** What of a place is watched. */
 export const KINDS = ['post', 'comment', 'both'] as const
 export type Kind = (typeof KINDS)[number]
 
+/** What counts as an occurrence of a term. */
 export const MATCHES = ['word', 'substring'] as const
 
+/** Kinds of posts, by what they carry. */
 export const POST_TYPES = ['self', 'link', 'image', 'video', 'gallery', 'crosspost'] as const
 export type PostType = (typeof POST_TYPES)[number]
 
 /** Where terms are looked for when `search_in` is not given. */
 export const SEARCHED: readonly SearchField[] = ['title', 'body', 'url']
 
+/** Entries of a list of names. */
 export const NAMES_MAX = 50
+/** Entries of a list of terms. */
 export const TERMS_MAX = 50
+/** Characters of a term. */
 export const TERM_LENGTH_MAX = 100
+/** Characters of a query. */
 export const Q_LENGTH_MAX = 200
+/** Characters of a label. */
 export const LABEL_LENGTH_MAX = 64
+/** Seconds for which matches may be collected. */
 export const WINDOW_MAX_S = 3600
+/** The highest score or count that can be asked for. */
 export const COUNT_MAX = 1_000_000_000
 
 /** A list of nothing, and always the same one: most lists of most filters are empty, and there are twenty in each. */

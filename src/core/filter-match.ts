@@ -39,6 +39,7 @@ export type Manner = {
 /** Where words are listened for: their numbers, and what stands beside each. */
 export type Hearing = { ears: Ears; numberOf: (word: Word) => number }
 
+/** How the terms of a spec are looked for. */
 export const mannerOf = (spec: FilterSpec, hearing?: Hearing): Manner => ({
   search_in: spec.search_in,
   view: viewOf(spec),
@@ -60,6 +61,7 @@ const probeOf = (word: Word, { hearing }: Manner): Probe =>
 export const wordOf = ({ written, prefix }: Term, { view, substring }: Manner): Word =>
   toWord(normalise(written, view), view, { prefix, substring })
 
+/** Where a term is looked for: in the field that it names, else in those of the spec. */
 export const fieldsOf = ({ field }: Term, { search_in }: Manner): readonly SearchField[] =>
   field === null ? search_in : [field]
 

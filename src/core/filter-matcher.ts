@@ -9,6 +9,7 @@ import { needsOf } from './filter-needs.ts'
 import type { FilterSpec } from './filter-spec.ts'
 import type { Item } from './items.ts'
 
+/** Tells which of many filters an item satisfies, without asking each. */
 export type Matcher = {
   /** Puts a monitor in, or another version of its spec; the version it has already costs nothing. */
   set(id: string, version: number, spec: FilterSpec): void

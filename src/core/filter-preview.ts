@@ -14,6 +14,7 @@ import type { Words } from './wire.ts'
 /** What one request brought of the feeds of a spec: items, newest first. */
 export type Sample = { rows: readonly Item[] }
 
+/** What a filter makes of the items that its feeds hold now. */
 export type Preview = {
   /** Items in words of the wire, with their enrichment, in the order in which they were shown. */
   matches: object[]
@@ -134,6 +135,7 @@ export function judgeItem(spec: FilterSpec, item: Item, words: Words): Judged {
 
 /** `not_yet`: it matches but for a count that it may still reach. `withheld`: it matches, and is shown without being sent. */
 export type ItemVerdict = 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
+/** One item before one filter: the verdict, and each criterion of it. */
 export type Judged = { verdict: ItemVerdict; criteria: Explained[] }
 
 const VERDICTS: Record<Explained['verdict'], ItemVerdict> = {

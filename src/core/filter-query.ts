@@ -95,6 +95,7 @@ export function parseQuery(q: string, view: View = 0): Query {
   return query
 }
 
+/** A word or a phrase of a query. */
 export type Term = Query & { kind: 'term' }
 
 /** The terms a query looks for, those under NOT left out. */

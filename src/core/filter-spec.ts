@@ -46,6 +46,7 @@ export type FilterSpec = {
   group_window_s: number | null
 }
 
+/** A field of a spec, in our own words. */
 export type Field = keyof FilterSpec
 
 /** Every field and what it is when it was not given; `kind` and `search_in` are told apart elsewhere. */

@@ -31,7 +31,9 @@ export type View = 0 | 1 | 2 | 3
 export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
   spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
 
+/** Whether a view of a text has no accents. */
 export const foldsAccents = (view: View): boolean => view === 1 || view === 3
+/** Whether a view of a text has capitals. */
 export const keepsCase = (view: View): boolean => view >= 2
 
 /**

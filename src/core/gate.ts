@@ -21,6 +21,7 @@ export const utcDay = (at: number): number => Math.floor(at / DAY_MS)
 export const effectiveCadence = (plan: Plan, requested_s: number | null): number =>
   Math.max(plan.cadence_s, requested_s ?? plan.cadence_s)
 
+/** What of a plan is taken. */
 export type Slots = { used: number; sitewide_used: number }
 
 /** Whether a plan has room for one more; null when it has. `extra` is what the monitor would newly take. */

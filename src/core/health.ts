@@ -52,6 +52,7 @@ export function countersOf(counts: DeliveryCounts, capped: boolean) {
   }
 }
 
+/** How often a monitor is looked at, beside how often it was promised (contract 7). */
 export type Cadence = {
   promised_cadence_s: number
   requested_cadence_s: number | null

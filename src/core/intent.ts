@@ -4,6 +4,7 @@ import type { Entry } from './lexicon.ts'
 import type { Heard } from './sentiment.ts'
 import type { Tokens } from './tokens.ts'
 
+/** What an author may be after (interface, Enrichment). */
 export const INTENTS = [
   'question',
   'recommendation_request',

@@ -3,8 +3,10 @@
  * `src/platform` maps the platform's objects to them; nobody else sees those, but for {@link Node}.
  */
 
+/** What rows tell of their author. */
 export type AuthorInfo = { fullname: string | null; flair: string | null; premium: boolean | null }
 
+/** A post as the interface shows it (contract 5); what is not known is null. */
 export type Post = {
   /** Without prefix. */
   id: string
@@ -49,6 +51,7 @@ export type Post = {
   author_info: AuthorInfo
 }
 
+/** A comment as the interface shows it (contract 5). */
 export type Comment = {
   /** Without prefix. */
   id: string
@@ -78,9 +81,11 @@ export type Comment = {
   score_hidden?: true
 }
 
+/** What a post may carry to look at. */
 export const MEDIA_KINDS = ['image', 'video', 'gallery', 'gif'] as const
 export type MediaKind = (typeof MEDIA_KINDS)[number]
 
+/** What a post carries to look at; sizes in pixels, `duration_s` in seconds. */
 export type Media = {
   kind: MediaKind
   url: string | null
@@ -92,8 +97,10 @@ export type Media = {
   thumbnail_url: string | null
 }
 
+/** A post that carries something to look at. */
 export type MediaPost = Post & { media: Media }
 
+/** A person as the interface shows one (contract 5). */
 export type User = {
   id: string | null
   name: string
@@ -114,6 +121,7 @@ export type User = {
   banner_url: string | null
 }
 
+/** A community as the interface shows it (contract 5). */
 export type Community = {
   id: string | null
   name: string
@@ -133,6 +141,7 @@ export type Community = {
   language: string | null
 }
 
+/** Who moderates a community. */
 export type Moderator = {
   id: string
   name: string
@@ -151,6 +160,7 @@ export type Me = {
   is_locked?: boolean
 }
 
+/** The rules of a community, and the house rules above them. */
 export type Rules = {
   rules: {
     name: string
@@ -163,6 +173,7 @@ export type Rules = {
   site_rules: string[]
 }
 
+/** A page of a wiki: as it was written, and as it is shown. */
 export type WikiPage = {
   content_md: string
   content_html: string | null
@@ -173,6 +184,7 @@ export type WikiPage = {
   reason: string | null
 }
 
+/** A distinction that a person shows. */
 export type Achievement = {
   id: string | null
   name: string
@@ -182,6 +194,7 @@ export type Achievement = {
   granted: string | null
 }
 
+/** Whether others see a post, as far as that can be told. */
 export type Visibility = {
   verdict: 'live' | 'not_visible' | 'undecidable'
   /** removed, deleted, absent, … ; null when it is live. */
@@ -192,6 +205,7 @@ export type Visibility = {
 /** A native node of a tree, `{kind: "t1" | "more", data}`, exactly as the platform gave it. */
 export type Node = { kind: string; data: Record<string, unknown> }
 
+/** What became of a comment (interface, Comment liveness values). */
 export type Liveness = 'live' | 'deleted' | 'removed' | 'not_found'
 
 /** What a monitor looks at: a post or a comment, and which of them it is. */

@@ -21,6 +21,7 @@ export type DeliveryError =
   | 'interrupted_repeatedly'
   | 'body_damaged'
 
+/** What follows from an attempt; `delay_ms` until the next one. */
 export type Verdict =
   | { status: 'delivered' }
   | { status: 'pending'; delay_ms: number; error: DeliveryError }

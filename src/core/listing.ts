@@ -1,6 +1,7 @@
 /** Where a listing goes on: the platform's own cursor, and how many rows were seen before it (null: not known). */
 export type Cursor = { native: string; depth: number | null }
 
+/** How much of a listing was returned when there is no further page (interface, Listing status). */
 export const LISTING_STATUSES = ['complete', 'truncated', 'unknown'] as const
 type ListingStatus = (typeof LISTING_STATUSES)[number]
 
@@ -42,6 +43,7 @@ export function listingStatus(shelf: Shelf, seen: number | null): ListingStatus 
   return 'complete'
 }
 
+/** Where a listing goes on, and how much of it there was when it does not. */
 export type Turn = { after: string | null; listing_status?: ListingStatus }
 
 /**

@@ -38,6 +38,7 @@ export type Refusal = {
  */
 export type WriteFault = Fault | Refusal | { kind: 'unknown' }
 
+/** What came of a write, or why nothing did. */
 export type Acted<T> = { ok: true; value: T } | { ok: false; fault: WriteFault }
 
 /** What a refusal means, and whether trying again could end otherwise. */

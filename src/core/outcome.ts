@@ -49,7 +49,10 @@ export type Fault =
   /** The caller's own proxy could not carry the request. */
   | { kind: 'proxy'; trouble?: ProxyTrouble }
 
+/** What came of asking the platform. It is never thrown. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; fault: Fault }
 
+/** An outcome with a value. */
 export const ok = <T>(value: T): Outcome<T> => ({ ok: true, value })
+/** An outcome that is a fault. */
 export const fail = (fault: Fault): { ok: false; fault: Fault } => ({ ok: false, fault })

@@ -4,6 +4,7 @@ export type Pace = { burst: number; per_s: number; max_wait_ms: number }
 /** What is left of a pace: `tokens` at the instant `at` (ms of a clock that never goes back); below zero, calls wait. */
 export type Bucket = { tokens: number; at: number }
 
+/** What a pace says of one call, and how it stands afterwards. */
 export type Step = {
   bucket: Bucket
   /** How long this call has to wait, in ms; null when it may not go at all. */

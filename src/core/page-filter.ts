@@ -1,5 +1,6 @@
 import type { Post } from './items.ts'
 
+/** By what the rows of a page may be sorted. */
 export const SORT_TYPES = ['score', 'num_comments', 'created'] as const
 type SortType = (typeof SORT_TYPES)[number]
 

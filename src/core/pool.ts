@@ -1,5 +1,6 @@
 import type { Fault } from './outcome.ts'
 
+/** How an account of the pool may stand. */
 export const ACCOUNT_STATES = [
   'ready',
   'cooling',

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 
+/** The kinds of proxies there are. */
 export const PROXY_SCHEMES = ['http', 'https', 'socks4', 'socks5', 'socks5h'] as const
 type ProxyScheme = (typeof PROXY_SCHEMES)[number]
 

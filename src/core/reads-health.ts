@@ -1,6 +1,7 @@
 /** How the platform answers the pool: `unknown` while too little was asked of it. */
 export type ReadsState = 'ok' | 'degraded' | 'unknown'
 
+/** Seconds of requests that `/health` judges by. */
 export const WINDOW_S = 60
 const KNOWN_FROM = 5
 const DEGRADED_FROM = 20

@@ -4,7 +4,9 @@
  */
 import { once } from './once.ts'
 
+/** Patterns of a filter. */
 export const PATTERNS_MAX = 10
+/** Characters of a pattern. */
 export const PATTERN_LENGTH_MAX = 200
 /** What a pattern may unfold to, in steps of its machine; `x{100}` is a hundred of them. */
 export const PATTERN_STEPS_MAX = 500

@@ -2,8 +2,10 @@ import { longest } from './lexicon-phrases.ts'
 import type { Entry } from './lexicon.ts'
 import { type Tokens, written } from './tokens.ts'
 
+/** How a text may sound. */
 export const SENTIMENT_LABELS = ['positive', 'negative', 'mixed', 'neutral'] as const
 
+/** How a text sounds (interface, Enrichment): `polarity` from -1 to 1, with the terms that it was heard by. */
 export type Sentiment = {
   /** -1 to 1, two decimals. */
   polarity: number

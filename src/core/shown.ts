@@ -22,6 +22,7 @@ export type Shown = {
   intent: string | null
 }
 
+/** A delivery as people are shown it. */
 export type Message = { delivery_id: string; monitor_id: string; items: Shown[]; test: boolean }
 
 /** How to read a body: under which word a community stands in it, and whose pictures may be shown. */

@@ -15,8 +15,11 @@ export type CutReason =
   | 'error'
   | 'storage_full'
 
+/** Ids that are kept of where a check ended. */
 export const ANCHORS_MAX = 50
+/** Pages of one check; it is cut after them. */
 export const PAGES_MAX = 12
+/** Times that one page is asked for. */
 export const TRIES_MAX = 3
 const PAGE_LIMIT = 100
 // The newest of the anchors: when all of them are gone and nothing newer has come, the page is an old one.

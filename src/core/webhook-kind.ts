@@ -1,3 +1,4 @@
+/** The kinds of targets there are. */
 export const WEBHOOK_KINDS = ['webhook', 'slack', 'discord', 'email'] as const
 /** What a target understands: our own signed body, the body of a chat service, or a mail. */
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]

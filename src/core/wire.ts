@@ -23,6 +23,7 @@ export type Words = {
   code(suffix: 'RATELIMIT' | 'REJECTED'): string
 }
 
+/** The words of the interface, from what the configuration calls the platform and a community. */
 export function createWords({
   platform,
   community,

@@ -85,6 +85,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 }
 
+/** What the operator is told: its kind, whom or what it is about, and a sentence. */
 export type Told = { kind: string; subject: string; message: string }
 
 /** What a log event means to the operator; null for nearly all of them. */

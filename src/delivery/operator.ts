@@ -34,6 +34,7 @@ export type OperatorDeps = {
   nudge: () => void
 }
 
+/** Hears the log for the operator, and sends what is worth waking somebody for. */
 export type Operator = {
   /** The log, with what the operator should hear of written down to be sent. */
   log: Log

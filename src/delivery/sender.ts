@@ -48,6 +48,7 @@ export type SenderDeps = {
   on_attempt?: (event: AttemptEvent) => void
 }
 
+/** Sends what is due, as a loop drives it. */
 export type Sender = {
   /** Starts what is due and has room, waits for none of it, and returns the instant at which to look again. */
   turn(): Promise<number>

@@ -4,6 +4,7 @@ import type { BrowserLogin, BrowserLoginResult } from '../platform/browser/login
 import type { Login } from '../platform/login.ts'
 import type { EyesOf } from './looking.ts'
 
+/** The ways to sign in. */
 export const LOGIN_METHODS = ['http', 'browser'] as const
 export type LoginMethod = (typeof LOGIN_METHODS)[number]
 

@@ -2,6 +2,7 @@ import type { Post } from '../core/items.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import type { Call, Platform } from '../platform/platform.ts'
 
+/** Posts by their ids, and which of them the platform does not show. */
 export type ByIdBody = {
   /** In the order asked, each once. */
   posts: Post[]

@@ -15,6 +15,7 @@ export type Shared<Query, T> = {
   kept(query: Query): Read<T> | null
 }
 
+/** Makes a read that is asked once for all who ask it: `keyOf` tells equal questions, `weigh` how much room an answer takes. */
 export type Share = <Query, T>(
   keyOf: (query: Query) => string,
   weigh: (body: T) => number,

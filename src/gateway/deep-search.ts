@@ -6,6 +6,7 @@ import { byAuthor, type DeepAuthor } from './by-author.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
 import { everyNode } from './nodes.ts'
 
+/** A search of comments; `limit` is how many posts are read through. */
 export type DeepQuery = Paged & {
   q: string
   sort: string
@@ -13,8 +14,10 @@ export type DeepQuery = Paged & {
   nsfw: boolean
   max_comments: number
 }
+/** The same search, put together by author. */
 export type DeepAuthorsQuery = Omit<DeepQuery, 'max_comments'> & { max_authors: number }
 
+/** A comment that matched, with the post it is under. */
 export type DeepComment = Pick<
   Comment,
   'id' | 'body' | 'author' | 'permalink' | 'url' | 'created' | 'subforum'
@@ -27,6 +30,7 @@ type DeepMeta = {
   comments_scanned: number
 }
 
+/** Comments that matched, the best first; `meta` says what was not looked at. */
 export type DeepBody = {
   /** Highest score first. */
   comments: DeepComment[]
@@ -35,6 +39,7 @@ export type DeepBody = {
   meta: DeepMeta & { capped: boolean }
 }
 
+/** Authors of comments that matched; `meta` says what was not looked at. */
 export type DeepAuthorsBody = {
   /** Highest scores together first. */
   authors: DeepAuthor[]

@@ -4,6 +4,7 @@ import { ok, type Outcome } from '../core/outcome.ts'
 import type { Call, Platform } from '../platform/platform.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
 
+/** A search of posts that carry media; `limit` is how many are scanned. */
 export type MediaQuery = Paged & {
   q: string
   kind: MediaKind | 'all'
@@ -11,6 +12,7 @@ export type MediaQuery = Paged & {
   t: string
   nsfw: boolean
 }
+/** Posts that carry media, of so many `scanned`. */
 export type MediaBody = { posts: MediaPost[]; scanned: number } & Turn
 
 /** Searches posts and keeps those that show something. `scanned` counts what was looked through. */

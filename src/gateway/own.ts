@@ -6,10 +6,13 @@ import { type Paged, paging } from './listing.ts'
 import { alive } from './looking.ts'
 import { listed, type Work } from './pages.ts'
 
+/** The listings that only their owner sees. */
 export const OWN_TABS = ['upvoted', 'saved', 'hidden', 'gilded'] as const
 type OwnTab = (typeof OWN_TABS)[number]
 
+/** A part of what only its owner sees. */
 export type OwnQuery = Paged & { name: string; tab: OwnTab; sort: string; t: string | null }
+/** Posts and comments in the order of the platform. */
 export type OwnBody = { items: Item[] } & Turn
 
 // The platform has retired what fills it: an empty one proves nothing.

@@ -24,7 +24,9 @@ import type { OwnBody, OwnQuery } from './own.ts'
 import type { TreeBody, TreeQuery } from './tree.ts'
 import type { VerifyBody } from './verify.ts'
 
+/** A page of the posts of a subforum. */
 export type PostsQuery = Paged & { subforum: string; sort: string; t: string | null }
+/** A page of the front page of an account. */
 export type FeedQuery = Paged & { sort: string; t: string | null }
 type SearchQuery = Paged & {
   q: string
@@ -34,10 +36,14 @@ type SearchQuery = Paged & {
   nsfw: boolean
   filter: PageFilter
 }
+/** A page of people or places by a part of their name. */
 export type NamesQuery = Paged & { q: string; nsfw: boolean }
+/** A page of what a person wrote. */
 export type UserPageQuery = Paged & { name: string; sort: string; t: string | null }
+/** A page of one of the platform's own lists of subforums. */
 export type SubforumsQuery = Paged & { which: 'popular' | 'new' | 'default' }
 
+/** The comments under a post; `full` follows what is folded. */
 export type TreeRead = TreeQuery & { full: boolean }
 
 type PostsBody = { posts: Post[] } & Turn
@@ -49,6 +55,7 @@ type UsersBody = { users: User[] } & Turn
 type CommentBody = { comment: Node }
 type AchievementsBody = { achievements: Achievement[]; count: number }
 
+/** An answer, and whether it was kept, shared or asked for. */
 export type Answered<Body> = Promise<Outcome<Read<Body>>>
 /** Of what everybody sees: shared with others who ask the same. */
 type Asked<Query, Body> = Shared<Query, Body>

@@ -4,6 +4,7 @@ import type { Call, Platform } from '../platform/platform.ts'
 import { plant } from './grove.ts'
 import { countMore, repliesOf } from './nodes.ts'
 
+/** The comments under a post, or under one of them; `depth` and `limit` null: as the platform likes. */
 export type TreeQuery = {
   post_id: string
   comment_id: string | null

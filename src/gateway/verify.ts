@@ -5,6 +5,7 @@ import type { Call, Platform } from '../platform/platform.ts'
 
 /** `id` as it was asked; `name` is null where that is no comment's id at all. */
 type Verified = { id: string; name: string | null; status: Liveness }
+/** What became of comments, in the order asked. */
 export type VerifyBody = { comments: Verified[] }
 
 /** Which of these comments are still there: an entry for each id asked, in its order, repeats included. */

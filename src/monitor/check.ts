@@ -37,6 +37,7 @@ export type Report = {
   turn: number
 }
 
+/** What a round of several streams leaves behind for the next. */
 export type Round = {
   convoy: ConvoyState
   /** All rows of the round, of whatever member; null: it showed none, and the convoy has no anchors any more. */

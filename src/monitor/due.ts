@@ -25,6 +25,7 @@ export type MonitoringDeps = LookDeps &
     on_pending: () => void
   }
 
+/** Looks at streams as they fall due, as a loop drives it. */
 export type Monitoring = {
   /** Starts what is due and has room, waits for none of it, and returns the instant at which to look again. */
   checkDue(): Promise<number>

@@ -13,6 +13,7 @@ type Filter = { spec: FilterSpec; matches: (item: Item) => boolean }
 /** A monitor and the version of its filter. */
 type Watching = { id: string; updated_at: number }
 
+/** The filters of monitors, made once each, and asked all together by stream. */
 export type Filters = {
   (monitor: Watching): Filter | null
   /**

@@ -7,6 +7,7 @@ const PLAN_EVERY_MS = 600_000
 /** A change is planned for soon, and with those that come right after it. */
 const SOON_MS = 5_000
 
+/** Decides who travels together, from what was seen of late. */
 export type Planner = {
   /** Plans anew if it is time to; returns when to come again. `mono`: the clock that only grows. */
   turn(mono: number): number

@@ -42,6 +42,7 @@ export type StorageDeps = {
   lost: (reason: 'storage' | 'database_replaced') => void
 }
 
+/** Looks after the disk, as a loop drives it. */
 export type Storage = {
   /** Looks after the database's file; for a loop. Returns when to come again. */
   turn(): Promise<number>

@@ -6,6 +6,7 @@ import type { Clock, Fetch } from '../outside.ts'
 import type { Guard } from './guard.ts'
 import { pinnedTo } from './pinned.ts'
 
+/** What came of a POST; every failure has a stable code. */
 export type Answer =
   /** `body` is what came within the cap and the deadline: it may be cut, the status never is. */
   | { kind: 'answered'; status: number; headers: Headers; body: Uint8Array }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 /** One file of the page; all of them are text. `name` carries a hash of what is in it. */
 export type BuiltFile = { name: string; type: string; text: string }
 
+/** The dashboard, built: its page, and the files that it loads. */
 export type BuiltPage = { shell: string; files: BuiltFile[] }
 
 const TYPES: Record<string, string> = {

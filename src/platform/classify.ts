@@ -12,6 +12,7 @@ export type Answer = {
   body: string
 }
 
+/** What was asked, as far as the meaning of an answer depends on it. */
 export type Asked = {
   /** Epoch ms, for a Retry-After that is a date. */
   now: number

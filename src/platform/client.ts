@@ -47,6 +47,7 @@ export type ClientOptions = {
   on_request?: ((event: RequestEvent) => void) | undefined
 }
 
+/** One question to the platform. */
 export type Ask = {
   path_kind: string
   /** With the suffix that www wants; bearers ask without it. */

@@ -29,6 +29,7 @@ export type Jar = {
 type Imported =
   { ok: true; jar: Jar; cookies: number; others: number } | { ok: false; problems: string[] }
 
+/** Jars of cookies, as they are opened, filled and kept. */
 export type Jars = {
   empty(): Jar
   /** A serialised jar; null when it is none. */

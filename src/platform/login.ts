@@ -27,6 +27,7 @@ export type LoginRequest = Visitor & {
   totp_secret: string | null
 }
 
+/** What came of signing in: the jar, or a verdict on the credentials, or why there is none. */
 export type LoginResult =
   | { ok: true; jar: Jar; name: string; link_karma: number | null; comment_karma: number | null }
   /** `trouble` is set when it was the proxy that failed, `retry_after_s` when the platform says to wait. */

@@ -24,6 +24,7 @@ export type Doing = {
 
 /** The answer as it came, or why there is none; `left` where something may have reached the platform all the same. */
 export type Once = (what: Doing, call: Call) => Promise<Done>
+/** The answer as it came, or why there is none; `left`: something may have reached the platform all the same. */
 export type Done = { ok: true; value: Answer } | { ok: false; fault: Fault; left: boolean }
 
 type Deps = {

@@ -26,6 +26,7 @@ export type Headroom = { requests: number; until_ms: number }
 /** How a pair of eyes stands: what a window allows, and how many requests wait for their turn. */
 export type EyesBudget = ShownBudget & { allowance: number; waiting: number }
 
+/** Lets requests go as the platform allows, each pair of eyes within its own budget. */
 export type Pacer = {
   admit(call: Call): Promise<Outcome<Leave>>
   /** What a use may ask through these eyes, behind those that wait already. */

@@ -36,6 +36,7 @@ export type Eyes = {
   on_cookies?: (lines: string[]) => void
 }
 
+/** Nobody's eyes. */
 export const ANONYMOUS: Eyes = {
   id: 'anonymous',
   whose: 'nobody',
@@ -62,6 +63,7 @@ type Paging = { limit: number; after: string | null }
 /** A listing's rows, and whether the platform took us for somebody (null: it does not tell). */
 export type Listing<T> = Page<T> & { logged_in: boolean | null }
 
+/** A post and the comments under it, in the platform's own form. */
 export type Tree = {
   post: Post
   /** Top-level native nodes, `more` nodes among them, replies nested. Untouched. */

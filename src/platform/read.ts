@@ -4,6 +4,7 @@ import { fail } from '../core/outcome.ts'
 /** A JSON object whose fields nobody has looked at yet. */
 export type Row = Record<string, unknown>
 
+/** Whether this is an object of JSON. */
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

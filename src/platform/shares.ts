@@ -20,8 +20,10 @@ const SHARE = 0.2
 const INTEREST_MS = 600_000
 
 const FRESH: Share = { asked_at: null, spent: 0, claim: 0 }
+/** Shares of which nothing was used. */
 export const newShares = (): Shares => ({ read: FRESH, poll: FRESH })
 
+/** The use that the rest of a budget is for. */
 export const otherUse = (use: Use): Use => (use === 'read' ? 'poll' : 'read')
 
 const mapped = (shares: Shares, change: (share: Share) => Share): Shares => ({

@@ -16,6 +16,7 @@ export type SignedIn =
   | { ok: true; jar: OpenJar; username: string }
   | { ok: false; reason: StateReason | null; final: boolean; retry_after_s?: number }
 
+/** What came of renewing a token. */
 export type Renewed =
   { ok: true; token: Token; refresh_token: string | null } | { ok: false; final: boolean }
 

@@ -33,6 +33,7 @@ type NotLent = 'absent' | 'oauth' | AccountState
 /** One request as it went, of whosever eyes. */
 type Heard = { eyes: string; path_kind: string; fault: Fault | null }
 
+/** The accounts of the operator, as those who read and write may use them. */
 export type Pool = {
   /** The eyes that can best afford one more call, none of those to avoid; null when there are none. */
   lease(use: Use, avoid?: readonly string[]): Eyes | null

@@ -26,6 +26,7 @@ export type Twist = {
   chat: 'forbidden' | 'existing_room' | 'rate' | null
 }
 
+/** Weather that changes nothing. */
 export const FAIR: Twist = {
   stale: null,
   vanished: 0,

@@ -15,6 +15,7 @@ const MOST_EVENTS = 20_000
 const MOST_THINGS = 300_000
 const RECENT = 40
 
+/** Adds content as time goes by. */
 export type Clockwork = {
   /** Epoch ms of the next event; Infinity when nothing will happen. */
   due_at(): number

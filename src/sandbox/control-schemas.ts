@@ -17,6 +17,7 @@ const instant = z.union([
 ])
 const score = z.int().min(-100_000).max(10_000_000)
 
+/** A post to be added. */
 export const postSchema = z.strictObject({
   subforum: subforumName,
   author: userName.optional(),
@@ -32,6 +33,7 @@ export const postSchema = z.strictObject({
   locked: z.boolean().optional(),
   stickied: z.boolean().optional(),
 })
+/** A comment to be added. */
 export const commentSchema = z.strictObject({
   /** A fullname, `t3_…` or `t1_…`. */
   parent: z.string().regex(/^t[13]_[a-z0-9]+$/, 'expected a fullname, t3_… or t1_…'),
@@ -40,10 +42,12 @@ export const commentSchema = z.strictObject({
   created_at: instant.optional(),
   score: score.optional(),
 })
+/** What is to be removed, and by whom. */
 export const removeSchema = z.strictObject({
   name: z.string(),
   by: z.enum(['author', 'moderator', 'platform']),
 })
+/** A text to be changed. */
 export const editSchema = z.strictObject({
   name: z.string(),
   text: z.string().max(40_000).optional(),
@@ -55,7 +59,9 @@ export const editSchema = z.strictObject({
 })
 /** The query of the log: the `seq` after which. */
 export const sinceSchema = z.object({ since: z.coerce.number().min(0).default(0) })
+/** Seconds by which the clock is put forward. */
 export const clockSchema = z.strictObject({ advance_s: z.number().min(0).max(3_153_600_000) })
+/** A subforum to be made. */
 export const subforumSchema = z.strictObject({
   name: subforumName,
   title: z.string().max(100).optional(),
@@ -70,6 +76,7 @@ export const subforumSchema = z.strictObject({
   /** Pages by name. */
   wiki: z.record(z.string().regex(/^[a-z0-9_/-]{1,128}$/), z.string().max(500_000)).optional(),
 })
+/** A person to be made. */
 export const userSchema = z.strictObject({
   name: userName,
   standing: z.enum(STANDINGS).optional(),
@@ -89,11 +96,13 @@ export const userSchema = z.strictObject({
   blocks: z.array(userName).optional(),
   subscribed: z.array(subforumName).optional(),
 })
+/** A session to be opened for a person. */
 export const sessionSchema = z.strictObject({
   username: userName,
   /** How long it lives (some 181 days). */
   lasts_s: z.number().positive().max(3_153_600_000).optional(),
 })
+/** Whose sessions are to end. */
 export const revokeSchema = z.strictObject({ username: userName })
 
 export type PostInput = z.input<typeof postSchema>

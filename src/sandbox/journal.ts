@@ -21,6 +21,7 @@ export type Entry = {
   fault: string | null
 }
 
+/** What was asked of the platform, kept for tests to look at. */
 export type Journal = {
   /** Oldest first. */
   readonly entries: readonly Entry[]

@@ -2,6 +2,7 @@ import { deliver } from './inbox.ts'
 import type { Message, Subforum, User, World } from './model.ts'
 import { draw, nowSeconds } from './world.ts'
 
+/** A message that is to arrive. */
 export type Draft = {
   author: User
   to: User | Subforum

@@ -12,6 +12,7 @@ export const ACCESS = [
 ] as const
 type Access = (typeof ACCESS)[number]
 
+/** A place of the world. */
 export type Subforum = {
   kind: 't5'
   /** Base 36, without prefix. */
@@ -42,6 +43,7 @@ export type Subforum = {
   comments: Comment[]
 }
 
+/** How a person may stand. */
 export const STANDINGS = ['good', 'suspended', 'shadowed', 'deleted'] as const
 type Standing = (typeof STANDINGS)[number]
 
@@ -51,6 +53,7 @@ export const CHATS = ['open', 'closed'] as const
 /** Everybody's mail, only that of people one trusts, or chat instead. */
 export const MAIL = ['open', 'trusted', 'chat'] as const
 
+/** A person of the world. */
 export type User = {
   kind: 't2'
   id: string
@@ -98,10 +101,13 @@ export type User = {
   hidden: Post[]
 }
 
+/** What a post carries. */
 export type PostKind = 'self' | 'link' | 'image' | 'gallery' | 'video' | 'gif' | 'crosspost'
 
+/** Who took something away. */
 export type Remover = 'author' | 'moderator' | 'platform'
 
+/** A post of the world. Seconds since the epoch. */
 export type Post = {
   kind: 't3'
   id: string
@@ -135,6 +141,7 @@ export type Post = {
   rendered: Rendered | null
 }
 
+/** A comment of the world. Seconds since the epoch. */
 export type Comment = {
   kind: 't1'
   id: string
@@ -157,6 +164,7 @@ export type Comment = {
   rendered: Rendered | null
 }
 
+/** A message from one person to another. */
 export type Message = {
   kind: 't4'
   id: string
@@ -208,6 +216,7 @@ export type Thing = Post | Comment
 /** A thing as everybody sees it under one address, kept until it changes or the instant given. */
 type Rendered = { text: string; until_s: number; origin: string }
 
+/** A sign-in of a person. */
 export type Session = {
   /** The value of the session cookie. */
   cookie: string
@@ -237,6 +246,7 @@ type Bearer = {
 /** A program that somebody registered with the platform. */
 export type Application = { client_id: string; client_secret: string }
 
+/** All there is. */
 export type World = {
   chance: Chance
   /** Epoch ms, by the sandbox's own clock. */

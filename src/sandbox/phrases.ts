@@ -12,6 +12,7 @@ export type Phrases = {
   closings: readonly string[]
 }
 
+/** What posts are made of, by what their authors are after. */
 export const POSTS: Record<Intent, Phrases> = {
   question: {
     titles: [

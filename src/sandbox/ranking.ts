@@ -1,5 +1,6 @@
 import type { Post, Thing } from './model.ts'
 
+/** Orders of posts. */
 export const POST_SORTS = ['hot', 'new', 'top', 'rising', 'controversial', 'best'] as const
 export type PostSort = (typeof POST_SORTS)[number]
 

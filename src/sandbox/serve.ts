@@ -18,6 +18,7 @@ import type { Turns } from './turns.ts'
 import type { Sky, Weather } from './weather.ts'
 import { nowSeconds } from './world.ts'
 
+/** All that an answer is made from. */
 export type Platform = {
   world: World
   /** What differs from answer to answer and means nothing. */

@@ -5,6 +5,7 @@ import { renderComment } from './native-comment.ts'
 import { confidence, controversy } from './ranking.ts'
 import { visible } from './viewer.ts'
 
+/** Orders of comments. */
 export const TREE_SORTS = [
   'confidence',
   'top',

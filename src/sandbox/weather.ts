@@ -40,6 +40,7 @@ export type Verdict = (typeof VERDICTS)[number]
 
 const count = z.int().min(1).max(1_000_000)
 
+/** A kind of trouble: for which requests, how often, how long. */
 export const weatherSchema = z.strictObject({
   /** A path prefix, or a pattern in which `*` stands for anything. With `?` the query is looked at too. */
   path: z.string().startsWith('/').max(2_000),
@@ -103,6 +104,7 @@ function matcher(pattern: string): Weather['matches'] {
   return (path, search) => shape.test(target(path, search))
 }
 
+/** The weather in force, and how it is changed. */
 export type Sky = {
   add(input: WeatherInput, since: Weather['since']): Weather
   clear(): void

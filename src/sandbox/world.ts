@@ -12,8 +12,10 @@ export function draw(world: World, kind: keyof World['next']): number {
   return serial
 }
 
+/** Seconds since the epoch, by the clock of the world. */
 export const nowSeconds = (world: World): number => Math.floor(world.now() / 1000)
 
+/** A place to be made. */
 export type SubforumPlan = { name: string } & Partial<
   Omit<Subforum, 'kind' | 'id' | 'serial' | 'name' | 'posts' | 'comments'>
 >
@@ -48,6 +50,7 @@ export function addSubforum(world: World, plan: SubforumPlan): Subforum {
   return subforum
 }
 
+/** A person to be made. */
 export type UserPlan = { name: string } & Partial<
   Omit<User, 'kind' | 'id' | 'serial' | 'name' | 'posts' | 'comments'>
 >
@@ -96,6 +99,7 @@ export function addUser(world: World, plan: UserPlan): User {
   return user
 }
 
+/** A post to be made. */
 export type PostPlan = { subforum: Subforum; author: User; title: string } & Partial<
   Omit<
     Post,
@@ -146,6 +150,7 @@ export function addPost(world: World, plan: PostPlan): Post {
   return post
 }
 
+/** A comment to be made. */
 export type CommentPlan = { parent: Thing; author: User; text: string } & Partial<
   Pick<
     Comment,

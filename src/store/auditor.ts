@@ -16,6 +16,7 @@ export type Breach = {
   subject: string
 }
 
+/** What an audit looks at. */
 export type AuditScope = {
   now: number
   /** Only deliveries created since then are looked at, where looking at all would take long. */

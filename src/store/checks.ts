@@ -2,6 +2,7 @@ import type { Gap } from '../core/coverage.ts'
 import type { CutReason } from '../core/sight.ts'
 import type { Db } from './db.ts'
 
+/** A check as it ended. Epoch milliseconds. */
 export type NewCheck = {
   stream_id: number
   started_at: number
@@ -23,6 +24,7 @@ export function insertCheck(db: Db, row: NewCheck): number {
   return Number(lastInsertRowid)
 }
 
+/** A stretch that a check could not see. Epoch milliseconds. */
 export type NewGap = {
   stream_id: number
   check_id: number

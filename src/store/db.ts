@@ -2,6 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite'
 
 import { migrations } from './migrations.ts'
 
+/** An open database. */
 export type Db = Database
 
 // Twenty are kept unless more are asked for, and a busy daemon has some two hundred: most would be parsed anew each time.

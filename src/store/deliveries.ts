@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { unpackBody } from './bodies.ts'
 import type { Db } from './db.ts'
 
+/** What may become of a delivery (interface, Delivery status). */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
 type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
@@ -70,6 +71,7 @@ export function nextDeliveryAt(db: Db, customer_id: string, now: number): number
   return Math.max(now, (row?.at ?? 0) + 1)
 }
 
+/** A delivery as it is listed. Epoch milliseconds. */
 export type DeliveryRow = {
   id: string
   monitor_id: string
@@ -82,6 +84,7 @@ export type DeliveryRow = {
   body: Uint8Array
 }
 
+/** Which deliveries are wanted, the newest first. */
 export type DeliveryQuery = {
   customer_id: string
   monitor_id: string | null

@@ -84,6 +84,7 @@ export function findDraft(db: Db, id: string, customer_id: string | null): Draft
   return row === null ? null : rowShape.parse(row)
 }
 
+/** Which drafts are wanted. */
 export type DraftQuery = {
   /** Null: of every customer. */
   customer_id: string | null

@@ -1,7 +1,9 @@
 import { type Db, transact } from './db.ts'
 
+/** What feedback may be (contract 7). */
 export const FEEDBACK_TYPES = ['bug', 'idea', 'missing_capability'] as const
 type FeedbackType = (typeof FEEDBACK_TYPES)[number]
+/** What may become of it. */
 export const FEEDBACK_STATUSES = ['new', 'triaged', 'shipped', 'declined'] as const
 export type FeedbackStatus = (typeof FEEDBACK_STATUSES)[number]
 
@@ -59,6 +61,7 @@ export function findFeedback(db: Db, customer_id: string, id: string): Feedback 
     .get({ id, customer_id })
 }
 
+/** Which feedback is wanted, the newest first. */
 export type FeedbackQuery = {
   /** Null: of every customer. */
   customer_id: string | null

@@ -4,6 +4,7 @@ import type { Db } from './db.ts'
 /** A write as its caller named it: names are the key's own, and each route's. */
 export type WriteName = { key_id: string; route: string; name: string }
 
+/** A write that its caller has named, so that a repeat is known. */
 export type NamedWrite = {
   body_hash: Uint8Array
   /** Sealed; null until the write has ended. */

@@ -10,6 +10,7 @@ export type Scope = (typeof SCOPES)[number]
 /** How many characters of a key are kept for display. */
 const PREFIX_CHARACTERS = 8
 
+/** An API key without its secret. Epoch milliseconds. */
 export type Key = {
   id: string
   /** Null for an operator's key. */

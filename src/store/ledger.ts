@@ -2,6 +2,7 @@ import type { Tier } from '../core/price.ts'
 import { type Db, transact } from './db.ts'
 import { recordUsage } from './usage.ts'
 
+/** A price put on hold, in micro-dollars. */
 export type Hold = {
   id: string
   customer_id: string

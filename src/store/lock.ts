@@ -7,6 +7,7 @@ export class InstanceLocked extends Error {
   override name = 'InstanceLocked'
 }
 
+/** A folder that is held. */
 export type Lock = { release(): void }
 
 /**

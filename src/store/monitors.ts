@@ -157,6 +157,7 @@ export type Watcher = {
   active_from_seq: number
 }
 
+/** A watcher as it is stored. */
 export type WatcherRow = Omit<Watcher, 'webhook_ids'> & { webhook_ids: string | null }
 
 /** The active monitors on a stream. */

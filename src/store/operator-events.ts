@@ -3,6 +3,7 @@ import { type Db, transact } from './db.ts'
 /** Something the operator should hear of, as it was frozen when it happened. */
 export type OperatorEvent = { id: string; kind: string; subject: string; body: Uint8Array }
 
+/** An event that is to be sent, and how often that was tried. */
 export type DueEvent = OperatorEvent & { attempts: number }
 
 /** The same of the same subject is told once in so long. */

@@ -6,6 +6,7 @@ import type { Db } from './db.ts'
 /** What a target wants of those who send to it. */
 type Wishes = { id: string; max_per_second: number | null; ordered: number }
 
+/** How much room there is to send. */
 export type Free = {
   /** Attempts that may start, all targets together. */
   slots: number

@@ -1,8 +1,10 @@
 import { type Db, transact } from './db.ts'
 
+/** Why a balance may change (contract 4). */
 export const PAYMENT_KINDS = ['signup_credit', 'top_up', 'adjustment'] as const
 type PaymentKind = (typeof PAYMENT_KINDS)[number]
 
+/** A change of a balance, in micro-dollars. Epoch milliseconds. */
 export type Payment = {
   id: string
   customer_id: string

@@ -1,5 +1,6 @@
 import type { Db } from './db.ts'
 
+/** An item that a stream has shown: its place in the order of the stream, and when it was first seen (epoch ms). */
 export type SeenItem = { item_id: string; seq: number; first_seen_at: number }
 
 /** Which of these items a stream has seen before. */

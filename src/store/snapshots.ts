@@ -92,6 +92,7 @@ export function listSnapshots(folder: string): string[] {
     .toSorted((a, b) => (a < b ? 1 : -1))
 }
 
+/** How many snapshots are kept. */
 export type Keep = { keep_hourly: number; keep_daily: number }
 
 /** Which snapshots stay: the newest so many, and of each of the newest so many days its last one. */

@@ -36,12 +36,14 @@ export type Stream = {
   covered_turn: number
 }
 
+/** A stream as it is stored. */
 export type StreamRow = Omit<Stream, 'head' | 'asleep'> & {
   anchors: string
   head_created_at: number | null
   next_check_at: number | null
 }
 
+/** The columns of a {@link StreamRow}. */
 export const STREAM_COLUMNS = `id, key, kind, place, interval_s, asked_s, slowed, anchors, head_created_at, next_seq,
   next_check_at, last_check_at, last_fault, rate_per_s, busy_per_s, created_at, shown_at, top_at, alone_at, convoy_id, in_turn, covered_turn`
 

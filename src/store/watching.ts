@@ -13,6 +13,7 @@ import {
 // A monitor and the streams it watches change together. Each of these belongs into one transaction with the
 // checks that allowed it.
 
+/** What a monitor watches. */
 export type Place = { kind: StreamKind; place: string }
 
 /** Writes a new monitor and lets it watch its places, from its `active_since` on. */

@@ -3,6 +3,7 @@ import { type Db, transact } from './db.ts'
 import { tellEndedTo } from './ended.ts'
 import { failWaiting } from './webhook-standing.ts'
 
+/** Why a target may be out of service. */
 export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
 type PauseReason = (typeof PAUSE_REASONS)[number]

@@ -75,6 +75,7 @@ export type Rows = {
   items<T extends { items: Item[] }>(body: T): T
 }
 
+/** Makes rows that speak the words of the wire. */
 export function createRows(words: Words): Rows {
   const row = <T extends object>(it: T): T => worded(words, it)
   const post = <T extends Post>(it: T): T =>

@@ -7,10 +7,13 @@ import { formed, limit } from '../fields.ts'
 
 // Parameters that several reads share.
 
+/** Timeframes of listings and searches. */
 export const TIMES = ['hour', 'day', 'week', 'month', 'year', 'all'] as const
+/** Orders of searches. */
 export const SEARCH_SORTS = ['relevance', 'new', 'hot', 'top', 'comments'] as const
 /** Sorts of the searches that look for comments. */
 export const TALK_SORTS = ['relevance', 'new', 'top', 'comments'] as const
+/** Orders of comments under a post. */
 export const TREE_SORTS = ['confidence', 'top', 'new', 'controversial', 'old', 'qa'] as const
 
 const RANKED_BY_TIME = ['top', 'controversial']

@@ -43,6 +43,7 @@ type Hands = {
   ask<T>(act: () => Promise<ActOutcome<T>>): Promise<T>
 }
 
+/** What every group of writes works with. */
 export type WriteDesk = Pick<Infra, 'words' | 'keyed' | 'log'> &
   Pick<WritesOptions, 'session_cookie' | 'browser_schemes'> & {
     shapes: ReturnType<typeof createWriteShapes>

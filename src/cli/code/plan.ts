@@ -20,11 +20,13 @@ export type MonitorSet = Pick<
 type About = { customer_id: string; id: string; name: string | null }
 
 type Untouched = About & { action: 'keep' | 'left' | 'remove' }
+/** What is to be done about one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
   | (About & { action: 'create'; kind: WebhookKind; url: string; edit: WebhookEdit })
   | (About & { action: 'change'; fields: string[]; edit: WebhookEdit })
 )
+/** What is to be done about one monitor. */
 export type MonitorStep = { what: 'monitor' } & (
   | Untouched
   | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet })
@@ -33,6 +35,7 @@ export type MonitorStep = { what: 'monitor' } & (
 /** One thing to do, or to leave. `left`: it is there, and the file does not speak of it. */
 type Step = WebhookStep | MonitorStep
 
+/** The steps for one customer, webhooks before the monitors that name them. */
 export type Planned = { customer: string; steps: Step[] }
 
 /** What a plan is made with, beside the file and what is there. */

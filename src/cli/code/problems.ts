@@ -1,5 +1,6 @@
 import type { Refused } from '../../config/references.ts'
 
+/** Where in a document something stands: keys and places in lists, from the top. */
 export type Path = readonly (string | number)[]
 
 /** What is wrong with a file beyond its form, collected to be told at once. */

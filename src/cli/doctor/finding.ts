@@ -12,6 +12,7 @@ export type Finding = {
 /** One thing to look at; `title` says what it takes time with. */
 export type Check = { title: string; look(): Finding[] | Promise<Finding[]> }
 
+/** A check that found nothing to mend. */
 export const fine = (check: string, found: string, name: string | null = null): Finding => ({
   check,
   name,
@@ -20,6 +21,7 @@ export const fine = (check: string, found: string, name: string | null = null): 
   mend: null,
 })
 
+/** A check that found what may want mending, and how. */
 export const doubtful = (
   check: string,
   found: string,
@@ -27,6 +29,7 @@ export const doubtful = (
   name: string | null = null,
 ): Finding => ({ check, name, verdict: 'warn', found, mend })
 
+/** A check that found what has to be mended, and how. */
 export const bad = (
   check: string,
   found: string,

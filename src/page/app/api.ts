@@ -11,6 +11,7 @@ export type Failure = {
   hint: string | null
 }
 
+/** What came of a call: its body, or what went wrong. */
 export type Answer<T> = { ok: true; value: T } | { ok: false; failure: Failure }
 
 type Sent = { method?: 'GET' | 'POST' | 'DELETE'; body?: object; signal?: AbortSignal }

@@ -10,7 +10,9 @@ const Now = createContext<Live>({ snapshot: null, broken: false })
 /** What happens in the house just now; `broken` while the line to it is down. */
 export type Live = { snapshot: Snapshot | null; broken: boolean }
 
+/** Tells all below it who is signed in. */
 export const SignedIn = Signed.Provider
+/** Tells all below it what happens now. */
 export const LiveNow = Now.Provider
 
 /** Who is signed in. Pages are shown to nobody else. */

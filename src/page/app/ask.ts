@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask, type Failure, lastAnswer, patience } from './api.ts'
 import { after, every, now } from './outside.ts'
 
+/** What was asked for: there, on its way, or not to be had. */
 export type Asked<T> = {
   /** The newest answer there was; what a failure leaves standing is the one before. */
   value: T | undefined

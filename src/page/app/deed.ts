@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 
 import type { Answer, Failure } from './api.ts'
 
+/** Something that a button does. */
 export type Deed = {
   busy: boolean
   failure: Failure | null

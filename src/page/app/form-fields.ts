@@ -4,6 +4,7 @@ import type { Who } from './own-types.ts'
 
 type Options = readonly (readonly [string, string])[]
 
+/** One field of the form. */
 export type FormField = {
   name: string
   label: string
@@ -13,6 +14,7 @@ export type FormField = {
   options?: Options
 }
 
+/** Fields under one heading. */
 export type FormPart = { title: string; fields: FormField[] }
 
 const asOptions = (...all: string[]): Options => all.map((it) => [it, it.replaceAll('_', ' ')])

@@ -1,5 +1,6 @@
 // What the API tells this page and the operator beside what its OpenAPI document has. Instants are ISO 8601, money is USD.
 
+/** Who is signed in, and the words of this daemon. */
 export type Who = {
   role: 'customer' | 'operator'
   customer: { id: string; name: string } | null
@@ -11,6 +12,7 @@ export type Who = {
   monitor_path: string
 }
 
+/** What happens now, as it is told again and again. */
 export type Snapshot = {
   at: string
   last_minute: {
@@ -27,6 +29,7 @@ export type Snapshot = {
   accounts?: { usable: number; cooling: number; needs_login: number }
 }
 
+/** Something that just happened. */
 export type Recent = {
   at: string
   what: string
@@ -37,6 +40,7 @@ export type Recent = {
   status: string | null
 }
 
+/** An account of the pool. */
 export type Account = {
   id: string
   name: string
@@ -53,6 +57,7 @@ export type Account = {
   blocked_24h: number | null
 }
 
+/** The pool, its ways out, and whether nobody may read. */
 export type Pool = {
   accounts: Account[]
   proxies: {
@@ -67,6 +72,7 @@ export type Pool = {
   anonymous: { allowed: boolean }
 }
 
+/** A customer as the operator sees one. */
 export type Customer = {
   id: string
   name: string

@@ -53,6 +53,7 @@ type Payload = {
   suppressed?: { reason: string; [figure: string]: string | number }
 }
 
+/** A delivery, its payload as this page reads it. */
 export type Delivery = Omit<
   Answer<'/forum/monitor/deliveries'>['deliveries'][number],
   'payload'

@@ -11,6 +11,7 @@ const FIELDS = { to: 'to', subject: 'subject', text: 'text' }
 /** How many of the newest are looked at for the one just sent. */
 const RECENT = 10
 
+/** A message to be sent. */
 export type Draft = { to: string; subject: string; text: string }
 
 /** One row of a folder: what began a conversation and what of it stands there, oldest first. */
@@ -21,6 +22,7 @@ export type MailRow = {
   messages: [Message, ...Message[]]
 }
 
+/** A page of mail, and where the next begins. */
 export type MailPage = { rows: MailRow[]; after: string | null }
 
 /** Where each folder lies. Conversations lie in one; single messages in the others. */

@@ -12,6 +12,7 @@ import { isElsewhere } from './profile.ts'
 
 /** A picture that was looked at: its kind is what its bytes say. */
 export type Picture = { bytes: Uint8Array; kind: ImageKind }
+/** A picture, and where it is to be shown. */
 export type PictureAsked = { place: 'avatar' | 'banner'; picture: Picture }
 
 type Deps = {

@@ -13,6 +13,7 @@ const FIELDS = {
   publicDescription: 'description',
 }
 
+/** What is to be changed of a profile; what is left out stays. */
 export type ProfileChange = { description?: string; display_name?: string }
 
 /** A profile is a place of its own, and what stands in it are that place's settings. */

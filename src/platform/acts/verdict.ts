@@ -11,6 +11,7 @@ import { type Fields, readRefusal, refusedBy } from '../native-refusals.ts'
 import type { Done } from '../once.ts'
 import { isHtml } from '../pages.ts'
 
+/** What was asked, as far as the meaning of a refusal depends on it. */
 export type Asked = {
   /** Epoch ms. */
   now: number

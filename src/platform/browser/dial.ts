@@ -16,6 +16,7 @@ type Dialled =
 /** Connects to a host by the way out of one call; `plain`: for one request without TLS. Never rejects. */
 export type Dial = (far: Far, plain: boolean, signal: AbortSignal) => Promise<Dialled>
 
+/** By which way a browser leaves. */
 export type Way = {
   proxy: Proxy | null
   /** A caller named the proxy, so the guard has to let it pass. */

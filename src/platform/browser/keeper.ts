@@ -10,6 +10,7 @@ export type Borrowed = {
 
 type Borrowing = { ok: true; borrowed: Borrowed } | { ok: false; why: string }
 
+/** Lends one browser to whoever needs it. */
 export type Keeper = {
   borrow(): Promise<Borrowing>
   /** Ends the browser, whoever uses it. Nothing is lent afterwards. */

@@ -20,6 +20,7 @@ export type Running = {
   kill(): Promise<void>
 }
 
+/** A browser that runs, or why none does. */
 export type Launched = { ok: true; running: Running } | { ok: false; why: string }
 
 export type LaunchOptions = {

@@ -11,6 +11,7 @@ import type { Preview } from '../types.ts'
 
 const MATCHES = 10
 
+/** What a filter would match now: there, on its way, or why not. */
 export type PreviewState = {
   /** The newest preview; one that was for an earlier filter stays until the next is there. */
   value: Preview | null
