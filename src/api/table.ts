@@ -1,6 +1,7 @@
 /** A route as the table keeps it: its pattern, and what stands beside it for each method. */
 export type Entry<T> = { path: string; methods: Map<string, T> }
 
+/** Routes by their paths. */
 export type Table<T> = {
   add(method: string, path: string, value: T): void
   /** The entry of a request's path, whatever its method; null when no route has it. */

@@ -50,6 +50,7 @@ export type Session = { cookies: readonly [Cookie, ...Cookie[]]; proxy: Proxy | 
 /** What a call carries. Header names in lower case. */
 export type Carried = { header(name: string): string | null; query: URLSearchParams }
 
+/** What is known of a read that may bring a session. */
 export type Reading = {
   use: SessionUse
   words: Words
