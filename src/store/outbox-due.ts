@@ -19,7 +19,7 @@ export type Free = {
 /** The instant at which the next delivery is due to a target that has room; null when none waits. */
 export function nextDueAt(db: Db, free: Free): number | null {
   let soonest: number | null = null
-  for (const { id, max_per_second, ordered, next_at } of waitingTargets(db, WHOEVER)) {
+  for (const { id, max_per_second, ordered, next_at } of waitingTargets(db)) {
     if (free.of(id, null) <= 0) continue
     const due_at = ordered ? firstDueOf(db, id) : next_at
     if (due_at === null) continue
@@ -34,36 +34,26 @@ const firstDueOf = (db: Db, webhook_id: string): number | null => {
   return waits.length === 0 ? null : Math.min(...waits)
 }
 
-type Range = { after: string; until: string; due_by: number; limit: number }
 /** No id begins with a sign beyond the letters. */
 const LAST = '~'
-const WHOEVER: Range = { after: '', until: LAST, due_by: Number.MAX_SAFE_INTEGER, limit: -1 }
 
 /**
- * The targets for which something waits that is due by then, in the order of their ids: two steps in the index for each,
- * however many rows it has. The walk ends with the limit.
+ * The targets for which something waits, after one id and up to another, in the order of their ids: one step in the
+ * index for each, however many rows it has. (As one recursive query it would first look at every row that waits.)
  */
-function waitingTargets(db: Db, range: Range): (Wishes & { next_at: number })[] {
-  return db
-    .query<Wishes & { next_at: number }, [Range]>(
-      `WITH RECURSIVE targets (id) AS (
-         SELECT min(webhook_id) FROM deliveries
-          WHERE status = 'pending' AND lease IS NULL AND webhook_id > $after
-         UNION ALL
-         SELECT (SELECT min(webhook_id) FROM deliveries
-                  WHERE status = 'pending' AND lease IS NULL AND webhook_id > targets.id)
-           FROM targets WHERE targets.id <= $until)
-       SELECT w.id, w.max_per_second, w.ordered,
-              (SELECT min(next_attempt_at) FROM deliveries
-                WHERE webhook_id = targets.id AND status = 'pending' AND lease IS NULL) AS next_at
-         FROM targets CROSS JOIN webhooks w ON w.id = targets.id
-        WHERE targets.id <= $until AND next_at <= $due_by LIMIT $limit`,
-    )
-    .all(range)
+function* waitingTargets(db: Db, from = '', until = LAST): Generator<Wishes & { next_at: number }> {
+  const next = db.query<Wishes & { next_at: number }, [{ after: string; until: string }]>(
+    `SELECT w.id, w.max_per_second, w.ordered, d.next_attempt_at AS next_at
+       FROM deliveries d INDEXED BY deliveries_due CROSS JOIN webhooks w ON w.id = d.webhook_id
+      WHERE d.status = 'pending' AND d.lease IS NULL AND d.webhook_id > $after AND d.webhook_id <= $until
+      ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1`,
+  )
+  for (let after: string | undefined = from; after !== undefined;) {
+    const target = next.get({ after, until })
+    if (target !== null) yield target
+    after = target?.id
+  }
 }
-
-/** So many targets are looked up together. */
-const PAGE = 64
 
 /** The targets to which something is due, beginning after the one that was served last, once around. */
 function* dueTargets(db: Db, now: number, served_last: string): Generator<Wishes> {
@@ -71,11 +61,7 @@ function* dueTargets(db: Db, now: number, served_last: string): Generator<Wishes
     [served_last, LAST],
     ['', served_last],
   ] as const)
-    for (let after: string | undefined = from; after !== undefined;) {
-      const page = waitingTargets(db, { after, until, due_by: now, limit: PAGE })
-      yield* page
-      after = page.length < PAGE ? undefined : page.at(-1)?.id
-    }
+    for (const target of waitingTargets(db, from, until)) if (target.next_at <= now) yield target
 }
 
 /**
