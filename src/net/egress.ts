@@ -139,24 +139,29 @@ export function createEgress({ fetch, clock, resolve, guard, ca, collect }: Deps
       // Too late is told before anything leaves.
       if (errand.signal?.aborted || errand.timeout_ms <= 0)
         return told(errand, failed('timeout', false))
-      const give_up = () => over.abort()
+      // Of an answer that has come whole nothing is open any more; to give it up all the same is not free.
+      let whole = false
+      const give_up = () => {
+        if (!whole) over.abort()
+        done.abort()
+      }
       errand.signal?.addEventListener('abort', give_up)
-      const late = clock.sleep(errand.timeout_ms, AbortSignal.any([done.signal, over.signal]))
+      const late = clock.sleep(errand.timeout_ms, done.signal)
       const { proxy } = errand.way
       try {
         // The race: a deadline must not depend on everything below keeping to the signal.
         const carried = await Promise.race([
           proxy ? through(proxy, errand, over.signal) : byFetch(errand, null, over.signal),
-          late.then(() => (over.abort(), failed('timeout', true))),
+          late.then(() => (give_up(), failed('timeout', true))),
         ])
         sweep(sizeOf(carried))
+        whole = carried.ok
         if (carried.ok) return carried
         return told(errand, over.signal.aborted ? { ...carried, why: 'timeout' } : carried)
       } finally {
         errand.signal?.removeEventListener('abort', give_up)
-        done.abort()
         // Closes what is still open, such as a body nobody reads to its end.
-        over.abort()
+        give_up()
       }
     },
     close: () => void loading?.then(({ close }) => close()),

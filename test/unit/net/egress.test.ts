@@ -137,6 +137,68 @@ describe('a deadline', () => {
   })
 })
 
+/** A way out over a fetch of its own, which tells the signal that it was given. */
+function over(answer: () => Promise<Response>) {
+  const clock = fakeClock(quiet)
+  const signals: (AbortSignal | null | undefined)[] = []
+  const { send } = createEgress({
+    fetch: (_, { signal }) => {
+      signals.push(signal)
+      return answer()
+    },
+    clock,
+    resolve: nowhere,
+    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
+  })
+  const errand: Errand = {
+    url: 'http://platform.test/',
+    headers: {},
+    way: { proxy: null, guarded: false },
+    timeout_ms: 10_000,
+  }
+  return { clock, send, errand, given_up: () => signals.map((it) => it?.aborted) }
+}
+const never = () => new Promise<Response>(() => {})
+
+describe('a connection that does not keep to its signal', () => {
+  test('holds nobody up whose caller has given up', async () => {
+    const { send, errand, given_up } = over(never)
+    const given = new AbortController()
+
+    const carried = send({ ...errand, signal: given.signal })
+    given.abort()
+
+    expect(await carried).toEqual({ ok: false, why: 'timeout' })
+    expect(given_up()).toEqual([true])
+  })
+
+  test('is given up when its time is over', async () => {
+    const { clock, send, errand, given_up } = over(never)
+
+    const carried = send(errand)
+    await clock.advance(10_000)
+
+    expect(await carried).toEqual({ ok: false, why: 'timeout' })
+    expect(given_up()).toEqual([true])
+  })
+})
+
+const large = () => new Response('x', { headers: { 'content-length': String(BODY_MAX + 1) } })
+
+test('a body that nobody reads to its end is given up, and a whole one is not', async () => {
+  for (const [answer, given_up] of [
+    [large, true],
+    [() => new Response('x'), false],
+  ] as const) {
+    const it = over(() => Promise.resolve(answer()))
+    const given = new AbortController()
+    const { ok } = await it.send({ ...it.errand, signal: given.signal })
+    await it.clock.advance(20_000)
+    given.abort()
+    expect({ ok, given_up: it.given_up() }).toEqual({ ok: !given_up, given_up: [given_up] })
+  }
+})
+
 describe('a body through SOCKS', () => {
   test('of more than 8 MiB is too large', async () => {
     await using it = stage()
