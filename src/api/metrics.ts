@@ -26,19 +26,26 @@ const SERIES_MAX = 5_000
 
 type Histogram = { buckets: number[]; sum: number; count: number }
 
+// Most labels are words of our own.
 const escape = (text: string) =>
-  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
-const render = (labels: Labels) =>
-  Object.entries(labels)
-    .map(([name, value]) => `${name}="${escape(value)}"`)
-    .join(',')
+  /["\\\n]/.test(text)
+    ? text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+    : text
+
+/** Called several times for every call of the API. */
+function render(labels: Labels): string {
+  let text = ''
+  for (const name in labels)
+    text += `${text === '' ? '' : ','}${name}="${escape(labels[name] ?? '')}"`
+  return text
+}
 const series = (name: string, labels: string) => (labels === '' ? name : `${name}{${labels}}`)
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** The series of a name; a name whose labels run away gets no new ones. */
 function of<T>(all: Map<string, Map<string, T>>, name: string, labels: string, fresh: () => T) {
-  const known = all.get(name) ?? new Map<string, T>()
-  all.set(name, known)
+  let known = all.get(name)
+  if (known === undefined) all.set(name, (known = new Map<string, T>()))
   const value = known.get(labels) ?? (known.size < SERIES_MAX ? fresh() : null)
   return { known, value }
 }
@@ -76,8 +83,11 @@ export function createMetrics(
     if (value === null) return
     value.sum += seconds
     value.count += 1
-    for (const [index, bound] of bounds.entries())
-      if (seconds <= bound) value.buckets[index] = (value.buckets[index] ?? 0) + 1
+    // A bucket holds all that the ones before it hold.
+    for (let index = bounds.length - 1; index >= 0; index--) {
+      if (!(seconds <= (bounds[index] ?? 0))) break
+      value.buckets[index] = (value.buckets[index] ?? 0) + 1
+    }
     known.set(key, value)
   }
 

@@ -13,6 +13,7 @@ import {
 } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
 import { OWN_TABS } from '../gateway/own.ts'
+import { queryOf } from './table.ts'
 
 const OPTIONAL = [
   '/posts',
@@ -50,7 +51,7 @@ export function createSessions({ words, session_cookie, guardProxy }: SessionDep
   async function sessionOf(request: Request, route: string): Promise<Session | null> {
     const carried = {
       header: (name: string) => request.headers.get(name),
-      query: new URL(request.url, 'http://localhost').searchParams,
+      query: queryOf(request.url),
     }
     const use = sessionUseOf(words, route)
     const session = readSession(carried, { use, words, session_cookie, known: OWN_FIELDS })

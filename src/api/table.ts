@@ -60,6 +60,14 @@ export function createTable<T>(): Table<T> {
   return { add, find: (path) => seek(root, segments(path), 0) }
 }
 
+/** What an address asks for behind its path. */
+export function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf('?')
+  if (start === -1) return new URLSearchParams()
+  const end = url.indexOf('#', start)
+  return new URLSearchParams(url.slice(start, end === -1 ? url.length : end))
+}
+
 /**
  * The path of a request's address, as it was sent: without host and query, nothing decoded. A call that names no host,
  * as those of HTTP/1.0 need not, is the path alone.

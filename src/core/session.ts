@@ -31,9 +31,11 @@ export type SessionPart = (typeof SESSION_PARTS)[number]
 export const sessionField = (words: Words, part: SessionPart): string =>
   part === 'session' ? words.session : part
 
+const DASHED = new Map(SESSION_PARTS.map((part) => [part, part.replaceAll('_', '-')]))
+
 /** A part's name as a header: `x-forum-session`, `x-forum-token-v2`. */
 export const sessionHeader = (words: Words, part: SessionPart): string =>
-  words.header + part.replaceAll('_', '-')
+  words.header + DASHED.get(part)
 
 /** The header that names the way out. */
 export const proxyHeader = (words: Words): string => `${words.header}proxy`
