@@ -111,22 +111,21 @@ export async function alive(platform: Platform, call: Call): Promise<Outcome<Me>
 const fingerprint = ({ cookies: [{ value }] }: Session): string =>
   createHash('sha256').update(value).digest('hex')
 
-/** Whether other eyes might see what these could not. */
-function isOfTheEyes(fault: Fault): boolean {
+/** Whether it is the eyes that the platform objects to, or their way out that is closed: others might see all the same. */
+export function isOfTheEyes(fault: Fault): boolean {
   switch (fault.kind) {
     case 'login_required':
     case 'blocked':
     case 'throttled':
+    case 'proxy':
       return true
     case 'unavailable':
-      // Its way out is closed; others may leave by another.
       return fault.trouble !== undefined
     case 'forbidden':
     case 'not_found':
     case 'timeout':
     case 'unreadable':
     case 'rejected':
-    case 'proxy':
       return false
   }
 }

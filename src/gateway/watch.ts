@@ -3,6 +3,7 @@ import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
 import type { StreamKind } from '../core/stream.ts'
 import type { Clock } from '../outside.ts'
 import type { Call, Eyes, Listing, Platform } from '../platform/platform.ts'
+import { isOfTheEyes } from './looking.ts'
 import { everyNode } from './nodes.ts'
 import { readFullTree } from './tree.ts'
 
@@ -204,25 +205,6 @@ type Dated = { created_utc: number }
 
 const NO_EYES = fail({ kind: 'unavailable', status: null, retry_after_s: null })
 const DEAD: Fault = { kind: 'login_required' }
-
-/** Whether it is our eyes that the platform objects to, and not what was asked. */
-function isOfTheEyes(fault: Fault): boolean {
-  switch (fault.kind) {
-    case 'login_required':
-    case 'blocked':
-    case 'throttled':
-    case 'proxy':
-      return true
-    case 'unavailable':
-      return fault.trouble !== undefined
-    case 'forbidden':
-    case 'not_found':
-    case 'timeout':
-    case 'unreadable':
-    case 'rejected':
-      return false
-  }
-}
 
 async function nodesOf(platform: Platform, id: string, call: Call) {
   const found = await platform.nodesById([id], call)
