@@ -3,31 +3,48 @@ import { join } from 'node:path'
 
 import { ask } from './ask.ts'
 
-/** How an executable for musl is run here: with which libraries, or why it cannot be. */
-export type Musl = { library_path: string | null; how: string } | { why: string }
+/** What an executable for musl is given to run here, and in words what that is; or why it cannot be run. */
+export type Musl = { env: Record<string, string>; how: string } | { why: string }
 
-/** The name that Debian's libstdc++ has for glibc's loader, in whose place the shim stands. */
-const GLIBC_LOADER = 'ld-linux-x86-64.so.2'
+/** By machine: what musl's libc is called, and glibc's loader, in whose place the shim stands. */
+const NAMES = {
+  x64: {
+    libc: 'libc.musl-x86_64.so.1',
+    loader: 'ld-linux-x86-64.so.2',
+    cc: 'x86_64-linux-gnu-gcc',
+  },
+  arm64: {
+    libc: 'libc.musl-aarch64.so.1',
+    loader: 'ld-linux-aarch64.so.1',
+    cc: 'aarch64-linux-gnu-gcc',
+  },
+} as const
 
 /**
- * On a system of musl's nothing is needed. On another one it takes musl's own libc (Debian's package musl), which is what
- * is to be tried, and this system's libstdc++ over a shim, for Debian has none for musl. x64 alone.
+ * On a system of musl's nothing is needed for its own machine. On another one it takes musl's own libc (Debian's package
+ * musl, of that machine), which is what is to be tried, and a libstdc++ over a shim, for Debian has none for musl.
  */
-export async function muslHere(interpreter: string, work: string): Promise<Musl> {
+export async function muslHere(
+  arch: keyof typeof NAMES,
+  interpreter: string,
+  work: string,
+): Promise<Musl> {
   if (!existsSync(interpreter)) return { why: `${interpreter} is not here` }
-  if (existsSync('/etc/alpine-release')) return { library_path: null, how: 'on this machine' }
-  if (process.arch !== 'x64' || Bun.which('gcc') === null)
-    return { why: 'no libstdc++ for musl is here, and no gcc for a shim' }
+  if (arch === process.arch && existsSync('/etc/alpine-release'))
+    return { env: {}, how: 'on this machine' }
+  const { libc, loader, cc } = NAMES[arch]
+  if (Bun.which(cc) === null)
+    return { why: `no libstdc++ for musl is here, and no ${cc} for a shim` }
   const folder = join(work, 'musl')
   mkdirSync(folder)
   const link = (to: string, name: string) => symlinkSync(realpathSync(to), join(folder, name))
-  link(interpreter, 'libc.musl-x86_64.so.1')
+  link(interpreter, libc)
   for (const name of ['libstdc++.so.6', 'libgcc_s.so.1'])
-    link((await ask(['gcc', `-print-file-name=${name}`])).trim(), name)
-  const shim = join(import.meta.dir, 'musl-shim.c')
-  await ask(['gcc', '-shared', '-fPIC', '-nostdlib', '-o', join(folder, GLIBC_LOADER), shim])
+    link((await ask([cc, `-print-file-name=${name}`])).trim(), name)
+  const shim = join(folder, loader)
+  await ask([cc, '-shared', '-fPIC', '-nostdlib', '-o', shim, join(import.meta.dir, 'musl-shim.c')])
   return {
-    library_path: folder,
-    how: 'on musl’s libc of this machine, with a libstdc++ that was built for glibc over a shim',
+    env: { LD_LIBRARY_PATH: folder, LD_PRELOAD: shim },
+    how: 'on musl’s libc, with a libstdc++ that was built for glibc over a shim',
   }
 }

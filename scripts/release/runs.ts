@@ -44,23 +44,20 @@ const archOf = ({ name }: Target) => (name.includes('arm64') ? 'arm64' : 'x64')
 async function wayFor(target: Target, work: string): Promise<Way | { why: string }> {
   const arch = archOf(target)
   const { interpreter } = target.elf
-  if (target.name.endsWith('-musl')) {
-    if (arch !== HERE) return { why: 'no musl of that machine is here' }
-    const musl = await muslHere(interpreter, work)
-    if ('why' in musl) return musl
-    const { library_path, how } = musl
-    return {
-      command: [],
-      how,
-      ...(library_path !== null && { env: { LD_LIBRARY_PATH: library_path } }),
-    }
-  }
-  if (arch === HERE) return { command: [], how: 'on this machine' }
+  const native = arch === HERE
   const qemu = Bun.which(QEMU[arch])
-  if (qemu === null || !existsSync(CROSS[arch] + interpreter))
-    return { why: `${QEMU[arch]} or ${CROSS[arch]} is not here` }
+  if (!native && qemu === null) return { why: `${QEMU[arch]} is not here` }
+  const command = native || qemu === null ? [] : [qemu]
+  const under = native ? '' : 'under qemu-user, '
+  if (target.name.endsWith('-musl')) {
+    const musl = await muslHere(arch, interpreter, work)
+    return 'why' in musl ? musl : { command, env: musl.env, how: under + musl.how }
+  }
+  if (native) return { command, how: 'on this machine' }
+  if (!existsSync(CROSS[arch] + interpreter))
+    return { why: `${CROSS[arch]}${interpreter} is not here` }
   return {
-    command: [qemu, '-L', CROSS[arch]],
-    how: 'under qemu-user, on Debian’s glibc of that machine',
+    command: [...command, '-L', CROSS[arch]],
+    how: `${under}on Debian’s glibc of that machine`,
   }
 }
