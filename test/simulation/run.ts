@@ -35,6 +35,8 @@ export type Options = {
   /** Whether nobody can look now and then: places close, the daemon stops, the clock jumps, monitors are paused. */
   upset?: boolean
   cadence_s?: number
+  /** The cadence of each place; absent: all have the same. */
+  cadence_of?: (place: string) => number
   /** Monitors on each place. */
   monitors?: number
   /** Requests a minute that the account has; absent: any number. */
@@ -63,7 +65,7 @@ const nobody = () => {}
 /** Lets the daemon's own monitoring watch a world for some days, reading health every hour. */
 export async function run(options: Options) {
   const { seed, days, places, rough, eventful, upset = eventful } = options
-  const { cadence_s = 60, monitors = 1 } = options
+  const { cadence_s = 60, monitors = 1, cadence_of = () => cadence_s } = options
   const chance = createChance(seed)
   const clock = virtualClock(START)
   // The platform's clock does not jump when ours does.
@@ -135,7 +137,7 @@ export async function run(options: Options) {
   let life: ReturnType<typeof boot> | null = boot(boots)
   for (const { name } of places)
     for (let i = 0; i < monitors; i++)
-      disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_s))
+      disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_of(name)))
   life.monitoring.nudge()
 
   const upkeep = createUpkeep({ db, clock })

@@ -10,6 +10,8 @@ export type Roughness = {
   /** Shares of all requests. */
   errors: number
   throttled: number
+  /** Requests that take so long that others have to go on without them. */
+  slow?: number
   short_pages: number
   empty: number
   /** Of further pages: those that begin the listing anew, as if their cursor's row were gone. */
@@ -44,11 +46,14 @@ export type Upstream = {
   outages: readonly Spell[]
   /** When these places were answered from an old cache. */
   olds: ReadonlyMap<Spell, readonly string[]>
+  /** When a place's newest posts were asked for, in order. Seconds of the platform's clock. */
+  looks: ReadonlyMap<string, readonly number[]>
   /** Requests of these places that were answered with an error. */
   faults: readonly { at: number; places: readonly string[] }[]
 }
 
 const LATENCY_MS = 120
+const SLOW_MS = 10_000
 const DAY_S = 86_400
 /** Another limit is another entry of a cache; most caches are of the usual one. */
 const USUAL_LIMIT = 100
@@ -69,6 +74,7 @@ type Options = {
 export function createUpstream(options: Options): Upstream {
   const { world, clock, chance, rough, now_s, admit } = options
   let requests = 0
+  const looks = new Map<string, number[]>()
   const olds = new Map<Spell, readonly string[]>()
   const faults: { at: number; places: readonly string[] }[] = []
   const ahead_ms = () => Math.round(now_s() * 1000) - clock.now()
@@ -92,7 +98,10 @@ export function createUpstream(options: Options): Upstream {
     const leave = admit === undefined ? null : await admit(call)
     if (leave !== null && !leave.ok) return leave
     requests += 1
-    await clock.sleep(LATENCY_MS * (0.5 + chance.fraction()), call.signal)
+    if (query.after === null)
+      for (const name of query.subforums) looks.set(name, [...(looks.get(name) ?? []), now_s()])
+    const latency_ms = rough.slow !== undefined && chance.odds(rough.slow) ? SLOW_MS : LATENCY_MS
+    await clock.sleep(latency_ms * (0.5 + chance.fraction()), call.signal)
     const answer = answerTo(query)
     if (!answer.ok) faults.push({ at: now_s(), places: query.subforums })
     if (leave !== null) leave.value.done(null, answer.ok ? null : answer.fault)
@@ -141,7 +150,7 @@ export function createUpstream(options: Options): Upstream {
   const platform = new Proxy({} as Platform, {
     get: (_, name: keyof Platform) => answers[name] ?? unasked(name),
   })
-  return { platform, requests: () => requests, outages, olds, faults }
+  return { platform, requests: () => requests, looks, outages, olds, faults }
 }
 
 const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })
