@@ -1,31 +1,17 @@
 import { createApp } from './api/app.ts'
-import { createTally, hearDeliveries } from './api/dashboard-tally.ts'
-import { askAround } from './api/metrics-asked.ts'
-import {
-  countAttempt,
-  countEnded,
-  hearLog,
-  startSeries,
-  timeCommits,
-  watchLateness,
-} from './api/metrics-heard.ts'
-import { createMetrics } from './api/metrics.ts'
-import { createRequestCounts } from './api/operator-requests.ts'
+import { hearDeliveries } from './api/dashboard-tally.ts'
+import { countAttempt } from './api/metrics-heard.ts'
 import { createReadsHealth } from './api/reads-health.ts'
+import { createCarrying, receiversOf } from './assembly/carrying.ts'
+import { answerScrapes, createEars, hearRequests } from './assembly/heard.ts'
 import { createRoutes } from './assembly/routes.ts'
 import type { Config } from './config.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
 import { createLinks } from './core/links.ts'
-import { ACCOUNT_STATES, type AccountState } from './core/pool.ts'
-import { STREAM_KINDS } from './core/stream.ts'
+import type { AccountState } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
 import { createDeeds } from './deeds.ts'
-import { createEmailOffice } from './delivery/email-office.ts'
-import { createMailer } from './delivery/mailer.ts'
-import { createTrusted } from './delivery/operator-address.ts'
-import { createOperator } from './delivery/operator.ts'
-import { createSend } from './delivery/send.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
 import { createReads } from './gateway/read.ts'
@@ -37,18 +23,15 @@ import { createStallWatch } from './monitor/stalls.ts'
 import { createStorage } from './monitor/storage.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
-import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
-import { ANONYMOUS } from './platform/platform.ts'
 import { createPool, type Pool } from './pool/pool.ts'
-import { listAccounts } from './store/accounts.ts'
 import { recordConfig } from './store/audit-config.ts'
 import { hasBallast } from './store/ballast.ts'
 import { readDisk } from './store/disk.ts'
 import type { Instance } from './store/instance.ts'
 import { countSlots } from './store/monitors.ts'
 import { customerOfDelivery } from './store/overview.ts'
-import { authority, createUpstream } from './upstream.ts'
+import { createUpstream } from './upstream.ts'
 
 /** A plan that the configuration no longer has gets nothing new, and keeps what it has at an honest pace. */
 const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deliveries: 10_000 }
@@ -58,8 +41,6 @@ const SEND_STEPS = 4
 const LOOK_STEPS = 2
 /** How often monitors look whether a full disk has room again. */
 const FULL_DISK_MS = 1000
-/** What a target's sealed secret is bound to. */
-const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
 
 /** What surrounds the parts of one daemon. */
 type Around = {
@@ -82,30 +63,14 @@ type Around = {
 export function assemble({ config, outside, instance, signal, wake, expect, url, lost }: Around) {
   const { clock, random } = outside
   const { db, boot, instance_id, ring } = instance
-  const timeout_ms = config.delivery.timeout_s * 1000
-  const ca = authority(config.delivery.ca_file)
-  const receivers = { timeout_ms, ...(ca !== undefined && { ca }) }
-  const operator = createOperator({
-    ...outside,
-    ...config.operator,
-    db,
-    transport: createTransport({
-      ...outside,
-      ...receivers,
-      guard: createTrusted({ ...outside, timeout_ms }),
-    }),
-    user_agent: config.platform.user_agent,
-    nudge: () => wake('operator'),
+  const receivers = receiversOf(config)
+  const { timeout_ms } = receivers
+  const around = { config, outside, db, receivers }
+  const { operator, metrics, log, tally, requests } = createEars(around, {
+    wakeOperator: () => wake('operator'),
   })
-  const metrics = createMetrics()
-  const log = hearLog(operator.log, metrics)
-  startSeries(metrics)
-  timeCommits(metrics, db, clock)
-  countEnded(metrics, db)
   const words = createWords(config.wire)
   const reads_health = createReadsHealth(clock, () => pool.usable())
-  const tally = createTally(clock)
-  const requests = createRequestCounts(clock)
 
   const guard = createGuard({ ...outside, allowed: createAllowed(config.guard), timeout_ms })
   const upstream = createUpstream(
@@ -114,19 +79,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     {
       guard,
       signal,
-      on_request: (event) => {
-        const { eyes, path_kind, fault, duration_ms } = event
-        // How a caller's own session fares says nothing of the pool.
-        if (!eyes.startsWith('caller:')) {
-          reads_health.record(fault?.kind ?? null)
-          requests.count(eyes, fault?.kind === 'blocked')
-        }
-        pool.heard(event)
-        const whose = eyes.startsWith('caller:') ? 'caller' : 'pool'
-        const outcome = fault?.kind ?? 'ok'
-        metrics.count('upstream_requests_total', { kind: path_kind, whose, outcome })
-        metrics.observe('upstream_request_seconds', duration_ms / 1000)
-      },
+      on_request: hearRequests({ metrics, reads_health, requests, pool: () => pool }),
     },
   )
   const { platform, craft, close } = upstream
@@ -157,25 +110,10 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
 
   const public_url = () => config.server.public_url || url()
   const links = createLinks({ ring, words, public_url })
-  const showing = { community: words.community, media_hosts: config.platform.media_hosts }
-  const email =
-    config.smtp.url === ''
-      ? undefined
-      : createEmailOffice({
-          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock }),
-          links,
-          showing,
-          public_url,
-        })
-  const send = createSend({
-    transport: createTransport({ ...outside, ...receivers, guard }),
-    clock,
-    clock_offset_ms: platform.clock_offset_ms,
-    openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
-    showing,
-    email,
-    user_agent: config.platform.user_agent,
-  })
+  const { email, send, sealSecret } = createCarrying(
+    { ...around, ring, words },
+    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
+  )
   const nudgeSender = () => wake('sender')
   const watch = createWatch({ platform, eyes_of: pool, clock, deadline_ms })
   const sender = createSender({
@@ -242,30 +180,8 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
-  askAround(metrics, {
-    db,
-    clock,
-    accounts: () => {
-      // How they stand is known here before it is written.
-      const states = new Map(pool.list().map(({ name, state }) => [name, state]))
-      const known = listAccounts(db).map(({ id, name, state }) => ({
-        name,
-        state: states.get(name) ?? state,
-        budget: platform.budget(id),
-      }))
-      return [...known, { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) }]
-    },
-    account_states: ACCOUNT_STATES,
-    usable: pool.usable,
-    reads: reads_health.state,
-    stream_kinds: STREAM_KINDS,
-    true_ahead_ms: platform.clock_offset_ms,
-    platform_ahead_ms: watch.clock_measured_ms,
-    attempts_max: config.delivery.retry_delays_s.length,
-    storage: storageReport,
-    read_price: () => config.billing.price_micros.read,
-    worst_stall: watchLateness(metrics, outside, signal),
-  })
+  const scraped = { metrics, pool, platform, watch, reads_health, storage: storageReport, signal }
+  answerScrapes(around, scraped)
 
   const readers = new AbortController()
   const endStreams = () => readers.abort()
@@ -281,7 +197,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
       reads_health,
       requests,
       plan_of,
-      sealSecret: (id, secret) => ring.seal(secretPlace(id), secret),
+      sealSecret,
       testTarget: createTester({ db, send, clock, random, words, email }),
       mails: email !== undefined,
       storage: storageReport,
