@@ -1,4 +1,4 @@
-import { Cookie, CookieJar, domainMatch } from 'tough-cookie'
+import type { Cookie } from 'tough-cookie'
 import * as z from 'zod'
 
 import type { Clock } from '../outside.ts'
@@ -38,6 +38,9 @@ export type Jars = {
   import(text: string): Imported
 }
 
+// Read with the first jar: it brings the list of all public suffixes with it, which takes a start several milliseconds.
+const library = (): typeof import('tough-cookie') => require('tough-cookie')
+
 /** What the platform gives out again and again, beside the session itself. The rest of it is its own book-keeping. */
 const KEPT = ['token_v2', 'loid', 'csrf_token', 'edgebucket']
 
@@ -64,6 +67,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
   const kept = new Set([session_cookie, ...KEPT])
 
   function create(): Jar & { put(cookie: Exported): boolean } {
+    const { Cookie, CookieJar } = library()
     const jar = new CookieJar()
 
     const alive = () =>
@@ -165,6 +169,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
       const found = readExport(text)
       if (!found.ok) return found
       const jar = create()
+      const { domainMatch } = library()
       const ours = found.cookies.filter(({ domain, host_only }) =>
         domain === null || host_only ? (domain ?? host) === host : domainMatch(host, domain),
       )
