@@ -52,27 +52,31 @@ export function hold(db: Db, wanted: Hold, now: number): boolean {
 }
 
 /**
- * Bills a call whose answer is at hand: there is nothing to hold the price for, so that a call is billed whole or not at
- * all. Returns the balance that remains; null when it does not cover the price, and nothing is counted.
+ * Bills calls of one price whose answers are at hand: there is nothing to hold the price for, so that each is billed
+ * whole or not at all. Returns the balance that remains after each, in their order; the last ones are missing where it
+ * does not cover their price, and those are not counted.
  */
-export function charge(
-  db: Db,
-  { customer_id, tier, amount_micros }: Omit<Hold, 'id'>,
-  now: number,
-): number | null {
+export function charge(db: Db, wanted: Omit<Hold, 'id'>, calls: number, now: number): number[] {
+  const { customer_id, tier, amount_micros } = wanted
   return within(db, () => {
-    const taken = take(db, { customer_id, tier, amount_micros })
-    if (!taken) return null
-    recordUsage(db, {
-      customer_id,
-      tier,
-      at: now,
-      billed: true,
-      cost_micros: taken.amount,
-      failed: false,
-    })
-    return taken.balance
+    const taken = take(db, { customer_id, tier, amount_micros: amount_micros * calls })
+    // Not all of them, but perhaps some.
+    if (!taken) return calls > 1 ? oneByOne(db, wanted, calls, now) : []
+    const { amount, balance } = taken
+    const call = { customer_id, tier, at: now, billed: true, failed: false }
+    recordUsage(db, { ...call, cost_micros: amount, calls })
+    return Array.from({ length: calls }, (_, n) => balance + (amount / calls) * (calls - 1 - n))
   })
+}
+
+function oneByOne(db: Db, wanted: Omit<Hold, 'id'>, calls: number, now: number): number[] {
+  const remaining: number[] = []
+  while (remaining.length < calls) {
+    const after = charge(db, wanted, 1, now)
+    if (after.length === 0) break
+    remaining.push(...after)
+  }
+  return remaining
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Db } from './db.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Counts one finished call. Part of the transaction that settles or releases it. */
+/** Counts a finished call, or several that ended alike. Part of the transaction that settles or releases them. */
 export function recordUsage(
   db: Db,
   call: {
@@ -12,23 +12,28 @@ export function recordUsage(
     tier: Tier
     at: number
     billed: boolean
+    /** Of all of them. */
     cost_micros: number
     failed: boolean
+    /** How many; 1 unless told. */
+    calls?: number
   },
 ): void {
+  const { calls = 1 } = call
   db.query(
     `INSERT INTO usage_hours (customer_id, hour_at, tier, calls, billed_calls, cost_micros, errors)
-     VALUES ($customer_id, $hour_at, $tier, 1, $billed, $cost_micros, $errors)
+     VALUES ($customer_id, $hour_at, $tier, $calls, $billed, $cost_micros, $errors)
      ON CONFLICT (customer_id, hour_at, tier) DO UPDATE SET
-       calls = calls + 1, billed_calls = billed_calls + $billed,
+       calls = calls + $calls, billed_calls = billed_calls + $billed,
        cost_micros = cost_micros + $cost_micros, errors = errors + $errors`,
   ).run({
     customer_id: call.customer_id,
     hour_at: Math.floor(call.at / HOUR_MS) * HOUR_MS,
     tier: call.tier,
-    billed: call.billed ? 1 : 0,
+    calls,
+    billed: call.billed ? calls : 0,
     cost_micros: call.cost_micros,
-    errors: call.failed ? 1 : 0,
+    errors: call.failed ? calls : 0,
   })
 }
 

@@ -35,10 +35,16 @@ test('where nothing is kept the work is done', async () => {
 test('kept answers at the same time never spend more than there is', async () => {
   const { db, call, books } = metered({ credit: 3 * PRICE + 1 })
 
-  const answers = await Promise.all(Array.from({ length: 5 }, () => call(kept).catch(messageOf)))
+  const headers = Array.from({ length: 5 }, (): Record<string, string> => ({}))
+  const answers = await Promise.all(headers.map((it) => call(kept, it).catch(messageOf)))
 
   expect(answers.filter((it) => it === 7).length).toBe(3)
   expect(answers.filter((it) => it === 'this call costs 0.002 USD').length).toBe(2)
+  expect(headers.flatMap((it) => it['x-credits-remaining'] ?? [])).toEqual([
+    '0.004001',
+    '0.002001',
+    '0.000001',
+  ])
   expect(books()).toEqual({ balance: 1, holds: 0, calls: 3 })
   expect(listUnbalanced(db)).toEqual([])
 })
@@ -86,4 +92,13 @@ test('a kept answer brings back the money of a call whose end could not be writt
   expect(await call(kept)).toBe(7)
 
   expect(books()).toEqual({ balance: CREDIT - PRICE, holds: 0, calls: 2 })
+})
+
+test('who comes while others are billed is billed with the next', async () => {
+  const { call, books } = metered()
+
+  for (let n = 1; n <= 3; n++) {
+    expect(await Promise.all([call(kept), call(kept)])).toEqual([7, 7])
+    expect(books()).toEqual({ balance: CREDIT - 2 * n * PRICE, holds: 0, calls: 2 * n })
+  }
 })

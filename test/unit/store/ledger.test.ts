@@ -153,7 +153,7 @@ test('books that do not add up are found', () => {
 
 type Step =
   | { kind: 'hold'; amount: number }
-  | { kind: 'charge'; amount: number }
+  | { kind: 'charge'; amount: number; calls: number }
   | { kind: 'settle' | 'release'; pick: number }
   | { kind: 'pay'; amount: number }
   | { kind: 'crash' }
@@ -161,7 +161,11 @@ type Step =
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('hold' as const), amount: fc.integer({ min: 0, max: 5_000 }) }),
-    fc.record({ kind: fc.constant('charge' as const), amount: fc.integer({ min: 0, max: 5_000 }) }),
+    fc.record({
+      kind: fc.constant('charge' as const),
+      amount: fc.integer({ min: 0, max: 5_000 }),
+      calls: fc.integer({ min: 1, max: 4 }),
+    }),
     fc.record({ kind: fc.constantFrom('settle' as const, 'release' as const), pick: fc.nat(50) }),
     fc.record({
       kind: fc.constant('pay' as const),
@@ -185,9 +189,10 @@ test('whatever happens in whatever order, the balance is payments less costs les
           if (fits) open.set(`h${n}`, step.amount)
           if (fits) expected -= step.amount
         } else if (step.kind === 'charge') {
-          const fits = step.amount <= expected
-          if (fits) expected -= step.amount
-          expect(charge(books, price('', step.amount), NOW)).toBe(fits ? expected : null)
+          const after: number[] = []
+          while (after.length < step.calls && step.amount <= expected)
+            after.push((expected -= step.amount))
+          expect(charge(books, price('', step.amount), step.calls, NOW)).toEqual(after)
         } else if (step.kind === 'pay') {
           const fits = expected + step.amount >= 0
           const pay = () =>
@@ -220,13 +225,24 @@ test('whatever happens in whatever order, the balance is payments less costs les
     }),
     { numRuns: 150 },
   )
-})
+}, 60_000)
 
 test('a bill that cannot be written whole is not written at all', () => {
   db.run("CREATE TRIGGER full BEFORE INSERT ON usage_hours BEGIN SELECT RAISE(ABORT, 'full'); END")
 
-  expect(() => charge(db, price('', 2_000), NOW)).toThrow('full')
+  expect(() => charge(db, price('', 2_000), 1, NOW)).toThrow('full')
 
   expect(balance()).toBe(10_000)
   expect(listUnbalanced(db)).toEqual([])
+})
+
+test('calls billed at once are counted each, and of an unlimited customer nothing is taken', () => {
+  expect(charge(db, price('', 3_000), 4, NOW)).toEqual([7_000, 4_000, 1_000])
+  expect(sumUsage(db, 'cus_1')).toEqual({ calls: 3, cost_micros: 9_000 })
+
+  setUnlimited(db, 'cus_1', true)
+  expect(charge(db, price('', 3_000), 2, NOW)).toEqual([1_000, 1_000])
+  expect(listUsage(db, 'cus_1', 0, NOW)).toEqual([
+    { hour_at: HOUR, tier: 'read', calls: 5, billed_calls: 5, cost_micros: 9_000, errors: 0 },
+  ])
 })
