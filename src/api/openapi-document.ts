@@ -1,0 +1,211 @@
+import * as z from 'zod'
+
+import type { Code } from '../core/errors.ts'
+import type { Words } from '../core/wire.ts'
+import { bodyMax } from './body.ts'
+import { bounded, HEAD_MAX } from './openapi-bounds.ts'
+import { ANSWERED, errorSchema, HEADERS, refusals } from './openapi-errors.ts'
+import { exampleBodies } from './openapi-examples.ts'
+import { inWords, TAGS, toldPolicy } from './openapi-words.ts'
+import { jsonSchema } from './openapi.ts'
+import { type Policy, policyOf } from './policy.ts'
+import { tellsSession } from './session.ts'
+import { isNamed, NAMING_PARAMETER } from './writes/document.ts'
+
+const VERSION = '1.0.0'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** A route as Elysia keeps it; `hooks` holds its schemas and its `detail`. */
+export type RouteLike = { method: string; path: string; hooks?: unknown }
+
+type Json = Record<string, unknown>
+
+// What is only made for the document comes as what makes it.
+const answer_shape = z
+  .custom<() => unknown>((it) => typeof it === 'function')
+  .transform((make) => make())
+const detail_shape = z.looseObject({
+  hide: z.boolean().optional(),
+  operationId: z.string().optional(),
+  description: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+  responses: z.record(z.string(), z.union([answer_shape, z.looseObject({})])).optional(),
+  refusals: z.array(z.custom<Code>()).optional(),
+})
+const hooks_shape = z.looseObject({ detail: detail_shape.optional() })
+const object_shape = z.looseObject({
+  properties: z.record(z.string(), z.looseObject({})).default({}),
+  required: z.array(z.string()).default([]),
+})
+
+/** The OpenAPI 3.1 document of these routes, made from the schemas that check their calls. */
+export function openApiDocument({
+  routes,
+  words,
+  public_url,
+}: {
+  routes: readonly RouteLike[]
+  words: Words
+  /** The address under which callers know the service. */
+  public_url: string
+}): Json {
+  const paths: Record<string, Json> = {}
+  const tags = new Set<string>()
+  for (const { method, path, hooks } of routes) {
+    const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
+    if (detail.hide === true || !METHODS.includes(method)) continue
+    // Told once: the tag says that the other prefix answers alike.
+    if (path.startsWith(`/api${words.monitor}/`)) continue
+    for (const tag of detail.tags ?? []) tags.add(tag)
+    const shown = path.replace(/:(\w+)/g, '{$1}')
+    const operation = toOperation({
+      method,
+      path,
+      detail,
+      schemas,
+      policy: policyOf(words, method, path),
+      words,
+    })
+    paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
+  }
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: `${capital(words.platform)} Data, Account Actions and Live Monitoring API`,
+      version: VERSION,
+      description:
+        'Read, act on and watch a forum platform through your own accounts. Every call needs an API key as a Bearer token unless it says otherwise.',
+      license: { name: 'MIT', identifier: 'MIT' },
+      contact: { name: 'The operator of this service', url: new URL('/docs', public_url).href },
+    },
+    servers: [{ url: public_url, 'x-internal': false }],
+    security: [{ bearer: [] }],
+    tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: fk_ and 43 characters.',
+        },
+      },
+      headers: HEADERS,
+      schemas: { Error: errorSchema(words) },
+    },
+  }
+  return z.record(z.string(), z.unknown()).parse(inWords(words, document))
+}
+
+type Operation = {
+  method: string
+  path: string
+  detail: z.infer<typeof detail_shape>
+  schemas: Json
+  policy: Policy
+  words: Words
+}
+
+function toOperation({ method, path, detail, schemas, policy, words }: Operation): Json {
+  const { hide: _, responses = {}, refusals: own = [], operationId, ...told } = detail
+  const session = tellsSession(words, path)
+  const parameters = bounded(
+    [
+      ...pathParameters(path, schemas['params']),
+      ...queryParameters(schemas['query']),
+      ...session.parameters,
+      ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
+    ],
+    HEAD_MAX,
+  )
+  const { body } = schemas
+  const takes_body = body instanceof z.ZodType
+  const example = exampleBodies(words)[path]
+  const takes_fields = takes_body || parameters.length > 0
+  return {
+    ...told,
+    ...('requestBody' in told
+      ? { requestBody: bounded(told['requestBody'], bodyMax(words, path)) }
+      : {}),
+    description: [told.description, toldPolicy(policy)].filter(Boolean).join(' '),
+    operationId: operationId ?? operationIdOf(method, path),
+    ...(policy.open ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(takes_body
+      ? {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: bounded(jsonSchema(body, 'input'), bodyMax(words, path)),
+                ...(example === undefined ? {} : { example }),
+              },
+            },
+          },
+        }
+      : {}),
+    responses: {
+      ...refusals({
+        method,
+        policy,
+        takes_fields,
+        takes_body,
+        own: [...own, ...session.refusals],
+        words,
+      }),
+      200: withHeaders(responses['200'] ?? PLAIN_ANSWER, policy),
+      ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
+    },
+  }
+}
+
+/** `getApiForumPostsById` for a route that has not named itself. */
+const operationIdOf = (method: string, path: string): string =>
+  method.toLowerCase() +
+  path
+    .split(/[/\-_]/)
+    .filter((part) => part !== '')
+    .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
+    .join('')
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
+
+function pathParameters(path: string, schema: unknown): Json[] {
+  const known = schema instanceof z.ZodType ? object_shape.parse(jsonSchema(schema, 'input')) : null
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: known?.properties[name] ?? { type: 'string' },
+  }))
+}
+
+function queryParameters(schema: unknown): Json[] {
+  if (!(schema instanceof z.ZodType)) return []
+  const { properties, required } = object_shape.parse(jsonSchema(schema, 'input'))
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+  }))
+}
+
+function withHeaders(answer: unknown, policy: Policy): Json {
+  const headers = {
+    ...ANSWERED,
+    ...(policy.limit === 'reads' ? { 'X-Cache': { $ref: '#/components/headers/X-Cache' } } : {}),
+    ...(policy.limit === 'reads' || policy.feature !== null
+      ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
+      : {}),
+    ...(isNamed(policy)
+      ? { 'Idempotent-Replayed': { $ref: '#/components/headers/Idempotent-Replayed' } }
+      : {}),
+  }
+  return { ...z.looseObject({}).parse(answer), headers }
+}
+
+const PLAIN_ANSWER = {
+  description: 'Done.',
+  content: { 'application/json': { schema: { type: 'object' } } },
+}
