@@ -39,7 +39,7 @@ const LAST = '~'
 
 /**
  * The targets for which something waits, after one id and up to another, in the order of their ids: one step in the
- * index for each, however many rows it has. (As one recursive query it would first look at every row that waits.)
+ * index for each, however many rows it has.
  */
 function* waitingTargets(db: Db, from = '', until = LAST): Generator<Wishes & { next_at: number }> {
   const next = db.query<Wishes & { next_at: number }, [{ after: string; until: string }]>(
@@ -72,10 +72,11 @@ export function dueDeliveries(
   db: Db,
   { now, free, served_last }: { now: number; free: Free; served_last: string },
 ): string[] {
+  // A LIMIT that is a bare parameter makes SQLite prepare the statement anew at every call; a sum does not.
   const due = db.query<{ id: string }, [{ id: string; now: number; room: number }]>(
     `SELECT id FROM deliveries
       WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
-      ORDER BY next_attempt_at LIMIT $room`,
+      ORDER BY next_attempt_at LIMIT $room + 0`,
   )
   const queues: string[][] = []
   if (free.slots <= 0) return []

@@ -312,8 +312,9 @@ CREATE TABLE deliveries (
 -- By target first, so that each one's next row is one step away however many another has waiting.
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
-CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at DESC, id DESC);
-CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id DESC);
+-- Listed newest first, but kept oldest first: what is always added at the front makes SQLite shift its pages again and again.
+CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
+CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 -- Of each monitor the oldest that waits, for targets that want one after another.
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE status = 'pending';
 -- What health counts of a day is when deliveries ended, not when they were created.
@@ -321,6 +322,7 @@ CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE
 CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 -- headers, body_start: what the receiver answered, some of its headers as JSON, and how its body began, redacted.
+-- With rowids, so that rows stand in the order they come and only the key's short entries are scattered, as ids are hashes.
 CREATE TABLE attempts (
   delivery_id     TEXT    NOT NULL REFERENCES deliveries (id),
   n               INTEGER NOT NULL,
@@ -333,7 +335,7 @@ CREATE TABLE attempts (
   headers         TEXT,
   body_start      TEXT,
   PRIMARY KEY (delivery_id, n)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- day = floor(ms / 86400000). delivered rows created that day, and ceiling suppressions (500 are stored, all are counted).
 CREATE TABLE monitor_days (

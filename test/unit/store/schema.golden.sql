@@ -135,7 +135,7 @@ CREATE TABLE attempts (
   headers         TEXT,
   body_start      TEXT,
   PRIMARY KEY (delivery_id, n)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE audit (
   seq             INTEGER PRIMARY KEY,
@@ -507,7 +507,7 @@ CREATE INDEX candidates_asked ON candidates (asked_at);
 
 CREATE INDEX checks_stream ON checks (stream_id, ended_at DESC);
 
-CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at DESC, id DESC);
+CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
 
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
 
@@ -519,7 +519,7 @@ CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 
 CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
-CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at DESC, id DESC);
+CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 
 CREATE INDEX drafts_by_time ON drafts (created_at);
 
