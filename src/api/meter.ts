@@ -5,10 +5,11 @@ import type { Outcome } from '../core/outcome.ts'
 import type { PriceMicros, Tier } from '../core/price.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
-import { charge, endHold, hold, release } from '../store/ledger.ts'
+import { endHold, hold, release } from '../store/ledger.ts'
 import type { Together } from '../store/together.ts'
 import { recordUsage } from '../store/usage.ts'
 import type { Holder } from './auth.ts'
+import { type Charge, createCharges } from './charges.ts'
 import { type Asked, toApiError } from './faults.ts'
 
 /**
@@ -52,9 +53,6 @@ type Deps = {
 /** What a call costs; nothing for those who need not pay. */
 type Price = { tier: Tier; micros: number }
 type Hold = { id: string; price: Price }
-type Wanted = { customer_id: string; tier: Tier; amount_micros: number }
-/** Calls billed at once: how many, and what remains after each; of those that the balance did not cover, nothing. */
-type Group = { calls: number; charged: Promise<number[]> }
 type Ended<T> = { value: T } | { error: unknown }
 
 /** The meter of all calls that cost something. */
@@ -63,7 +61,6 @@ export function createMeter(deps: Deps): Meter {
   // Calls whose end could not be written, such as on a full disk. Their callers were refused, so that their money goes
   // back: with the next call that is written, or else at the next start.
   const unended = new Map<string, Price>()
-  const gathering = new Map<string, Group>()
   const moved = (what: MoneyEvent['what'], { tier, micros }: Price) =>
     deps.on_money?.({ what, tier, micros })
 
@@ -85,6 +82,8 @@ export function createMeter(deps: Deps): Meter {
     return value
   }
 
+  const chargeOne = createCharges({ db, clock, together: written })
+
   /** Takes the price; null when nothing is held because billing is off. */
   async function begin(tier: Tier, holder: Holder): Promise<Hold | null> {
     if (!billing.enabled) return null
@@ -96,37 +95,18 @@ export function createMeter(deps: Deps): Meter {
     return { id, price }
   }
 
-  const wantedOf = (tier: Tier, { customer }: Holder): Wanted => ({
+  const wantedOf = (tier: Tier, { customer }: Holder): Charge => ({
     customer_id: customer.id,
     tier,
     amount_micros: billing.prices[tier],
   })
 
-  /** Calls of one customer and one price whose answers are at hand wait in a group to be billed at once. */
-  function groupOf(wanted: Wanted): Group {
-    const key = `${wanted.tier} ${wanted.amount_micros} ${wanted.customer_id}`
-    const known = gathering.get(key)
-    if (known) return known
-    const group: Group = {
-      calls: 0,
-      charged: written(() => {
-        // Whoever comes from now on is billed with the next.
-        gathering.delete(key)
-        return charge(db, wanted, group.calls, clock.now())
-      }),
-    }
-    gathering.set(key, group)
-    return group
-  }
-
   /** Books a call whose answer is at hand, from its price to its end. What remains of the balance, or null, as `end`. */
   async function whole(tier: Tier, holder: Holder): Promise<number | null> {
     if (!billing.enabled) return end(null, tier, holder, { billed: true, failed: false })
     const wanted = wantedOf(tier, holder)
-    const group = groupOf(wanted)
-    const place = group.calls++
-    const remaining = (await group.charged)[place]
-    if (remaining === undefined) throw tooDear(wanted)
+    const remaining = await chargeOne(wanted)
+    if (remaining === null) throw tooDear(wanted)
     const price = priceOf(tier, holder)
     moved('held', price)
     moved('settled', price)
