@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { createTable, pathOf } from '../../../src/api/table.ts'
+import { createTable, pathOf, queryOf } from '../../../src/api/table.ts'
 
 const table = createTable<true>()
 for (const path of [
@@ -53,4 +53,15 @@ test.each([
   ['/a/b?c=://d/', '/a/b'],
 ])('the path of %s is %s', (url, path) => {
   expect(pathOf(url)).toBe(path)
+})
+
+test.each([
+  'http://localhost:8080/api/x?q=a+b%26c&q=2',
+  'http://localhost/api/x?',
+  'http://localhost/api/x',
+  '/api/x?q=käse&q=%ff',
+  '/api/x?q=1#?q=2',
+  '/api/x?a=b?c&d',
+])('what %s asks for is read as a browser would', (url) => {
+  expect([...queryOf(url)]).toEqual([...new URL(url, 'http://localhost').searchParams])
 })
