@@ -6,7 +6,7 @@ import { parseConfig } from '../config.ts'
 import { apiKey } from '../core/ids.ts'
 import type { Log, Outside } from '../outside.ts'
 import { openInstance } from '../store/instance.ts'
-import { insertKey } from '../store/keys.ts'
+import { insertKey, SCOPES } from '../store/keys.ts'
 import { type Call, EXIT } from './command.ts'
 import { makeCustomer } from './customers.ts'
 import { createCaller, readNowAndThen, visit } from './demo-callers.ts'
@@ -166,7 +166,7 @@ function mintKey(config: ReturnType<typeof parseConfig>, { clock, random }: Outs
       customer_id: customer.id,
       token,
       name: 'demo',
-      scopes: ['read', 'write', 'monitor'],
+      scopes: [...SCOPES],
       created_at: now,
       expires_at: null,
     })

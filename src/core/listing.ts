@@ -18,7 +18,7 @@ const BARE = /^[a-z][a-z0-9]?_[a-z0-9]{1,16}$/
 const ISSUED = /^([A-Za-z0-9][A-Za-z0-9_=+/.:-]{0,511})~([0-9]{1,7})$/
 
 /** The platform cuts every listing at about 1,000 positions, some of which it filters away again. */
-const LISTING_WALL = 900
+export const LISTING_WALL = 900
 /** A search may be cut at 250. The same tenth is allowed for rows filtered away. */
 const SEARCH_WALL = 225
 

@@ -1,3 +1,4 @@
+import { LISTING_WALL } from './listing.ts'
 import { holdsAny, newestAt, oldestAt, type Row } from './stream-rows.ts'
 
 /**
@@ -26,8 +27,6 @@ const PAGE_LIMIT = 100
 const NEWEST = 5
 // Another limit is another cache entry: 100, 90, 80 rows.
 const LIMIT_STEP = 10
-// The platform ends every listing at about a thousand rows; one that ends well before that has nothing more.
-const EXHAUSTED_ROWS = 900
 // A further page is asked for from before the end of the last one, and has to show some of its last rows again: what is
 // of an older copy of the listing does not, and would leave out what came in between without a sign.
 const OVERLAP = 3
@@ -117,8 +116,9 @@ function advance(look: Look, page: { rows: readonly Row[]; after: string | null 
     look.met ||
     holdsAny(page.rows, look.head?.anchors ?? []) ||
     // The last check saw an empty listing: whatever there is now is new, and must be seen to its end.
-    (look.head?.anchors.length === 0 && ended && rows.length < EXHAUSTED_ROWS)
-  const whole = ended && rows.length < EXHAUSTED_ROWS
+    (look.head?.anchors.length === 0 && ended && rows.length < LISTING_WALL)
+  // One that ends well before the platform ends every listing has nothing more.
+  const whole = ended && rows.length < LISTING_WALL
   const oldest_at = oldestAt(rows)
   const deep = look.floor_at === null || (oldest_at !== null && oldest_at < look.floor_at)
   const enough = met && (deep || whole)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
+import * as z from 'zod'
 
 import { filterSchema } from '../../../src/core/filter.ts'
 import { createWords } from '../../../src/core/wire.ts'
@@ -47,6 +48,35 @@ test('the form has a field for everything that a filter may say', () => {
   const schema = filterSchema(createWords({ platform: 'forum', community: 'subforum' }))
 
   expect(fields.map((it) => it.name).toSorted()).toEqual(Object.keys(schema.shape).toSorted())
+})
+
+test('where the interface takes one of a few words, the form offers these', () => {
+  const schema = filterSchema(createWords({ platform: 'forum', community: 'subforum' }))
+  const { properties } = z
+    .looseObject({ properties: z.record(z.string(), z.unknown()) })
+    .parse(z.toJSONSchema(schema, { io: 'input' }))
+  const taken = (name: string) =>
+    new Set(
+      [...JSON.stringify(properties[name]).matchAll(/"enum":\[([^\]]*)\]/g)].flatMap(
+        ([, words = '']) => words.split(',').map((it) => it.replaceAll('"', '')),
+      ),
+    )
+  const closed = fields.filter(({ options }) => options !== undefined)
+
+  expect(closed.map(({ name }) => name).toSorted()).toEqual(
+    fields
+      .map(({ name }) => name)
+      .filter((name) => taken(name).size > 0 && name !== 'language')
+      .toSorted(),
+  )
+  for (const { name, options = [] } of closed)
+    expect([
+      name,
+      options
+        .map(([it]) => it)
+        .filter((it) => it !== '')
+        .toSorted(),
+    ]).toEqual([name, [...taken(name)].toSorted()])
 })
 
 test('the form speaks the words of the interface', () => {

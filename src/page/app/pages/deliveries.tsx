@@ -17,14 +17,14 @@ import { Redrive } from './redrive.tsx'
 const PAGE = 50
 const LOOK_MS = 15_000
 
-const STATUSES = [
-  ['', 'every state'],
-  ['pending', 'pending'],
-  ['delivered', 'delivered'],
-  ['failed', 'failed'],
-  ['dead', 'dead'],
-  ['suppressed', 'suppressed'],
-] as const
+const NAMES: Record<Delivery['status'], string> = {
+  pending: 'pending',
+  delivered: 'delivered',
+  failed: 'failed',
+  dead: 'dead',
+  suppressed: 'suppressed',
+}
+const STATUSES = [['', 'every state'] as const, ...Object.entries(NAMES)]
 
 /** Every delivery, newest first; filtered by the API, searched in what is loaded. */
 export function Deliveries() {

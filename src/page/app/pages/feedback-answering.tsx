@@ -10,13 +10,14 @@ import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
 import type { Feedback, FeedbackList } from '../types.ts'
 
-const STATUSES = [
-  ['new', 'new'],
-  ['triaged', 'triaged'],
-  ['shipped', 'shipped'],
-  ['declined', 'declined'],
-] as const
-const SHOWN = [['', 'all of it'], ...STATUSES] as const
+const NAMES: Record<Feedback['status'], string> = {
+  new: 'new',
+  triaged: 'triaged',
+  shipped: 'shipped',
+  declined: 'declined',
+}
+const STATUSES = Object.entries(NAMES)
+const SHOWN = [['', 'all of it'] as const, ...STATUSES]
 
 /** What customers told, and the operator's answers. */
 export function FeedbackAnswering() {
@@ -57,7 +58,7 @@ export function FeedbackAnswering() {
 }
 
 function AnswerForm({ feedback, done }: { feedback: Feedback; done: () => void }) {
-  const [status, setStatus] = useState(feedback.status)
+  const [status, setStatus] = useState<string>(feedback.status)
   const [response, setResponse] = useState(feedback.response ?? '')
   const deed = useDeed()
   async function answer(event: Event) {

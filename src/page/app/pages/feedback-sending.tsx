@@ -8,13 +8,14 @@ import { Choice, Field, LinesField, TextField } from '../parts/field.tsx'
 import { Empty, placed, Trouble, Waiting } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { say } from '../say.ts'
-import type { FeedbackList } from '../types.ts'
+import type { Feedback, FeedbackList } from '../types.ts'
 
-const TYPES = [
-  ['bug', 'something is broken'],
-  ['idea', 'an idea'],
-  ['missing_capability', 'something is missing'],
-] as const
+const NAMES: Record<Feedback['type'], string> = {
+  bug: 'something is broken',
+  idea: 'an idea',
+  missing_capability: 'something is missing',
+}
+const TYPES = Object.entries(NAMES)
 
 /** Tells the operator something, and shows what was answered. */
 export function FeedbackSending() {
