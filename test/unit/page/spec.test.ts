@@ -58,7 +58,7 @@ test('where the interface takes one of a few words, the form offers these', () =
   const taken = (name: string) =>
     new Set(
       [...JSON.stringify(properties[name]).matchAll(/"enum":\[([^\]]*)\]/g)].flatMap(
-        ([, words = '']) => words.split(',').map((it) => it.replaceAll('"', '')),
+        ([, listed = '']) => listed.split(',').map((it) => it.replaceAll('"', '')),
       ),
     )
   const closed = fields.filter(({ options }) => options !== undefined)
