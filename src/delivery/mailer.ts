@@ -1,7 +1,6 @@
-import { getCACertificates } from 'node:tls'
-
 import { errorCode } from '../core/error-code.ts'
 import type { Attempt, AttemptError, DeliveryError } from '../core/ladder.ts'
+import { tls } from '../net/tls.ts'
 import type { Clock } from '../outside.ts'
 
 // A connection for each mail. A pool would save a handshake where seconds do not matter, and would keep the process
@@ -48,7 +47,7 @@ function optionsOf({ url, timeout_ms, ca }: MailServer) {
     // A mail is made of what strangers wrote: nothing in it may fetch a file or an address.
     disableFileAccess: true,
     disableUrlAccess: true,
-    ...(ca !== undefined && { tls: { ca: [...getCACertificates('bundled'), ca] } }),
+    ...(ca !== undefined && { tls: { ca: [...tls().getCACertificates('bundled'), ca] } }),
   }
 }
 

@@ -1,10 +1,9 @@
-import { getCACertificates } from 'node:tls'
-
 import type { Target } from '../core/address.ts'
 import type { AttemptError } from '../core/ladder.ts'
 import type { Clock, Fetch } from '../outside.ts'
 import type { Guard } from './guard.ts'
 import { pinnedTo } from './pinned.ts'
+import { tls } from './tls.ts'
 
 /** What came of a POST; every failure has a stable code. */
 export type Answer =
@@ -54,7 +53,7 @@ export function createTransport({
   ca?: string
 }): Transport {
   // To Bun, a CA of one's own takes the place of all others.
-  const trust = ca === undefined ? {} : { ca: [...getCACertificates('bundled'), ca] }
+  const trust = ca === undefined ? {} : { ca: [...tls().getCACertificates('bundled'), ca] }
 
   async function dial(post: Post, target: Target, address: string, signal: AbortSignal) {
     const { href, host, init } = pinnedTo(target, address, trust)

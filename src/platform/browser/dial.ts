@@ -1,9 +1,9 @@
 import { connect, isIP, type Socket } from 'node:net'
-import { connect as connectTls, rootCertificates } from 'node:tls'
 
 import type { ProxyTrouble } from '../../core/outcome.ts'
 import type { Proxy } from '../../core/proxy.ts'
 import type { Guard } from '../../net/guard.ts'
+import { tls } from '../../net/tls.ts'
 import type { Clock, Resolve } from '../../outside.ts'
 import { basic, type Far, shake } from './handshake.ts'
 
@@ -157,9 +157,9 @@ function open(host: string, port: number, signal: AbortSignal): Promise<Socket |
 
 function underTls(plain: Socket, name: string, ca: string | undefined): Promise<Socket | null> {
   return new Promise((resolve) => {
-    const socket = connectTls({
+    const socket = tls().connect({
       socket: plain,
-      ca: [...rootCertificates, ...(ca === undefined ? [] : [ca])],
+      ca: [...tls().rootCertificates, ...(ca === undefined ? [] : [ca])],
       ...(isIP(name) === 0 ? { servername: name } : { host: name }),
     })
     socket.once('secureConnect', () => resolve(socket))

@@ -1,6 +1,7 @@
 import { isIP, type Socket } from 'node:net'
-import { connect, TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 
+import { tls } from '../../net/tls.ts'
 import { createOwnCertificate } from './own-certificate.ts'
 
 /** For a platform whose certificate no browser knows: we check it, and the browser believes us. */
@@ -22,7 +23,7 @@ export function createInside(home: URL, ca: string): Inside {
     fingerprint,
     async end(near, far) {
       const checked = await secured(
-        connect({
+        tls().connect({
           socket: far,
           ca: [ca],
           ...(isIP(name) === 0 ? { servername: name } : { host: name }),
@@ -32,7 +33,7 @@ export function createInside(home: URL, ca: string): Inside {
         far.destroy()
         return null
       }
-      return { near: new TLSSocket(near, { isServer: true, key, cert }), far: checked }
+      return { near: new (tls().TLSSocket)(near, { isServer: true, key, cert }), far: checked }
     },
   }
 }
