@@ -4,7 +4,7 @@ import type * as z from 'zod'
 
 import { createWriteShapes } from '../../src/api/writes/shapes.ts'
 import { createWords } from '../../src/core/wire.ts'
-import { PRICES } from '../support/http.ts'
+import { PRICES } from '../support/quiet-app.ts'
 import { startWriting } from '../support/writing.ts'
 import { inBrowser, TEST_MS } from './stage.ts'
 

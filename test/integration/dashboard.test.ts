@@ -4,6 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { insertCustomer } from '../../src/store/customers.ts'
 import { insertKey, revokeKey } from '../../src/store/keys.ts'
 import { json, startHouse } from '../support/http.ts'
+import { LIMITS } from '../support/quiet-app.ts'
 import { cookieOf, PAGE, page } from './dashboard-stage.ts'
 
 const DAY_MS = 86_400_000
@@ -223,18 +224,6 @@ test.each([
 
   expect((await ask('/dashboard/session', change(cookie))).status).toBe(401)
 })
-
-const LIMITS = {
-  key_burst: 20,
-  key_rate: 10,
-  key_max_wait_s: 10,
-  management_per_minute: 60,
-  webhook_test_per_minute: 10,
-  account_per_minute: 30,
-  feedback_per_minute: 10,
-  dashboard_per_minute: 30,
-  unknown_routes_per_minute: 60,
-}
 
 const from = (host: number) => ({ 'x-forwarded-for': `203.0.113.${host}` })
 

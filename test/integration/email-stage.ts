@@ -5,8 +5,6 @@ import { createApp } from '../../src/api/app.ts'
 import { confirm } from '../../src/api/confirm.ts'
 import { feed } from '../../src/api/feed.ts'
 import { items } from '../../src/api/items.ts'
-import { createMetrics } from '../../src/api/metrics.ts'
-import { createReadsHealth } from '../../src/api/reads-health.ts'
 import { stream } from '../../src/api/stream.ts'
 import { unsubscribe } from '../../src/api/unsubscribe.ts'
 import { webhooks } from '../../src/api/webhooks.ts'
@@ -27,19 +25,7 @@ import { insertKey } from '../../src/store/keys.ts'
 import { keepMatch } from '../../src/store/match-bodies.ts'
 import { certificate } from '../support/certificate.ts'
 import { fakeClock } from '../support/clock.ts'
-import { PRICES } from '../support/http.ts'
-
-const NO_LIMITS = {
-  key_burst: 0,
-  key_rate: 0,
-  key_max_wait_s: 10,
-  management_per_minute: 0,
-  webhook_test_per_minute: 0,
-  account_per_minute: 0,
-  feedback_per_minute: 0,
-  dashboard_per_minute: 0,
-  unknown_routes_per_minute: 0,
-}
+import { NO_LIMITS, quietApp } from '../support/quiet-app.ts'
 
 /** What the mail server is to refuse, as `[code, text]`; null takes everything. */
 type Refusals = {
@@ -149,20 +135,11 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
   const ended = new AbortController()
   const app = createApp({
     db,
-    clock,
+    ...quietApp(clock),
     random,
-    log: () => {},
     words,
     limits: NO_LIMITS,
-    billing: { enabled: true, prices: PRICES },
-    health_cache_s: 10,
-    metrics: createMetrics({}),
-    metrics_token: '',
-    trusted_proxies: [],
     public_url,
-    reads_health: createReadsHealth(clock),
-    trouble: () => null,
-    monitors: () => ({ used: 0, total: 10 }),
     routes: (infra) => [
       webhooks(infra, {
         db,

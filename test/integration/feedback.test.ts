@@ -11,6 +11,7 @@ import { openDb } from '../../src/store/db.ts'
 import { insertFeedback } from '../../src/store/feedback.ts'
 import { insertKey } from '../../src/store/keys.ts'
 import { json, startHouse } from '../support/http.ts'
+import { LIMITS } from '../support/quiet-app.ts'
 
 // The commands are processes of their own, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -22,18 +23,7 @@ const IDEA = { type: 'idea', title: 'Dark mode', details: 'My eyes hurt at night
 function start(limits: { feedback_per_minute?: number } = NO_LIMIT) {
   const house = startHouse({
     routes: (infra, db) => [feedback(infra, db)],
-    limits: {
-      key_burst: 20,
-      key_rate: 10,
-      key_max_wait_s: 10,
-      management_per_minute: 60,
-      webhook_test_per_minute: 10,
-      account_per_minute: 30,
-      feedback_per_minute: 10,
-      dashboard_per_minute: 30,
-      unknown_routes_per_minute: 60,
-      ...limits,
-    },
+    limits: { ...LIMITS, ...limits },
   })
   return { house, send: (body: unknown) => house.call('/feedback', json(body)) }
 }

@@ -4,7 +4,8 @@ import type { Fault } from '../../src/core/outcome.ts'
 import { findCustomer, setUnlimited } from '../../src/store/customers.ts'
 import { listUnbalanced } from '../../src/store/ledger.ts'
 import { sumUsage } from '../../src/store/usage.ts'
-import { faulty, json, PRICES, startHouse } from '../support/http.ts'
+import { faulty, json, startHouse } from '../support/http.ts'
+import { NO_LIMITS, PRICES } from '../support/quiet-app.ts'
 
 test('a read costs its price, and says what remains', async () => {
   await using house = startHouse()
@@ -115,17 +116,7 @@ test('a bug is a 500 without a word of it, logged, and gives the money back', as
 test('calls at the same time never spend more than there is', async () => {
   await using house = startHouse({
     credits_micros: PRICES.read * 5,
-    limits: {
-      key_burst: 0,
-      key_rate: 0,
-      key_max_wait_s: 0,
-      management_per_minute: 0,
-      webhook_test_per_minute: 0,
-      account_per_minute: 0,
-      feedback_per_minute: 0,
-      dashboard_per_minute: 0,
-      unknown_routes_per_minute: 0,
-    },
+    limits: NO_LIMITS,
   })
   const answers = await Promise.all(
     Array.from({ length: 40 }, () => house.call('/api/forum/search?q=cats')),

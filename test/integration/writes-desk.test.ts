@@ -7,7 +7,8 @@ import type { Acting } from '../../src/gateway/act.ts'
 import { findCustomer } from '../../src/store/customers.ts'
 import type { Db } from '../../src/store/db.ts'
 import { listUnbalanced } from '../../src/store/ledger.ts'
-import { json, PRICES, startHouse } from '../support/http.ts'
+import { json, startHouse } from '../support/http.ts'
+import { PRICES } from '../support/quiet-app.ts'
 
 const never = () => Promise.reject(new Error('nothing else is done here'))
 

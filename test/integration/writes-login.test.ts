@@ -4,7 +4,7 @@ import type * as z from 'zod'
 
 import { createWriteShapes } from '../../src/api/writes/shapes.ts'
 import { createWords } from '../../src/core/wire.ts'
-import { PRICES } from '../support/http.ts'
+import { PRICES } from '../support/quiet-app.ts'
 import { startWriting, type Writing } from '../support/writing.ts'
 
 const shapes = createWriteShapes(createWords({ platform: 'forum', community: 'subforum' }))()

@@ -4,7 +4,7 @@ import { apiKey } from '../../src/core/ids.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openInstance } from '../../src/store/instance.ts'
 import { insertKey } from '../../src/store/keys.ts'
-import { PRICES } from '../support/http.ts'
+import { PRICES } from '../support/quiet-app.ts'
 import { startWriting, type Writing } from '../support/writing.ts'
 
 const DAY_MS = 24 * 3_600_000

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { type Code, CODES } from '../../src/core/errors.ts'
 import { toldBy } from '../../src/delivery/operator-kinds.ts'
 import { FORM_CODES, type FormCode } from '../../src/sandbox/form-errors.ts'
-import { PRICES } from '../support/http.ts'
+import { PRICES } from '../support/quiet-app.ts'
 import { startWriting, type Writing } from '../support/writing.ts'
 
 // Every write with every refusal that the platform has for it: which error it is, and whether it is paid for.

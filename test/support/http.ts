@@ -15,6 +15,7 @@ import { insertCustomer } from '../../src/store/customers.ts'
 import { type Db, openDb } from '../../src/store/db.ts'
 import { insertKey, type Scope } from '../../src/store/keys.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
+import { LIMITS, PRICES } from './quiet-app.ts'
 
 /** The next outcome of each read; a function is called, so that it may throw or wait. */
 type Script = (() => Promise<Outcome<unknown>>)[]
@@ -38,20 +39,6 @@ type Answer = {
   body: Record<string, unknown>
   text: string
 }
-
-const LIMITS = {
-  key_burst: 20,
-  key_rate: 10,
-  key_max_wait_s: 10,
-  management_per_minute: 60,
-  webhook_test_per_minute: 10,
-  account_per_minute: 30,
-  feedback_per_minute: 10,
-  dashboard_per_minute: 30,
-  unknown_routes_per_minute: 60,
-}
-
-export const PRICES = { read: 2_000, deep_search: 20_000, vote: 5_000, write: 12_000, dm: 25_000 }
 
 const object = (body: string): Record<string, unknown> => {
   try {

@@ -1,25 +1,11 @@
 import { createApp } from '../../src/api/app.ts'
 import { deliveries } from '../../src/api/deliveries.ts'
-import { createMetrics } from '../../src/api/metrics.ts'
 import { monitors } from '../../src/api/monitors.ts'
-import { createReadsHealth } from '../../src/api/reads-health.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
 import { insertKey } from '../../src/store/keys.ts'
 import { CUSTOMER, PLAN, startStage } from '../unit/monitor/stage.ts'
-import { PRICES } from './http.ts'
-
-const NO_LIMITS = {
-  key_burst: 0,
-  key_rate: 0,
-  key_max_wait_s: 10,
-  management_per_minute: 0,
-  webhook_test_per_minute: 0,
-  account_per_minute: 0,
-  feedback_per_minute: 0,
-  dashboard_per_minute: 0,
-  unknown_routes_per_minute: 0,
-}
+import { NO_LIMITS, quietApp } from './quiet-app.ts'
 
 export type Answer = { status: number; text: string; body: any }
 
@@ -54,20 +40,10 @@ export function startMonitors({ plan = PLAN, community = 'subforum' } = {}) {
   const app = createApp({
     db,
     // The stage's own sleepers wake at once: time would pass while a body is read.
-    clock: { ...clock, sleep: () => new Promise(() => {}) },
+    ...quietApp({ ...clock, sleep: () => new Promise(() => {}) }),
     random,
-    log: () => {},
     words: createWords({ platform: 'forum', community }),
     limits: NO_LIMITS,
-    billing: { enabled: true, prices: PRICES },
-    health_cache_s: 10,
-    metrics: createMetrics({}),
-    metrics_token: '',
-    trusted_proxies: [],
-    public_url: () => 'https://api.forum.example',
-    reads_health: createReadsHealth(clock),
-    trouble: () => null,
-    monitors: () => ({ used: 0, total: 10 }),
     routes: (infra) => [
       monitors(infra, {
         db,

@@ -1,6 +1,4 @@
 import { createApp } from '../../src/api/app.ts'
-import { createMetrics } from '../../src/api/metrics.ts'
-import { createReadsHealth } from '../../src/api/reads-health.ts'
 import { reads as readRoutes } from '../../src/api/reads/reads.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { createReads } from '../../src/gateway/read.ts'
@@ -10,21 +8,10 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
 import { openDb } from '../../src/store/db.ts'
 import { insertKey } from '../../src/store/keys.ts'
+import { NO_LIMITS, quietApp } from './quiet-app.ts'
 import { NOBODYS } from './reads.ts'
 
 const TOKEN = 'fk_test'
-const NO_LIMITS = {
-  key_burst: 0,
-  key_rate: 0,
-  key_max_wait_s: 10,
-  management_per_minute: 0,
-  webhook_test_per_minute: 0,
-  account_per_minute: 0,
-  feedback_per_minute: 0,
-  dashboard_per_minute: 0,
-  unknown_routes_per_minute: 0,
-}
-
 export type Answered = { status: number; headers: Headers; body: any }
 
 /**
@@ -91,23 +78,12 @@ export async function startReading({
   const words = createWords(wire)
   const app = createApp({
     db,
-    clock,
+    ...quietApp(clock),
     random,
-    log: () => {},
     words,
     limits: NO_LIMITS,
-    billing: {
-      enabled: true,
-      prices: { read: 2_000, deep_search: 20_000, vote: 5_000, write: 12_000, dm: 25_000 },
-    },
     health_cache_s: 0,
-    metrics: createMetrics({}),
-    metrics_token: '',
-    trusted_proxies: [],
     public_url: () => 'http://127.0.0.1',
-    reads_health: createReadsHealth(clock),
-    trouble: () => null,
-    monitors: () => ({ used: 0, total: 10 }),
     routes: (infra) =>
       readRoutes(infra, reads, {
         session_cookie: sandbox.session_cookie,

@@ -5,63 +5,41 @@ import { createReads } from '../../src/gateway/read.ts'
 import type { Reads } from '../../src/gateway/reads.ts'
 import type { Clock } from '../../src/outside.ts'
 import { ANONYMOUS, type Listing, type Platform, type Tree } from '../../src/platform/platform.ts'
+import { commentOf, postOf } from './items.ts'
 
 /** An invented post. */
-export const aPost = (id: string, changes: Partial<Post> = {}): Post => ({
-  id,
-  name: `t3_${id}`,
-  title: `Post ${id}`,
-  author: 'ada',
-  subforum: 'cats',
-  permalink: `/r/cats/comments/${id}/post/`,
-  url: `https://forum.test/r/cats/comments/${id}/post/`,
-  upvotes: 1,
-  comments: 0,
-  created: '2026-01-01T00:00:00.000Z',
-  created_utc: 1_767_225_600,
-  text: '',
-  link_url: null,
-  upvote_ratio: 1,
-  over_18: false,
-  spoiler: false,
-  locked: false,
-  stickied: false,
-  is_self: true,
-  is_video: false,
-  is_crosspost: false,
-  crosspost_origin: null,
-  flair: null,
-  domain: null,
-  media_kind: null,
-  thumbnail_url: null,
-  edited: false,
-  author_info: { fullname: null, flair: null, premium: null },
-  ...changes,
-})
+export function aPost(id: string, changes: Partial<Post> = {}): Post {
+  const { kind: _, ...post } = postOf({
+    id,
+    name: `t3_${id}`,
+    title: `Post ${id}`,
+    author: 'ada',
+    permalink: `/r/cats/comments/${id}/post/`,
+    url: `https://forum.test/r/cats/comments/${id}/post/`,
+    ...changes,
+  })
+  return post
+}
 
 /** An invented comment. */
-export const aComment = (id: string, changes: Partial<Comment> = {}): Comment => ({
-  id,
-  name: `t1_${id}`,
-  author: 'ada',
-  body: `Comment ${id}`,
-  subforum: 'cats',
-  upvotes: 1,
-  permalink: `/r/cats/comments/p/post/${id}/`,
-  url: `https://forum.test/r/cats/comments/p/post/${id}/`,
-  post_id: 'p',
-  link_title: null,
-  link_url: null,
-  created: '2026-01-01T00:00:00.000Z',
-  created_utc: 1_767_225_600,
-  parent_id: 't3_p',
-  is_submitter: false,
-  depth: 0,
-  edited: false,
-  over_18: null,
-  author_info: { fullname: null, flair: null, premium: null },
-  ...changes,
-})
+export function aComment(id: string, changes: Partial<Comment> = {}): Comment {
+  const { kind: _, ...comment } = commentOf({
+    id,
+    name: `t1_${id}`,
+    author: 'ada',
+    body: `Comment ${id}`,
+    permalink: `/r/cats/comments/p/post/${id}/`,
+    url: `https://forum.test/r/cats/comments/p/post/${id}/`,
+    post_id: 'p',
+    link_title: null,
+    link_url: null,
+    parent_id: 't3_p',
+    depth: 0,
+    over_18: null,
+    ...changes,
+  })
+  return comment
+}
 
 /** A native comment node; `replies` in the platform's own dress. */
 export const aNode = (id: string, parent_id: string, replies: Node[] = [], body = id): Node => ({

@@ -1,7 +1,5 @@
 import { createApp } from '../../src/api/app.ts'
 import { deliveries } from '../../src/api/deliveries.ts'
-import { createMetrics } from '../../src/api/metrics.ts'
-import { createReadsHealth } from '../../src/api/reads-health.ts'
 import { webhooks } from '../../src/api/webhooks.ts'
 import { createAllowed } from '../../src/core/address.ts'
 import { apiKey } from '../../src/core/ids.ts'
@@ -16,20 +14,8 @@ import { insertCustomer } from '../../src/store/customers.ts'
 import { openDb } from '../../src/store/db.ts'
 import { insertKey, type Scope } from '../../src/store/keys.ts'
 import { fakeClock } from './clock.ts'
-import { PRICES } from './http.ts'
+import { LIMITS, quietApp } from './quiet-app.ts'
 import { startReceiver } from './receiver.ts'
-
-const LIMITS = {
-  key_burst: 20,
-  key_rate: 10,
-  key_max_wait_s: 10,
-  management_per_minute: 60,
-  webhook_test_per_minute: 10,
-  account_per_minute: 30,
-  feedback_per_minute: 10,
-  dashboard_per_minute: 30,
-  unknown_routes_per_minute: 60,
-}
 
 /** No test may leave the machine. */
 const nearby: Fetch = (url, init) => {
@@ -83,20 +69,10 @@ export async function startTargets({
 
   const app = createApp({
     db,
-    clock,
+    ...quietApp(clock),
     random,
-    log: () => {},
     words,
     limits: LIMITS,
-    billing: { enabled: true, prices: PRICES },
-    health_cache_s: 10,
-    metrics: createMetrics({}),
-    metrics_token: '',
-    trusted_proxies: [],
-    public_url: () => 'https://api.forum.example',
-    reads_health: createReadsHealth(clock),
-    trouble: () => null,
-    monitors: () => ({ used: 0, total: 10 }),
     routes: (infra) => [
       webhooks(infra, {
         db,
