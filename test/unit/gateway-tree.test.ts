@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import type { Node } from '../../src/core/items.ts'
 import { fail, ok } from '../../src/core/outcome.ts'
-import { everyNode, repliesOf } from '../../src/gateway/nodes.ts'
+import { countMore, everyNode, repliesOf } from '../../src/gateway/nodes.ts'
 import type { Platform } from '../../src/platform/platform.ts'
 import { fakeClock } from '../support/clock.ts'
 import { aNode, aPost, more, readsOver, tree } from '../support/reads.ts'
@@ -207,4 +207,11 @@ test('a tree of a certain depth is asked for as it is, and says that it is cut',
 
   expect(body.comments).toEqual(nodes)
   expect(body.meta).toEqual({ truncated: true, more_count: 2 })
+})
+
+test('what stands among the replies of a node and is no node is not counted, and ends nothing', () => {
+  const children = [null, 5, 'more', { kind: 'more' }, { kind: 'more', data: {} }]
+  const node = { kind: 't1', data: { replies: { kind: 'Listing', data: { children } } } }
+
+  expect(countMore([node, { kind: 't1', data: { replies: '' } }])).toBe(1)
 })
