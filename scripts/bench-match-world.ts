@@ -1,4 +1,5 @@
-import { type FilterSpec, parseFilterSpec } from '../src/core/filter.ts'
+import type { FilterSpec } from '../src/core/filter-spec.ts'
+import { parseFilterSpec } from '../src/core/filter.ts'
 import type { Item } from '../src/core/items.ts'
 import { createWords } from '../src/core/wire.ts'
 import { postOf } from '../test/support/items.ts'

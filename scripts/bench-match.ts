@@ -14,7 +14,7 @@ import AhoCorasick from 'modern-ahocorasick/fast'
 import { createIndex } from '../src/core/filter-index.ts'
 import { createMatcher } from '../src/core/filter-matcher.ts'
 import { needsOf } from '../src/core/filter-needs.ts'
-import type { FilterSpec } from '../src/core/filter.ts'
+import type { FilterSpec } from '../src/core/filter-spec.ts'
 import type { Item } from '../src/core/items.ts'
 import { createWorld, TERMS, VOCABULARY } from './bench-match-world.ts'
 

@@ -1,4 +1,5 @@
-import { encodeFilterSpec, parseFilterSpec, placesOf } from '../src/core/filter.ts'
+import { placesOf } from '../src/core/filter-places.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../src/core/filter.ts'
 import { beginningAt } from '../src/core/gate.ts'
 import { createWords } from '../src/core/wire.ts'
 import { createWatch } from '../src/gateway/watch.ts'

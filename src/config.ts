@@ -4,8 +4,6 @@ import { isTable, type Refused, resolveReferences, type Surroundings } from './c
 import { type Config, schema } from './config/schema.ts'
 import { ConfigError, parseToml } from './config/toml.ts'
 
-export type { Config }
-
 const NOTHING_AROUND: Surroundings = {
   env: {},
   readFile: () => {

@@ -1,7 +1,7 @@
 import { serveOutOfOrder } from './api/out-of-order.ts'
 import { assemble } from './assembly.ts'
-import type { Config } from './config.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
+import type { Config } from './config/schema.ts'
 import { createRing } from './core/seal.ts'
 import { createWords } from './core/wire.ts'
 import { type Loop, startLoop } from './loop.ts'

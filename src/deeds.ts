@@ -1,5 +1,5 @@
 import type { Deeds } from './api/writes/writes.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/schema.ts'
 import { IMAGE_BYTES_MAX } from './core/image-kind.ts'
 import { createSignIn } from './gateway/act-login.ts'
 import { createActing } from './gateway/act.ts'

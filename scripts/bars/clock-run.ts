@@ -1,4 +1,5 @@
-import { encodeFilterSpec, parseFilterSpec, placesOf } from '../../src/core/filter.ts'
+import { placesOf } from '../../src/core/filter-places.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
 import { beginningAt, utcDay } from '../../src/core/gate.ts'
 import { ok } from '../../src/core/outcome.ts'
 import { createWords } from '../../src/core/wire.ts'

@@ -32,8 +32,6 @@ import type { ReadsHealth } from './reads-health.ts'
 import { scrape } from './scrape.ts'
 import { createTable, pathOf, type Table } from './table.ts'
 
-export type { Infra } from './infra.ts'
-
 export type AppDeps = {
   db: Db
   clock: Clock

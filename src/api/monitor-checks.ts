@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '../core/errors.ts'
-import type { FilterSpec } from '../core/filter.ts'
+import type { FilterSpec } from '../core/filter-spec.ts'
 import { judgeSlots, type Plan, type Slots } from '../core/gate.ts'
 import { streamKey } from '../core/stream.ts'
 import type { Words } from '../core/wire.ts'

@@ -1,4 +1,5 @@
-import { encodeFilterSpec, parseFilterSpec, placesOf } from '../core/filter.ts'
+import { placesOf } from '../core/filter-places.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../core/filter.ts'
 import { beginningAt, effectiveCadence, type Plan } from '../core/gate.ts'
 import { streamKey } from '../core/stream.ts'
 import { wireCode, type Words } from '../core/wire.ts'

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { invalid } from '../core/errors.ts'
-import { filterSchema } from '../core/filter.ts'
+import { filterSchema } from '../core/filter-schema.ts'
 import { listMonitors } from '../store/monitors.ts'
 import { removeMonitorOf } from '../store/watching.ts'
 import { closed, query, required } from './fields.ts'
@@ -11,8 +11,6 @@ import { addMonitor, editMonitor, type MonitorDeps } from './monitor-edits.ts'
 import { monitorHealth } from './monitor-health.ts'
 import { absentMonitor, createMonitorShapes, toMonitor, toSlots } from './monitor-shapes.ts'
 import { answers, refuses, shownAs } from './openapi.ts'
-
-export type { MonitorDeps } from './monitor-edits.ts'
 
 const NAME_MAX = 120
 const CADENCE_MAX_S = 86_400

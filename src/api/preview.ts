@@ -2,14 +2,11 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../core/errors.ts'
+import { placesOf } from '../core/filter-places.ts'
 import { judgeItem, matchesPerDay, previewOf } from '../core/filter-preview.ts'
-import {
-  filterSchema,
-  type FilterSpec,
-  parseFilterSpec,
-  placesOf,
-  renderFilterSpec,
-} from '../core/filter.ts'
+import { filterSchema } from '../core/filter-schema.ts'
+import type { FilterSpec } from '../core/filter-spec.ts'
+import { parseFilterSpec, renderFilterSpec } from '../core/filter.ts'
 import type { Item, Page } from '../core/items.ts'
 import type { Fault } from '../core/outcome.ts'
 import { rowOf } from '../core/row.ts'

@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia'
 
 import { ApiError, invalid } from '../core/errors.ts'
-import { decodeFilterSpec, type FilterSpec } from '../core/filter.ts'
+import type { FilterSpec } from '../core/filter-spec.ts'
+import { decodeFilterSpec } from '../core/filter.ts'
 import type { Db } from '../store/db.ts'
 import { findAnyMonitor, findDelivery, type ToldDelivery } from '../store/why.ts'
 import { optionalText, query } from './fields.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import type { Links } from '../core/links.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Words } from '../core/wire.ts'

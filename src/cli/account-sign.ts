@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import {
   afterProbe,
   type Finding,

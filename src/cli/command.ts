@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts'
 import type { Change } from '../config/reload.ts'
+import type { Config } from '../config/schema.ts'
 import type { Outside } from '../outside.ts'
 import type { Stuck } from '../systemd/progress.ts'
 import type { Desk } from './desk.ts'

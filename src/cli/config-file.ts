@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-import { type Config, parseConfig, warningsOf } from '../config.ts'
+import { parseConfig, warningsOf } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import { errorCode } from '../core/error-code.ts'
 import { type Surroundings, UsageError } from './command.ts'
 

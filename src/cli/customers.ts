@@ -1,5 +1,5 @@
 /** What several commands do with customers, over the store's plain functions. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import type { Random } from '../outside.ts'
 import {
   type Customer,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import { command, EXIT, type Stdout, type Surroundings } from './command.ts'
 import { readConfig } from './config-file.ts'
 import type { Desk } from './desk.ts'

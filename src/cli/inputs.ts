@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../core/instant.ts'
 import { type Scope, SCOPES } from '../store/keys.ts'
 import { UsageError } from './command.ts'

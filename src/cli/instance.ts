@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import type { Surroundings } from './command.ts'
 import { readConfig } from './config-file.ts'
 import type { Desk } from './desk.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/schema.ts'
 import type { Log } from '../outside.ts'
 import type { Running } from './command.ts'
 import { explain } from './failures.ts'

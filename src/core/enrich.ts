@@ -1,9 +1,10 @@
+import { type Keyword, keywordsOf } from './filter-keywords.ts'
 /**
  * What is told about an item beside it (interface.md "Enrichment"): deterministic heuristics for English,
  * not a model's output. Relevance looks where the filter looks; sentiment and intent read what the
  * author wrote themselves: quoted lines, code, addresses and a comment's thread title are left out.
  */
-import { type FilterSpec, type Keyword, keywordsOf } from './filter.ts'
+import type { FilterSpec } from './filter-spec.ts'
 import { intentOf, type IntentTag } from './intent.ts'
 import type { Item } from './items.ts'
 import { entriesOf } from './lexicon.ts'

@@ -37,11 +37,6 @@ import { nearest } from './nearest.ts'
 import { SENTIMENT_LABELS } from './sentiment.ts'
 import { createWords, type Words } from './wire.ts'
 
-export { type Keyword, keywordsOf } from './filter-keywords.ts'
-export { placesOf } from './filter-places.ts'
-export { filterSchema } from './filter-schema.ts'
-export type { FilterSpec } from './filter-spec.ts'
-
 /**
  * Reads what a customer wrote.
  * @throws ApiError INVALID_REQUEST naming the field, or subforum_reserved

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { visibleText } from './text.ts'
+import { visibleText } from './markdown.ts'
 
 /** What a person is shown of a delivered item, wherever it is shown. */
 export type Shown = {

@@ -1,8 +1,6 @@
 import { normalise, occursIn, toWord } from './filter-text.ts'
 import { visibleText } from './markdown.ts'
 
-export { visibleText } from './markdown.ts'
-
 /** Whether a search's words occur in a text. Every pattern here takes time linear in the text: strangers wrote it. */
 
 type Test = (text: string) => boolean

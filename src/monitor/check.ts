@@ -8,8 +8,6 @@ import type { Traveller, Trip } from '../store/trips.ts'
 import { type LookDeps, readBack } from './read-back.ts'
 import { feedOf, splitRound } from './round.ts'
 
-export type { LookDeps } from './read-back.ts'
-
 /** How a check of a stream ended. */
 export type Ending =
   | { kind: 'reached' }

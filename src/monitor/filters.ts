@@ -1,6 +1,6 @@
 import { compileFilter } from '../core/filter-compile.ts'
 import { createMatcher, type Matcher } from '../core/filter-matcher.ts'
-import type { FilterSpec } from '../core/filter.ts'
+import type { FilterSpec } from '../core/filter-spec.ts'
 import { decodeFilterSpec } from '../core/filter.ts'
 import type { Item } from '../core/items.ts'
 import type { Log } from '../outside.ts'

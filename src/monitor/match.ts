@@ -1,5 +1,5 @@
 import type { Late } from '../core/filter-late.ts'
-import type { FilterSpec } from '../core/filter.ts'
+import type { FilterSpec } from '../core/filter-spec.ts'
 import { isAhead } from '../core/gate.ts'
 import type { Item } from '../core/items.ts'
 import type { Db } from '../store/db.ts'

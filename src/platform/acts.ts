@@ -19,9 +19,6 @@ import { createVote } from './acts/vote.ts'
 import type { Client } from './client.ts'
 import type { Call, Platform } from './platform.ts'
 
-export type { Picture } from './acts/picture.ts'
-export type { ProfileChange } from './acts/profile.ts'
-
 /**
  * What can be done at the platform in the name of one account, over plain HTTP. Every call is made through the eyes
  * of a session; nobody's are `login_required`. No write is ever sent twice, but for one that was refused because its

@@ -10,8 +10,6 @@ import type { Platform, Use } from './platform.ts'
 import { createProver } from './proof.ts'
 import { createReaders } from './readers.ts'
 
-export type { RequestEvent } from './client.ts'
-
 export type ForumOptions = ClientOptions & {
   /** Where the chat is. Without it there is none. */
   chat_url?: string | undefined

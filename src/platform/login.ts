@@ -16,8 +16,6 @@ import { ME, readMe } from './me.ts'
 import { isRow, rowAt, wholeAt } from './read.ts'
 import { beginVisit, type Visit, type Visitor } from './visit.ts'
 
-export type { LoginCode } from './login-verdict.ts'
-
 /** Who wants to be signed in, with what, and from where. */
 export type LoginRequest = Visitor & {
   /** A name or an e-mail address. */

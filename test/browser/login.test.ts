@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 
-import type { LoginCode } from '../../src/platform/login.ts'
+import type { LoginCode } from '../../src/platform/login-verdict.ts'
 import type { WeatherInput } from '../../src/sandbox/weather.ts'
 import { inBrowser, SECRET, type Stage, startStage, TEST_MS } from './stage.ts'
 

@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/schema.ts'
 import { SESSION_COOKIE } from './accounts.ts'
 import { startHouse } from './house.ts'
 

@@ -6,6 +6,7 @@ import { ApiError } from '../../src/core/errors.ts'
 import { compileFilter } from '../../src/core/filter-compile.ts'
 import { explain } from '../../src/core/filter-explain.ts'
 import { compileQuery, type Manner } from '../../src/core/filter-match.ts'
+import { placesOf } from '../../src/core/filter-places.ts'
 import { parseQuery } from '../../src/core/filter-query.ts'
 import { FIELDS } from '../../src/core/filter-spec.ts'
 import { normalise, occursIn, toWord } from '../../src/core/filter-text.ts'
@@ -13,7 +14,6 @@ import {
   decodeFilterSpec,
   encodeFilterSpec,
   parseFilterSpec,
-  placesOf,
   renderFilterSpec,
 } from '../../src/core/filter.ts'
 import { createWords } from '../../src/core/wire.ts'

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test'
 
 import { ApiError } from '../../src/core/errors.ts'
 import { compileFilter } from '../../src/core/filter-compile.ts'
+import { placesOf } from '../../src/core/filter-places.ts'
+import { filterSchema } from '../../src/core/filter-schema.ts'
 import {
   decodeFilterSpec,
   encodeFilterSpec,
-  filterSchema,
   parseFilterSpec,
-  placesOf,
   renderFilterSpec,
 } from '../../src/core/filter.ts'
 import type { Item } from '../../src/core/items.ts'

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { parseSearch, visibleText } from '../../src/core/text.ts'
+import { visibleText } from '../../src/core/markdown.ts'
+import { parseSearch } from '../../src/core/text.ts'
 
 test.each([
   ['rust', '**Rust**!'],

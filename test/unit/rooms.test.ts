@@ -47,6 +47,17 @@ test('every import stays within what its room may see', async () => {
   expect(files).toBeGreaterThan(50)
 })
 
+test('a file gives what it has itself: nobody has to look twice for where something is', async () => {
+  const passed_on: string[] = []
+  for await (const file of new Bun.Glob('**/*.{ts,tsx}').scan(src))
+    for (const [line] of (await Bun.file(src + file).text()).matchAll(
+      /^export (?:type )?[{*].*$/gm,
+    ))
+      passed_on.push(`${file}: ${line}`)
+
+  expect(passed_on).toEqual([])
+})
+
 test.each([
   ['core/a.ts', "import { db } from '../store/db.ts'", 'core/a.ts imports store'],
   ['core/a.ts', "import { readFileSync } from 'node:fs'", 'core/a.ts imports node:fs'],

@@ -1,4 +1,4 @@
-import { placesOf } from '../../core/filter.ts'
+import { placesOf } from '../../core/filter-places.ts'
 import { beginningAt, effectiveCadence } from '../../core/gate.ts'
 import { toSecret } from '../../core/signature.ts'
 import { transact } from '../../store/db.ts'

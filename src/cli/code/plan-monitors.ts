@@ -1,11 +1,7 @@
 import { ApiError } from '../../core/errors.ts'
-import {
-  decodeFilterSpec,
-  encodeFilterSpec,
-  type FilterSpec,
-  parseFilterSpec,
-  placesOf,
-} from '../../core/filter.ts'
+import { placesOf } from '../../core/filter-places.ts'
+import type { FilterSpec } from '../../core/filter-spec.ts'
+import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter.ts'
 import type { Words } from '../../core/wire.ts'
 import type { Monitor } from '../../store/monitors.ts'
 import type { DeclaredMonitor } from './document.ts'

@@ -1,5 +1,5 @@
 import type { Allowed } from '../../core/address.ts'
-import type { FilterSpec } from '../../core/filter.ts'
+import type { FilterSpec } from '../../core/filter-spec.ts'
 import { judgeSlots } from '../../core/gate.ts'
 import type { WebhookKind } from '../../core/webhook-kind.ts'
 import type { Words } from '../../core/wire.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/schema.ts'
 import type { Desk } from '../desk.ts'
 import { bad, type Check, doubtful, type Finding, fine } from './finding.ts'
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/schema.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Outside } from '../../outside.ts'
 import type { Desk } from '../desk.ts'

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/schema.ts'
 import type { Outside } from '../../outside.ts'
 import { connect, schemaVersion } from '../../store/db.ts'
 import { judgeDisk, readDisk } from '../../store/disk.ts'

@@ -15,8 +15,6 @@ import { createLaunch } from './launch.ts'
 import { createSeats } from './seats.ts'
 import { type Guise, openTab, type Tab } from './tab.ts'
 
-export type { Tab } from './tab.ts'
-
 /** The ways out that a browser has; others are for what goes over plain HTTP. */
 export const BROWSER_SCHEMES: readonly Proxy['scheme'][] = ['http', 'https', 'socks5']
 

@@ -9,11 +9,11 @@ import { isHumanCheck, isLoginPage } from '../pages.ts'
 import type { Call } from '../platform.ts'
 import { alertIn, refusedAs, refusedWith } from './alerts.ts'
 import { hear, readAnswer } from './answers.ts'
-import type { Browser, Tab, VisitFault } from './browser.ts'
+import type { Browser, VisitFault } from './browser.ts'
 import { findSend, openBox, readState, write } from './composer.ts'
 import { readMade } from './made.ts'
 import { isUnsent } from './net-errors.ts'
-import type { Brought } from './tab.ts'
+import type { Brought, Tab } from './tab.ts'
 import { createWhyShut, type WhyShut } from './why-shut.ts'
 
 type BrowserCommentRequest = {

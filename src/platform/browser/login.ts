@@ -16,9 +16,10 @@ import { ME } from '../me.ts'
 import { isHumanCheck } from '../pages.ts'
 import { isRow } from '../read.ts'
 import { type Answers, hear, readAnswer } from './answers.ts'
-import type { Browser, Tab, VisitFault } from './browser.ts'
+import type { Browser, VisitFault } from './browser.ts'
 import { appears, type Field, fill, press } from './hands.ts'
 import { look } from './look.ts'
+import type { Tab } from './tab.ts'
 
 type BrowserLoginRequest = LoginRequest & {
   /** Canonical: see core/locale.ts. */

@@ -1,4 +1,5 @@
-import { encodeFilterSpec, parseFilterSpec, placesOf } from '../../../src/core/filter.ts'
+import { placesOf } from '../../../src/core/filter-places.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter.ts'
 import type { Plan } from '../../../src/core/gate.ts'
 import type { Item, Page } from '../../../src/core/items.ts'
 import { fail, type Fault, ok, type Outcome } from '../../../src/core/outcome.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import * as z from 'zod'
 
-import { filterSchema } from '../../../src/core/filter.ts'
+import { filterSchema } from '../../../src/core/filter-schema.ts'
 import { createWords } from '../../../src/core/wire.ts'
 import { formParts, moreParts } from '../../../src/page/app/form-fields.ts'
 import { fieldOf, inFormWords, inShort, toSpec, toTyped } from '../../../src/page/app/spec.ts'

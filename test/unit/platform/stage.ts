@@ -1,5 +1,6 @@
 import type { Fetch } from '../../../src/outside.ts'
-import { createForum, type ForumOptions, type RequestEvent } from '../../../src/platform/forum.ts'
+import type { RequestEvent } from '../../../src/platform/client.ts'
+import { createForum, type ForumOptions } from '../../../src/platform/forum.ts'
 import { ANONYMOUS, type Call, type Eyes } from '../../../src/platform/platform.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 
