@@ -90,15 +90,19 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     tellStorageError(instance.db, error)
     if (isStorageFailure(error)) failure.resolve('storage')
   }
+  // The pool first: who is answered from here on may need an account.
   for (const [name, turn] of Object.entries({
-    sender: progress.watch('sender', sender.turn),
-    monitor: progress.watch('monitor', monitoring.checkDue),
     pool: pool.turn,
+    monitor: progress.watch('monitor', monitoring.checkDue),
+    sender: progress.watch('sender', sender.turn),
     operator: tellOperator,
     upkeep,
     storage: storage.turn,
-  }))
+  })) {
     loops.set(name, startLoop({ ...outside, log }, name, signal, turn, onFailedTurn))
+    // Whoever asks meanwhile need not wait for what has gathered for all of them.
+    await new Promise(setImmediate)
+  }
 
   const owned = stack.move()
   return {
