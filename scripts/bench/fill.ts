@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import { encodeFilterSpec, placesOf } from '../../src/core/filter.ts'
+import { placesOf } from '../../src/core/filter-places.ts'
+import { encodeFilterSpec } from '../../src/core/filter.ts'
 import { type Db, transact } from '../../src/store/db.ts'
 import type { Monitor } from '../../src/store/monitors.ts'
 import { startMonitor } from '../../src/store/watching.ts'
