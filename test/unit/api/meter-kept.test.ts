@@ -83,6 +83,20 @@ test('a kept answer whose bill could not be written is refused, and costs nothin
   expect(books()).toEqual({ balance: CREDIT - PRICE, holds: 0, calls: 1 })
 })
 
+test('kept answers for which no transaction could begin do not stand in the way of the next', async () => {
+  const { db, call, books } = metered()
+  db.run('PRAGMA query_only = ON')
+  expect(await Promise.all([call(kept), call(kept)].map((it) => it.catch(String)))).toEqual([
+    expect.stringContaining('readonly'),
+    expect.stringContaining('readonly'),
+  ])
+
+  db.run('PRAGMA query_only = OFF')
+  expect(await call(kept)).toBe(7)
+
+  expect(books()).toEqual({ balance: CREDIT - PRICE, holds: 0, calls: 1 })
+})
+
 test('a kept answer brings back the money of a call whose end could not be written', async () => {
   const { db, call, books } = metered()
   db.run("CREATE TRIGGER full BEFORE DELETE ON holds BEGIN SELECT RAISE(ABORT, 'full'); END")
