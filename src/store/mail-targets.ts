@@ -1,4 +1,5 @@
 import { type Db, transact } from './db.ts'
+import { tellEndedTo } from './ended.ts'
 
 /** Whether a target of kind email still waits for its reader to say yes. */
 export function awaitsConfirmation(db: Db, webhook_id: string): boolean {
@@ -63,11 +64,14 @@ export function unsubscribe(db: Db, pair: Pair, now: number): void {
       `INSERT OR IGNORE INTO unsubscribed (webhook_id, monitor_id, unsubscribed_at)
        VALUES ($webhook_id, $monitor_id, $now)`,
     ).run({ ...pair, now })
-    db.query(
-      // What is on its way at this moment may still arrive, but is not tried again.
-      `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL, lease = NULL
-        WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id AND status = 'pending'`,
-    ).run(pair)
+    const { changes: count } = db
+      .query(
+        // What is on its way at this moment may still arrive, but is not tried again.
+        `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL, lease = NULL
+          WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id AND status = 'pending'`,
+      )
+      .run(pair)
+    tellEndedTo(db, pair.webhook_id, { status: 'failed', count })
   })
 }
 

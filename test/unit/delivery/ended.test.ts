@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { type Db, openDb, transact } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
 import { onEnded } from '../../../src/store/ended.ts'
+import { unsubscribe } from '../../../src/store/mail-targets.ts'
 import {
   claimDue,
   type Claimed,
@@ -103,6 +104,16 @@ test('what waits for a target that is switched off is told as failed', () => {
   using it = opened(2)
   updateWebhook(it.db, 'cus_1', 'wh_1', { active: false })
   expect(it.told).toEqual([{ status: 'failed', kind: 'discord', count: 2 }])
+})
+
+test('what waits for a reader who wants no more of it is told as failed', () => {
+  using it = opened(3)
+  const delivery = claim(it.db)
+  unsubscribe(it.db, { webhook_id: 'wh_1', monitor_id: 'mon_1' }, NOW)
+  expect(it.told).toEqual([{ status: 'failed', kind: 'discord', count: 3 }])
+
+  expect(record(it.db, delivery, 200)).toBe(false)
+  expect(it.told).toHaveLength(1)
 })
 
 test('a delivery given up for a reason of our own is told once', () => {
