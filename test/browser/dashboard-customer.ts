@@ -70,6 +70,8 @@ export function customerStories(stage: () => Dashboard) {
     await visitor.press('Sourdough that nobody gets')
     await visitor.sees('oven is cold')
     await visitor.sees('the receiver answered 503')
+    // It is dead: nothing is to come.
+    await visitor.misses('not yet')
     await visitor.press('As it was sent')
     await visitor.sees('"delivery_id"')
     await visitor.press('Send again')

@@ -9,7 +9,7 @@ export type FormField = {
   name: string
   label: string
   hint?: string
-  /** `names`: between commas or spaces. `lines`: one a line. `flag`: any, yes or no. `label`: a text, or yes. */
+  /** `names`: between commas or spaces. `lines`: one per line. `flag`: any, yes or no. `label`: a text, or yes. */
   kind: 'names' | 'lines' | 'text' | 'number' | 'flag' | 'label' | 'one' | 'some'
   options?: Options
 }
@@ -50,14 +50,14 @@ export function formParts({ communities, community }: Who['words']): FormPart[] 
         {
           name: 'include_any',
           label: 'Any of these words or phrases',
-          hint: 'One a line. One of them is enough.',
+          hint: 'One per line. One of them is enough.',
           kind: 'lines',
         },
-        { name: 'include_all', label: 'All of these', hint: 'One a line.', kind: 'lines' },
+        { name: 'include_all', label: 'All of these', hint: 'One per line.', kind: 'lines' },
         {
           name: 'exclude_terms',
           label: 'None of these',
-          hint: 'One a line. Exclusions win.',
+          hint: 'One per line. Exclusions win.',
           kind: 'lines',
         },
         {
@@ -99,7 +99,7 @@ export function moreParts({ community, communities }: Who['words']): FormPart[] 
         {
           name: 'regex',
           label: 'Patterns',
-          hint: 'One a line, in the syntax of RE2; any of them.',
+          hint: 'One per line, in the syntax of RE2; any of them.',
           kind: 'lines',
         },
         {
@@ -159,8 +159,8 @@ export function moreParts({ community, communities }: Who['words']): FormPart[] 
           kind: 'some',
           options: asOptions('positive', 'negative', 'mixed', 'neutral'),
         },
-        { name: 'flair', label: 'Flair is one of', hint: 'One a line.', kind: 'lines' },
-        { name: 'exclude_flair', label: 'Flair is none of', hint: 'One a line.', kind: 'lines' },
+        { name: 'flair', label: 'Flair is one of', hint: 'One per line.', kind: 'lines' },
+        { name: 'exclude_flair', label: 'Flair is none of', hint: 'One per line.', kind: 'lines' },
         { name: 'has_flair', label: 'Has a flair', kind: 'flag' },
         { name: 'nsfw', label: 'Adult content', kind: 'flag' },
         { name: 'min_score', label: 'Score at least', kind: 'number' },

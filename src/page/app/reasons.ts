@@ -48,7 +48,7 @@ const PAUSES: { [code: string]: string } = {
 }
 
 const SUPPRESSIONS: { [code: string]: string } = {
-  stale_item: 'older than fresh when it was first seen',
+  stale_item: 'no longer fresh when it was first seen',
   delivery_ceiling: "over the plan's ceiling for the day",
   low_relevance: "below the filter's relevance",
 }

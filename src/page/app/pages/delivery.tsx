@@ -70,7 +70,13 @@ export function DeliveryPage({ id }: { id: string }) {
             <Facts
               rows={[
                 ['Matched', <Time at={told.created_at} />],
-                ['Delivered', <Time at={told.delivered_at} none="not yet" />],
+                [
+                  'Delivered',
+                  <Time
+                    at={told.delivered_at}
+                    none={told.status === 'pending' ? 'not yet' : 'no'}
+                  />,
+                ],
                 [
                   'Monitor',
                   <Link to={pathOf('monitors', why.value.monitor_id)}>{names.monitor}</Link>,

@@ -33,7 +33,7 @@ export function Coverage({ health }: { health: Health }) {
               },
               { title: 'Noticed', cell: (it) => <Time at={it.at} /> },
               { title: 'Missing from', cell: (it) => <Time at={it.from} none="not known" /> },
-              { title: 'until', cell: (it) => <Time at={it.until} none="not known" /> },
+              { title: 'Missing until', cell: (it) => <Time at={it.until} none="not known" /> },
               { title: 'Estimate', kind: 'figure', cell: (it) => count(it.missed_estimate) },
               {
                 title: 'Read later',
@@ -97,7 +97,8 @@ export function Doings({ health }: { health: Health }) {
         </p>
       )}
       <p class="quiet small-text">
-        In 24 hours. Up to {count(health.daily_delivery_ceiling)} deliveries a day and target;{' '}
+        In 24 hours. At most {count(health.daily_delivery_ceiling)} deliveries in a UTC day, to all
+        targets together;{' '}
         {health.ceiling_reached ? 'the ceiling was reached.' : 'the ceiling was not reached.'}
       </p>
     </section>

@@ -95,7 +95,8 @@ function MonitorCard({ monitor }: { monitor: Monitor }) {
       <p class="quiet small-text facts">
         <span>every {span(cadence_s)}</span>
         <span>
-          last match <Time at={last_match_at} />
+          {last_match_at !== null && 'last match '}
+          <Time at={last_match_at} none="no match yet" />
         </span>
         <span>{count(health?.delivered_24h)} delivered in 24 h</span>
       </p>

@@ -139,7 +139,7 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
           Rests; used again <Time at={account.cooling_until} />.
         </p>
       )}
-      {account.last_error !== null && <p class="quiet">Last error: {account.last_error}</p>}
+      {account.last_error !== null && <p class="quiet">Reason: {inWords(account.last_error)}</p>}
       <Trouble failure={deed.failure} />
       {tested && (
         <Notice tone={tested.ok ? 'good' : 'bad'}>

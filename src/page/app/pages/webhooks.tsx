@@ -25,11 +25,7 @@ export function Webhooks() {
     </button>
   )
   return (
-    <Page
-      title="Webhooks"
-      beside={button}
-      lead="Where matches are sent: signed, at least once, in order of your wishes."
-    >
+    <Page title="Webhooks" beside={button} lead="Where matches are sent: signed, at least once.">
       <Trouble failure={list.failure} again={list.again} />
       {webhooks === undefined && list.failure === null && <Waiting rows={3} />}
       {webhooks?.length === 0 && (

@@ -56,7 +56,7 @@ export function Events({ recent }: { recent: readonly Recent[] }) {
             {it.monitor_id !== null && (
               <span class="quiet">
                 {' '}
-                by{' '}
+                for{' '}
                 {linked ? (
                   <Link to={pathOf('monitors', it.monitor_id)}>
                     {it.monitor_name ?? 'a monitor'}
