@@ -14,11 +14,21 @@ const folders = [
   'test/chaos',
   'test/simulation',
 ].filter((it) => existsSync(join(root, it)))
+/** What ends a test that hangs. Nothing else is told by it: how busy the machine is must not decide. */
+const HANGS_MS = '30000'
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))
 
 const run = Bun.spawn(
-  [process.execPath, 'test', '--parallel', ...args, ...(named ? [] : folders)],
+  [
+    process.execPath,
+    'test',
+    '--parallel',
+    '--timeout',
+    HANGS_MS,
+    ...args,
+    ...(named ? [] : folders),
+  ],
   {
     cwd: root,
     stdout: 'inherit',
