@@ -1,3 +1,4 @@
+import type { Node } from '../core/items.ts'
 import type { Shelf } from '../core/listing.ts'
 import { fail, ok } from '../core/outcome.ts'
 import { asksForSomething, filterPage } from '../core/page-filter.ts'
@@ -128,18 +129,21 @@ export function createReads(deps: Deps): Reads {
     tree: shared(
       ({ full, ...query }, call) =>
         full ? readFullTree(platform, query, tree_fetches, call) : readTree(platform, query, call),
-      ({ comments }) => [...everyNode(comments)].length,
+      ({ comments }) => nodesIn(comments),
     ),
-    comment: shared(async ({ id, replies }, call) => {
-      const nodes = await platform.nodesById([id], call)
-      if (!nodes.ok) return nodes
-      const [comment] = nodes.value
-      if (comment === undefined) return ABSENT
-      if (!replies) return ok({ comment })
-      const { post_id } = platform.commentOf(comment)
-      const below = await branch(platform, { ...WHOLE, post_id, comment_id: id }, call)
-      return below.ok ? ok({ comment: withReplies(comment, below.value) }) : below
-    }),
+    comment: shared(
+      async ({ id, replies }, call) => {
+        const nodes = await platform.nodesById([id], call)
+        if (!nodes.ok) return nodes
+        const [comment] = nodes.value
+        if (comment === undefined) return ABSENT
+        if (!replies) return ok({ comment })
+        const { post_id } = platform.commentOf(comment)
+        const below = await branch(platform, { ...WHOLE, post_id, comment_id: id }, call)
+        return below.ok ? ok({ comment: withReplies(comment, below.value) }) : below
+      },
+      ({ comment }) => nodesIn([comment]),
+    ),
 
     subforum: shared(({ name }, call) => platform.community(name, call)),
     subforumComments: shared(
@@ -218,6 +222,8 @@ const keyOf = (query: unknown): string =>
       ? value.toLowerCase()
       : value,
   )
+
+const nodesIn = (trees: readonly Node[]): number => [...everyNode(trees)].length
 
 const rowsIn = (body: object): number =>
   Object.values(body).reduce<number>(

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { fail, ok, type Outcome } from '../../src/core/outcome.ts'
 import { createShare } from '../../src/gateway/cache.ts'
 import { fakeClock } from '../support/clock.ts'
-import { aPost, page, readsOver } from '../support/reads.ts'
+import { aNode, aPost, page, readsOver, tree } from '../support/reads.ts'
 
 function counted(
   keep_ms: number,
@@ -146,3 +146,23 @@ test('two spellings of a subforum are one read, two pages of it are two', async 
     'miss',
   )
 })
+
+test.each([
+  [20_000, 'miss'],
+  [19_999, 'hit'],
+] as const)(
+  'a comment counts with all that is below it: of %i replies, %s',
+  async (count, cache) => {
+    const replies = Array.from({ length: count }, (_, n) => aNode(`r${n}`, 't1_top'))
+    const top = aNode('top', 't3_p', replies)
+    const reads = readsOver(
+      { nodesById: async () => ok([aNode('top', 't3_p')]), tree: async () => tree([top]) },
+      fakeClock(() => Promise.resolve()),
+    )
+
+    await reads.comment({ id: 'top', replies: true })
+
+    const again = await reads.comment({ id: 'top', replies: true })
+    expect(again.ok && again.value.cache).toBe(cache)
+  },
+)
