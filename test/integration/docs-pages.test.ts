@@ -62,6 +62,17 @@ test('the page of capacity has no figure that benchmarks.md and bars.md do not h
   expect(figures.length).toBeGreaterThan(12)
 })
 
+test('README measures nothing that benchmarks.md does not have, at a revision that it names', () => {
+  const measured = read('docs/benchmarks.md')
+  const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(read('README.md')) ?? []
+  const figures = section.match(/\d[\d.,]* (?:ms|MB)\b/g) ?? []
+  const [, revision = 'none'] = /revision ([0-9a-f]{7})\b/.exec(section) ?? []
+
+  expect(figures.filter((it) => !measured.includes(it))).toEqual([])
+  expect(measured).toContain(revision)
+  expect(figures.length).toBe(4)
+})
+
 describe('README tells', () => {
   const readme = read('README.md')
   const rows = (heading: string) => {
