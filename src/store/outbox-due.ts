@@ -1,7 +1,7 @@
 import type { Db } from './db.ts'
 
-// Which of the waiting rows are to be sent next. However many wait for one target, another's are as near; and however
-// many targets wait, a turn looks at no more of them than it can serve.
+// Which of the waiting rows are to be sent next. However many wait for one target, another's are as near: a target costs
+// one step in the index, and only those to which something is due cost more, as many of them as a turn can serve.
 
 /** What a target wants of those who send to it. */
 type Wishes = { id: string; max_per_second: number | null; ordered: number }
