@@ -76,7 +76,10 @@ export function onCommit(db: Db, timer: CommitTimer): void {
 
 const after_commits = new WeakMap<Db, (() => void)[]>()
 
-/** Runs `work` once the present transaction is durable; never when it is not, and at once where there is none. */
+/**
+ * Runs `work` once the present transaction is durable; never when it is not, and at once where there is none. It must not
+ * throw: what is durable would be taken for failed, and be done again.
+ */
 export function afterCommit(db: Db, work: () => void): void {
   if (!db.inTransaction) return work()
   const waiting = after_commits.get(db)
