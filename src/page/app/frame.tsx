@@ -124,9 +124,9 @@ function PlainHttp() {
   return (
     <div class="notice warn" role="status">
       <p>
-        This page came over plain http: whoever is on the way between here and the daemon can read
-        and use your session. Put TLS in front of it and set <code>public_url</code>, or look at it
-        on its own machine only.
+        This page came over plain http. On the daemon's own machine that is fine; from elsewhere,
+        whoever is on the way can read and use your session: put TLS in front and set{' '}
+        <code>public_url</code>.
       </p>
       <button
         type="button"

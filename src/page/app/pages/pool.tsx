@@ -128,7 +128,8 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
         <span>{kind}</span>
         {account.proxy !== null && <span>through {account.proxy}</span>}
         <span>
-          used <Time at={account.last_used_at} />
+          {account.last_used_at !== null && 'used '}
+          <Time at={account.last_used_at} none="not used yet" />
         </span>
         <span>{count(account.requests_24h)} requests in 24 h</span>
         <span>{count(account.blocked_24h)} blocked</span>
