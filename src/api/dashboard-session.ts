@@ -92,7 +92,7 @@ function tokenOf({ headers }: Request, secure: boolean): string | null {
 const cookie = (token: string, seconds: number, secure: boolean): string =>
   `${nameOf(secure)}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
 
-const KEY = 'key must be an API key: fk_ or fo_ and 43 characters'
+const KEY = 'key must be an API key: fk_ or fo_ and 43 characters, or one that was imported'
 const signInBody = closed({
   key: z
     .string({ error: ({ input }) => (input === undefined ? 'key is required' : KEY) })

@@ -87,7 +87,7 @@ export function openApiDocument({
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key: fk_ and 43 characters.',
+          description: 'An API key: fk_ and 43 characters, or one that was imported.',
         },
       },
       headers: HEADERS,

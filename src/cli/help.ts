@@ -17,7 +17,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['Run it', ['demo', 'serve', 'check-config', 'doctor', 'service-unit']],
   ['Say who may use it', ['customer', 'key', 'credit']],
   ['Give it accounts of yours on the platform', ['account', 'proxy']],
-  ['See to what it does', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],
+  ['Look after what it does', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],
   ['Keep what it has', ['backup', 'restore']],
   ['Use it from elsewhere', []],
 ]

@@ -68,7 +68,7 @@ function keyOf(file: string | undefined, { env }: Surroundings): string {
   // The message does not repeat it.
   if (!KEY.test(key))
     throw new UsageError(
-      `${file ?? 'FORUMD_KEY'} holds no key: allowed is one line, fk_ and 43 characters`,
+      `${file ?? 'FORUMD_KEY'} holds no key: allowed are 16 to 256 visible ASCII characters on one line`,
     )
   return key
 }
