@@ -23,6 +23,7 @@ import { createStallWatch } from './monitor/stalls.ts'
 import { createStorage } from './monitor/storage.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
+import { createSweep } from './net/sweep.ts'
 import type { Outside } from './outside.ts'
 import { createPool, type Pool } from './pool/pool.ts'
 import { recordConfig } from './store/audit-config.ts'
@@ -73,12 +74,15 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   const reads_health = createReadsHealth(clock, () => pool.usable())
 
   const guard = createGuard({ ...outside, allowed: createAllowed(config.guard), timeout_ms })
+  // One for what comes in from either side: to free is to free all of it.
+  const sweep = createSweep(outside)
   const upstream = createUpstream(
     config,
     { ...outside, log },
     {
       guard,
       signal,
+      sweep,
       on_request: hearRequests({ metrics, reads_health, requests, pool: () => pool }),
     },
   )
@@ -226,6 +230,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     reads_health,
     trouble: () => (signal.aborted ? 'stopping' : null),
     storage_trouble: storage.trouble,
+    sweep,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     routes,
   })

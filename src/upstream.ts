@@ -6,6 +6,7 @@ import type { Config } from './config/schema.ts'
 import { tryMailServer } from './delivery/mailer.ts'
 import { createEgress } from './net/egress.ts'
 import type { Guard } from './net/guard.ts'
+import type { Sweep } from './net/sweep.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
 import { type Browser, createBrowser } from './platform/browser/browser.ts'
@@ -30,18 +31,20 @@ type Around = {
   /** Gives up what is being asked for accounts. */
   signal: AbortSignal
   on_request?: (event: RequestEvent) => void
+  /** Told what answers leave behind. */
+  sweep?: Sweep
 }
 
 /** The platform as the configuration names it: its reads, and what the operator's accounts need of it. */
 export function createUpstream(
   { platform: at, pool, browser: at_hand, storage }: Config,
   outside: Outside,
-  { guard, signal, on_request }: Around,
+  { guard, signal, on_request, sweep }: Around,
 ) {
   const { clock } = outside
   const ca = authority(at.ca_file)
   const timeout_ms = at.timeout_s * 1000
-  const egress = createEgress({ ...outside, guard, ca })
+  const egress = createEgress({ ...outside, guard, ca, sweep })
   const platform = createForum({
     ...outside,
     egress,

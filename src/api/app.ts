@@ -7,7 +7,7 @@ import { type Db, tellStorageError } from '../store/db.ts'
 import { createTogether } from '../store/together.ts'
 import { account } from './account.ts'
 import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
-import { bodyMax, readJson, takesNoBody } from './body.ts'
+import { bodyMax, createReadJson, takesNoBody } from './body.ts'
 import { dashboardLive, type LiveDeps } from './dashboard-live.ts'
 import { dashboardPage, type PageFiles } from './dashboard-page.ts'
 import { createSignedIn, webSession } from './dashboard-session.ts'
@@ -62,6 +62,8 @@ export type AppDeps = {
   storage_trouble?: () => string | null
   /** Monitors of a customer, paused ones too, and how many its plan has room for. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+  /** Told how many bytes of a body wait to be freed; left out, the engine does so in its own time. */
+  sweep?: (bytes: number) => void
   /** The groups of routes that stand on the infrastructure made here. */
   routes: (infra: Infra) => AnyElysia[]
 }
@@ -90,6 +92,7 @@ export function createApp(deps: AppDeps) {
       metrics.count('billing_calls_total', { tier, billed: String(billed) }),
   })
   const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
+  const readJson = createReadJson({ clock, sweep: deps.sweep ?? (() => {}) })
   const peerOf = createPeerOf(deps.trusted_proxies)
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const lent = createLent()
@@ -128,7 +131,7 @@ export function createApp(deps: AppDeps) {
       const path = pathOf(request.url)
       return takesNoBody(path) || request.method === 'DELETE'
         ? null
-        : readJson(request, bodyMax(words, path), clock)
+        : readJson(request, bodyMax(words, path))
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
       const labels = { method: request.method, route: route || 'none' }
@@ -154,8 +157,8 @@ export function createApp(deps: AppDeps) {
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in }))
   }
   const inside = createInside(lent, (request) => app.handle(request))
-  for (const group of deps.routes({ words, keyed, meter, inside, together, clock, random, log }))
-    app.use(group)
+  const infra = { words, keyed, meter, inside, readJson, together, clock, random, log }
+  for (const group of deps.routes(infra)) app.use(group)
 
   const routes = (): readonly RouteLike[] => app.routes
   let known: Table<true> | null = null

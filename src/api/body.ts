@@ -8,6 +8,8 @@ const MIB = 1024 * 1024
 const BODY_MAX = MIB
 const IMAGE_BODY_MAX = 8 * MIB
 const BODY_WITHIN_MS = 30_000
+/** The text that a body is decoded to, and what is made of it; its bytes themselves are given back here. */
+const LEFT_OF_A_BYTE = 2
 /** More than any call of ours needs. */
 const BODY_BOUNDS: JsonBounds = { depth: 32, values: 20_000 }
 
@@ -36,14 +38,34 @@ export const tooLarge = (max: number): ApiError =>
   })
 
 /** The JSON of a request, never holding more than `max` bytes of it. Throws 400 or 413. */
-export async function readJson(request: Request, max: number, clock: Clock): Promise<unknown> {
+export type ReadJson = (request: Request, max: number) => Promise<unknown>
+
+type Deps = {
+  clock: Clock
+  /** Told how many bytes a body has left behind that only the engine can free. */
+  sweep: (bytes: number) => void
+}
+
+/** What reads the bodies of requests. */
+export const createReadJson =
+  ({ clock, sweep }: Deps): ReadJson =>
+  async (request, max) => {
+    mustBeJson(request)
+    const bytes = await readBytes(request, max, clock)
+    sweep(bytes.byteLength * LEFT_OF_A_BYTE)
+    return valueOf(bytes)
+  }
+
+function mustBeJson(request: Request): void {
   const type = request.headers.get('content-type')
   if (!/^application\/json *(;|$)/i.test(type ?? ''))
     throw invalid('content-type', 'content-type must be application/json')
   if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
     throw invalid('content-encoding', 'content-encoding must be absent: send the body as it is')
+}
 
-  const text = decode(await readBytes(request, max, clock))
+function valueOf(bytes: Uint8Array): unknown {
+  const text = decode(bytes)
   if (text.trim() === '') throw invalid('body', 'body must be a JSON object, it is empty')
   if (isBeyond(text, BODY_BOUNDS))
     throw invalid('body', 'body is nested too deeply or holds too many values')
@@ -62,12 +84,13 @@ async function readBytes(request: Request, max: number, clock: Clock): Promise<U
     for (;;) {
       const next = await Promise.race([reader.read(), late])
       if (next === null) throw tooSlow()
-      if (next.done) return Buffer.concat(chunks, length)
+      if (next.done) return joined(chunks, length)
       length += next.value.byteLength
-      if (length > max) throw tooLarge(max)
       chunks.push(next.value)
+      if (length > max) throw tooLarge(max)
     }
   } catch (error) {
+    chunks.forEach(giveBack)
     // Nobody reads the rest. A stream that was broken off cannot be cancelled, and need not be.
     reader.cancel().catch(() => {})
     throw error
@@ -78,12 +101,34 @@ async function readBytes(request: Request, max: number, clock: Clock): Promise<U
 
 const tooSlow = () => invalid('body', `body must arrive within ${BODY_WITHIN_MS / 1000} seconds`)
 
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks
+  if (first?.byteLength === length) return first
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+    giveBack(chunk)
+  }
+  return whole
+}
+
+/** The text of a body, whose bytes are gone afterwards. */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw invalid('body', 'body must be UTF-8')
+  } finally {
+    giveBack(bytes)
   }
+}
+
+/** Frees what nobody looks at any more. Megabytes a second come in, and the engine sees little of what they weigh. */
+function giveBack({ buffer, byteLength }: Uint8Array): void {
+  // Of a buffer that is shared the rest may be somebody else's.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 function parse(text: string): unknown {

@@ -6,7 +6,6 @@ import { ApiError, invalid } from '../core/errors.ts'
 import { invalidField, SESSION_PARTS, sessionField } from '../core/session.ts'
 import type { Db } from '../store/db.ts'
 import { type Draft, DRAFTS_OPEN_MAX, findDraft, insertDraft, listDrafts } from '../store/drafts.ts'
-import { readJson } from './body.ts'
 import type { DraftDesk, Written } from './drafts-desk.ts'
 import {
   approvalBody,
@@ -49,7 +48,7 @@ function found(db: Db, id: string, customer_id: string | null): Draft {
 
 /** The routes of a customer's drafts: what its programs want to write, and what it decides. */
 export function drafts(infra: Infra, { db, desk }: Deps) {
-  const { words, keyed, clock, random } = infra
+  const { words, keyed, readJson, clock, random } = infra
   const ofSession = [...SESSION_PARTS.map((part) => sessionField(words, part)), 'cookies', 'proxy']
 
   const show = (draft: Draft) => toDraft(draft, clock.now())
@@ -117,7 +116,7 @@ export function drafts(infra: Infra, { db, desk }: Deps) {
       '/drafts/:id/approve',
       async ({ holder, customer, params: { id }, request, set }) => {
         const draft = found(db, id, customer.id)
-        const session = sessionOnly(await readJson(request, APPROVAL_MAX, clock), ofSession)
+        const session = sessionOnly(await readJson(request, APPROVAL_MAX), ofSession)
         const written = await desk.approveAs(draft, session, holder)
         const answer = passOn(written, set)
         return written.status === 200 ? show(found(db, id, customer.id)) : answer
@@ -184,7 +183,7 @@ function sessionOnly(body: unknown, fields: readonly string[]): Record<string, u
 }
 
 /** The same for the operator: every customer's drafts, approved for an account of the pool. */
-export function operatorDrafts({ clock }: Infra, { db, desk }: Deps) {
+export function operatorDrafts({ readJson, clock }: Infra, { db, desk }: Deps) {
   const show = (draft: Draft) => toOperatorsDraft(draft, clock.now())
 
   return new Elysia({ name: 'operator drafts', prefix: '/operator', detail: { hide: true } })
@@ -200,7 +199,7 @@ export function operatorDrafts({ clock }: Infra, { db, desk }: Deps) {
     .get('/drafts/:id', ({ params: { id } }) => show(found(db, id, null)))
     .post('/drafts/:id/approve', async ({ params: { id }, request, set }) => {
       const draft = found(db, id, null)
-      const named = accountBody.safeParse(await readJson(request, APPROVAL_MAX, clock))
+      const named = accountBody.safeParse(await readJson(request, APPROVAL_MAX))
       if (!named.success)
         throw invalid('account', 'account is required: the name of an account of the pool')
       const written = await desk.approveFor(draft, named.data.account)

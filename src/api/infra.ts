@@ -2,6 +2,7 @@ import type { Words } from '../core/wire.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Together } from '../store/together.ts'
 import type { Keyed } from './auth.ts'
+import type { ReadJson } from './body.ts'
 import type { Inside } from './inside.ts'
 import type { Meter } from './meter.ts'
 
@@ -23,6 +24,8 @@ export type Infra = {
   meter: Meter
   /** Asks the service itself. */
   inside: Inside
+  /** For routes whose bodies are read late. */
+  readJson: ReadJson
   /** Writes to the database, many in one commit. */
   together: Together
   clock: Clock

@@ -2,7 +2,6 @@ import { Elysia } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
 import { SESSION_PARTS, sessionField, sessionHeader } from '../core/session.ts'
-import { readJson } from './body.ts'
 import { render } from './errors.ts'
 import type { Infra } from './infra.ts'
 
@@ -32,7 +31,7 @@ export type McpDeps = {
  * `/mcp`: the calls of this service as tools. Each goes through the front door as the key that the message came with, so
  * that no limit, price or refusal differs from that of the same call over HTTP.
  */
-export function mcp({ words, keyed, inside, clock }: Infra, { open }: McpDeps) {
+export function mcp({ words, keyed, inside, readJson }: Infra, { open }: McpDeps) {
   const headers = SESSION_PARTS.map((part) => ({
     header: sessionHeader(words, part),
     field: sessionField(words, part),
@@ -57,7 +56,7 @@ export function mcp({ words, keyed, inside, clock }: Infra, { open }: McpDeps) {
 
       let message: unknown
       try {
-        message = await readJson(request, MESSAGE_MAX, clock)
+        message = await readJson(request, MESSAGE_MAX)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         const { status, body } = render(error, words)

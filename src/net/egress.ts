@@ -3,7 +3,7 @@ import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../outside.ts'
 import { mayHaveLeft } from './departure.ts'
 import type { Guard } from './guard.ts'
-import { createSweep } from './sweep.ts'
+import type { Sweep } from './sweep.ts'
 import { BODY_MAX, PACKINGS, readWhole } from './whole.ts'
 
 /** How a request leaves: directly or through one proxy, which the guard has to approve when a caller named it. */
@@ -53,8 +53,8 @@ type Deps = {
   guard: Guard
   /** The platform's authorities in PEM, instead of the system's. */
   ca?: string | undefined
-  /** Frees what large answers leave behind; left out, the engine does so in its own time. */
-  collect?: (() => void) | undefined
+  /** Sees to what large answers leave behind; left out, the engine does so in its own time. */
+  sweep?: Sweep | undefined
 }
 
 /** Of several checked addresses of a proxy, how many are tried when nothing listens at the first. */
@@ -64,8 +64,7 @@ const ADDRESSES_MAX = 3
  * Directly and through http proxies goes by fetch; through https proxies and SOCKS by agents, because fetch knows no
  * SOCKS and checks an https proxy's certificate against the address it dials, which for a caller's is no name.
  */
-export function createEgress({ fetch, clock, resolve, guard, ca, collect }: Deps): Egress {
-  const sweep = createSweep({ clock, collect })
+export function createEgress({ fetch, clock, resolve, guard, ca, sweep }: Deps): Egress {
   let loading: ReturnType<typeof loadAgents> | null = null
 
   // Loaded with the first proxy that needs one: most daemons have none, and their libraries are many.
@@ -154,7 +153,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca, collect }: Deps
           proxy ? through(proxy, errand, over.signal) : byFetch(errand, null, over.signal),
           late.then(() => (give_up(), failed('timeout', true))),
         ])
-        sweep(sizeOf(carried))
+        sweep?.(sizeOf(carried))
         whole = carried.ok
         if (carried.ok) return carried
         return told(errand, over.signal.aborted ? { ...carried, why: 'timeout' } : carried)

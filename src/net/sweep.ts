@@ -1,8 +1,8 @@
 import type { Clock } from '../outside.ts'
 
-/** Answers smaller than this leave nothing that has to be thought of. */
+/** What is smaller than this leaves nothing that has to be thought of. */
 const LARGE_BYTES = 1024 * 1024
-/** What large answers may have left behind before it is freed. */
+/** What may have been left behind before it is freed. */
 const OWED_MAX_BYTES = 8 * 1024 * 1024
 /** Freeing takes at most one part in so many of the time. */
 const REST = 20
@@ -16,11 +16,14 @@ type Deps = {
   collect?: (() => void) | undefined
 }
 
+/** Told of every answer and every body how many bytes it leaves behind. */
+export type Sweep = (bytes: number) => void
+
 /**
- * Told the size of every answer, sees to it that what large ones leave behind is freed soon: the engine goes by how
- * much of it there is beside all else, and would let many of them gather.
+ * Sees to it that what large ones leave behind is freed soon: the engine goes by how much of it there is beside all else,
+ * and would let many of them gather.
  */
-export function createSweep({ clock, collect }: Deps): (bytes: number) => void {
+export function createSweep({ clock, collect }: Deps): Sweep {
   let owed_bytes = 0
   let waiting = false
   let rested_at = -Infinity

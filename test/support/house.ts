@@ -24,6 +24,8 @@ type Choice = {
   chat?: boolean
   /** When the clock begins; a real browser wants the real time. */
   start_at?: number
+  /** Told when what nobody holds any more is to be freed. */
+  collect?: () => void
 }
 
 /** The whole daemon against the sandbox and a receiver over TLS, on a clock we hold. */
@@ -33,6 +35,7 @@ export async function startHouse({
   world = 'empty',
   chat = false,
   start_at,
+  collect,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   // Time may move when no request is out and the event loop has gone quiet.
@@ -85,6 +88,7 @@ export async function startHouse({
       return fetch(url, { ...init, ...tls }).finally(() => out--)
     },
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
+    ...(collect && { collect }),
   }
 
   const mint = (name: string) => mintKey(config, outside, name)

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Proxy } from '../../../src/core/proxy.ts'
 import { createAgents } from '../../../src/net/agents.ts'
 import { createEgress, type Errand } from '../../../src/net/egress.ts'
+import { createSweep } from '../../../src/net/sweep.ts'
 import { BODY_MAX } from '../../../src/net/whole.ts'
 import { fakeClock } from '../../support/clock.ts'
 
@@ -24,7 +25,7 @@ function stage(
     clock,
     resolve: (host) => (host === 'platform.test' ? Promise.resolve(['127.0.0.1']) : nowhere()),
     guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-    collect,
+    sweep: createSweep({ clock, collect }),
   })
   const errand = (proxy: Proxy | null, more: Partial<Errand> = {}): Errand => ({
     url: `http://platform.test:${server.port}/`,

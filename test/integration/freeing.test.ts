@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+
+import { startHouse } from '../support/house.ts'
+
+const MIB = 1024 * 1024
+
+test('what callers send and what the platform answers is freed together, once it is 8 MiB', async () => {
+  let [asked, freed] = [0, 0]
+  using platform = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch() {
+      asked++
+      return new Response(new Uint8Array(3 * MIB).fill(0x20))
+    },
+  })
+  await using house = await startHouse({
+    platform_url: `http://127.0.0.1:${platform.port}`,
+    change: (config) => (config.platform.retries = 0),
+    collect: () => void freed++,
+  })
+  const body = `{"ids":${' '.repeat(MIB - 8)}}`
+  const send = () => house.call('/api/forum/comments/verify', { method: 'POST', body })
+
+  // Each leaves its text behind, and what could have been made of it.
+  for (let i = 0; i < 3; i++) expect((await send()).status).toBe(400)
+  await house.clock.advance(1)
+  expect(freed).toBe(0)
+
+  await house.call('/api/forum/posts?subforum=hay')
+  await house.clock.advance(1)
+  expect([asked, freed]).toEqual([1, 1])
+})
