@@ -1,0 +1,89 @@
+// Goal: a start loads what every start needs, and no more; the rest comes with the first call that needs it.
+// Method: the program as a process of its own, from its source, says at its end what it has loaded until then.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { join, relative } from 'node:path'
+
+import * as z from 'zod'
+
+import { tempFolder } from '../support/folder.ts'
+import { LOADED_PROBE } from '../support/loaded.ts'
+
+setDefaultTimeout(60_000)
+const root = join(import.meta.dir, '../..')
+const Loaded = z.object({ files: z.array(z.string()), asked: z.array(z.string()) })
+
+const folder = tempFolder()
+let loaded: z.infer<typeof Loaded>
+beforeAll(async () => {
+  const [config, file] = [folder.file('forumd.toml'), folder.file('loaded.json')]
+  await Bun.write(
+    config,
+    `server = { port = 0 }
+storage = { dir = "${folder.file('data')}" }
+platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
+log = { json = true }
+`,
+  )
+  const child = Bun.spawn(
+    [process.execPath, '--preload', LOADED_PROBE, 'src/main.ts', 'serve', '--config', config],
+    { cwd: root, env: { ...process.env, FORUMD_LOADED: file }, stdout: 'pipe', stderr: 'inherit' },
+  )
+  expect((await fetch(`${await listening(child.stdout)}/health`)).status).toBe(200)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+  loaded = Loaded.parse(await Bun.file(file).json())
+})
+afterAll(() => folder[Symbol.dispose]())
+
+/** Where it listens, as its log says. */
+async function listening(log: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of log) {
+    text += decoder.decode(chunk, { stream: true })
+    const url = /"event":"serve.listening".*?"url":"([^"]+)"/.exec(text)?.[1]
+    if (url !== undefined) return url
+  }
+  throw new Error(`it ended before it listened:\n${text}`)
+}
+
+/** Our own files among what has been loaded, by their paths in the repository. */
+const ours = () =>
+  loaded.files.map((file) => relative(root, file)).filter((file) => file.startsWith('src/'))
+
+test('a start loads no library but those that every daemon needs', () => {
+  const libraries = loaded.files.flatMap(
+    (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? [],
+  )
+
+  expect([...new Set(libraries)].toSorted()).toEqual([
+    '@sinclair/typebox',
+    'cookie',
+    'croner',
+    'elysia',
+    'exact-mirror',
+    'fast-decode-uri-component',
+    'memoirist',
+    'smol-toml',
+    'zod',
+  ])
+})
+
+test.each(['src/mcp/', 'src/sandbox/', 'src/page/', 'src/net/agents.ts'])(
+  'a start loads nothing of %s',
+  (place) => {
+    expect(ours().filter((file) => file.startsWith(place))).toEqual([])
+  },
+)
+
+test('a start does not load TLS, and with it the list of all public authorities', async () => {
+  const transpiler = new Bun.Transpiler({ loader: 'ts' })
+  const importers: string[] = []
+  for (const file of ours().filter((it) => it.endsWith('.ts')))
+    for (const { path, kind } of transpiler.scanImports(await Bun.file(join(root, file)).text()))
+      if (kind !== 'dynamic-import' && /^(node:)?(tls|https)$/.test(path)) importers.push(file)
+
+  expect(ours()).toContain('src/net/tls.ts')
+  expect(importers).toEqual([])
+  expect(loaded.asked).toEqual([])
+})
