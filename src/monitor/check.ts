@@ -3,6 +3,8 @@ import type { Fault } from '../core/outcome.ts'
 import { type CutReason, type Look, startLook } from '../core/sight.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { ConvoyState } from '../store/convoys.ts'
+import type { Db } from '../store/db.ts'
+import { settleRider } from '../store/steps.ts'
 import type { Stream } from '../store/streams.ts'
 import type { Traveller, Trip } from '../store/trips.ts'
 import { type LookDeps, readBack } from './read-back.ts'
@@ -42,6 +44,9 @@ export type Round = {
   look: Look | null
   /** Members that have to be looked at by themselves, because the round proves nothing of them. */
   strays: number[]
+  /** Members that were out of step, and are in step again. */
+  back: Stream[]
+  started_at: number
   ended_at: number
 }
 
@@ -56,9 +61,9 @@ export type Void = {
 const BELIEVE_INTERVALS = 2.5
 
 /** Makes a trip. Reads only; what it learned is for {@link record}. */
-export async function lookAt(deps: LookDeps, trip: Trip): Promise<Report | Void> {
-  const { travellers, convoy, turn } = trip
-  if (convoy !== null) return lookAtAll(deps, travellers, convoy)
+export async function lookAt(deps: LookDeps & { db: Db }, trip: Trip): Promise<Report | Void> {
+  const { travellers, riders, convoy, turn } = trip
+  if (convoy !== null) return lookAtAll(deps, { travellers, riders, convoy })
   const [only] = travellers
   if (only === undefined) return { why: 'stopping', wait_s: 0 }
   const finding = await lookAtOne(deps, only)
@@ -98,30 +103,38 @@ async function lookAtOne(
 }
 
 async function lookAtAll(
-  deps: LookDeps,
-  travellers: readonly Traveller[],
-  convoy: ConvoyState,
+  deps: LookDeps & { db: Db },
+  { travellers, riders, convoy }: Pick<Trip, 'travellers' | 'riders'> & { convoy: ConvoyState },
 ): Promise<Report | Void> {
-  const { watch, clock } = deps
+  const { watch, clock, db } = deps
   const started_at = clock.now()
   const floors = travellers.flatMap(({ floor_at }) => floor_at ?? [])
   const floor_at = floors.length === 0 ? null : Math.min(...floors)
   const believing = travellers.every(({ stream }) => isBelieving(stream, started_at))
   const start = startLook({ head: convoy.head, floor_at, believing })
-  const feed = feedOf(travellers)
+  const feed = feedOf([...travellers, ...riders])
   const { look, items, ending } = await readBack(deps, feed, start)
   const ended_at = clock.now()
   const at = { started_at, ended_at, seen_at: ended_at + watch.clock_offset_ms() }
   switch (ending.kind) {
     case 'reached':
     case 'cut':
-      return splitRound({ travellers, convoy, look, items, at, whole: ending.kind === 'reached' })
+      return splitRound({
+        travellers,
+        // Some have come home since the round set out, and are as far as it now.
+        riders: riders.flatMap(({ stream }) => settleRider(db, stream.id, convoy) ?? []),
+        convoy,
+        look,
+        items,
+        at,
+        whole: ending.kind === 'reached',
+      })
     case 'empty':
-      return nothingOf(travellers, convoy, ended_at)
+      return nothingOf(travellers, convoy, at)
     case 'fault': {
       // Who of them is refused, the platform does not say.
       if (ending.fault.kind === 'forbidden' || ending.fault.kind === 'not_found')
-        return nothingOf(travellers, convoy, ended_at)
+        return nothingOf(travellers, convoy, at)
       const made = cutBy(ending.fault)
       return (
         // Nothing of a round that failed is kept, so nothing speaks for keeping what it had read.
@@ -150,10 +163,17 @@ async function lookAtAll(
 const nothingOf = (
   travellers: readonly Traveller[],
   convoy: ConvoyState,
-  ended_at: number,
+  { started_at, ended_at }: Pick<Finding, 'started_at' | 'ended_at'>,
 ): Report => ({
   findings: [],
-  round: { convoy, look: null, strays: travellers.map(({ stream }) => stream.id), ended_at },
+  round: {
+    convoy,
+    look: null,
+    strays: travellers.map(({ stream }) => stream.id),
+    back: [],
+    started_at,
+    ended_at,
+  },
   turn: 0,
 })
 

@@ -1,6 +1,7 @@
 import type { Item } from '../core/items.ts'
 import { FULL_PAGE } from '../core/planner.ts'
 import { type CutReason, headAfter } from '../core/sight.ts'
+import { nextDueAt } from '../core/stream.ts'
 import { allCut, healOpenGaps } from '../store/checks.ts'
 import {
   countHours,
@@ -14,7 +15,8 @@ import { type Db, transact } from '../store/db.ts'
 import { endFirstLooks, listWatchers } from '../store/monitors.ts'
 import { insertSeen, listSeen } from '../store/seen.ts'
 import { FIRST_LOOK } from '../store/stream-life.ts'
-import { findStream, type Stream } from '../store/streams.ts'
+import { findStream, postponeStream, type Stream } from '../store/streams.ts'
+import { phaseKey } from '../store/trips.ts'
 import type { Ending, Finding, Report, Round } from './check.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { type Hit, matchAll, type Seen } from './match.ts'
@@ -127,11 +129,15 @@ const isBelieved = (db: Db, { id }: Stream, { reason }: Extract<Ending, { kind: 
   reason === 'empty_listing' && allCut(db, id, 'empty_listing', EMPTY_BELIEVED_AFTER)
 
 /** Where the convoy goes on from, and who has to be looked at alone before it does. */
-function recordRound(db: Db, { convoy, look, strays, ended_at }: Round, turn: number): void {
+function recordRound(db: Db, round: Round, turn: number): void {
+  const { convoy, look, strays, back, started_at, ended_at } = round
   const nowhere = { anchors: [], head_created_at: convoy.head?.head_created_at ?? null }
   const head = look === null ? nowhere : headAfter(look, look.met)
   moveConvoy(db, convoy.id, { head, turn })
   sendAlone(db, strays, ended_at)
+  // They are due with the round from now on, and not once more by themselves.
+  for (const it of back)
+    postponeStream(db, it.id, nextDueAt(phaseKey(it), it.interval_s * 1000, started_at))
 }
 
 /** Notes every row of every page, oldest first. */

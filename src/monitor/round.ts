@@ -4,6 +4,7 @@ import { type Look, startLook } from '../core/sight.ts'
 import { holdsAny, oldestAt } from '../core/stream-rows.ts'
 import type { StreamKind } from '../core/stream.ts'
 import type { ConvoyState } from '../store/convoys.ts'
+import type { Rider } from '../store/steps.ts'
 import type { Stream } from '../store/streams.ts'
 import type { Traveller } from '../store/trips.ts'
 import { belongsTo } from './belongs.ts'
@@ -16,7 +17,10 @@ import { toRows } from './read-back.ts'
 // proves nothing, and it is looked at by itself at once.
 
 /** The one listing that shows what is in any of these streams. */
-export function feedOf(travellers: readonly Traveller[]): { kind: StreamKind; place: string } {
+export function feedOf(travellers: readonly Pick<Traveller, 'stream'>[]): {
+  kind: StreamKind
+  place: string
+} {
   const kind = travellers[0]?.stream.kind ?? 'posts'
   return {
     kind,
@@ -29,6 +33,8 @@ export function feedOf(travellers: readonly Traveller[]): { kind: StreamKind; pl
 
 type Seen = {
   travellers: readonly Traveller[]
+  /** Members that were asked for too, though they were out of step. */
+  riders: readonly Rider[]
   convoy: ConvoyState
   look: Look
   items: ReadonlyMap<string, Item>
@@ -38,12 +44,14 @@ type Seen = {
 }
 
 /** A round, taken apart into a finding for each member that it proves something of. */
-export function splitRound({ travellers, convoy, look, items, at, whole }: Seen): Report {
+export function splitRound(seen: Seen): Report {
+  const { travellers, riders, convoy, look, items, at, whole } = seen
   const findings: Finding[] = []
   const strays: number[] = []
+  const back: Stream[] = []
   // Without a head of its own a round meets nobody by definition.
   const together = whole && convoy.head !== null
-  const rows = rowsOf(travellers, items)
+  const rows = rowsOf([...travellers, ...riders], items)
   const read_to = oldestAt(look.rows)
   for (const { stream, floor_at } of travellers) {
     const mine = rows.get(stream.id) ?? new Map<string, Item>()
@@ -61,27 +69,41 @@ export function splitRound({ travellers, convoy, look, items, at, whole }: Seen)
         : !known && isUnproven(stream, at.ended_at)
     )
       strays.push(stream.id)
-    findings.push({
-      stream,
-      look: {
-        ...startLook({ head: stream.head, floor_at, believing: false }),
-        rows: own,
-        pages: look.pages,
-        met: true,
-        enough: true,
-      },
-      items: mine,
-      ending: { kind: 'reached' },
-      lost_gap: null,
-      ...at,
-    })
+    findings.push(findingOf({ stream, floor_at }, seen, mine))
   }
-  return { findings, round: { convoy, look, strays, ended_at: at.ended_at }, turn: 0 }
+  // What is not proved of a rider leaves it as it was: it is looked at by itself when that is due.
+  for (const { stream, in_step } of riders) {
+    const mine = rows.get(stream.id) ?? new Map<string, Item>()
+    const own = toRows([...mine.values()])
+    const known = whole && holdsAny(own, stream.head?.anchors ?? [])
+    const bare = own.length === 0 && isMissing(stream, read_to, at.ended_at)
+    if (!known && (!together || !in_step || bare || isUnproven(stream, at.ended_at))) continue
+    findings.push(findingOf({ stream, floor_at: null }, seen, mine))
+    back.push(stream)
+  }
+  const { started_at, ended_at } = at
+  return { findings, round: { convoy, look, strays, back, started_at, ended_at }, turn: 0 }
+}
+
+/** What a member has shown, as if it had been looked at alone. */
+function findingOf(
+  { stream, floor_at }: Pick<Traveller, 'stream' | 'floor_at'>,
+  { look, at }: Seen,
+  items: ReadonlyMap<string, Item>,
+): Finding {
+  const own = {
+    ...startLook({ head: stream.head, floor_at, believing: false }),
+    rows: toRows([...items.values()]),
+    pages: look.pages,
+    met: true,
+    enough: true,
+  }
+  return { stream, look: own, items, ending: { kind: 'reached' }, lost_gap: null, ...at }
 }
 
 /** Whose rows they are. What a search finds may be several members' own. */
 function rowsOf(
-  travellers: readonly Traveller[],
+  travellers: readonly Pick<Traveller, 'stream'>[],
   items: ReadonlyMap<string, Item>,
 ): Map<number, Map<string, Item>> {
   const found = new Map<number, Map<string, Item>>()

@@ -1,6 +1,7 @@
 import { nextDueAt } from '../core/stream.ts'
 import { type ConvoyState, findConvoy, nextTurn } from './convoys.ts'
 import type { Db } from './db.ts'
+import { isInStep } from './steps.ts'
 import { FIRST_LOOK } from './stream-life.ts'
 import { type Stream, STREAM_COLUMNS, streamOf, type StreamRow } from './streams.ts'
 
@@ -16,8 +17,16 @@ export type Traveller = {
 /** A gap that may still be closed: the ids that were not reached. */
 type Lost = { gap_id: number; anchors: readonly string[] }
 
-/** One look: at a stream, or at several in one request. `turn`: when it began, in the order of turns. */
-export type Trip = { travellers: Traveller[]; convoy: ConvoyState | null; turn: number }
+/**
+ * One look: at a stream, or at several in one request. `riders`: members that are out of step, and are asked for with
+ * the others because it costs nothing; the round may bring them back. `turn`: when it began, in the order of turns.
+ */
+export type Trip = {
+  travellers: Traveller[]
+  riders: Traveller[]
+  convoy: ConvoyState | null
+  turn: number
+}
 
 /** Due streams that are looked through for trips; more are due only when nobody was there for long. */
 const LOOKED_THROUGH = 2000
@@ -58,20 +67,27 @@ export function claimTrips(
     if (trips.length >= limit) break
     if (taken.has(row.id)) continue
     const it = toTraveller(row, wants)
-    const round = roundOf(db, it, { wants, taken, now })
+    const round = rounds.has(row.convoy_id ?? 0) ? null : roundOf(db, it, { wants, taken, now })
     if (round !== null) {
       rounds.add(round.convoy?.id ?? 0)
       go(round)
-    } else if (isLate(row, now)) go({ travellers: [it], convoy: null, turn: nextTurn(db) })
+    } else if (isLate(row, now)) go(byItself(db, it))
     else alone.push(it)
   }
   for (const it of alone) {
     if (trips.length >= limit) break
     if (taken.has(it.stream.id) || rounds.has(it.stream.convoy_id ?? 0)) continue
-    go({ travellers: [it], convoy: null, turn: nextTurn(db) })
+    go(byItself(db, it))
   }
   return trips
 }
+
+const byItself = (db: Db, it: Traveller): Trip => ({
+  travellers: [it],
+  riders: [],
+  convoy: null,
+  turn: nextTurn(db),
+})
 
 /** Whether a stream should have been looked at a whole interval ago. */
 const isLate = ({ next_check_at, interval_s }: StreamRow, now: number): boolean =>
@@ -91,23 +107,31 @@ function roundOf(db: Db, first: Traveller, around: Around): Trip | null {
   const { convoy_id } = first.stream
   const convoy = convoy_id === null ? null : findConvoy(db, convoy_id)
   if (convoy === null || !mayTravel(first, convoy, around.now)) return null
-  const travellers = listMembers(db, convoy.id)
-    .filter(({ id }) => !around.taken.has(id))
-    .map((row) => toTraveller(row, around.wants))
-    .filter((it) => mayTravel(it, convoy, around.now))
-  return travellers.length > 1 ? { travellers, convoy, turn: 0 } : null
+  const travellers: Traveller[] = []
+  const riders: Traveller[] = []
+  for (const row of listMembers(db, convoy.id)) {
+    const it = toTraveller(row, around.wants)
+    if (!around.taken.has(row.id) && mayTravel(it, convoy, around.now)) travellers.push(it)
+    else if (mayRide(it)) riders.push(it)
+  }
+  return travellers.length > 1 ? { travellers, riders, convoy, turn: 0 } : null
 }
+
+/** Whether a member out of step may be asked for with the others: it wants nothing of its own, and is not refused. */
+const mayRide = ({ stream, floor_at, lost }: Traveller): boolean =>
+  stream.head !== null && floor_at === null && lost === null && stream.last_fault === null
 
 /**
  * Whether a look at the convoy proves anything of this member: it was whole in the last round, or by itself since
  * then. Then whatever stood in that round is as good an anchor for it as a row of its own.
  */
 function mayTravel({ stream, floor_at, lost }: Traveller, convoy: ConvoyState, now: number) {
-  const { head, in_turn, covered_turn, interval_s } = stream
+  const { head, interval_s } = stream
   const reaches =
     floor_at === null || floor_at > now - FLOOR_INTERVALS * Math.max(60, interval_s) * 1000
-  const in_step = convoy.turn === 0 || in_turn === convoy.turn || covered_turn > convoy.turn
-  return head !== null && lost === null && reaches && in_step
+  return (
+    head !== null && lost === null && reaches && (convoy.turn === 0 || isInStep(stream, convoy))
+  )
 }
 
 const listMembers = (db: Db, convoy_id: number): StreamRow[] =>

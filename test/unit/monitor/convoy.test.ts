@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 
+import type { Item } from '../../../src/core/items.ts'
+import { ok } from '../../../src/core/outcome.ts'
 import { post, START, startStage } from './stage.ts'
 
 const S = 1000
@@ -147,13 +149,122 @@ test('after a flood a place is soon looked at no more often than was asked', asy
   expect(interval()).toBe(60)
 })
 
-/** Cats have to be looked at alone before they may travel on. */
+/** Cats are as far as no round is. */
 const leaveBehind = ({ db }: Stage) =>
   db.run("UPDATE streams SET in_turn = 0, covered_turn = 0 WHERE place = 'cats'")
 
-test('who has to be looked at alone is, though the others are due again whenever they are back', async () => {
+/** How many of them have been looked at alone since. */
+const HOME =
+  "SELECT count(*) AS n FROM streams WHERE covered_turn > 0 AND place IN ('cats', 'dogs')"
+
+/** Besides, their last look failed: they have to be looked at alone before they may travel on. */
+const lose = (stage: Stage) => {
+  leaveBehind(stage)
+  stage.db.run("UPDATE streams SET last_fault = 'timeout' WHERE place = 'cats'")
+}
+
+/** A page without these of the cats. */
+const withoutCats =
+  (...titles: string[]) =>
+  (rows: Item[]) =>
+    ok({
+      rows: rows.filter(
+        (it) => it.subforum !== 'cats' || it.kind !== 'post' || !titles.includes(it.title),
+      ),
+      after: null,
+    })
+
+test('who is out of step is asked for with the others, and is back as soon as a row it knows shows', async () => {
   await using stage = await travelling()
   leaveBehind(stage)
+  put(stage, 'cats', 'a cat', stage.clock.now())
+  const since = stage.feed.asked.length
+  await stage.check()
+  await stage.look()
+  put(stage, 'cats', 'another cat', stage.clock.now())
+  await stage.check()
+
+  expect(asked(stage, since)).toEqual(['ants+bees+cats', 'ants+bees+cats'])
+  expect(stage.titles('mon_cats')).toEqual(['a cat', 'another cat'])
+})
+
+test('who is out of step and shows no row it knows is looked at alone, and misses nothing', async () => {
+  await using stage = await travelling()
+  leaveBehind(stage)
+  put(stage, 'cats', 'a cat', stage.clock.now())
+  put(stage, 'cats', 'another cat', stage.clock.now() + S)
+  stage.feed.instead(withoutCats('old', 'a cat'))
+  const since = stage.feed.asked.length
+  await stage.check()
+  await stage.look()
+
+  expect(asked(stage, since)).toEqual(['ants+bees+cats', 'cats'])
+  expect(stage.titles('mon_cats')).toEqual(['a cat', 'another cat'])
+  expect(stage.gaps()).toEqual([])
+})
+
+test('who is out alone when the others set out, and home before them, is in step with them', async () => {
+  await using stage = await travelling()
+  leaveBehind(stage)
+  put(stage, 'cats', 'a cat', stage.clock.now())
+  const since = stage.feed.asked.length
+  stage.db.run(`UPDATE streams SET next_check_at = ${stage.clock.now()} WHERE place = 'cats'`)
+  stage.pass(60 * S)
+  const held = stage.feed.hold()
+  stage.monitoring.nudge()
+  await stage.monitoring.checkDue()
+  expect(asked(stage, since)).toEqual(['cats', 'ants+bees+cats'])
+  // What it knows is not on the page of the others, which shows what has come since it was looked at.
+  stage.feed.instead((rows) => ok({ rows, after: null }), withoutCats('old', 'a cat'))
+  held.one()
+  while (stage.titles('mon_cats').length === 0) await Bun.sleep(1)
+  put(stage, 'cats', 'another cat', stage.clock.now())
+  held.all()
+  await stage.monitoring.idle()
+  await stage.look()
+  expect(stage.titles('mon_cats')).toEqual(['a cat', 'another cat'])
+  await stage.check()
+
+  expect(asked(stage, since)).toEqual(['cats', 'ants+bees+cats', 'ants+bees+cats'])
+})
+
+test('while a round is out, those who have come home meanwhile do not make another', async () => {
+  await using stage = await travelling()
+  for (let i = 10; i > 0; i--) put(stage, 'dogs', 'old', START - i * 600 * S)
+  stage.monitor('mon_dogs', { subforum: ['dogs'] })
+  await stage.look()
+  stage.pass(5 * S)
+  await stage.look()
+  await stage.check()
+  await stage.check()
+  const held = stage.feed.hold()
+  const since = stage.feed.asked.length
+  stage.db.run(
+    `UPDATE streams SET in_turn = 0, covered_turn = 0, next_check_at = ${stage.clock.now()}
+      WHERE place IN ('cats', 'dogs')`,
+  )
+  stage.pass(60 * S)
+  stage.monitoring.nudge()
+  await stage.monitoring.checkDue()
+  expect(asked(stage, since).toSorted()).toEqual(['ants+bees+cats+dogs', 'cats', 'dogs'])
+  const homeOf = () => stage.one<{ n: number }>(HOME)?.n
+  held.one()
+  held.one()
+  while (homeOf() !== 2) await Bun.sleep(1)
+  stage.pass(60 * S)
+  stage.monitoring.nudge()
+  await stage.monitoring.checkDue()
+  expect(asked(stage, since)).toHaveLength(3)
+
+  held.all()
+  await stage.monitoring.idle()
+  await stage.check()
+  expect(asked(stage, since).slice(3)).toEqual(['ants+bees+cats+dogs'])
+})
+
+test('who has to be looked at alone is, though the others are due again whenever they are back', async () => {
+  await using stage = await travelling()
+  lose(stage)
   put(stage, 'cats', 'a cat', stage.clock.now())
   const since = stage.feed.asked.length
   await stage.check()
@@ -166,7 +277,7 @@ test('who has to be looked at alone is, though the others are due again whenever
 
 test('who waits for a round is looked at when it ends, whatever the schedule says, and travels on', async () => {
   await using stage = await travelling({ schedule: '0 * * * * *' })
-  leaveBehind(stage)
+  lose(stage)
   const since = stage.feed.asked.length
   await stage.check()
   await stage.monitoring.checkDue()
