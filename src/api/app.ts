@@ -29,6 +29,7 @@ import { createPacers, type Limits } from './pace.ts'
 import { createPeerOf } from './peer.ts'
 import type { Features } from './policy.ts'
 import type { ReadsHealth } from './reads-health.ts'
+import { createRefusals } from './refusals.ts'
 import { scrape } from './scrape.ts'
 import { createTable, pathOf, type Table } from './table.ts'
 
@@ -62,7 +63,7 @@ export type AppDeps = {
   storage_trouble?: () => string | null
   /** Monitors of a customer, paused ones too, and how many its plan has room for. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
-  /** Told how many bytes of a body wait to be freed; left out, the engine does so in its own time. */
+  /** Told how many bytes of what came in wait to be freed; left out, the engine does so in its own time. */
   sweep?: (bytes: number) => void
   /** The groups of routes that stand on the infrastructure made here. */
   routes: (infra: Infra) => AnyElysia[]
@@ -92,7 +93,9 @@ export function createApp(deps: AppDeps) {
       metrics.count('billing_calls_total', { tier, billed: String(billed) }),
   })
   const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
-  const readJson = createReadJson({ clock, sweep: deps.sweep ?? (() => {}) })
+  const sweep = deps.sweep ?? (() => {})
+  const readJson = createReadJson({ clock, sweep })
+  const heardStatus = createRefusals(sweep)
   const peerOf = createPeerOf(deps.trusted_proxies)
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const lent = createLent()
@@ -135,7 +138,9 @@ export function createApp(deps: AppDeps) {
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
       const labels = { method: request.method, route: route || 'none' }
-      metrics.count('http_requests_total', { ...labels, status: String(set.status ?? 200) })
+      const status = set.status ?? 200
+      heardStatus(Number(status))
+      metrics.count('http_requests_total', { ...labels, status: String(status) })
       const began = started.get(request)
       if (began !== undefined)
         metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)

@@ -31,3 +31,22 @@ test('what callers send and what the platform answers is freed together, once it
   await house.clock.advance(1)
   expect([asked, freed]).toEqual([1, 1])
 })
+
+test('what is left of refused calls is freed once it is 8 MiB', async () => {
+  let freed = 0
+  await using house = await startHouse({ collect: () => void freed++ })
+  const refused = async (times: number) => {
+    for (let i = 0; i < times; i++) {
+      const { status } = await fetch(`${house.url()}/api/forum/posts`)
+      if (status !== 401) throw new Error(`answered ${status}`)
+    }
+    await house.clock.advance(1)
+  }
+
+  // Of 5 KiB each, told by the 256: the last to be told are long over when it is looked.
+  await refused(6 * 256)
+  expect(freed).toBe(0)
+
+  await refused(300)
+  expect(freed).toBe(1)
+})
