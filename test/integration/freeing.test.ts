@@ -43,8 +43,8 @@ test('what is left of refused calls is freed once it is 8 MiB', async () => {
     await house.clock.advance(1)
   }
 
-  // Of 5 KiB each, told by the 256: the last to be told are long over when it is looked.
-  await refused(6 * 256)
+  // Of 8 KiB each, told by the 256: the last to be told are long over when it is looked.
+  await refused(3 * 256)
   expect(freed).toBe(0)
 
   await refused(300)

@@ -16,10 +16,10 @@ test('every two hundred and fifty-six refusals are told as what they leave behin
   expect(left).toEqual([])
 
   heard(503)
-  expect(left).toEqual([1280 * KIB])
+  expect(left).toEqual([2048 * KIB])
 
   for (let i = 0; i < 256; i++) heard(403)
-  expect(left).toEqual([1280 * KIB, 1280 * KIB])
+  expect(left).toEqual([2048 * KIB, 2048 * KIB])
 })
 
 test('who is served leaves nothing that has to be thought of, however often', () => {
