@@ -3,6 +3,7 @@
  * on the command line goes to `bun test`. A run in which no test ran has failed.
  */
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 const root = join(import.meta.dir, '..')
@@ -16,6 +17,8 @@ const folders = [
 ].filter((it) => existsSync(join(root, it)))
 /** What ends a test that hangs. Nothing else is told by it: how busy the machine is must not decide. */
 const HANGS_MS = '30000'
+/** Tests wait, for browsers, processes and disks, about as much as they work: one more file at a time than there are cores. */
+const AT_ONCE = availableParallelism() + 1
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))
 
