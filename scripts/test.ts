@@ -26,7 +26,7 @@ const run = Bun.spawn(
   [
     process.execPath,
     'test',
-    '--parallel',
+    `--parallel=${AT_ONCE}`,
     '--timeout',
     HANGS_MS,
     ...args,
