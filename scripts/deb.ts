@@ -20,6 +20,7 @@ import { parseArgs } from 'node:util'
 
 import { version } from '../package.json'
 import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './deb/control.ts'
+import { ask } from './release/ask.ts'
 
 const root = join(import.meta.dir, '..')
 const { values } = parseArgs({
@@ -31,17 +32,12 @@ const { values } = parseArgs({
   },
 })
 
-function ask(...command: string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: root })
-  if (exitCode !== 0)
-    throw new Error(`${command.join(' ')} ended with ${exitCode}: ${stderr.toString()}`)
-  return stdout.toString()
-}
-const forumd = (...args: string[]) => ask(process.execPath, join(root, 'src/main.ts'), ...args)
+const run = (...command: string[]) => ask(command, { cwd: root })
+const forumd = (...args: string[]) => run(process.execPath, join(root, 'src/main.ts'), ...args)
 
-if (values.binary === undefined) ask(process.execPath, join(root, 'scripts/build.ts'))
+if (values.binary === undefined) await run(process.execPath, join(root, 'scripts/build.ts'))
 const binary = values.binary ?? join(root, 'dist/forumd')
-const arch = values.arch ?? ask('dpkg', '--print-architecture').trim()
+const arch = values.arch ?? (await run('dpkg', '--print-architecture')).trim()
 if (arch !== 'amd64' && arch !== 'arm64')
   throw new Error(`--arch is amd64 or arm64, and is ${arch}`)
 const tree = mkdtempSync(join(tmpdir(), 'forumd-deb-'))
@@ -62,13 +58,19 @@ try {
   chmodSync(join(tree, 'usr/bin/forumd'), 0o755)
   put(
     'usr/lib/systemd/system/forumd.service',
-    forumd('service-unit', '--binary', '/usr/bin/forumd', '--config', '/etc/forumd/forumd.toml'),
+    await forumd(
+      'service-unit',
+      '--binary',
+      '/usr/bin/forumd',
+      '--config',
+      '/etc/forumd/forumd.toml',
+    ),
   )
   put('usr/lib/sysusers.d/forumd.conf', SYSUSERS)
-  put('usr/share/man/man1/forumd.1.gz', packed(forumd('man')))
-  put('usr/share/bash-completion/completions/forumd', forumd('completion', 'bash'))
-  put('usr/share/zsh/vendor-completions/_forumd', forumd('completion', 'zsh'))
-  put('usr/share/fish/vendor_completions.d/forumd.fish', forumd('completion', 'fish'))
+  put('usr/share/man/man1/forumd.1.gz', packed(await forumd('man')))
+  put('usr/share/bash-completion/completions/forumd', await forumd('completion', 'bash'))
+  put('usr/share/zsh/vendor-completions/_forumd', await forumd('completion', 'zsh'))
+  put('usr/share/fish/vendor_completions.d/forumd.fish', await forumd('completion', 'fish'))
   put('usr/share/doc/forumd/copyright', copyright(file('LICENSE')))
   put('usr/share/doc/forumd/CHANGELOG.md.gz', packed(file('CHANGELOG.md')))
   put('usr/share/doc/forumd/README.md.gz', packed(file('README.md')))
@@ -99,7 +101,7 @@ try {
 
   chmodSync(tree, 0o755)
   mkdirSync(values.out, { recursive: true })
-  ask('dpkg-deb', '--root-owner-group', '-Zzstd', '-z9', '--build', tree, package_path)
+  await run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z9', '--build', tree, package_path)
   console.log(package_path)
 } finally {
   rmSync(tree, { recursive: true, force: true })

@@ -12,7 +12,8 @@ import {
   reclaim,
   recordEnded,
 } from '../../../src/store/outbox.ts'
-import { deleteWebhook, insertWebhook, updateWebhook } from '../../../src/store/webhooks.ts'
+import { deleteWebhook, updateWebhook } from '../../../src/store/webhooks.ts'
+import { putTarget } from '../../support/target-row.ts'
 
 const NOW = 1_700_000_000_000
 const BOOT = 'boot_1'
@@ -23,17 +24,7 @@ type Told = { status: string; kind: string; count: number }
 
 function opened(count: number): { db: Db; told: Told[] } & Disposable {
   const db = openDb(':memory:', { create: true })
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
-  insertWebhook(db, {
-    id: 'wh_1',
-    customer_id: 'cus_1',
-    kind: 'discord',
-    url: 'https://hooks.example.com/',
-    secret: new Uint8Array(1),
-    created_at: 0,
-  })
+  putTarget(db, 'discord')
   for (let n = 1; n <= count; n++)
     insertDelivery(db, {
       id: `dlv_${n}`,

@@ -5,23 +5,13 @@ import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
 import { reserveDelivery } from '../../../src/store/matches.ts'
 import { claimDue, recordEnded } from '../../../src/store/outbox.ts'
-import { insertWebhook } from '../../../src/store/webhooks.ts'
+import { putTarget } from '../../support/target-row.ts'
 
 const NOW = 1_767_225_600_000
 
 function sound(): Db {
   const db = openDb(':memory:', { create: true })
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
-  insertWebhook(db, {
-    id: 'wh_1',
-    customer_id: 'cus_1',
-    kind: 'webhook',
-    url: 'https://hooks.example.com/',
-    secret: new Uint8Array(1),
-    created_at: 0,
-  })
+  putTarget(db)
   for (const id of ['dlv_sent', 'dlv_waits']) {
     reserveDelivery(db, { monitor_id: 'mon_1', ceiling: 10, now: NOW })
     insertDelivery(db, {

@@ -6,7 +6,7 @@ import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery, listDeliveries } from '../../../src/store/deliveries.ts'
 import { claimDue } from '../../../src/store/outbox.ts'
 import { redeliver } from '../../../src/store/redeliver.ts'
-import { insertWebhook } from '../../../src/store/webhooks.ts'
+import { putTarget } from '../../support/target-row.ts'
 
 const TEXT = 'a needle in the hay. '.repeat(40)
 
@@ -14,17 +14,7 @@ const TEXT = 'a needle in the hay. '.repeat(40)
 function opened(count: number): Db {
   const db = openDb(':memory:', { create: true })
   db.run("INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 0, 0)")
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
-  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
-  insertWebhook(db, {
-    id: 'wh_1',
-    customer_id: 'cus_1',
-    kind: 'webhook',
-    url: 'https://hooks.example.com/',
-    secret: new Uint8Array(1),
-    created_at: 0,
-  })
+  putTarget(db)
   for (let n = 0; n < count; n++)
     insertDelivery(db, {
       id: `dlv_${n}`,
