@@ -137,9 +137,11 @@ export function createApp(deps: AppDeps) {
         : readJson(request, bodyMax(words, path))
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
-      const labels = { method: request.method, route: route || 'none' }
       const status = set.status ?? 200
       heardStatus(Number(status))
+      // What the house asks of itself is part of a call from outside, which is counted.
+      if (lent.of(request)) return
+      const labels = { method: request.method, route: route || 'none' }
       metrics.count('http_requests_total', { ...labels, status: String(status) })
       const began = started.get(request)
       if (began !== undefined)

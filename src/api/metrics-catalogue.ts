@@ -103,7 +103,12 @@ export const METRICS = {
   billing_open_holds_micro_usd: gauge('What is on hold now.'),
   customers: gauge('Customers by credit: none cannot pay a read, unlimited need not.', 'credit'),
 
-  http_requests_total: counter('Calls answered.', 'method', 'route', 'status'),
+  http_requests_total: counter(
+    'Calls answered; one of the dashboard or of MCP is one, whatever it asks of the API.',
+    'method',
+    'route',
+    'status',
+  ),
   http_request_seconds: histogram(
     'From the arrival of a call to its answer.',
     SHORT,

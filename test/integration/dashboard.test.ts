@@ -123,6 +123,24 @@ test('of a session only a hash is kept', async () => {
   expect(log).not.toContain(house.token)
 })
 
+test('a call of the dashboard is counted once, whatever answers it', async () => {
+  const { house, signIn, ask } = start()
+  await using _ = house
+  const cookie = cookieOf(await signIn(house.token))
+  await ask('/dashboard/api/api/forum/search?q=cats', cookie)
+  await ask('/dashboard/api/api/forum/search', cookie)
+  const { text } = await house.call('/metrics', { headers: { authorization: '' } })
+  const told = text.matchAll(/^forumd_http_request(?:s_total|_seconds_count)\{(.+)$/gm)
+
+  expect([...told].map(([, it = '']) => it).toSorted()).toEqual([
+    'method="GET",route="/dashboard/api/*",status="200"} 1',
+    'method="GET",route="/dashboard/api/*",status="400"} 1',
+    'method="GET",route="/dashboard/api/*"} 2',
+    'method="POST",route="/dashboard/session",status="200"} 1',
+    'method="POST",route="/dashboard/session"} 1',
+  ])
+})
+
 test('a session is over when its key is revoked', async () => {
   const { house, signIn, ask } = start()
   await using _ = house
