@@ -13,10 +13,10 @@ import { type Charge, createCharges } from './charges.ts'
 import { type Asked, toApiError } from './faults.ts'
 
 /**
- * How a call is asked, and what of its answer is `kept`, looked for before anything is held: where there is something,
- * no work is done and nothing is given back, so that the call is billed in one piece.
+ * How a call is asked, and how to take an answer that is `kept`, looked for before anything is held: where there is one,
+ * no work is done and nothing is given back, so that the call is billed in one piece. It is taken once it is paid.
  */
-export type Metering<T> = Partial<Asked> & { kept?: () => T | null }
+export type Metering<T> = Partial<Asked> & { kept?: () => (() => T) | null }
 
 /**
  * Holds the price, does the work, then bills it or gives the money back by how it ended (contract 4), and answers the
@@ -152,11 +152,11 @@ export function createMeter(deps: Deps): Meter {
 
   return async (tier, holder, headers, work, metering = {}) => {
     const { flavour = 'read', with_session = false } = metering
-    const kept = metering.kept?.() ?? null
-    if (kept !== null) {
+    const take = metering.kept?.() ?? null
+    if (take !== null) {
       const remaining_micros = await whole(tier, holder)
       tell(headers, tier, remaining_micros !== null, remaining_micros)
-      return kept
+      return take()
     }
     const held = await begin(tier, holder)
     const ended = await attempt(work, (fault) => {

@@ -1,6 +1,7 @@
 import type { Outcome } from '../core/outcome.ts'
 import { ok } from '../core/outcome.ts'
 import type { Clock } from '../outside.ts'
+import { weigh } from './weight.ts'
 
 /** Where an answer came from: kept from a moment ago, of a read that was under way, or of one of its own. */
 export type CacheState = 'hit' | 'shared' | 'miss'
@@ -8,23 +9,29 @@ export type CacheState = 'hit' | 'shared' | 'miss'
 /** What a read answers with. Bodies may be shared between callers: nobody changes one. */
 export type Read<T> = { body: T; cache: CacheState }
 
+/** Takes an answer that is kept; only then is it a read. */
+export type Take<T> = () => Read<T>
+
 /** A read that others may have asked for already. */
 export type Shared<Query, T> = {
   (query: Query): Promise<Outcome<Read<T>>>
-  /** The answer that is kept, without asking anybody; null when there is none. */
-  kept(query: Query): Read<T> | null
+  /** How to take the answer that is kept, without asking anybody; null when there is none. */
+  kept(query: Query): Take<T> | null
 }
 
-/** Makes a read that is asked once for all who ask it: `keyOf` tells equal questions, `weigh` how much room an answer takes. */
+/** Makes a read that is asked once for all who ask it: `keyOf` tells equal questions. */
 export type Share = <Query, T>(
   keyOf: (query: Query) => string,
-  weigh: (body: T) => number,
   work: (query: Query) => Promise<Outcome<T>>,
 ) => Shared<Query, T>
 
-/** Per kind of read: answers kept, and the rows they may hold together. */
-const ENTRIES_MAX = 200
-const ROWS_MAX = 20_000
+type Kept = { bytes: number; until: number; forget: () => void }
+
+/** What all that is kept may take together, and what one answer of it may, so that it does not take the place of all others. */
+const BYTES_MAX = 64 * 1024 * 1024
+const ANSWER_MAX = BYTES_MAX / 8
+/** Of an answer, whatever it says: what it is found by. */
+const FOUND_BY = 512
 
 /**
  * Lets identical anonymous reads share one way upstream while it is under way, and its answer for
@@ -36,44 +43,56 @@ export function createShare(
   keep_ms: number,
   on_read: (cache: CacheState) => void = () => {},
 ): Share {
+  // Whatever they answer. Oldest first; all are kept equally long, so the expired ones stand in front.
+  const all = new Set<Kept>()
+  let bytes = 0
+
+  function makeRoom() {
+    for (const oldest of all) {
+      if (oldest.until > clock.mono() && bytes <= BYTES_MAX) break
+      all.delete(oldest)
+      bytes -= oldest.bytes
+      oldest.forget()
+    }
+  }
+
   return <Query, T>(
     keyOf: (query: Query) => string,
-    weigh: (body: T) => number,
     work: (query: Query) => Promise<Outcome<T>>,
   ) => {
     const under_way = new Map<string, Promise<Outcome<T>>>()
-    const kept = new Map<string, { body: T; rows: number; until: number }>()
-    let rows = 0
-
-    function drop(key: string) {
-      rows -= kept.get(key)?.rows ?? 0
-      kept.delete(key)
-    }
+    const kept = new Map<string, Kept & { body: T }>()
 
     function keep(key: string, body: T) {
-      const entry = { body, rows: weigh(body), until: clock.mono() + keep_ms }
-      if (keep_ms === 0 || entry.rows > ROWS_MAX) return
-      drop(key)
-      kept.set(key, entry)
-      rows += entry.rows
-      // Oldest first; all are kept equally long, so the expired ones stand in front.
-      for (const [oldest, { until }] of kept) {
-        if (until > clock.mono() && kept.size <= ENTRIES_MAX && rows <= ROWS_MAX) break
-        drop(oldest)
+      if (keep_ms === 0) return
+      const weight = FOUND_BY + weigh(key, ANSWER_MAX) + weigh(body, ANSWER_MAX)
+      if (weight > ANSWER_MAX) return
+      const entry = {
+        body,
+        bytes: weight,
+        until: clock.mono() + keep_ms,
+        forget: () => void kept.delete(key),
       }
+      kept.set(key, entry)
+      all.add(entry)
+      bytes += weight
+      makeRoom()
     }
 
-    function find(key: string): Read<T> | null {
+    function find(key: string): Take<T> | null {
+      makeRoom()
       const found = kept.get(key)
-      if (found === undefined || found.until <= clock.mono()) return null
-      on_read('hit')
-      return { body: found.body, cache: 'hit' }
+      if (found === undefined) return null
+      return () => {
+        on_read('hit')
+        return { body: found.body, cache: 'hit' }
+      }
     }
 
     async function ask(query: Query): Promise<Outcome<Read<T>>> {
       const key = keyOf(query)
-      const found = find(key)
-      if (found !== null) return ok(found)
+      const take = find(key)
+      if (take !== null) return ok(take())
       const other = under_way.get(key)
       on_read(other === undefined ? 'miss' : 'shared')
       if (other !== undefined) return read(await other, 'shared')

@@ -1,4 +1,3 @@
-import type { Node } from '../core/items.ts'
 import type { Shelf } from '../core/listing.ts'
 import { fail, ok } from '../core/outcome.ts'
 import { asksForSomething, filterPage } from '../core/page-filter.ts'
@@ -12,7 +11,7 @@ import { deepAuthors, deepSearch } from './deep-search.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
 import { createLooking, type EyesOf } from './looking.ts'
 import { searchMedia } from './media.ts'
-import { everyNode, withReplies } from './nodes.ts'
+import { withReplies } from './nodes.ts'
 import { moderatorsOf, ownItems } from './own.ts'
 import { bySort, listed, postsIn, type Work } from './pages.ts'
 import type {
@@ -62,11 +61,8 @@ export function createReads(deps: Deps): Reads {
     short: deps.short_link_hosts,
   }
 
-  const shared = <Query, Body extends object>(
-    work: Work<Query, Body>,
-    weigh: (body: Body) => number = rowsIn,
-  ) => {
-    const common = share(keyOf, weigh, (query: Query) => looking.pool((call) => work(query, call)))
+  const shared = <Query, Body extends object>(work: Work<Query, Body>) => {
+    const common = share(keyOf, (query: Query) => looking.pool((call) => work(query, call)))
     const ask = async (query: Query, session?: Session | null): Answered<Body> =>
       session
         ? read(await looking.caller(session, (call) => work(query, call)), 'miss')
@@ -126,24 +122,19 @@ export function createReads(deps: Deps): Reads {
     deepSearch: shared((query, call) => deepSearch(platform, query, call)),
     deepAuthors: shared((query, call) => deepAuthors(platform, query, call)),
 
-    tree: shared(
-      ({ full, ...query }, call) =>
-        full ? readFullTree(platform, query, tree_fetches, call) : readTree(platform, query, call),
-      ({ comments }) => nodesIn(comments),
+    tree: shared(({ full, ...query }, call) =>
+      full ? readFullTree(platform, query, tree_fetches, call) : readTree(platform, query, call),
     ),
-    comment: shared(
-      async ({ id, replies }, call) => {
-        const nodes = await platform.nodesById([id], call)
-        if (!nodes.ok) return nodes
-        const [comment] = nodes.value
-        if (comment === undefined) return ABSENT
-        if (!replies) return ok({ comment })
-        const { post_id } = platform.commentOf(comment)
-        const below = await branch(platform, { ...WHOLE, post_id, comment_id: id }, call)
-        return below.ok ? ok({ comment: withReplies(comment, below.value) }) : below
-      },
-      ({ comment }) => nodesIn([comment]),
-    ),
+    comment: shared(async ({ id, replies }, call) => {
+      const nodes = await platform.nodesById([id], call)
+      if (!nodes.ok) return nodes
+      const [comment] = nodes.value
+      if (comment === undefined) return ABSENT
+      if (!replies) return ok({ comment })
+      const { post_id } = platform.commentOf(comment)
+      const below = await branch(platform, { ...WHOLE, post_id, comment_id: id }, call)
+      return below.ok ? ok({ comment: withReplies(comment, below.value) }) : below
+    }),
 
     subforum: shared(({ name }, call) => platform.community(name, call)),
     subforumComments: shared(
@@ -221,12 +212,4 @@ const keyOf = (query: unknown): string =>
     (field === 'subforum' || field === 'name') && typeof value === 'string'
       ? value.toLowerCase()
       : value,
-  )
-
-const nodesIn = (trees: readonly Node[]): number => [...everyNode(trees)].length
-
-const rowsIn = (body: object): number =>
-  Object.values(body).reduce<number>(
-    (rows, part) => rows + (Array.isArray(part) ? part.length : 0),
-    1,
   )

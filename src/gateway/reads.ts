@@ -16,7 +16,7 @@ import type { PageFilter } from '../core/page-filter.ts'
 import type { Place } from '../core/permalink.ts'
 import type { Session } from '../core/session.ts'
 import type { ByIdBody } from './by-id.ts'
-import type { Read, Shared } from './cache.ts'
+import type { Read, Shared, Take } from './cache.ts'
 import type { DeepAuthorsBody, DeepAuthorsQuery, DeepBody, DeepQuery } from './deep-search.ts'
 import type { Paged } from './listing.ts'
 import type { MediaBody, MediaQuery } from './media.ts'
@@ -62,7 +62,7 @@ type Asked<Query, Body> = Shared<Query, Body>
 /** The same, or with a session what its account sees: never shared or kept. */
 type AskedAs<Query, Body> = {
   (query: Query, session: Session | null): Answered<Body>
-  kept(query: Query, session: Session | null): Read<Body> | null
+  kept(query: Query, session: Session | null): Take<Body> | null
 }
 /** Of what nobody sees without an account. */
 export type OwnAsked<Query, Body> = (query: Query, session: Session) => Answered<Body>

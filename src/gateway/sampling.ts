@@ -27,7 +27,6 @@ export function createSampling({ watch, clock }: { watch: Watch; clock: Clock })
   const never = new AbortController().signal
   const listed = share(
     (lot: Lot) => `${lot.kind} ${joinPlaces(lot.kind, lot.places)}`,
-    ({ rows }: Page<Item>) => rows.length,
     ({ kind, places }) =>
       watch.page(
         { kind, place: joinPlaces(kind, places) },

@@ -13,7 +13,6 @@ function counted(
   let asked = 0
   const read = createShare(clock, keep_ms)(
     (query: string) => query,
-    () => 1,
     (query) => answer(query, ++asked),
   )
   return { clock, read, asked: () => asked }
@@ -43,13 +42,15 @@ test('what is kept is told without asking anybody, and as long as it would be an
   const clock = fakeClock(() => Promise.resolve())
   const read = createShare(clock, 5_000, (state) => states.push(state))(
     (query: string) => query,
-    () => 1,
     async (query) => ok(query),
   )
 
   expect(read.kept('a')).toBeNull()
   await read('a')
-  expect(read.kept('a')).toEqual({ body: 'a', cache: 'hit' })
+  const take = read.kept('a')
+  // Who looks and does not take it, such as one who cannot pay, has not read.
+  expect(states).toEqual(['miss'])
+  expect(take?.()).toEqual({ body: 'a', cache: 'hit' })
   expect(read.kept('b')).toBeNull()
   await clock.advance(5_000)
   expect(read.kept('a')).toBeNull()
@@ -64,7 +65,7 @@ test('what is kept of a read is for those who send no session', async () => {
 
   await reads.posts(asked, null)
 
-  expect(reads.posts.kept(asked, null)?.body.posts).toHaveLength(1)
+  expect(reads.posts.kept(asked, null)?.().body.posts).toHaveLength(1)
   expect(reads.posts.kept(asked, session)).toBeNull()
 })
 
@@ -108,27 +109,50 @@ test('with a time of zero nothing is kept, but reads under way are shared', asyn
   expect(asked()).toBe(2)
 })
 
-test('the answers that are kept are few', async () => {
-  const { read, asked } = counted(60_000, async (query) => ok(query))
+const MIB = 1024 * 1024
+/** A text that is taken to fill so much, without what it is found by. */
+const filling = (bytes: number) => 'x'.repeat(bytes / 5)
 
-  for (let number = 0; number <= 200; number++) await read(`q${number}`)
+test('what is kept takes 64 MiB at most, whatever it answers: the oldest goes first', async () => {
+  const clock = fakeClock(() => Promise.resolve())
+  const share = createShare(clock, 60_000)
+  const kinds = [0, 1].map(() =>
+    share(
+      (query: string) => query,
+      async () => ok(filling(7.9 * MIB)),
+    ),
+  )
+  const [one, other] = kinds
+  for (const query of ['a', 'b', 'c', 'd', 'e']) for (const kind of kinds) await kind(query)
 
-  expect(await read('q200')).toMatchObject({ value: { cache: 'hit' } })
-  expect(await read('q0')).toMatchObject({ value: { cache: 'miss' } })
-  expect(asked()).toBe(202)
+  const kept = ['a', 'b', 'c', 'd', 'e'].map((query) => [one?.kept(query), other?.kept(query)])
+  expect(kept.map((both) => both.map((it) => it !== null))).toEqual([
+    [false, false],
+    [true, true],
+    [true, true],
+    [true, true],
+    [true, true],
+  ])
 })
 
-test('an answer too large to keep is not kept', async () => {
-  const clock = fakeClock(() => Promise.resolve())
-  const read = createShare(clock, 60_000)(
-    (query: string) => query,
-    () => 20_001,
-    async (query) => ok(query),
-  )
+test('what is no longer kept makes room for others', async () => {
+  const { clock, read } = counted(5_000, async () => ok(filling(7.9 * MIB)))
+  for (let number = 0; number < 8; number++) await read(`old ${number}`)
+  await clock.advance(5_000)
 
-  await read('a')
+  for (let number = 0; number < 8; number++) await read(`new ${number}`)
 
-  expect(await read('a')).toMatchObject({ value: { cache: 'miss' } })
+  expect(read.kept('new 0')).not.toBeNull()
+})
+
+test('an answer that would take more than an eighth of that is not kept, and none makes room for it', async () => {
+  const { read } = counted(60_000, async (query) => ok(query === 'large' ? filling(8 * MIB) : ''))
+
+  await read('small')
+  await read('large')
+
+  expect(await read('large')).toMatchObject({ value: { cache: 'miss' } })
+  expect(await read('small')).toMatchObject({ value: { cache: 'hit' } })
 })
 
 test('two spellings of a subforum are one read, two pages of it are two', async () => {
@@ -148,10 +172,10 @@ test('two spellings of a subforum are one read, two pages of it are two', async 
 })
 
 test.each([
-  [20_000, 'miss'],
-  [19_999, 'hit'],
+  [60_000, 'miss'],
+  [6_000, 'hit'],
 ] as const)(
-  'a comment counts with all that is below it: of %i replies, %s',
+  'a comment takes what all that is below it takes: of %i replies, %s',
   async (count, cache) => {
     const replies = Array.from({ length: count }, (_, n) => aNode(`r${n}`, 't1_top'))
     const top = aNode('top', 't3_p', replies)

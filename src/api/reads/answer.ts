@@ -5,7 +5,7 @@ import type { Outcome } from '../../core/outcome.ts'
 import type { Tier } from '../../core/price.ts'
 import type { Session } from '../../core/session.ts'
 import { worded, type Words } from '../../core/wire.ts'
-import type { Read } from '../../gateway/cache.ts'
+import type { Read, Take } from '../../gateway/cache.ts'
 import type { Holder } from '../auth.ts'
 import type { Asked } from '../faults.ts'
 import type { Meter } from '../meter.ts'
@@ -17,7 +17,7 @@ type Manner = { tier?: Tier; flavour?: Asked['flavour']; session?: Session | nul
 /** A read that others may have asked for already; with a session it is the caller's own, and shared with nobody. */
 type Shareable<Query, T> = {
   (query: Query, session: Session | null): Promise<Outcome<Read<T>>>
-  kept(query: Query, session: Session | null): Read<T> | null
+  kept(query: Query, session: Session | null): Take<T> | null
 }
 
 /**

@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/core/errors.ts'
 import { listUnbalanced } from '../../../src/store/ledger.ts'
 import { CREDIT, metered, PRICE } from './metered.ts'
 
-const kept = { kept: () => 7 }
+const kept = { kept: () => () => 7 }
 const messageOf = (error: unknown) => (error instanceof ApiError ? error.details.message : error)
 
 test('an answer that is kept is billed whole, and nobody is asked for it', async () => {
@@ -36,9 +36,15 @@ test('kept answers at the same time never spend more than there is', async () =>
   const { db, call, books } = metered({ credit: 3 * PRICE + 1 })
 
   const headers = Array.from({ length: 5 }, (): Record<string, string> => ({}))
-  const answers = await Promise.all(headers.map((it) => call(kept, it).catch(messageOf)))
+  let taken = 0
+  const take = () => ++taken
+  const answers = await Promise.all(
+    headers.map((it) => call({ kept: () => take }, it).catch(messageOf)),
+  )
 
-  expect(answers.filter((it) => it === 7).length).toBe(3)
+  // What nobody paid for is not taken.
+  expect(taken).toBe(3)
+  expect(answers.filter((it) => typeof it === 'number')).toEqual([1, 2, 3])
   expect(answers.filter((it) => it === 'this call costs 0.002 USD').length).toBe(2)
   expect(headers.flatMap((it) => it['x-credits-remaining'] ?? [])).toEqual([
     '0.004001',
