@@ -142,7 +142,8 @@ export function createEgress({ fetch, clock, resolve, guard, ca, sweep }: Deps):
       let whole = false
       const give_up = () => {
         if (!whole) over.abort()
-        done.abort()
+        // Without a reason it would be an error with its stack.
+        done.abort('over')
       }
       errand.signal?.addEventListener('abort', give_up)
       const late = clock.sleep(errand.timeout_ms, done.signal)

@@ -36,13 +36,15 @@ type Answering = {
  * gigabytes. Null once it turns out to be larger than anybody should send. Throws when it is not what it says.
  */
 export async function readWhole(answer: Answering): Promise<string | null> {
-  const { body, headers } = answer
-  if (body === null) return ''
+  const { headers } = answer
   const told = headers.get('content-length')
   if (told !== null && Number(told) > BODY_MAX) return null
   const packing = (headers.get('content-encoding') ?? PLAIN).trim().toLowerCase()
   // A plain body of a told length cannot grow while it is read, and in one piece it costs one copy.
   if (told !== null && packing === PLAIN && answer.text) return answer.text()
+  // Only now: to look at it makes a stream of what may have come whole.
+  const { body } = answer
+  if (body === null) return ''
   const bytes = await gatherBytes(body)
   const plain = bytes && (await unpacked(bytes, packing))
   return plain && new TextDecoder().decode(plain)

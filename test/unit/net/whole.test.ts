@@ -40,6 +40,18 @@ test('a plain body of a told length is read at once, and no other is', async () 
   expect(await from({ 'content-encoding': 'gzip' })).toBe('in pieces')
 })
 
+test('of a body that is read at once no stream is made', async () => {
+  const answer = {
+    get body(): never {
+      throw new Error('looked at')
+    },
+    headers: new Headers({ 'content-length': '9' }),
+    text: () => Promise.resolve('at once'),
+  }
+
+  expect(await readWhole(answer)).toBe('at once')
+})
+
 describe('a body', () => {
   test.each([
     ['as it is', Buffer.from(text), {}],
