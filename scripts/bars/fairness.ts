@@ -94,7 +94,7 @@ async function run(bad: readonly ('dead' | 'refusing' | 'slow')[]) {
   const paced = await arrivals(put_at)
   const attempts = sending.db
     .query<{ webhook_id: string; n: number }, []>(
-      `SELECT d.webhook_id, count(*) AS n FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
+      `SELECT d.webhook_id, count(*) AS n FROM attempts a JOIN deliveries d ON d.row = a.delivery_row
         WHERE d.webhook_id NOT LIKE 'wh_good%' GROUP BY d.webhook_id`,
     )
     .all()

@@ -42,8 +42,8 @@ function insertLate(db: Db, row: NewDelivery): boolean {`,
   {
     name: 'a delivery counts as delivered before it is sent',
     file: 'src/store/outbox.ts',
-    from: "UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL",
-    to: "UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($boot = '', 0, 1) WHERE id = $id AND status = 'pending' AND lease IS NULL",
+    from: "UPDATE deliveries SET lease = $boot WHERE row = $row AND status = 'pending' AND lease IS NULL",
+    to: "UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($boot = '', 0, 1) WHERE row = $row AND status = 'pending' AND lease IS NULL",
   },
 ]
 

@@ -80,8 +80,8 @@ export function fillDeliveries(
          iif(status = 'delivered', at, NULL) FROM one`,
     ).run({ rows, now, monitors, body: BODY, digest })
     db.run(
-      `INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, http_status)
-       SELECT id, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
+      `INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at, http_status)
+       SELECT row, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
     )
     // Old bodies would be packed while we measure.
     db.run('UPDATE instance SET packed_to = (SELECT max(rowid) FROM deliveries)')

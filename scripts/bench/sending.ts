@@ -19,6 +19,7 @@ import { createTransport } from '../../src/net/transport.ts'
 import { createOutside } from '../../src/outside.ts'
 import { openDb, transact } from '../../src/store/db.ts'
 import { insertMatch } from '../../src/store/matches.ts'
+import { pendingDeliveries } from '../../src/store/pending.ts'
 import { insertWebhook } from '../../src/store/webhooks.ts'
 import { monotonicMs } from './monotonic.ts'
 import { CONCURRENCY, itemOf, planOf, TARGETS } from './peers/plan.mjs'
@@ -116,8 +117,7 @@ console.log('ready')
 const told = await plan.run({
   commit,
   now_ms: monotonicMs,
-  recorded: () =>
-    db.query("SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT 1").get() === null,
+  recorded: () => db.query(`SELECT 1 FROM ${pendingDeliveries('row')} LIMIT 1`).get() === null,
 })
 const delivered = z
   .object({ n: z.number() })

@@ -64,11 +64,12 @@ export function createTransport({
       body: post.body,
       signal,
     })
-    const body = await readStart(response, signal)
-    return { kind: 'answered', status: response.status, headers: response.headers, body } as const
+    const { body, whole } = await readStart(response, signal)
+    const { status, headers } = response
+    return { answer: { kind: 'answered', status, headers, body }, whole } as const
   }
 
-  async function attempt(post: Post, signal: AbortSignal): Promise<Answer> {
+  async function attempt(post: Post, signal: AbortSignal): Promise<Came> {
     const guarded = await guard(post.url)
     if (!guarded.ok)
       return failed(guarded.refusal === 'unresolved' ? 'dns_failed' : 'target_not_public')
@@ -87,11 +88,14 @@ export function createTransport({
   }
 
   return async (post) => {
+    let open = true
     const over = new AbortController()
     const done = new AbortController()
     const late = clock
       .sleep(timeout_ms, done.signal)
       .then(() => {
+        // Woken because the answer is there.
+        if (done.signal.aborted) return
         over.abort(ENDED)
         // An answer whose body drips ends here with its status; the moment is for it to come through.
         return clock.sleep(GRACE_MS, done.signal)
@@ -99,22 +103,33 @@ export function createTransport({
       .then(() => failed('timeout'))
     try {
       // The race, too: a deadline must not depend on everything below keeping to the signal.
-      return await Promise.race([attempt(post, over.signal), late])
+      const { answer, whole } = await Promise.race([attempt(post, over.signal), late])
+      open = !whole
+      return answer
     } finally {
       done.abort(ENDED)
-      // Closes what is still open, such as a body nobody reads to its end.
-      over.abort(ENDED)
+      // Closes what is still open, such as a body nobody reads to its end; to tell this to an answer that has come
+      // whole would only cost.
+      if (open) over.abort(ENDED)
     }
   }
 }
 
-const failed = (error: AttemptError): Answer => ({ kind: 'failed', error })
+/** What came of it, and whether nothing more can come. */
+type Came = { answer: Answer; whole: boolean }
+
+const failed = (error: AttemptError): Came => ({ answer: { kind: 'failed', error }, whole: false })
 
 /** The body up to the cap. The status has been given by then, so a body that breaks off takes nothing back. */
-async function readStart(response: Response, signal: AbortSignal): Promise<Uint8Array> {
+async function readStart(
+  response: Response,
+  signal: AbortSignal,
+): Promise<{ body: Uint8Array; whole: boolean }> {
+  // Many have nothing to say beside their status, and a stream with nothing in it costs as much as any other.
+  if (isEmpty(response.headers) || !response.body) return { body: new Uint8Array(), whole: true }
   const chunks: Uint8Array[] = []
   let size = 0
-  if (!response.body) return new Uint8Array()
+  let whole = false
   const reader = response.body.getReader()
   const over = new Promise<null>((resolve) =>
     signal.addEventListener('abort', () => resolve(null), { once: true }),
@@ -122,16 +137,20 @@ async function readStart(response: Response, signal: AbortSignal): Promise<Uint8
   try {
     while (size < RESPONSE_BYTES_MAX) {
       const chunk = await Promise.race([reader.read(), over])
+      whole = chunk?.done ?? false
       if (chunk === null || chunk.done) break
       chunks.push(chunk.value)
       size += chunk.value.length
     }
-    if (size >= RESPONSE_BYTES_MAX) await reader.cancel()
   } catch {
     // Cut short by the peer: what came, came.
   }
-  return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES_MAX)
+  return { body: Buffer.concat(chunks).subarray(0, RESPONSE_BYTES_MAX), whole }
 }
+
+// Of the two, chunks are what Bun goes by.
+const isEmpty = (headers: Headers): boolean =>
+  headers.get('content-length') === '0' && !headers.has('transfer-encoding')
 
 // Only the code is ever looked at: Bun's errors carry the whole URL beside it.
 const codeOf = (thrown: unknown): string =>

@@ -53,7 +53,7 @@ export function findBreaches(db: Db, scope: AuditScope): Breach[] {
       'delivered_without_yes',
       ids(
         `SELECT d.id FROM ${recent} WHERE d.status = 'delivered' AND NOT EXISTS
-           (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.round = d.round AND a.error IS NULL)
+           (SELECT 1 FROM attempts a WHERE a.delivery_row = d.row AND a.round = d.round AND a.error IS NULL)
           LIMIT ${TOLD_MAX}`,
         { since_at },
       ),
@@ -61,7 +61,7 @@ export function findBreaches(db: Db, scope: AuditScope): Breach[] {
     ...subjects(
       'too_many_attempts',
       ids(
-        `SELECT DISTINCT d.id FROM ${recent} JOIN attempts a ON a.delivery_id = d.id
+        `SELECT DISTINCT d.id FROM ${recent} JOIN attempts a ON a.delivery_row = d.row
           GROUP BY d.id, a.round HAVING count(*) > $attempts_max LIMIT ${TOLD_MAX}`,
         { since_at, attempts_max },
       ),

@@ -43,14 +43,14 @@ export function blankBodies(db: Db, before_at: number, limit: number): number {
     'UPDATE deliveries SET body = $body, body_sha256 = $digest WHERE rowid = $row',
   )
   const forget = db.query(
-    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_id = $id',
+    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
   )
   return walk(db, 'blanked_to', before_at, limit, ({ row, id, monitor_id }) => {
     const body = Buffer.from(
       JSON.stringify({ delivery_id: id, monitor_id, count: 0, grouped: false, items: [] }),
     )
     blank.run({ row, body, digest: createHash('sha256').update(body).digest() })
-    forget.run({ id })
+    forget.run({ row })
   })
 }
 

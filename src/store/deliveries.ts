@@ -37,9 +37,10 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
   const { changes } = db
     .query(
       `INSERT OR IGNORE INTO deliveries
-         (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at,
+         (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at, in_order,
           body, body_sha256, created_at)
        VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
+          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0),
           $body, $body_sha256,
           max($now, coalesce((SELECT max(created_at) FROM deliveries
                                WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}), 0) + 1))`,
@@ -158,15 +159,17 @@ export function listAttempts(
   delivery_id: string,
 ): AttemptRow[] | null {
   const owned = db
-    .query('SELECT 1 FROM deliveries WHERE id = $delivery_id AND customer_id = $customer_id')
+    .query<{ row: number }, [{ delivery_id: string; customer_id: string }]>(
+      'SELECT row FROM deliveries WHERE id = $delivery_id AND customer_id = $customer_id',
+    )
     .get({ delivery_id, customer_id })
   if (owned === null) return null
   return db
-    .query<Omit<AttemptRow, 'headers'> & { headers: string | null }, [{ id: string }]>(
+    .query<Omit<AttemptRow, 'headers'> & { headers: string | null }, [{ row: number }]>(
       `SELECT n, round, started_at, ended_at, http_status, error, headers, body_start
-         FROM attempts WHERE delivery_id = $id ORDER BY n`,
+         FROM attempts WHERE delivery_row = $row ORDER BY n`,
     )
-    .all({ id: delivery_id })
+    .all(owned)
     .map(({ headers, ...row }) => ({
       ...row,
       headers: headers === null ? {} : JSON.parse(headers),

@@ -1,5 +1,6 @@
 import { type Db, transact } from './db.ts'
 import { tellEndedTo } from './ended.ts'
+import { pendingDeliveries } from './pending.ts'
 
 /** Whether a target of kind email still waits for its reader to say yes. */
 export function awaitsConfirmation(db: Db, webhook_id: string): boolean {
@@ -68,7 +69,8 @@ export function unsubscribe(db: Db, pair: Pair, now: number): void {
       .query(
         // What is on its way at this moment may still arrive, but is not tried again.
         `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL, lease = NULL
-          WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id AND status = 'pending'`,
+          WHERE row IN (SELECT row FROM ${pendingDeliveries('row, webhook_id, monitor_id')}
+                         WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id)`,
       )
       .run(pair)
     tellEndedTo(db, pair.webhook_id, { status: 'failed', count })

@@ -86,7 +86,7 @@ export function countDeliveries(
          FROM deliveries d
         WHERE monitor_id = $monitor_id AND created_at > $earliest_at AND status IN ('dead', 'failed')
           AND coalesce(last_error, '') NOT IN ('webhook_paused', 'webhook_deleted')
-          AND coalesce((SELECT ended_at FROM attempts WHERE delivery_id = d.id ORDER BY n DESC LIMIT 1),
+          AND coalesce((SELECT ended_at FROM attempts WHERE delivery_row = d.row ORDER BY n DESC LIMIT 1),
                 created_at) > $since_at`,
     )
     .get({ monitor_id, since_at, earliest_at: since_at - ENDS_WITHIN_MS })

@@ -1,5 +1,6 @@
 import type { WebhookKind } from '../core/webhook-kind.ts'
 import type { Db } from './db.ts'
+import { pendingDeliveries } from './pending.ts'
 
 // What /metrics asks of the rows. Each question ends after so many of them, or reads a table that stays small: a scrape
 // comes every few seconds, and nobody may wait for it.
@@ -11,8 +12,7 @@ export function measurePending(db: Db) {
   const rows = db
     .query<{ rung: number; n: number; oldest_at: number }, []>(
       `SELECT rung, count(*) AS n, min(created_at) AS oldest_at
-         FROM (SELECT rung, created_at FROM deliveries INDEXED BY deliveries_in_order
-                WHERE status = 'pending' LIMIT ${PENDING_LOOKED_AT})
+         FROM (SELECT * FROM ${pendingDeliveries('rung, created_at')} LIMIT ${PENDING_LOOKED_AT})
         GROUP BY rung`,
     )
     .all()

@@ -65,20 +65,20 @@ function* dueTargets(db: Db, now: number, served_last: string): Generator<Wishes
 }
 
 /**
- * The ids of what is due, as many as there are slots: one of each target that has room in turn, beginning after the one
+ * The rows of what is due, as many as there are slots: one of each target that has room in turn, beginning after the one
  * that was served last.
  */
 export function dueDeliveries(
   db: Db,
   { now, free, served_last }: { now: number; free: Free; served_last: string },
-): string[] {
+): number[] {
   // A LIMIT that is a bare parameter makes SQLite prepare the statement anew at every call; a sum does not.
-  const due = db.query<{ id: string }, [{ id: string; now: number; room: number }]>(
-    `SELECT id FROM deliveries
+  const due = db.query<{ row: number }, [{ id: string; now: number; room: number }]>(
+    `SELECT row FROM deliveries
       WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
       ORDER BY next_attempt_at LIMIT $room + 0`,
   )
-  const queues: string[][] = []
+  const queues: number[][] = []
   if (free.slots <= 0) return []
   for (const { id: webhook_id, max_per_second, ordered } of dueTargets(db, now, served_last)) {
     const room = Math.min(free.of(webhook_id, max_per_second), free.slots)
@@ -86,28 +86,28 @@ export function dueDeliveries(
     const rows = ordered
       ? dueHeads(db, webhook_id, now).slice(0, room)
       : due.all({ id: webhook_id, now, room })
-    if (rows.length > 0) queues.push(rows.map(({ id }) => id))
+    if (rows.length > 0) queues.push(rows.map(({ row }) => row))
     // Each gets one before any gets two: who comes behind is served next time.
     if (queues.length === free.slots) break
   }
   return inTurns(queues).slice(0, free.slots)
 }
 
-type Head = { id: string; next_attempt_at: number }
+type Head = { row: number; next_attempt_at: number }
 
 /** Of each monitor the oldest delivery to this target that has not ended, unless it is on its way. */
 function headsOf(db: Db, webhook_id: string): Head[] {
   return db
     .query<Head & { lease: string | null }, [{ webhook_id: string }]>(
       `WITH RECURSIVE monitored (id) AS (
-         SELECT min(monitor_id) FROM deliveries WHERE webhook_id = $webhook_id AND status = 'pending'
+         SELECT min(monitor_id) FROM deliveries WHERE webhook_id = $webhook_id AND in_order = 1 AND status = 'pending'
          UNION ALL
          SELECT (SELECT min(monitor_id) FROM deliveries
-                  WHERE webhook_id = $webhook_id AND status = 'pending' AND monitor_id > monitored.id)
+                  WHERE webhook_id = $webhook_id AND in_order = 1 AND status = 'pending' AND monitor_id > monitored.id)
            FROM monitored WHERE monitored.id IS NOT NULL)
-       SELECT d.id, d.next_attempt_at, d.lease FROM monitored JOIN deliveries d ON d.id =
-              (SELECT id FROM deliveries WHERE webhook_id = $webhook_id AND monitor_id = monitored.id
-                  AND status = 'pending' ORDER BY created_at, id LIMIT 1)
+       SELECT d.row, d.next_attempt_at, d.lease FROM monitored JOIN deliveries d ON d.row =
+              (SELECT row FROM deliveries WHERE webhook_id = $webhook_id AND monitor_id = monitored.id
+                  AND in_order = 1 AND status = 'pending' ORDER BY created_at, id LIMIT 1)
         ORDER BY d.next_attempt_at, d.id`,
     )
     .all({ webhook_id })
@@ -118,10 +118,10 @@ const dueHeads = (db: Db, webhook_id: string, now: number): Head[] =>
   headsOf(db, webhook_id).filter(({ next_attempt_at }) => next_attempt_at <= now)
 
 /** The first of each, then the second of each, and so on. */
-function inTurns(queues: readonly string[][]): string[] {
-  const longest = Math.max(0, ...queues.map((ids) => ids.length))
+function inTurns(queues: readonly number[][]): number[] {
+  const longest = Math.max(0, ...queues.map((rows) => rows.length))
   const turns = Array.from({ length: longest }, (_, turn) =>
-    queues.flatMap((ids) => ids[turn] ?? []),
+    queues.flatMap((rows) => rows[turn] ?? []),
   )
   return turns.flat()
 }

@@ -3,6 +3,7 @@ import { unpackBody } from './bodies.ts'
 import { type Db, transact } from './db.ts'
 import { tellEnded, tellEndedTo } from './ended.ts'
 import { dueDeliveries, type Free } from './outbox-due.ts'
+import { pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
 import { clearFailures, recordFailure, retireWebhook } from './webhook-standing.ts'
 
@@ -15,6 +16,7 @@ const INTERRUPTED_MAX = 20
 /** A delivery this boot has taken, with the target to send it to. */
 export type Claimed = Addressee & {
   id: string
+  row: number
   /** Attempts with a recorded outcome, over all rounds. */
   attempts: number
   /** Failed attempts in this round. */
@@ -39,24 +41,24 @@ export function claimDue(
   const chosen = dueDeliveries(db, { now, free, served_last })
   if (chosen.length === 0) return []
   const take = db.query(
-    `UPDATE deliveries SET lease = $boot WHERE id = $id AND status = 'pending' AND lease IS NULL`,
+    `UPDATE deliveries SET lease = $boot WHERE row = $row AND status = 'pending' AND lease IS NULL`,
   )
-  const read = db.query<Claimed, [{ id: string }]>(
-    `SELECT d.id, d.webhook_id, d.attempts, d.rung, d.round, d.body, d.body_sha256, d.created_at, w.kind, w.url, w.secret,
+  const read = db.query<Claimed, [{ row: number }]>(
+    `SELECT d.id, d.row, d.webhook_id, d.attempts, d.rung, d.round, d.body, d.body_sha256, d.created_at, w.kind, w.url, w.secret,
             w.old_secret, w.old_secret_until, w.max_per_second
-       FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = $id`,
+       FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.row = $row`,
   )
   return transact(db, () =>
-    chosen.flatMap((id) => {
-      const row = take.run({ id, boot }).changes === 1 ? read.get({ id }) : null
-      return row === null ? [] : [{ ...row, body: unpackBody(row.body) }]
+    chosen.flatMap((row) => {
+      const taken = take.run({ row, boot }).changes === 1 ? read.get({ row }) : null
+      return taken === null ? [] : [{ ...taken, body: unpackBody(taken.body) }]
     }),
   )
 }
 
 /** An attempt that ended, whatever way. */
 export type Ended = {
-  delivery: Pick<Claimed, 'id' | 'kind' | 'webhook_id' | 'attempts' | 'rung' | 'round'>
+  delivery: Pick<Claimed, 'row' | 'kind' | 'webhook_id' | 'attempts' | 'rung' | 'round'>
   verdict: Verdict
   started_at: number
   ended_at: number
@@ -82,10 +84,10 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
         `UPDATE deliveries SET status = $status, attempts = attempts + 1, rung = rung + 1, lease = NULL,
                 next_attempt_at = $next_attempt_at, last_error = coalesce($error, last_error),
                 delivered_at = $delivered_at
-          WHERE id = $id AND status = 'pending' AND lease = $boot`,
+          WHERE row = $row AND status = 'pending' AND lease = $boot`,
       )
       .run({
-        id: delivery.id,
+        row: delivery.row,
         boot,
         status: verdict.status,
         error,
@@ -94,10 +96,10 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
       })
     if (changes === 0) return false
     db.query(
-      `INSERT INTO attempts (delivery_id, n, round, boot, started_at, ended_at, http_status, error, headers, body_start)
-       VALUES ($id, $n, $round, $boot, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
+      `INSERT INTO attempts (delivery_row, n, round, boot, started_at, ended_at, http_status, error, headers, body_start)
+       VALUES ($row, $n, $round, $boot, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
     ).run({
-      id: delivery.id,
+      row: delivery.row,
       n: delivery.attempts + 1,
       round: delivery.round,
       boot,
@@ -198,7 +200,7 @@ export function followJump(db: Db, jump_ms: number, now: number): void {
     db.query(
       `UPDATE deliveries SET next_attempt_at =
               CASE WHEN rung = 0 THEN min($now, next_attempt_at + $jump_ms) ELSE next_attempt_at + $jump_ms END
-        WHERE status = 'pending'`,
+        WHERE row IN ${pendingDeliveries('row')}`,
     ).run({ jump_ms, now })
     db.query(
       'UPDATE webhooks SET failing_since = failing_since + $jump_ms WHERE failing_since IS NOT NULL',

@@ -1,4 +1,5 @@
 import { type Db, schemaVersion } from './db.ts'
+import { pendingDeliveries } from './pending.ts'
 
 const PENDING_MAX = 100_000
 
@@ -27,7 +28,7 @@ export function countHouse(db: Db): HouseCounts & { schema: number } {
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL) AS webhooks,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL AND paused_at IS NOT NULL) AS webhooks_paused,
               (SELECT count(*) FROM streams WHERE next_check_at IS NOT NULL) AS streams,
-              (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${PENDING_MAX})) AS pending,
+              (SELECT count(*) FROM (SELECT 1 FROM ${pendingDeliveries('row')} LIMIT ${PENDING_MAX})) AS pending,
               (SELECT count(*) FROM feedback WHERE status = 'new') AS feedback_new`,
     )
     .get()

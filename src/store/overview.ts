@@ -1,5 +1,6 @@
 import { unpackBody } from './bodies.ts'
 import type { Db } from './db.ts'
+import { pendingDeliveries } from './pending.ts'
 
 // What the dashboard shows as it happens. Each question ends after so many rows, however much there is: it is asked again
 // a second later.
@@ -51,11 +52,11 @@ export function countMatches(db: Db, whose: Whose, since: number): number {
 
 /** Deliveries that are on their way or wait; `max` when there are as many or more. */
 export function countPending(db: Db, whose: Whose, max: number): number {
-  const mine = 'AND webhook_id IN (SELECT id FROM webhooks WHERE customer_id = $whose)'
+  const mine = 'WHERE webhook_id IN (SELECT id FROM webhooks WHERE customer_id = $whose)'
   const row = db
     .query<{ n: number }, [{ max: number; whose?: string }]>(
       `SELECT count(*) AS n FROM (
-         SELECT 1 FROM deliveries WHERE status = 'pending' ${whose === null ? '' : mine} LIMIT $max)`,
+         SELECT 1 FROM ${pendingDeliveries('webhook_id')} ${whose === null ? '' : mine} LIMIT $max)`,
     )
     .get(whose === null ? { max } : { max, whose })
   return row?.n ?? 0
@@ -94,12 +95,12 @@ function ended(db: Db, whose: Whose): Happening[] {
   return ask(
     db,
     whose,
-    `SELECT coalesce(d.delivered_at, (SELECT max(ended_at) FROM attempts a WHERE a.delivery_id = d.id),
+    `SELECT coalesce(d.delivered_at, (SELECT max(ended_at) FROM attempts a WHERE a.delivery_row = d.row),
                      d.created_at) AS at,
             d.status AS what, d.status || ' ' || d.id || ' ' || d.round AS key,
             d.monitor_id, m.name AS monitor_name, d.id AS delivery_id, d.webhook_id,
             CASE d.status WHEN 'delivered' THEN NULL ELSE coalesce(d.reason, d.last_error) END AS status
-       FROM (SELECT id, monitor_id, webhook_id, status, reason, last_error, round, created_at, delivered_at
+       FROM (SELECT row, id, monitor_id, webhook_id, status, reason, last_error, round, created_at, delivered_at
                FROM deliveries ${newest} LIMIT ${RECENT_LOOKED_AT}) d
        JOIN monitors m ON m.id = d.monitor_id
       WHERE d.status <> 'pending'`,

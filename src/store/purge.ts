@@ -41,7 +41,7 @@ export function purge(
   )
   // What a receiver answered may repeat what it was sent.
   const forget = db.query(
-    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_id = (SELECT id FROM deliveries WHERE rowid = $row)',
+    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
   )
   counts.deliveries = walk(
     db,

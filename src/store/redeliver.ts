@@ -98,7 +98,8 @@ function find(
 function queueAgain(db: Db, { id, status, monitor_id, created_at }: Found, now: number): void {
   db.query(
     `UPDATE deliveries SET status = 'pending', round = round + 1, rung = 0, interrupted = 0,
-            next_attempt_at = $now, delivered_at = NULL, lease = NULL
+            next_attempt_at = $now, delivered_at = NULL, lease = NULL,
+            in_order = (SELECT ordered FROM webhooks WHERE id = webhook_id)
       WHERE id = $id AND status <> 'pending'`,
   ).run({ id, now })
   // What was withheld is one more delivery of the day it was made on.

@@ -1,4 +1,5 @@
 import type { Db } from './db.ts'
+import { pendingDeliveries } from './pending.ts'
 
 /** Nobody reads a longer line of waiting as a number. */
 const PENDING_MAX = 10_000
@@ -9,7 +10,7 @@ export function countStanding(db: Db): { monitors: number; streams: number; pend
     .query<{ monitors: number; streams: number; pending: number }, []>(
       `SELECT (SELECT count(*) FROM monitors WHERE active = 1 AND removed_at IS NULL) AS monitors,
               (SELECT count(*) FROM streams WHERE next_check_at IS NOT NULL) AS streams,
-              (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${PENDING_MAX})) AS pending`,
+              (SELECT count(*) FROM (SELECT 1 FROM ${pendingDeliveries('row')} LIMIT ${PENDING_MAX})) AS pending`,
     )
     .get()
   return row ?? { monitors: 0, streams: 0, pending: 0 }

@@ -1,5 +1,6 @@
 import type { Db } from './db.ts'
 import { tellEndedTo } from './ended.ts'
+import { pendingDeliveries } from './pending.ts'
 
 /** How many days must have seen failures before a target is paused. */
 const FAILING_DAYS_MIN = 3
@@ -14,6 +15,14 @@ export function failWaiting(db: Db, id: string, error: 'webhook_deleted' | 'webh
     )
     .run({ id, error })
   tellEndedTo(db, id, { status: 'failed', count })
+}
+
+/** Lets what waits for a target, or is on its way, come in its order, or no more so. */
+export function orderWaiting(db: Db, id: string, ordered: boolean): void {
+  db.query(
+    `UPDATE deliveries SET in_order = $in_order
+      WHERE row IN (SELECT row FROM ${pendingDeliveries('row, webhook_id')} WHERE webhook_id = $id)`,
+  ).run({ id, in_order: ordered ? 1 : 0 })
 }
 
 /** Takes a target back into service and forgets its failures. */

@@ -1,7 +1,7 @@
 import type { WebhookKind } from '../core/webhook-kind.ts'
 import { type Db, transact } from './db.ts'
 import { tellEndedTo } from './ended.ts'
-import { failWaiting } from './webhook-standing.ts'
+import { failWaiting, orderWaiting } from './webhook-standing.ts'
 
 /** Why a target may be out of service. */
 export const PAUSE_REASONS = ['failing', 'gone'] as const
@@ -94,6 +94,7 @@ export function updateWebhook(
       `UPDATE webhooks SET name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
         WHERE id = $id`,
     ).run({ id, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
+    if (before.ordered !== ordered) orderWaiting(db, id, ordered)
     if (before.active && !active) failWaiting(db, id, 'webhook_paused')
     return findWebhook(db, customer_id, id)
   })

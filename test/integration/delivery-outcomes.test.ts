@@ -14,7 +14,8 @@ test('of outcomes that come at once, one that cannot be written takes no other w
   }
   it.nudge()
   await it.clock.advance(0)
-  it.db.run(`CREATE TRIGGER refused BEFORE INSERT ON attempts WHEN NEW.delivery_id = 'dlv_2'
+  it.db
+    .run(`CREATE TRIGGER refused BEFORE INSERT ON attempts WHEN NEW.delivery_row = (SELECT row FROM deliveries WHERE id = 'dlv_2')
              BEGIN SELECT RAISE(ABORT, 'no room for this one'); END`)
   release.resolve()
   await it.clock.advance(SECOND / 2)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { listAttempts } from '../../src/store/deliveries.ts'
+import { redeliver } from '../../src/store/redeliver.ts'
 import { updateWebhook } from '../../src/store/webhooks.ts'
 import { type Delivering, startDelivering } from '../support/delivering.ts'
 
@@ -88,6 +89,39 @@ test('a start in the middle keeps the order', async () => {
   await it.reboot()
   await it.clock.advance(1000)
   expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1', 'dlv_2'])
+})
+
+test.each([
+  ['waits for its next attempt', 500],
+  ['is on its way', { hang: true } as const],
+])(
+  'what %s when its target begins to want order goes before what comes later',
+  async (_, answer) => {
+    await using it = await startDelivering()
+    it.receiver.answers.push(answer)
+    await it.deliver('dlv_0')
+    wish(it, { ordered: true })
+    await it.deliver('dlv_1')
+    expect(ids(it)).toEqual(['dlv_0'])
+    await it.clock.advance(30_000)
+    expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1'])
+  },
+)
+
+test('what is sent again keeps the order that its target wants by now', async () => {
+  await using it = await startDelivering()
+  for (let n = 0; n < 2; n++) await it.deliver(`dlv_${n}`)
+  wish(it, { ordered: true })
+  it.receiver.answers.push(500)
+  const which = { since: 0, until: Infinity, statuses: ['delivered'], webhook_id: null } as const
+  const now = it.clock.now()
+  const whose = { customer_id: 'cus_1', which, dry_run: false, rows_max: 10, now }
+  expect(redeliver(it.db, whose)).toEqual({ queued: 2, skipped: 0 })
+  it.nudge()
+  await it.clock.advance(1000)
+  expect(ids(it).slice(2)).toEqual(['dlv_0'])
+  await it.clock.advance(10_000)
+  expect(ids(it).slice(2)).toEqual(['dlv_0', 'dlv_0', 'dlv_1'])
 })
 
 test('an attempt keeps what the receiver said, for its owner alone', async () => {

@@ -114,8 +114,8 @@ function delivered(
     [row.status, row.status === 'delivered' ? ended_at : null, row.how.last_error ?? null, id],
   )
   db.run(
-    'INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at) VALUES (?, 1, ?, ?, ?)',
-    [id, 'boot', ended_at, ended_at],
+    'INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at) SELECT row, 1, ?, ?, ? FROM deliveries WHERE id = ?',
+    ['boot', ended_at, ended_at, id],
   )
 }
 

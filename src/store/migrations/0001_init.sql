@@ -286,9 +286,11 @@ CREATE TABLE candidates (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidates_asked ON candidates (asked_at);
 
--- body: the bytes as sent, built once and frozen.
+-- body: the bytes as sent, built once and frozen. row: what other tables name a delivery by, as ids are hashes. in_order 1:
+-- it waits for a target that wants its deliveries one after another.
 CREATE TABLE deliveries (
-  id              TEXT    PRIMARY KEY,
+  row             INTEGER PRIMARY KEY,
+  id              TEXT    NOT NULL UNIQUE,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   webhook_id      TEXT    REFERENCES webhooks (id),
@@ -298,6 +300,7 @@ CREATE TABLE deliveries (
   rung            INTEGER NOT NULL DEFAULT 0,
   round           INTEGER NOT NULL DEFAULT 1,
   interrupted     INTEGER NOT NULL DEFAULT 0,
+  in_order        INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
   next_attempt_at INTEGER,
   lease           TEXT,
   body            BLOB    NOT NULL,
@@ -316,15 +319,15 @@ CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 -- Of each monitor the oldest that waits, for targets that want one after another.
-CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE status = 'pending';
+CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
 -- What health counts of a day is when deliveries ended, not when they were created.
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
 CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 -- headers, body_start: what the receiver answered, some of its headers as JSON, and how its body began, redacted.
--- With rowids, so that rows stand in the order they come and only the key's short entries are scattered, as ids are hashes.
+-- By row, so that they stand in the order of their deliveries: those of ids would be scattered over all there ever were.
 CREATE TABLE attempts (
-  delivery_id     TEXT    NOT NULL REFERENCES deliveries (id),
+  delivery_row    INTEGER NOT NULL REFERENCES deliveries (row),
   n               INTEGER NOT NULL,
   boot            TEXT    NOT NULL,
   started_at      INTEGER NOT NULL,
@@ -334,8 +337,8 @@ CREATE TABLE attempts (
   round           INTEGER NOT NULL DEFAULT 1,
   headers         TEXT,
   body_start      TEXT,
-  PRIMARY KEY (delivery_id, n)
-) STRICT;
+  PRIMARY KEY (delivery_row, n)
+) STRICT, WITHOUT ROWID;
 
 -- day = floor(ms / 86400000). delivered rows created that day, and ceiling suppressions (500 are stored, all are counted).
 CREATE TABLE monitor_days (

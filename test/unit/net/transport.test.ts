@@ -203,6 +203,19 @@ test('a body that breaks off takes nothing back from the status', async () => {
   expect(await answer).toMatchObject({ kind: 'answered', status: 200, body: Buffer.from('abc') })
 })
 
+test('an answer that calls itself empty and goes on is read, and hung up on in the end', async () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n'
+  using server = speaking(`${head}3\r\nabc\r\n`)
+  const { post, clock, heard } = await transporting()
+  const answer = post(server.url)
+  await heard
+  await Bun.sleep(20)
+  await clock.advance(TIMEOUT_MS)
+  expect(await answer).toMatchObject({ kind: 'answered', status: 200, body: Buffer.from('abc') })
+  while (server.closed() === 0) await Bun.sleep(1)
+  expect(server.closed()).toBe(1)
+})
+
 test('of a body without end 64 KiB are read', async () => {
   await using receiver = await startReceiver()
   let sent = 0
@@ -223,6 +236,15 @@ test('of a body without end 64 KiB are read', async () => {
   expect(answer).toMatchObject({ kind: 'answered', status: 200 })
   if (answer.kind === 'answered') expect(answer.body).toHaveLength(64 * 1024)
   expect(sent).toBeLessThan(512)
+})
+
+test('who goes on after 64 KiB is hung up on', async () => {
+  const bytes = 'x'.repeat(64 * 1024)
+  using server = speaking(`HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n${bytes}`)
+  const { post } = await transporting()
+  expect(await post(server.url)).toMatchObject({ kind: 'answered', status: 200 })
+  while (server.closed() === 0) await Bun.sleep(1)
+  expect(server.closed()).toBe(1)
 })
 
 test('a gzip bomb stays packed', async () => {

@@ -52,12 +52,12 @@ test('a sound database has nothing to tell, also while something is on its way',
 })
 
 test.each([
-  ["DELETE FROM attempts WHERE delivery_id = 'dlv_sent'", 'delivered_without_yes dlv_sent'],
+  ['DELETE FROM attempts', 'delivered_without_yes dlv_sent'],
   ["UPDATE attempts SET error = 'http_500'", 'delivered_without_yes dlv_sent'],
   ["UPDATE deliveries SET round = 2 WHERE id = 'dlv_sent'", 'delivered_without_yes dlv_sent'],
   [
-    `INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, error)
-       SELECT 'dlv_waits', value, 'b', 0, 0, 'timeout' FROM json_each('[1,2,3,4,5,6,7]')`,
+    `INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at, error)
+       SELECT row, value, 'b', 0, 0, 'timeout' FROM deliveries, json_each('[1,2,3,4,5,6,7]') WHERE deliveries.id = 'dlv_waits'`,
     'too_many_attempts dlv_waits',
   ],
   ['UPDATE monitor_days SET deliveries = 3', 'day_miscounted mon_1'],

@@ -124,7 +124,7 @@ CREATE TABLE api_keys (
 ) STRICT;
 
 CREATE TABLE attempts (
-  delivery_id     TEXT    NOT NULL REFERENCES deliveries (id),
+  delivery_row    INTEGER NOT NULL REFERENCES deliveries (row),
   n               INTEGER NOT NULL,
   boot            TEXT    NOT NULL,
   started_at      INTEGER NOT NULL,
@@ -134,8 +134,8 @@ CREATE TABLE attempts (
   round           INTEGER NOT NULL DEFAULT 1,
   headers         TEXT,
   body_start      TEXT,
-  PRIMARY KEY (delivery_id, n)
-) STRICT;
+  PRIMARY KEY (delivery_row, n)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit (
   seq             INTEGER PRIMARY KEY,
@@ -209,7 +209,8 @@ CREATE TABLE customers (
 ) STRICT;
 
 CREATE TABLE deliveries (
-  id              TEXT    PRIMARY KEY,
+  row             INTEGER PRIMARY KEY,
+  id              TEXT    NOT NULL UNIQUE,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   webhook_id      TEXT    REFERENCES webhooks (id),
@@ -219,6 +220,7 @@ CREATE TABLE deliveries (
   rung            INTEGER NOT NULL DEFAULT 0,
   round           INTEGER NOT NULL DEFAULT 1,
   interrupted     INTEGER NOT NULL DEFAULT 0,
+  in_order        INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
   next_attempt_at INTEGER,
   lease           TEXT,
   body            BLOB    NOT NULL,
@@ -513,7 +515,7 @@ CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE
 
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
 
-CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE status = 'pending';
+CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
 
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 

@@ -40,8 +40,8 @@ const ROWS: Readonly<Record<number, string>> = {
              ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'boot-1', x'7b7d', ${HASH}, 'http_503', 1300, NULL),
              ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, NULL, x'7b7d', ${HASH}, 'timeout', 1300, NULL),
              ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, x'7b7d', ${HASH}, NULL, 1300, NULL);
-    INSERT INTO attempts (delivery_id, n, boot, started_at, ended_at, http_status, error)
-      VALUES ('dlv_1', 1, 'boot-1', 1240, 1250, 204, NULL), ('dlv_2', 1, 'boot-1', 1310, 1320, 503, 'http_503');
+    INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at, http_status, error)
+      VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
@@ -54,7 +54,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1', 1500);
     UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
     UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000 WHERE id = 'wh_1';
-    UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_id = 'dlv_2';
+    UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_row = 2;
     UPDATE instance SET key_fingerprint = 'abc';
     INSERT INTO convoys (id, kind, anchors, head_created_at, turn) VALUES (1, 'posts', '["t3_a"]', 900, 2);
     UPDATE streams SET convoy_id = 1, in_turn = 2 WHERE id = 1;
