@@ -1,4 +1,4 @@
-import { type JsonBounds, measureJson } from '../core/json-bounds.ts'
+import { isSurelyWithin, type JsonBounds, measureJson } from '../core/json-bounds.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../core/outcome.ts'
 import { formRefusal } from './form-errors.ts'
 import { isHtml, isHumanCheck, isLoginPage } from './pages.ts'
@@ -38,7 +38,7 @@ export function classify(answer: Answer, asked: Asked): Outcome<unknown> {
   const wait_s = retryAfter(headers, asked.now)
   if (status === 429) return throttled(wait_s ?? resetAfter(headers))
 
-  const json = parseJson(answer)
+  const json = parseJson(answer, asked)
   if ((status === 403 || status === 503) && !json.ok && wait_s !== null && !isHumanCheck(body))
     return throttled(wait_s)
   if (status >= 300 && status < 400) return fail(redirectFault(headers.get('location')))
@@ -70,17 +70,23 @@ type Parsed = (Json & { ok: true; depth: number }) | { ok: false }
 const ANSWER_BOUNDS: JsonBounds = { depth: 1000, values: 400_000 }
 
 /** JSON is what says so, is no deeper than a thread can be, and parses. */
-function parseJson({ headers, body }: Answer): Parsed {
+function parseJson({ headers, body }: Answer, asked: Asked): Parsed {
   const type = headers.get('content-type')
   if (type !== null && !/\bjson\b/i.test(type)) return { ok: false }
-  const measured = measureJson(body, ANSWER_BOUNDS)
-  if (measured === null) return { ok: false }
+  const depth = depthOf(body, asked)
+  if (depth === null) return { ok: false }
   try {
     const value: unknown = JSON.parse(body)
-    return { ok: true, value, depth: measured.depth }
+    return { ok: true, value, depth }
   } catch {
     return { ok: false }
   }
+}
+
+/** How deep a text goes that is passed on as it is; 0 of any other, where that is the quicker answer. Null beyond its bounds. */
+function depthOf(body: string, { native = false }: Asked): number | null {
+  if (!native && isSurelyWithin(body, ANSWER_BOUNDS)) return 0
+  return measureJson(body, ANSWER_BOUNDS)?.depth ?? null
 }
 
 function refused(
