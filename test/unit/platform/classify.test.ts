@@ -404,6 +404,8 @@ describe("a person's listing", () => {
 
 const deep = (levels: number) => `${'['.repeat(levels)}"]["${']'.repeat(levels)}`
 
+const zeros = (count: number) => JSON.stringify(Array<number>(count).fill(0))
+
 describe('any other answer', () => {
   test('may be 1,000 levels deep, and is unreadable when it is deeper', () => {
     expect(outcomeOf(200, JSON_TYPE, deep(1000)).ok).toBe(true)
@@ -411,7 +413,6 @@ describe('any other answer', () => {
   })
 
   test('may hold 400,000 values, and is unreadable when it holds more', () => {
-    const zeros = (count: number) => JSON.stringify(Array<number>(count).fill(0))
     expect(outcomeOf(200, JSON_TYPE, zeros(399_999)).ok).toBe(true)
     expect(outcomeOf(200, JSON_TYPE, zeros(400_000)).ok).toBe(false)
   })
