@@ -92,6 +92,8 @@ export function createClient(options: ClientOptions) {
     const fault = outcome.ok || next ? null : outcome.fault
     leave.value.done(answer.ok ? toldBy(answer.value.headers) : null, fault)
     if (answer.ok) tellCookies(call.eyes, answer.value, fault)
+    // Those who waited for it are old by now: what they were given would stay until all is swept, not just the young.
+    if (answer.ok) answer.value.body = ''
     const status = answer.ok ? answer.value.status : null
     const duration_ms = clock.mono() - started
     const event = { eyes: call.eyes.id, path_kind: ask.path_kind, status, fault, duration_ms }

@@ -25,6 +25,8 @@ export function createListings(client: Prover, read: RowReaders): Listings {
     const answer = await client.get(ask, call)
     if (!answer.ok) return answer
     const page = readListing(answer.value, readers)
+    // A page is ten times its rows; whoever waited for it would keep it until all is swept.
+    answer.value = null
     return ask.own ? client.ownPage(page, call) : page
   }
 
