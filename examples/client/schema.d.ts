@@ -1730,6 +1730,21 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *       "name": "acme",
+           *       "plan": "entry",
+           *       "credits_remaining": 0.422,
+           *       "credits_used": 0.078,
+           *       "total_requests": 21,
+           *       "created_at": "2026-01-31T11:55:00.000Z",
+           *       "monitors": {
+           *         "used": 1,
+           *         "total": 10
+           *       }
+           *     }
+           */
           'application/json': {
             id: string
             name: string
@@ -1839,6 +1854,19 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "payments": [
+           *         {
+           *           "id": "pay_0199a000-0000-7000-8000-000000000004",
+           *           "kind": "signup_credit",
+           *           "amount_usd": 0.5,
+           *           "note": null,
+           *           "created_at": "2026-01-31T11:55:00.000Z"
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             payments: {
               id: string
@@ -1927,8 +1955,11 @@ export interface operations {
   accountUsage: {
     parameters: {
       query?: {
+        /** @description The beginning of the time to tell of; left out, 30 days before its end. */
         from?: string
+        /** @description The end of the time to tell of; left out, now. */
         to?: string
+        /** @description Whether calls are added up by the hour or by the day, in UTC. */
         bucket?: 'hour' | 'day'
       }
       header?: never
@@ -1945,6 +1976,39 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "usage": [
+           *         {
+           *           "start": "2026-01-31T00:00:00.000Z",
+           *           "calls": 21,
+           *           "billed_calls": 21,
+           *           "cost_usd": 0.078,
+           *           "errors": 0,
+           *           "by_tier": {
+           *             "deep_search": {
+           *               "calls": 2,
+           *               "billed_calls": 2,
+           *               "cost_usd": 0.04,
+           *               "errors": 0
+           *             },
+           *             "read": {
+           *               "calls": 19,
+           *               "billed_calls": 19,
+           *               "cost_usd": 0.038,
+           *               "errors": 0
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "total": {
+           *         "calls": 21,
+           *         "billed_calls": 21,
+           *         "cost_usd": 0.078,
+           *         "errors": 0
+           *       }
+           *     }
+           */
           'application/json': {
             usage: {
               /** Format: int64 */
@@ -2074,8 +2138,11 @@ export interface operations {
   listDrafts: {
     parameters: {
       query?: {
+        /** @description Only drafts that wait for somebody to decide. */
         status?: 'waiting'
+        /** @description The next_cursor of the last answer; left out, the newest come first. */
         cursor?: string
+        /** @description How many rows at most. */
         limit?: number
       }
       header?: never
@@ -2092,6 +2159,32 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "drafts": [
+           *         {
+           *           "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *           "action": "vote",
+           *           "body": {
+           *             "id": "t3_1abcde",
+           *             "direction": "up"
+           *           },
+           *           "status": "waiting",
+           *           "created_at": "2026-01-31T12:01:00.000Z",
+           *           "expires_at": "2026-02-01T12:01:00.000Z",
+           *           "decided_at": null,
+           *           "customer": {
+           *             "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *             "name": "acme"
+           *           },
+           *           "answer": null
+           *         }
+           *       ],
+           *       "count": 1,
+           *       "limit": 25,
+           *       "next_cursor": null
+           *     }
+           */
           'application/json': {
             drafts: {
               id: string
@@ -2283,6 +2376,25 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "vote",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T12:01:00.000Z",
+           *       "expires_at": "2026-02-01T12:01:00.000Z",
+           *       "decided_at": null,
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": null
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -2477,6 +2589,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The id of a draft. */
         id: string
       }
       cookie?: never
@@ -2491,6 +2604,25 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "vote",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T12:01:00.000Z",
+           *       "expires_at": "2026-02-01T12:01:00.000Z",
+           *       "decided_at": null,
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": null
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -2633,6 +2765,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The id of a draft. */
         id: string
       }
       cookie?: never
@@ -2679,6 +2812,29 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "vote",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "status": "approved",
+           *       "created_at": "2026-01-31T12:01:00.000Z",
+           *       "expires_at": "2026-02-01T12:01:00.000Z",
+           *       "decided_at": "2026-01-31T12:05:00.000Z",
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -2925,6 +3081,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The id of a draft. */
         id: string
       }
       cookie?: never
@@ -2939,6 +3096,25 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "drf_0199a000-0000-7000-8000-000000000005",
+           *       "action": "vote",
+           *       "body": {
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       },
+           *       "status": "declined",
+           *       "created_at": "2026-01-31T12:01:00.000Z",
+           *       "expires_at": "2026-02-01T12:01:00.000Z",
+           *       "decided_at": "2026-01-31T12:05:00.000Z",
+           *       "customer": {
+           *         "id": "cus_0199a000-0000-7000-8000-000000000003",
+           *         "name": "acme"
+           *       },
+           *       "answer": null
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -6320,10 +6496,15 @@ export interface operations {
   posts: {
     parameters: {
       query: {
+        /** @description The name of a subforum, without prefix. */
         subforum: string
+        /** @description The order of the rows. */
         sort?: 'new' | 'hot' | 'top' | 'rising' | 'controversial' | 'best'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: {
@@ -6361,6 +6542,48 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~1"
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -6610,8 +6833,11 @@ export interface operations {
   subTop: {
     parameters: {
       query?: {
+        /** @description How far back to look. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: {
@@ -6635,6 +6861,7 @@ export interface operations {
         'x-forum-proxy'?: string
       }
       path: {
+        /** @description The name of a subforum, without prefix. */
         name: string
       }
       cookie?: never
@@ -6651,6 +6878,48 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~1"
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -6902,6 +7171,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The id of a post, with t3_ before it or without. */
         id: string
       }
       cookie?: never
@@ -6918,6 +7188,43 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "1abcde",
+           *       "name": "t3_1abcde",
+           *       "title": "Which grinder would you buy?",
+           *       "author": "example_user",
+           *       "subforum": "coffee",
+           *       "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *       "upvotes": 42,
+           *       "comments": 1,
+           *       "created": "2026-01-31T11:58:00.000Z",
+           *       "created_utc": 1769860680,
+           *       "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *       "link_url": null,
+           *       "upvote_ratio": 0.97,
+           *       "over_18": false,
+           *       "spoiler": false,
+           *       "contest_mode": false,
+           *       "locked": false,
+           *       "stickied": false,
+           *       "is_self": true,
+           *       "is_video": false,
+           *       "is_crosspost": false,
+           *       "crosspost_origin": null,
+           *       "flair": "Gear",
+           *       "domain": "self.coffee",
+           *       "media_kind": null,
+           *       "thumbnail_url": null,
+           *       "edited": false,
+           *       "author_info": {
+           *         "fullname": "t2_1abcd",
+           *         "flair": null,
+           *         "premium": false
+           *       }
+           *     }
+           */
           'application/json': {
             /** @description Without prefix. */
             id: string
@@ -7158,6 +7465,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The id of a post, with t3_ before it or without. */
         id: string
       }
       cookie?: never
@@ -7174,6 +7482,14 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "1abcde",
+           *       "verdict": "live",
+           *       "reason": null,
+           *       "confident": true
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -7365,6 +7681,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description Ids of 1 to 100 posts, such as t3_1abcde, with commas between them. */
         fullnames: string
       }
       cookie?: never
@@ -7381,6 +7698,54 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "meta": {
+           *         "listing_status": "complete",
+           *         "truncated": false,
+           *         "missing_fullnames": [
+           *           "t3_2abcde"
+           *         ]
+           *       }
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -7631,24 +7996,43 @@ export interface operations {
   search: {
     parameters: {
       query: {
+        /** @description What to look for. */
         q: string
+        /** @description Looks in this subforum alone; its name is without prefix. */
         subforum?: string
+        /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'hot' | 'top' | 'comments'
+        /** @description How far back to look. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description Whether to look among what is for adults too. */
         nsfw?: boolean
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
+        /** @description Of the page that was read, only posts with at least this score. */
         min_score?: number
+        /** @description Of the page that was read, only posts with at most this score. */
         max_score?: number
+        /** @description Of the page that was read, only posts with at least so many comments. */
         min_comments?: number
+        /** @description Of the page that was read, only posts with at most so many comments. */
         max_comments?: number
+        /** @description true: of the page that was read only posts that are videos; false: none of them. */
         is_video?: boolean
+        /** @description true: of the page that was read only posts that are texts; false: none of them. */
         is_self?: boolean
+        /** @description true: of the page that was read only posts for adults; false: none of them. */
         over_18?: boolean
+        /** @description true: of the page that was read only posts that take no more comments; false: none of them. */
         locked?: boolean
+        /** @description true: of the page that was read only posts that are pinned; false: none of them. */
         stickied?: boolean
+        /** @description true: of the page that was read only posts that are marked as spoilers; false: none of them. */
         spoiler?: boolean
+        /** @description true: of the page that was read only posts whose comments stand in random order; false: none of them. */
         contest_mode?: boolean
+        /** @description Puts the page that was read into this order, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
       }
       header?: {
@@ -7686,6 +8070,52 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~1",
+           *       "meta": {
+           *         "scanned": 25,
+           *         "kept": 1
+           *       }
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -7943,9 +8373,13 @@ export interface operations {
   searchCommunities: {
     parameters: {
       query: {
+        /** @description What to look for. */
         q: string
+        /** @description Whether to look among what is for adults too. */
         nsfw?: boolean
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -7964,6 +8398,32 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "communities": [
+           *         {
+           *           "id": "2xtnu",
+           *           "name": "coffee",
+           *           "display_name_prefixed": "r/coffee",
+           *           "title": "Coffee: brew, talk, repeat",
+           *           "description": "From bean to cup, with detours.",
+           *           "subscribers": 1204551,
+           *           "active_users": 6692,
+           *           "created": "2020-02-06T11:55:00.000Z",
+           *           "created_utc": 1580990100,
+           *           "type": "public",
+           *           "over_18": false,
+           *           "quarantined": false,
+           *           "url": "https://www.forum.example/r/coffee/",
+           *           "icon_url": "https://styles.forum.example/coffee.png",
+           *           "banner_url": null,
+           *           "language": "en"
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             communities: ({
               id: string | null
@@ -8175,11 +8635,17 @@ export interface operations {
   searchComments: {
     parameters: {
       query: {
+        /** @description What to look for. */
         q: string
+        /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'top' | 'comments'
+        /** @description How far back to look. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description Whether to look among what is for adults too. */
         nsfw?: boolean
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -8198,6 +8664,48 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~1"
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -8447,14 +8955,23 @@ export interface operations {
   searchCommentsDeep: {
     parameters: {
       query: {
+        /** @description What to look for; a comment is shown when the words occur in it. */
         q: string
+        /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'top' | 'comments'
+        /** @description How far back to look. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description Whether to look among what is for adults too. */
         nsfw?: boolean
+        /** @description How many posts are expanded. */
         limit?: string
+        /** @description Without group_by: how many comments at most. */
         max_comments?: number
+        /** @description With author, the answer tells who said it how often, and holds no comments. */
         group_by?: 'author'
+        /** @description With group_by: how many authors at most. */
         max_authors?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -8473,6 +8990,64 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "comments": [
+           *         {
+           *           "id": "n3k01ab",
+           *           "body": "Get one with flat burrs, and a spare burr set.",
+           *           "score": 7,
+           *           "author": "another_user",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "subforum": "coffee",
+           *           "post": {
+           *             "id": "1abcde",
+           *             "name": "t3_1abcde",
+           *             "title": "Which grinder would you buy?",
+           *             "author": "example_user",
+           *             "subforum": "coffee",
+           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *             "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *             "upvotes": 42,
+           *             "comments": 1,
+           *             "created": "2026-01-31T11:58:00.000Z",
+           *             "created_utc": 1769860680,
+           *             "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *             "link_url": null,
+           *             "upvote_ratio": 0.97,
+           *             "over_18": false,
+           *             "spoiler": false,
+           *             "contest_mode": false,
+           *             "locked": false,
+           *             "stickied": false,
+           *             "is_self": true,
+           *             "is_video": false,
+           *             "is_crosspost": false,
+           *             "crosspost_origin": null,
+           *             "flair": "Gear",
+           *             "domain": "self.coffee",
+           *             "media_kind": null,
+           *             "thumbnail_url": null,
+           *             "edited": false,
+           *             "author_info": {
+           *               "fullname": "t2_1abcd",
+           *               "flair": null,
+           *               "premium": false
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~5",
+           *       "meta": {
+           *         "truncated": false,
+           *         "capped": false,
+           *         "posts_expanded": 5,
+           *         "comments_scanned": 10
+           *       }
+           *     }
+           */
           'application/json': {
             /** @description Without group_by. */
             comments?: ({
@@ -8831,12 +9406,19 @@ export interface operations {
   searchMedia: {
     parameters: {
       query: {
+        /** @description What to look for. */
         q: string
+        /** @description What the posts show. */
         kind?: 'all' | 'image' | 'video' | 'gallery' | 'gif'
+        /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'hot' | 'top' | 'comments'
+        /** @description How far back to look. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description Whether to look among what is for adults too. */
         nsfw?: boolean
+        /** @description How many posts are looked through. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -8855,6 +9437,58 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "",
+           *           "link_url": "https://media.forum.example/grinder.jpg",
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": false,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "media.forum.example",
+           *           "media_kind": "image",
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           },
+           *           "media": {
+           *             "kind": "image",
+           *             "url": "https://media.forum.example/grinder.jpg",
+           *             "width": 1200,
+           *             "height": 800,
+           *             "items": [],
+           *             "duration_s": null,
+           *             "thumbnail_url": null
+           *           }
+           *         }
+           *       ],
+           *       "scanned": 25,
+           *       "after": "t3_1abcde~25"
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -9124,9 +9758,13 @@ export interface operations {
   searchUsers: {
     parameters: {
       query: {
+        /** @description A part of the name. */
         q: string
+        /** @description Whether to look among what is for adults too. */
         nsfw?: boolean
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -9145,6 +9783,33 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "users": [
+           *         {
+           *           "id": "1abcd",
+           *           "name": "example_user",
+           *           "url": "https://www.forum.example/user/example_user/",
+           *           "created": "2019-02-26T11:55:00.000Z",
+           *           "created_utc": 1551182100,
+           *           "link_karma": 110,
+           *           "comment_karma": 4747,
+           *           "total_karma": 4857,
+           *           "verified": true,
+           *           "is_employee": false,
+           *           "is_mod": false,
+           *           "is_suspended": false,
+           *           "over_18": false,
+           *           "display_name": "Ada",
+           *           "description": "Mostly beans.",
+           *           "avatar_url": "https://styles.forum.example/avatar.png",
+           *           "banner_url": null
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             users: ({
               id: string | null
@@ -9357,9 +10022,13 @@ export interface operations {
   comments: {
     parameters: {
       query: {
+        /** @description The path of a post or comment, such as /r/coffee/comments/1abcde/, or its address. */
         permalink: string
+        /** @description The order of the comments. */
         sort?: 'confidence' | 'top' | 'new' | 'controversial' | 'old' | 'qa'
+        /** @description How many levels of replies at most; left out as limit is, the whole tree. */
         depth?: number
+        /** @description How many comments at most; left out as depth is, the whole tree. */
         limit?: number
       }
       header?: {
@@ -9397,6 +10066,66 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "post": {
+           *         "id": "1abcde",
+           *         "name": "t3_1abcde",
+           *         "title": "Which grinder would you buy?",
+           *         "author": "example_user",
+           *         "subforum": "coffee",
+           *         "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "upvotes": 42,
+           *         "comments": 1,
+           *         "created": "2026-01-31T11:58:00.000Z",
+           *         "created_utc": 1769860680,
+           *         "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *         "link_url": null,
+           *         "upvote_ratio": 0.97,
+           *         "over_18": false,
+           *         "spoiler": false,
+           *         "contest_mode": false,
+           *         "locked": false,
+           *         "stickied": false,
+           *         "is_self": true,
+           *         "is_video": false,
+           *         "is_crosspost": false,
+           *         "crosspost_origin": null,
+           *         "flair": "Gear",
+           *         "domain": "self.coffee",
+           *         "media_kind": null,
+           *         "thumbnail_url": null,
+           *         "edited": false,
+           *         "author_info": {
+           *           "fullname": "t2_1abcd",
+           *           "flair": null,
+           *           "premium": false
+           *         }
+           *       },
+           *       "comments": [
+           *         {
+           *           "kind": "t1",
+           *           "data": {
+           *             "id": "n3k01ab",
+           *             "name": "t1_n3k01ab",
+           *             "author": "another_user",
+           *             "body": "Get one with flat burrs, and a spare burr set.",
+           *             "score": 7,
+           *             "parent_id": "t3_1abcde",
+           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *             "created_utc": 1769860680,
+           *             "replies": ""
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "meta": {
+           *         "truncated": false,
+           *         "more_count": 0
+           *       }
+           *     }
+           */
           'application/json': {
             post: {
               /** @description Without prefix. */
@@ -9656,8 +10385,11 @@ export interface operations {
   postComments: {
     parameters: {
       query?: {
+        /** @description The order of the comments. */
         sort?: 'confidence' | 'top' | 'new' | 'controversial' | 'old' | 'qa'
+        /** @description How many levels of replies at most; left out, as many as the platform gives at once. */
         depth?: number
+        /** @description How many comments at most; left out, as many as the platform gives at once. */
         limit?: number
       }
       header?: {
@@ -9681,6 +10413,7 @@ export interface operations {
         'x-forum-proxy'?: string
       }
       path: {
+        /** @description The id of a post, with t3_ before it or without. */
         id: string
       }
       cookie?: never
@@ -9697,6 +10430,66 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "post": {
+           *         "id": "1abcde",
+           *         "name": "t3_1abcde",
+           *         "title": "Which grinder would you buy?",
+           *         "author": "example_user",
+           *         "subforum": "coffee",
+           *         "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "upvotes": 42,
+           *         "comments": 1,
+           *         "created": "2026-01-31T11:58:00.000Z",
+           *         "created_utc": 1769860680,
+           *         "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *         "link_url": null,
+           *         "upvote_ratio": 0.97,
+           *         "over_18": false,
+           *         "spoiler": false,
+           *         "contest_mode": false,
+           *         "locked": false,
+           *         "stickied": false,
+           *         "is_self": true,
+           *         "is_video": false,
+           *         "is_crosspost": false,
+           *         "crosspost_origin": null,
+           *         "flair": "Gear",
+           *         "domain": "self.coffee",
+           *         "media_kind": null,
+           *         "thumbnail_url": null,
+           *         "edited": false,
+           *         "author_info": {
+           *           "fullname": "t2_1abcd",
+           *           "flair": null,
+           *           "premium": false
+           *         }
+           *       },
+           *       "comments": [
+           *         {
+           *           "kind": "t1",
+           *           "data": {
+           *             "id": "n3k01ab",
+           *             "name": "t1_n3k01ab",
+           *             "author": "another_user",
+           *             "body": "Get one with flat burrs, and a spare burr set.",
+           *             "score": 7,
+           *             "parent_id": "t3_1abcde",
+           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *             "created_utc": 1769860680,
+           *             "replies": ""
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "meta": {
+           *         "truncated": false,
+           *         "more_count": 0
+           *       }
+           *     }
+           */
           'application/json': {
             post: {
               /** @description Without prefix. */
@@ -9956,8 +10749,11 @@ export interface operations {
   commentsOfPost: {
     parameters: {
       query?: {
+        /** @description The order of the comments. */
         sort?: 'confidence' | 'top' | 'new' | 'controversial' | 'old' | 'qa'
+        /** @description How many levels of replies at most; left out, as many as the platform gives at once. */
         depth?: number
+        /** @description How many comments at most; left out, as many as the platform gives at once. */
         limit?: number
       }
       header?: {
@@ -9981,6 +10777,7 @@ export interface operations {
         'x-forum-proxy'?: string
       }
       path: {
+        /** @description The id of a post, with t3_ before it or without. */
         postId: string
       }
       cookie?: never
@@ -9997,6 +10794,66 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "post": {
+           *         "id": "1abcde",
+           *         "name": "t3_1abcde",
+           *         "title": "Which grinder would you buy?",
+           *         "author": "example_user",
+           *         "subforum": "coffee",
+           *         "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "upvotes": 42,
+           *         "comments": 1,
+           *         "created": "2026-01-31T11:58:00.000Z",
+           *         "created_utc": 1769860680,
+           *         "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *         "link_url": null,
+           *         "upvote_ratio": 0.97,
+           *         "over_18": false,
+           *         "spoiler": false,
+           *         "contest_mode": false,
+           *         "locked": false,
+           *         "stickied": false,
+           *         "is_self": true,
+           *         "is_video": false,
+           *         "is_crosspost": false,
+           *         "crosspost_origin": null,
+           *         "flair": "Gear",
+           *         "domain": "self.coffee",
+           *         "media_kind": null,
+           *         "thumbnail_url": null,
+           *         "edited": false,
+           *         "author_info": {
+           *           "fullname": "t2_1abcd",
+           *           "flair": null,
+           *           "premium": false
+           *         }
+           *       },
+           *       "comments": [
+           *         {
+           *           "kind": "t1",
+           *           "data": {
+           *             "id": "n3k01ab",
+           *             "name": "t1_n3k01ab",
+           *             "author": "another_user",
+           *             "body": "Get one with flat burrs, and a spare burr set.",
+           *             "score": 7,
+           *             "parent_id": "t3_1abcde",
+           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *             "created_utc": 1769860680,
+           *             "replies": ""
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "meta": {
+           *         "truncated": false,
+           *         "more_count": 0
+           *       }
+           *     }
+           */
           'application/json': {
             post: {
               /** @description Without prefix. */
@@ -10256,10 +11113,12 @@ export interface operations {
   commentById: {
     parameters: {
       query?: {
+        /** @description Whether to fill data.replies from the tree. */
         replies?: boolean
       }
       header?: never
       path: {
+        /** @description The id of a comment, with t1_ before it or without. */
         id: string
       }
       cookie?: never
@@ -10276,6 +11135,24 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "comment": {
+           *         "kind": "t1",
+           *         "data": {
+           *           "id": "n3k01ab",
+           *           "name": "t1_n3k01ab",
+           *           "author": "another_user",
+           *           "body": "Get one with flat burrs, and a spare burr set.",
+           *           "score": 7,
+           *           "parent_id": "t3_1abcde",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "created_utc": 1769860680,
+           *           "replies": ""
+           *         }
+           *       }
+           *     }
+           */
           'application/json': {
             /** @description As the platform gives it. */
             comment: {
@@ -10500,6 +11377,22 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "comments": [
+           *         {
+           *           "id": "n3k01ab",
+           *           "name": "t1_n3k01ab",
+           *           "status": "live"
+           *         },
+           *         {
+           *           "id": "t1_n3k01ac",
+           *           "name": "t1_n3k01ac",
+           *           "status": "not_found"
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             comments: ({
               /** @description As it was asked. */
@@ -10677,6 +11570,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -10693,6 +11587,27 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "1abcd",
+           *       "name": "example_user",
+           *       "url": "https://www.forum.example/user/example_user/",
+           *       "created": "2019-02-26T11:55:00.000Z",
+           *       "created_utc": 1551182100,
+           *       "link_karma": 110,
+           *       "comment_karma": 4747,
+           *       "total_karma": 4857,
+           *       "verified": true,
+           *       "is_employee": false,
+           *       "is_mod": false,
+           *       "is_suspended": false,
+           *       "over_18": false,
+           *       "display_name": "Ada",
+           *       "description": "Mostly beans.",
+           *       "avatar_url": "https://styles.forum.example/avatar.png",
+           *       "banner_url": null
+           *     }
+           */
           'application/json': {
             id: string | null
             name: string
@@ -10894,13 +11809,18 @@ export interface operations {
   userComments: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -10917,6 +11837,39 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "comments": [
+           *         {
+           *           "id": "n3k01ab",
+           *           "name": "t1_n3k01ab",
+           *           "author": "another_user",
+           *           "body": "Get one with flat burrs, and a spare burr set.",
+           *           "subforum": "coffee",
+           *           "upvotes": 7,
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "post_id": "1abcde",
+           *           "link_title": "Which grinder would you buy?",
+           *           "link_url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "parent_id": "t3_1abcde",
+           *           "is_submitter": false,
+           *           "depth": 0,
+           *           "edited": false,
+           *           "over_18": false,
+           *           "author_info": {
+           *             "fullname": "t2_2abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             comments: ({
               /** @description Without prefix. */
@@ -11146,13 +12099,18 @@ export interface operations {
   userSubmitted: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'new' | 'hot' | 'top' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -11169,6 +12127,48 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~1"
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -11420,6 +12420,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -11436,6 +12437,21 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "achievements": [
+           *         {
+           *           "id": null,
+           *           "name": "7-Year Club",
+           *           "description": null,
+           *           "icon_url": "https://styles.forum.example/7_year_club.png",
+           *           "url": null,
+           *           "granted": "2026-02-26T11:55:00.000Z"
+           *         }
+           *       ],
+           *       "count": 1
+           *     }
+           */
           'application/json': {
             achievements: ({
               id: string | null
@@ -11634,6 +12650,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The name of a subforum, without prefix. */
         name: string
       }
       cookie?: never
@@ -11650,6 +12667,26 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "2xtnu",
+           *       "name": "coffee",
+           *       "display_name_prefixed": "r/coffee",
+           *       "title": "Coffee: brew, talk, repeat",
+           *       "description": "From bean to cup, with detours.",
+           *       "subscribers": 1204551,
+           *       "active_users": 6692,
+           *       "created": "2020-02-06T11:55:00.000Z",
+           *       "created_utc": 1580990100,
+           *       "type": "public",
+           *       "over_18": false,
+           *       "quarantined": false,
+           *       "url": "https://www.forum.example/r/coffee/",
+           *       "icon_url": "https://styles.forum.example/coffee.png",
+           *       "banner_url": null,
+           *       "language": "en"
+           *     }
+           */
           'application/json': {
             id: string | null
             name: string
@@ -11850,7 +12887,9 @@ export interface operations {
   subComments: {
     parameters: {
       query?: {
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: {
@@ -11874,6 +12913,7 @@ export interface operations {
         'x-forum-proxy'?: string
       }
       path: {
+        /** @description The name of a subforum, without prefix. */
         name: string
       }
       cookie?: never
@@ -11890,6 +12930,39 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "comments": [
+           *         {
+           *           "id": "n3k01ab",
+           *           "name": "t1_n3k01ab",
+           *           "author": "another_user",
+           *           "body": "Get one with flat burrs, and a spare burr set.",
+           *           "subforum": "coffee",
+           *           "upvotes": 7,
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "post_id": "1abcde",
+           *           "link_title": "Which grinder would you buy?",
+           *           "link_url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "parent_id": "t3_1abcde",
+           *           "is_submitter": false,
+           *           "depth": 0,
+           *           "edited": false,
+           *           "over_18": false,
+           *           "author_info": {
+           *             "fullname": "t2_2abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             comments: ({
               /** @description Without prefix. */
@@ -12121,6 +13194,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The name of a subforum, without prefix. */
         name: string
       }
       cookie?: never
@@ -12137,6 +13211,23 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "rules": [
+           *         {
+           *           "name": "Search before you ask",
+           *           "description": "Most questions have an answer already.",
+           *           "applies_to": "post",
+           *           "violation_reason": "Asked before",
+           *           "priority": 0,
+           *           "created": "2020-02-06T11:55:00.000Z"
+           *         }
+           *       ],
+           *       "site_rules": [
+           *         "Spam"
+           *       ]
+           *     }
+           */
           'application/json': {
             rules: ({
               name: string
@@ -12336,7 +13427,9 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The name of a subforum, without prefix. */
         name: string
+        /** @description The name of a wiki page, such as index, with / between a page and one below it. */
         page: string
       }
       cookie?: never
@@ -12353,6 +13446,17 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "content_md": "# Coffee\n\nStart with the questions that everybody asks.",
+           *       "content_html": "<h1>Coffee</h1>\n<p>Start with the questions that everybody asks.</p>",
+           *       "may_revise": false,
+           *       "revision_id": "16154095-18d5-11ee-9e1c-409518d5e7a3",
+           *       "revision_date": "2020-03-07T11:55:00.000Z",
+           *       "revised_by": "example_user",
+           *       "reason": null
+           *     }
+           */
           'application/json': {
             content_md: string
             content_html: string | null
@@ -12544,7 +13648,9 @@ export interface operations {
   popularDirectory: {
     parameters: {
       query?: {
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -12563,6 +13669,31 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "subforums": [
+           *         {
+           *           "id": "2xtnu",
+           *           "name": "coffee",
+           *           "display_name_prefixed": "r/coffee",
+           *           "title": "Coffee: brew, talk, repeat",
+           *           "description": "From bean to cup, with detours.",
+           *           "subscribers": 1204551,
+           *           "active_users": 6692,
+           *           "created": "2020-02-06T11:55:00.000Z",
+           *           "created_utc": 1580990100,
+           *           "type": "public",
+           *           "over_18": false,
+           *           "quarantined": false,
+           *           "url": "https://www.forum.example/r/coffee/",
+           *           "icon_url": "https://styles.forum.example/coffee.png",
+           *           "banner_url": null,
+           *           "language": "en"
+           *         }
+           *       ],
+           *       "after": "t5_2xtnu~1"
+           *     }
+           */
           'application/json': {
             subforums: ({
               id: string | null
@@ -12774,7 +13905,9 @@ export interface operations {
   newDirectory: {
     parameters: {
       query?: {
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -12793,6 +13926,31 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "subforums": [
+           *         {
+           *           "id": "2xtnu",
+           *           "name": "coffee",
+           *           "display_name_prefixed": "r/coffee",
+           *           "title": "Coffee: brew, talk, repeat",
+           *           "description": "From bean to cup, with detours.",
+           *           "subscribers": 1204551,
+           *           "active_users": 6692,
+           *           "created": "2020-02-06T11:55:00.000Z",
+           *           "created_utc": 1580990100,
+           *           "type": "public",
+           *           "over_18": false,
+           *           "quarantined": false,
+           *           "url": "https://www.forum.example/r/coffee/",
+           *           "icon_url": "https://styles.forum.example/coffee.png",
+           *           "banner_url": null,
+           *           "language": "en"
+           *         }
+           *       ],
+           *       "after": "t5_2xtnu~1"
+           *     }
+           */
           'application/json': {
             subforums: ({
               id: string | null
@@ -13004,7 +14162,9 @@ export interface operations {
   defaultDirectory: {
     parameters: {
       query?: {
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: never
@@ -13023,6 +14183,31 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "subforums": [
+           *         {
+           *           "id": "2xtnu",
+           *           "name": "coffee",
+           *           "display_name_prefixed": "r/coffee",
+           *           "title": "Coffee: brew, talk, repeat",
+           *           "description": "From bean to cup, with detours.",
+           *           "subscribers": 1204551,
+           *           "active_users": 6692,
+           *           "created": "2020-02-06T11:55:00.000Z",
+           *           "created_utc": 1580990100,
+           *           "type": "public",
+           *           "over_18": false,
+           *           "quarantined": false,
+           *           "url": "https://www.forum.example/r/coffee/",
+           *           "icon_url": "https://styles.forum.example/coffee.png",
+           *           "banner_url": null,
+           *           "language": "en"
+           *         }
+           *       ],
+           *       "after": "t5_2xtnu~1"
+           *     }
+           */
           'application/json': {
             subforums: ({
               id: string | null
@@ -13234,9 +14419,13 @@ export interface operations {
   feed: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'best' | 'hot' | 'new' | 'top' | 'rising' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
       }
       header?: {
@@ -13274,6 +14463,48 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "posts": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": "t3_1abcde~1"
+           *     }
+           */
           'application/json': {
             posts: ({
               /** @description Without prefix. */
@@ -13544,6 +14775,7 @@ export interface operations {
         'x-forum-proxy'?: string
       }
       path: {
+        /** @description The name of a subforum, without prefix. */
         name: string
       }
       cookie?: never
@@ -13560,6 +14792,21 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "moderators": [
+           *         {
+           *           "id": "t2_1abcd",
+           *           "name": "example_user",
+           *           "mod_permissions": [
+           *             "all"
+           *           ],
+           *           "flair_text": null,
+           *           "added": "2020-02-06T11:55:00.000Z"
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             moderators: ({
               id: string
@@ -13753,9 +15000,13 @@ export interface operations {
   userUpvoted: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
         /** @description Instead of the header x-forum-session, which wins. */
         forum_session?: string
@@ -13783,6 +15034,7 @@ export interface operations {
         'x-forum-pc'?: string
       }
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -13799,6 +15051,50 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "kind": "post",
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             items: (
               | ({
@@ -14092,9 +15388,13 @@ export interface operations {
   userSaved: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
         /** @description Instead of the header x-forum-session, which wins. */
         forum_session?: string
@@ -14122,6 +15422,7 @@ export interface operations {
         'x-forum-pc'?: string
       }
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -14138,6 +15439,50 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "kind": "post",
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             items: (
               | ({
@@ -14431,9 +15776,13 @@ export interface operations {
   userHidden: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
         /** @description Instead of the header x-forum-session, which wins. */
         forum_session?: string
@@ -14461,6 +15810,7 @@ export interface operations {
         'x-forum-pc'?: string
       }
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -14477,6 +15827,50 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "kind": "post",
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             items: (
               | ({
@@ -14770,9 +16164,13 @@ export interface operations {
   userGilded: {
     parameters: {
       query?: {
+        /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
+        /** @description How far back to look; with the sorts top and controversial alone. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
         after?: string
         /** @description Instead of the header x-forum-session, which wins. */
         forum_session?: string
@@ -14800,6 +16198,7 @@ export interface operations {
         'x-forum-pc'?: string
       }
       path: {
+        /** @description The name of a user, without prefix. */
         name: string
       }
       cookie?: never
@@ -14816,6 +16215,50 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "kind": "post",
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           }
+           *         }
+           *       ],
+           *       "after": null,
+           *       "listing_status": "complete"
+           *     }
+           */
           'application/json': {
             items: (
               | ({
@@ -15363,6 +16806,39 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "name": "grinders",
+           *       "filter_spec": {
+           *         "subforum": [
+           *           "coffee"
+           *         ],
+           *         "kind": "post",
+           *         "include_any": [
+           *           "grinder",
+           *           "burr set"
+           *         ]
+           *       },
+           *       "cadence_s": 60,
+           *       "webhook_ids": [
+           *         "wh_0199a000-0000-7000-8000-000000000002"
+           *       ],
+           *       "active": true,
+           *       "created_at": "2026-01-31T11:56:00.000Z",
+           *       "updated_at": "2026-01-31T11:56:00.000Z",
+           *       "last_match_at": null,
+           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
+           *       "streams": [
+           *         {
+           *           "id": "posts:coffee",
+           *           "kind": "posts",
+           *           "subforum": "coffee",
+           *           "interval_s": 60
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             id: string
             name: string | null
@@ -15578,6 +17054,50 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "monitors": [
+           *         {
+           *           "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *           "name": "grinders",
+           *           "filter_spec": {
+           *             "subforum": [
+           *               "coffee"
+           *             ],
+           *             "kind": "post",
+           *             "include_any": [
+           *               "grinder",
+           *               "burr set"
+           *             ]
+           *           },
+           *           "cadence_s": 60,
+           *           "webhook_ids": [
+           *             "wh_0199a000-0000-7000-8000-000000000002"
+           *           ],
+           *           "active": true,
+           *           "created_at": "2026-01-31T11:56:00.000Z",
+           *           "updated_at": "2026-01-31T11:56:00.000Z",
+           *           "last_match_at": "2026-01-31T11:58:38.000Z",
+           *           "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
+           *           "streams": [
+           *             {
+           *               "id": "posts:coffee",
+           *               "kind": "posts",
+           *               "subforum": "coffee",
+           *               "interval_s": 60
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "slots": {
+           *         "used": 1,
+           *         "total": 10,
+           *         "tier": "entry",
+           *         "sitewide_used": 0,
+           *         "sitewide_total": 2
+           *       }
+           *     }
+           */
           'application/json': {
             monitors: ({
               id: string
@@ -15955,6 +17475,39 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "name": "grinders",
+           *       "filter_spec": {
+           *         "subforum": [
+           *           "coffee"
+           *         ],
+           *         "kind": "post",
+           *         "include_any": [
+           *           "grinder",
+           *           "burr set"
+           *         ]
+           *       },
+           *       "cadence_s": 60,
+           *       "webhook_ids": [
+           *         "wh_0199a000-0000-7000-8000-000000000002"
+           *       ],
+           *       "active": false,
+           *       "created_at": "2026-01-31T11:56:00.000Z",
+           *       "updated_at": "2026-01-31T11:58:43.000Z",
+           *       "last_match_at": null,
+           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
+           *       "streams": [
+           *         {
+           *           "id": "posts:coffee",
+           *           "kind": "posts",
+           *           "subforum": "coffee",
+           *           "interval_s": 60
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             id: string
             name: string | null
@@ -16182,6 +17735,12 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "removed": true,
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001"
+           *     }
+           */
           'application/json': {
             /** @constant */
             removed: true
@@ -16334,6 +17893,7 @@ export interface operations {
   getForumMonitorHealth: {
     parameters: {
       query: {
+        /** @description The id of a monitor. */
         id: string
       }
       header?: never
@@ -16350,6 +17910,58 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "active": true,
+           *       "daily_delivery_ceiling": 10000,
+           *       "delivered_24h": 1,
+           *       "failed_24h": 0,
+           *       "rejected_24h": 0,
+           *       "suppressed_24h": 0,
+           *       "suppressed_breakdown": {
+           *         "ceiling": 0,
+           *         "stale": 0,
+           *         "low_relevance": 0,
+           *         "unknown": 0,
+           *         "sampled": 0,
+           *         "sample_truncated": false,
+           *         "resolved": true,
+           *         "unresolved_reason": null
+           *       },
+           *       "ceiling_reached": false,
+           *       "last_match_at": "2026-01-31T11:58:38.000Z",
+           *       "coverage_24h": {
+           *         "status": "complete",
+           *         "reason": null,
+           *         "since": "2026-01-31T11:56:00.000Z",
+           *         "gaps": [],
+           *         "gaps_returned": 0,
+           *         "gaps_truncated": false,
+           *         "gap_events_24h": 0,
+           *         "posts_in_window_at_least": 2,
+           *         "posts_missed_estimate": 0,
+           *         "observed_events": [],
+           *         "unobserved_events": []
+           *       },
+           *       "stream_liveness": {
+           *         "status": "live",
+           *         "reason": null,
+           *         "streams": []
+           *       },
+           *       "cadence": {
+           *         "promised_cadence_s": 60,
+           *         "requested_cadence_s": null,
+           *         "meets_entitlement": true,
+           *         "last_checked_s_ago": 22,
+           *         "freshness_ratio": 0.37,
+           *         "within_margin": true,
+           *         "slowest_stream": "posts:coffee",
+           *         "unknown_reason": null
+           *       },
+           *       "clock_skew_s": 0
+           *     }
+           */
           'application/json': {
             id: string
             active: boolean
@@ -16606,6 +18218,20 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *       "kind": "webhook",
+           *       "url": "https://receiver.example.com/hook",
+           *       "created_at": "2026-01-31T11:56:00.000Z",
+           *       "active": true,
+           *       "paused_at": null,
+           *       "pause_reason": null,
+           *       "name": null,
+           *       "max_per_second": 5,
+           *       "ordered": false
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -16795,6 +18421,13 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *       "secret": "whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZSE=",
+           *       "old_secret_until": "2026-01-31T13:01:00.000Z"
+           *     }
+           */
           'application/json': {
             id: string
             secret: string
@@ -16972,6 +18605,22 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *       "kind": "webhook",
+           *       "url": "https://receiver.example.com/hook",
+           *       "created_at": "2026-01-31T11:56:00.000Z",
+           *       "active": true,
+           *       "paused_at": null,
+           *       "pause_reason": null,
+           *       "name": null,
+           *       "max_per_second": null,
+           *       "ordered": false,
+           *       "secret": "whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZSE=",
+           *       "kind_inferred_from": null
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -17148,6 +18797,24 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "webhooks": [
+           *         {
+           *           "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *           "kind": "webhook",
+           *           "url": "https://receiver.example.com/hook",
+           *           "created_at": "2026-01-31T11:56:00.000Z",
+           *           "active": true,
+           *           "paused_at": null,
+           *           "pause_reason": null,
+           *           "name": null,
+           *           "max_per_second": null,
+           *           "ordered": false
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             webhooks: {
               id: string
@@ -17265,6 +18932,17 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "ok": true,
+           *       "status_code": 200,
+           *       "delivery_id": "dlv_FhYWFhYWFhYWFhYWFhYWFg",
+           *       "duration_ms": 87,
+           *       "reason": null,
+           *       "hint": null,
+           *       "detail": "the receiver answered 200"
+           *     }
+           */
           'application/json': {
             ok: boolean
             status_code: number | null
@@ -17446,6 +19124,12 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "deleted": true,
+           *       "id": "wh_0199a000-0000-7000-8000-000000000002"
+           *     }
+           */
           'application/json': {
             deleted: boolean
             id: string
@@ -17595,8 +19279,11 @@ export interface operations {
   getForumMonitorItems: {
     parameters: {
       query: {
+        /** @description The id of a monitor. */
         id: string
+        /** @description The after of the last answer; left out, the oldest that are kept come first. */
         after?: string
+        /** @description How many rows at most. */
         limit?: number
       }
       header?: never
@@ -17613,6 +19300,73 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           },
+           *           "kind": "post",
+           *           "enrichment": {
+           *             "relevance": {
+           *               "score": 0.5,
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ],
+           *               "considered_terms": 2,
+           *               "method": "keyword_match_heuristic"
+           *             },
+           *             "sentiment": {
+           *               "polarity": -0.47,
+           *               "label": "negative",
+           *               "positive_terms": [],
+           *               "negative_terms": [
+           *                 "broke after"
+           *               ],
+           *               "method": "lexicon_heuristic"
+           *             },
+           *             "intent": {
+           *               "tag": "recommendation_request",
+           *               "method": "rule_based_heuristic"
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "after": "1",
+           *       "has_more": false
+           *     }
+           */
           'application/json': {
             /** @description Oldest first, each as a webhook gets it. */
             items: {
@@ -17732,7 +19486,9 @@ export interface operations {
   getForumMonitorStream: {
     parameters: {
       query: {
+        /** @description The id of a monitor. */
         id: string
+        /** @description The after of items, to begin behind it; the header Last-Event-ID wins. */
         after?: string
       }
       header?: never
@@ -17862,6 +19618,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description What the feed_url of a monitor ends in. */
         token: string
       }
       cookie?: never
@@ -17968,6 +19725,12 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM"
+           *     }
+           */
           'application/json': {
             id: string
             feed_url: string
@@ -18117,9 +19880,13 @@ export interface operations {
   getForumMonitorDeliveries: {
     parameters: {
       query?: {
+        /** @description The id of a monitor, a removed one too; left out, the deliveries of all. */
         id?: string
+        /** @description Only deliveries of this status. */
         status?: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+        /** @description How many rows at most. */
         limit?: number
+        /** @description Only deliveries created before this; the created_at of the last one leads to the next page. */
         before?: string
       }
       header?: never
@@ -18136,6 +19903,89 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "deliveries": [
+           *         {
+           *           "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *           "webhook_id": "wh_0199a000-0000-7000-8000-000000000002",
+           *           "status": "delivered",
+           *           "last_error": "http_503",
+           *           "created_at": "2026-01-31T11:58:38.000Z",
+           *           "delivered_at": "2026-01-31T11:58:43.000Z",
+           *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *           "attempts": 2,
+           *           "payload": {
+           *             "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *             "count": 1,
+           *             "grouped": false,
+           *             "items": [
+           *               {
+           *                 "id": "1abcde",
+           *                 "name": "t3_1abcde",
+           *                 "title": "Which grinder would you buy?",
+           *                 "author": "example_user",
+           *                 "subforum": "coffee",
+           *                 "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *                 "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *                 "upvotes": 42,
+           *                 "comments": 1,
+           *                 "created": "2026-01-31T11:58:00.000Z",
+           *                 "created_utc": 1769860680,
+           *                 "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *                 "link_url": null,
+           *                 "upvote_ratio": 0.97,
+           *                 "over_18": false,
+           *                 "spoiler": false,
+           *                 "contest_mode": false,
+           *                 "locked": false,
+           *                 "stickied": false,
+           *                 "is_self": true,
+           *                 "is_video": false,
+           *                 "is_crosspost": false,
+           *                 "crosspost_origin": null,
+           *                 "flair": "Gear",
+           *                 "domain": "self.coffee",
+           *                 "media_kind": null,
+           *                 "thumbnail_url": null,
+           *                 "edited": false,
+           *                 "author_info": {
+           *                   "fullname": "t2_1abcd",
+           *                   "flair": null,
+           *                   "premium": false
+           *                 },
+           *                 "kind": "post",
+           *                 "enrichment": {
+           *                   "relevance": {
+           *                     "score": 0.5,
+           *                     "matched_terms": [
+           *                       "grinder"
+           *                     ],
+           *                     "considered_terms": 2,
+           *                     "method": "keyword_match_heuristic"
+           *                   },
+           *                   "sentiment": {
+           *                     "polarity": -0.47,
+           *                     "label": "negative",
+           *                     "positive_terms": [],
+           *                     "negative_terms": [
+           *                       "broke after"
+           *                     ],
+           *                     "method": "lexicon_heuristic"
+           *                   },
+           *                   "intent": {
+           *                     "tag": "recommendation_request",
+           *                     "method": "rule_based_heuristic"
+           *                   }
+           *                 }
+           *               }
+           *             ]
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             deliveries: {
               delivery_id: string
@@ -18305,6 +20155,13 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "queued": 3,
+           *       "skipped": 0,
+           *       "dry_run": false
+           *     }
+           */
           'application/json': {
             /** Format: int64 */
             queued: number
@@ -18457,9 +20314,13 @@ export interface operations {
   listFeedback: {
     parameters: {
       query?: {
+        /** @description Only feedback of this status. */
         status?: 'new' | 'triaged' | 'shipped' | 'declined'
+        /** @description Only feedback of this type. */
         type?: 'bug' | 'idea' | 'missing_capability'
+        /** @description The next_cursor of the last answer; left out, the newest come first. */
         cursor?: string
+        /** @description How many rows at most. */
         limit?: number
       }
       header?: never
@@ -18476,6 +20337,27 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "feedback": [
+           *         {
+           *           "id": "fb_0199a000-0000-7000-8000-000000000006",
+           *           "type": "idea",
+           *           "title": "Weekly summaries",
+           *           "details": "One mail a week with what a monitor matched.",
+           *           "area": null,
+           *           "evidence": null,
+           *           "status": "triaged",
+           *           "response": "On our list.",
+           *           "created_at": "2026-01-31T12:01:00.000Z",
+           *           "updated_at": "2026-02-01T09:30:00.000Z"
+           *         }
+           *       ],
+           *       "count": 1,
+           *       "limit": 25,
+           *       "next_cursor": null
+           *     }
+           */
           'application/json': {
             feedback: {
               id: string
@@ -18629,6 +20511,13 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "fb_0199a000-0000-7000-8000-000000000006",
+           *       "status": "new",
+           *       "created_at": "2026-01-31T12:01:00.000Z"
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -18766,6 +20655,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
+        /** @description The id of a piece of feedback. */
         id: string
       }
       cookie?: never
@@ -18780,6 +20670,20 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "fb_0199a000-0000-7000-8000-000000000006",
+           *       "type": "idea",
+           *       "title": "Weekly summaries",
+           *       "details": "One mail a week with what a monitor matched.",
+           *       "area": null,
+           *       "evidence": null,
+           *       "status": "triaged",
+           *       "response": "On our list.",
+           *       "created_at": "2026-01-31T12:01:00.000Z",
+           *       "updated_at": "2026-02-01T09:30:00.000Z"
+           *     }
+           */
           'application/json': {
             id: string
             /** @enum {string} */
@@ -19158,6 +21062,129 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "filter_spec": {
+           *         "subforum": [
+           *           "coffee"
+           *         ],
+           *         "kind": "post",
+           *         "include_any": [
+           *           "grinder",
+           *           "burr set"
+           *         ]
+           *       },
+           *       "matches": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           },
+           *           "kind": "post",
+           *           "enrichment": {
+           *             "relevance": {
+           *               "score": 0.5,
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ],
+           *               "considered_terms": 2,
+           *               "method": "keyword_match_heuristic"
+           *             },
+           *             "sentiment": {
+           *               "polarity": -0.47,
+           *               "label": "negative",
+           *               "positive_terms": [],
+           *               "negative_terms": [
+           *                 "broke after"
+           *               ],
+           *               "method": "lexicon_heuristic"
+           *             },
+           *             "intent": {
+           *               "tag": "recommendation_request",
+           *               "method": "rule_based_heuristic"
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "matched": 1,
+           *       "low_relevance": 0,
+           *       "not_yet": 0,
+           *       "scanned": 95,
+           *       "truncated": false,
+           *       "terms": [
+           *         {
+           *           "term": "grinder",
+           *           "role": "wanted",
+           *           "items": 1
+           *         },
+           *         {
+           *           "term": "burr set",
+           *           "role": "wanted",
+           *           "items": 0
+           *         }
+           *       ],
+           *       "criteria": [
+           *         {
+           *           "criterion": "kind",
+           *           "left": 95
+           *         },
+           *         {
+           *           "criterion": "subforum",
+           *           "left": 95
+           *         },
+           *         {
+           *           "criterion": "include_any",
+           *           "left": 1
+           *         }
+           *       ],
+           *       "estimate_per_day": 0.6,
+           *       "feeds": [
+           *         {
+           *           "kind": "posts",
+           *           "subforums": [
+           *             "coffee"
+           *           ],
+           *           "query": null,
+           *           "place": null,
+           *           "scanned": 95,
+           *           "matched": 1,
+           *           "oldest": "2026-01-29T18:56:40.000Z",
+           *           "error": null
+           *         }
+           *       ],
+           *       "feeds_left_out": 0,
+           *       "item": null
+           *     }
+           */
           'application/json': {
             filter_spec: {
               [key: string]: unknown
@@ -19381,8 +21408,11 @@ export interface operations {
   getForumMonitorWhy: {
     parameters: {
       query?: {
+        /** @description A delivery to explain. It stands alone, without id and item_id. */
         delivery_id?: string
+        /** @description The id of a monitor, beside item_id. */
         id?: string
+        /** @description A post or a comment, such as t3_1abcde, to explain for the monitor that id names. */
         item_id?: string
       }
       header?: never
@@ -19399,6 +21429,119 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "items": [
+           *         {
+           *           "item_id": "t3_1abcde",
+           *           "outcome": "matched",
+           *           "means": "it matched; the deliveries tell what became of it",
+           *           "created_at": "2026-01-31T11:58:00.000Z",
+           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "collected_until": null,
+           *           "waiting_until": null,
+           *           "first_seen": {
+           *             "at": "2026-01-31T11:58:38.000Z",
+           *             "age_s": 38,
+           *             "fresh": true,
+           *             "freshness_s": 900,
+           *             "streams": [
+           *               {
+           *                 "id": "posts:coffee",
+           *                 "kind": "posts",
+           *                 "subforum": "coffee",
+           *                 "first_seen_at": "2026-01-31T11:58:38.000Z"
+           *               }
+           *             ]
+           *           },
+           *           "filter_edited_since": false,
+           *           "as_of": "match",
+           *           "criteria": [
+           *             {
+           *               "criterion": "kind",
+           *               "verdict": "met",
+           *               "detail": "post"
+           *             },
+           *             {
+           *               "criterion": "subforum",
+           *               "verdict": "met",
+           *               "detail": "coffee"
+           *             },
+           *             {
+           *               "criterion": "include_any",
+           *               "verdict": "met",
+           *               "detail": "grinder"
+           *             }
+           *           ],
+           *           "enrichment": {
+           *             "relevance": {
+           *               "score": 0.5,
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ],
+           *               "considered_terms": 2,
+           *               "method": "keyword_match_heuristic"
+           *             },
+           *             "sentiment": {
+           *               "polarity": -0.47,
+           *               "label": "negative",
+           *               "positive_terms": [],
+           *               "negative_terms": [
+           *                 "broke after"
+           *               ],
+           *               "method": "lexicon_heuristic"
+           *             },
+           *             "intent": {
+           *               "tag": "recommendation_request",
+           *               "method": "rule_based_heuristic"
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "deliveries": [
+           *         {
+           *           "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *           "webhook_id": "wh_0199a000-0000-7000-8000-000000000002",
+           *           "status": "delivered",
+           *           "last_error": "http_503",
+           *           "created_at": "2026-01-31T11:58:38.000Z",
+           *           "delivered_at": "2026-01-31T11:58:43.000Z",
+           *           "gate": {
+           *             "verdict": "let_through",
+           *             "reason": null,
+           *             "figures": null
+           *           },
+           *           "attempts": [
+           *             {
+           *               "round": 1,
+           *               "duration_ms": 42,
+           *               "headers": {
+           *                 "content-length": "0"
+           *               },
+           *               "body_start": "",
+           *               "n": 1,
+           *               "started_at": "2026-01-31T11:58:38.000Z",
+           *               "error": "http_503",
+           *               "status_code": 503
+           *             },
+           *             {
+           *               "round": 1,
+           *               "duration_ms": 42,
+           *               "headers": {
+           *                 "content-length": "0"
+           *               },
+           *               "body_start": "",
+           *               "n": 2,
+           *               "started_at": "2026-01-31T11:58:43.000Z",
+           *               "error": null,
+           *               "status_code": 200
+           *             }
+           *           ]
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             monitor_id: string
             items: {

@@ -5,7 +5,8 @@ import type { Words } from '../core/wire.ts'
 import { bodyMax } from './body.ts'
 import { bounded, HEAD_MAX } from './openapi-bounds.ts'
 import { ANSWERED, errorSchema, HEADERS, refusals } from './openapi-errors.ts'
-import { exampleBodies } from './openapi-examples.ts'
+import { exampleAnswers, exampleBodies } from './openapi-examples.ts'
+import { toParameters } from './openapi-parameters.ts'
 import { inWords, TAGS, toldPolicy } from './openapi-words.ts'
 import { jsonSchema } from './openapi.ts'
 import { type Policy, policyOf } from './policy.ts'
@@ -33,10 +34,6 @@ const detail_shape = z.looseObject({
   refusals: z.array(z.custom<Code>()).optional(),
 })
 const hooks_shape = z.looseObject({ detail: detail_shape.optional() })
-const object_shape = z.looseObject({
-  properties: z.record(z.string(), z.looseObject({})).default({}),
-  required: z.array(z.string()).default([]),
-})
 
 /** The OpenAPI 3.1 document of these routes, made from the schemas that check their calls. */
 export function openApiDocument({
@@ -51,6 +48,7 @@ export function openApiDocument({
 }): Json {
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
+  const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
     if (detail.hide === true || !METHODS.includes(method)) continue
@@ -65,6 +63,7 @@ export function openApiDocument({
       schemas,
       policy: policyOf(words, method, path),
       words,
+      examples,
     })
     paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation }
   }
@@ -104,15 +103,16 @@ type Operation = {
   schemas: Json
   policy: Policy
   words: Words
+  examples: { bodies: ReturnType<typeof exampleBodies>; answers: ReturnType<typeof exampleAnswers> }
 }
 
-function toOperation({ method, path, detail, schemas, policy, words }: Operation): Json {
+function toOperation(operation: Operation): Json {
+  const { method, path, detail, schemas, policy, words, examples } = operation
   const { hide: _, responses = {}, refusals: own = [], operationId, ...told } = detail
   const session = tellsSession(words, path)
   const parameters = bounded(
     [
-      ...pathParameters(path, schemas['params']),
-      ...queryParameters(schemas['query']),
+      ...toParameters(words, path, schemas),
       ...session.parameters,
       ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
     ],
@@ -120,7 +120,11 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
   )
   const { body } = schemas
   const takes_body = body instanceof z.ZodType
-  const example = exampleBodies(words)[path]
+  const example = examples.bodies[path]
+  const answered = withExample(
+    responses['200'] ?? PLAIN_ANSWER,
+    examples.answers[`${method} ${path}`],
+  )
   const takes_fields = takes_body || parameters.length > 0
   return {
     ...told,
@@ -153,7 +157,7 @@ function toOperation({ method, path, detail, schemas, policy, words }: Operation
         own: [...own, ...session.refusals],
         words,
       }),
-      200: withHeaders(responses['200'] ?? PLAIN_ANSWER, policy),
+      200: withHeaders(answered, policy),
       ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
     },
   }
@@ -169,26 +173,19 @@ const operationIdOf = (method: string, path: string): string =>
     .join('')
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-function pathParameters(path: string, schema: unknown): Json[] {
-  const known = schema instanceof z.ZodType ? object_shape.parse(jsonSchema(schema, 'input')) : null
-  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: known?.properties[name] ?? { type: 'string' },
-  }))
-}
+const json_shape = z.looseObject({
+  content: z.looseObject({ 'application/json': z.looseObject({}) }),
+})
 
-function queryParameters(schema: unknown): Json[] {
-  if (!(schema instanceof z.ZodType)) return []
-  const { properties, required } = object_shape.parse(jsonSchema(schema, 'input'))
-  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(description === undefined ? {} : { description }),
-    schema: rest,
-  }))
+/** An answer with what it may look like, unless it shows that already. */
+function withExample(answer: unknown, example: unknown): unknown {
+  const { success, data } = json_shape.safeParse(answer)
+  if (!success || example === undefined) return answer
+  const { content } = data
+  return {
+    ...data,
+    content: { ...content, 'application/json': { example, ...content['application/json'] } },
+  }
 }
 
 function withHeaders(answer: unknown, policy: Policy): Json {

@@ -1,7 +1,22 @@
 import type { Words } from '../core/wire.ts'
+import { EXAMPLES_OF_ACCOUNT } from './openapi-example-account.ts'
+import { exampleMonitoring } from './openapi-example-monitoring.ts'
+import { exampleReads } from './openapi-example-reads.ts'
+import { IDS } from './openapi-example-rows.ts'
 
-const MONITOR = 'mon_0199a000-0000-7000-8000-000000000001'
-const WEBHOOK = 'wh_0199a000-0000-7000-8000-000000000002'
+const { monitor: MONITOR, webhook: WEBHOOK } = IDS
+
+/** An answer of each of these routes, by its method and path, for the document; those of writes and health stand beside them. */
+export const exampleAnswers = (words: Words): Readonly<Record<string, unknown>> => ({
+  ...below(words.api, exampleReads(words)),
+  ...below(words.monitor, exampleMonitoring(words)),
+  ...EXAMPLES_OF_ACCOUNT,
+})
+
+const below = (prefix: string, answers: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(answers).map(([route, answer]) => [route.replace(' ', ` ${prefix}`), answer]),
+  )
 
 /** A body that each of these routes takes, for the document; those of writes stand beside their fields. */
 export function exampleBodies(words: Words): Readonly<Record<string, object>> {

@@ -1,9 +1,14 @@
 import { expect, test } from 'bun:test'
 
+import formats from 'ajv-formats'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as z from 'zod'
 
+import { exampleAnswers, exampleBodies } from '../../src/api/openapi-examples.ts'
 import { parseConfig } from '../../src/config.ts'
 import { CODES } from '../../src/core/errors.ts'
+import { once } from '../../src/core/once.ts'
+import { createWords } from '../../src/core/wire.ts'
 import { openApiDocument } from '../../src/daemon.ts'
 import { startHouse } from '../support/house.ts'
 
@@ -16,7 +21,9 @@ const operation_shape = z.looseObject({
   description: z.string(),
   tags: z.array(z.string()).length(1),
   security: z.array(z.unknown()).optional(),
-  parameters: z.array(z.looseObject({ name: z.string() })).default([]),
+  parameters: z
+    .array(z.looseObject({ name: z.string(), description: z.string().default('') }))
+    .default([]),
   requestBody: z
     .object({
       content: z.object({
@@ -27,7 +34,18 @@ const operation_shape = z.looseObject({
       }),
     })
     .optional(),
-  responses: z.record(z.string(), z.looseObject({ description: z.string() })),
+  responses: z.record(
+    z.string(),
+    z.looseObject({
+      description: z.string(),
+      content: z
+        .record(
+          z.string(),
+          z.looseObject({ schema: z.looseObject({}), example: z.unknown().optional() }),
+        )
+        .default({}),
+    }),
+  ),
 })
 const document_shape = z.object({
   info: z.object({ title: z.string() }),
@@ -44,11 +62,14 @@ const document_shape = z.object({
 
 const PLATFORM = '[platform]\nbase_url = "https://www.example.org"\nsession_cookie = "session"\n'
 
-/** The document of a configuration, and its text. */
-async function documentOf(toml = '') {
+async function made(toml: string) {
   const it = await openApiDocument(parseConfig(PLATFORM + toml))
   return { ...document_shape.parse(it), text: JSON.stringify(it) }
 }
+const of_defaults = once(() => made(''))
+
+/** The document of a configuration, and its text. */
+const documentOf = (toml = '') => (toml === '' ? of_defaults() : made(toml))
 
 /** Every part of a document that says what type it is of, with the way to it. */
 function* schemasIn(node: unknown, way: string): Generator<[string, Record<string, unknown>]> {
@@ -107,6 +128,64 @@ test('of every body that is taken one is shown, and what is shown would be taken
 
   expect(bodies.length).toBeGreaterThan(20)
   expect(wrong).toEqual([])
+})
+
+test('every parameter says what it means', async () => {
+  const { paths } = await documentOf()
+  const parameters = Object.entries(paths).flatMap(([path, it]) =>
+    Object.values(it).flatMap((operation) =>
+      operation.parameters.map(({ name, description }) => ({ path, name, description })),
+    ),
+  )
+
+  expect(parameters.length).toBeGreaterThan(200)
+  expect(parameters.filter(({ description }) => !/^.{10,}\.$/.test(description))).toEqual([])
+})
+
+test('of every answer in JSON one is shown, and what is shown could be answered', async () => {
+  const { paths, text } = await documentOf()
+  const checker = new Ajv2020({ strict: false })
+  // CommonJS: the function is the module's own default.
+  formats.default(checker)
+  const { components } = z.looseObject({ components: z.looseObject({}) }).parse(JSON.parse(text))
+  const checks = new Map<string, ValidateFunction>()
+  const checkOf = (schema: object) => {
+    const key = JSON.stringify(schema)
+    const check = checks.get(key) ?? checker.compile({ ...schema, components })
+    checks.set(key, check)
+    return check
+  }
+  const answers = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { responses }]) =>
+      Object.entries(responses).flatMap(([status, { content }]) => {
+        const shown = content['application/json']
+        return shown === undefined ? [] : [{ name: `${method} ${path} ${status}`, ...shown }]
+      }),
+    ),
+  )
+  const wrong = answers.flatMap(({ name, example, schema }) => {
+    const shown = example ?? z.array(z.unknown()).parse(schema['examples'] ?? [])[0]
+    if (shown === undefined) return [`${name}: nothing is shown`]
+    const check = checkOf(schema)
+    return check(shown) ? [] : [`${name}: ${checker.errorsText(check.errors)}`]
+  })
+
+  expect(answers.length).toBeGreaterThan(400)
+  expect(wrong).toEqual([])
+})
+
+test('what is shown is of routes that there are', async () => {
+  const { paths } = await documentOf()
+  const words = createWords({ platform: 'forum', community: 'subforum' })
+  const known = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  const shown = [
+    ...Object.keys(exampleAnswers(words)),
+    ...Object.keys(exampleBodies(words)).map((path) => `POST ${path}`),
+  ].map((route) => route.replace(/:(\w+)/g, '{$1}'))
+
+  expect(shown.filter((route) => !known.includes(route))).toEqual([])
 })
 
 test('every code that an answer may have is told', async () => {
