@@ -8,6 +8,8 @@
  * further than the longest term, and those links have to be made anew for all words when one of them changes.
  */
 
+import { createTails } from './tails.ts'
+
 /** Where a word may begin: where one of the text does, or anywhere in it. */
 export type Begins = 'word' | 'anywhere'
 
@@ -38,21 +40,26 @@ for (const char of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 const PLACES = new Uint8Array(ASCII)
 const COMMON = "abcdefghijklmnopqrstuvwxyz0123456789 -'."
 for (let i = 0; i < COMMON.length; i++) PLACES[COMMON.charCodeAt(i)] = i + 1
-const TABLE = COMMON.length + 1
+/** Whole nodes long, so that no node lies across two lines of memory. */
+const TABLE = Math.ceil((COMMON.length + 1) / 4) * 4
 
-// A node is six numbers in a row, and known by where they begin: to look at one is to fetch one line of memory.
-/** Its letter, and in the upper half the next letter of the word that hangs below it. */
+// A node is four numbers in a row, and known by where they begin: to look at one is to fetch one line of memory.
+/** Its letter, and in the upper half the first letter of its tail. */
 const LETTER = 0
 /** The next child of the same parent. */
 const NEXT = 1
-/** The first child; or, below zero, where the table of its children is. */
-const KIDS = 2
-/** Entries whose word ends here: those that must not go on, those that may. */
-const CLOSED = 3
-const OPENED = 4
-/** A node under which a single word hangs has no children: it names the word instead. Open ones are below zero. */
-const HUNG = 5
-const NODE = 6
+/** What is below it: the first of a chain of children, a table of them, or a tail; which of these, in the lowest bits. */
+const BELOW = 2
+const TABLED = 1
+/** Under a node where a single word goes on there are no nodes but the letters that are left of it: its tail. */
+const TAILED = 2
+/** The entry of the word that ends here, or with its tail; in the lowest bits whether it must not go on, may, or either. */
+const END = 3
+const CLOSED = 1
+const OPEN = 2
+const NODE = 4
+const KIND = 3
+const BITS = 2
 const LOW = 0xffff
 /** More would leave more unused, less would copy all of it more often. */
 const GROWTH = 1.5
@@ -66,15 +73,16 @@ export function createAutomaton(begins: Begins): Automaton {
   let count = 0
   const freed: number[] = []
   const freed_tables: number[] = []
-  /** By entry. */
-  const words: string[] = []
+  const tails = createTails()
+  /** Where one word may go on and the same one may not: the entry of the first by that of the second. */
+  const opened = new Map<number, number>()
 
   /** Room for so many numbers, all 0. */
   function allot(size: number): number {
     const at = made
     made += size
     if (made > cells.length) {
-      const longer = new Int32Array(Math.ceil(cells.length * GROWTH))
+      const longer = new Int32Array(Math.ceil(made * GROWTH))
       longer.set(cells)
       cells = longer
     }
@@ -83,10 +91,16 @@ export function createAutomaton(begins: Begins): Automaton {
 
   const get = (node: number, part: number): number => cells[node + part] ?? 0
   const set = (node: number, part: number, to: number): void => void (cells[node + part] = to)
+  const isTailed = (node: number): boolean => (get(node, BELOW) & KIND) === TAILED
+
+  /** Where a node's chain begins in which a child of this letter would be; 0 when there is none. */
+  function chainFor(node: number, place: number): number {
+    const below = get(node, BELOW)
+    return (below & KIND) === TABLED ? get(below >> BITS, place) : below >> BITS
+  }
 
   function child(node: number, code: number): number {
-    let at = get(node, KIDS)
-    if (at < 0) at = get(~at, code < ASCII ? (PLACES[code] ?? 0) : 0)
+    let at = chainFor(node, code < ASCII ? (PLACES[code] ?? 0) : 0)
     while (at !== 0 && (get(at, LETTER) & LOW) !== code) at = get(at, NEXT)
     return at
   }
@@ -101,17 +115,17 @@ export function createAutomaton(begins: Begins): Automaton {
 
   const placeOf = (node: number): number => PLACES[get(node, LETTER) & LOW] ?? 0
 
+  /** Lets a chain of a node, that of this place, begin with another child, or none. */
+  function begin(parent: number, place: number, node: number): void {
+    const below = get(parent, BELOW)
+    if ((below & KIND) === TABLED) set(below >> BITS, place, node)
+    else set(parent, BELOW, node << BITS)
+  }
+
   function put(parent: number, node: number): void {
     const place = placeOf(node)
-    const head = get(parent, KIDS)
-    if (head >= 0) {
-      set(node, NEXT, head)
-      set(parent, KIDS, node)
-    } else if (place > 0) set(~head, place, node)
-    else {
-      set(node, NEXT, get(~head, 0))
-      set(~head, 0, node)
-    }
+    set(node, NEXT, chainFor(parent, place))
+    begin(parent, place, node)
   }
 
   function chain(from: number): number[] {
@@ -122,11 +136,12 @@ export function createAutomaton(begins: Begins): Automaton {
 
   function grow(parent: number, code: number): number {
     const node = make(code)
-    const siblings = chain(get(parent, KIDS))
+    const below = get(parent, BELOW)
+    const siblings = (below & KIND) === TABLED ? [] : chain(below >> BITS)
     if (siblings.length >= CHAIN_MAX) {
       const table = freed_tables.pop() ?? allot(TABLE)
       cells.fill(0, table, table + TABLE)
-      set(parent, KIDS, ~table)
+      set(parent, BELOW, (table << BITS) | TABLED)
       for (const it of siblings) put(parent, it)
     }
     put(parent, node)
@@ -136,59 +151,93 @@ export function createAutomaton(begins: Begins): Automaton {
   /** Takes a child away from its parent. */
   function drop(parent: number, node: number): void {
     const place = placeOf(node)
-    const head = get(parent, KIDS)
-    if (head < 0 && place > 0) set(~head, place, 0)
-    else {
-      const rest = chain(head < 0 ? get(~head, 0) : head).filter((it) => it !== node)
-      for (const [i, it] of rest.entries()) set(it, NEXT, rest[i + 1] ?? 0)
-      if (head < 0) set(~head, 0, rest[0] ?? 0)
-      else set(parent, KIDS, rest[0] ?? 0)
-    }
-    if (head < 0 && cells.subarray(~head, ~head + TABLE).every((it) => it === 0)) {
-      freed_tables.push(~head)
-      set(parent, KIDS, 0)
+    const rest = chain(chainFor(parent, place)).filter((it) => it !== node)
+    for (const [i, it] of rest.entries()) set(it, NEXT, rest[i + 1] ?? 0)
+    begin(parent, place, rest[0] ?? 0)
+    const below = get(parent, BELOW)
+    const table = below >> BITS
+    if ((below & KIND) === TABLED && cells.subarray(table, table + TABLE).every((it) => it === 0)) {
+      freed_tables.push(table)
+      set(parent, BELOW, 0)
     }
     freed.push(node)
     count -= 1
   }
 
-  /** Puts an entry where its word ends, or hangs it there when letters of it are still to come, from `at` on. */
-  function settle(node: number, word: string, at: number, open: boolean, entry: number): void {
-    if (at < word.length) {
-      set(node, HUNG, open ? -entry : entry)
-      set(node, LETTER, (get(node, LETTER) & LOW) | (word.charCodeAt(at) << 16))
-    } else set(node, open ? OPENED : CLOSED, entry)
+  /** Hangs the letters of a word that are left from `at` on below a node. */
+  function hang(node: number, word: string, at: number): void {
+    set(node, LETTER, (get(node, LETTER) & LOW) | (word.charCodeAt(at) << 16))
+    set(node, BELOW, (tails.keep(word, at + 1) << BITS) | TAILED)
   }
 
-  /** Nodes from the root to where a word stands or hangs; null when it does neither. */
+  /** Takes a node's tail away. Returns its letters. */
+  function unhang(node: number): string {
+    const first = get(node, LETTER) >>> 16
+    const rest = tails.take(get(node, BELOW) >> BITS)
+    set(node, LETTER, get(node, LETTER) & LOW)
+    set(node, BELOW, 0)
+    return String.fromCharCode(first) + rest
+  }
+
+  /** Lets a word end at a node once the letters from `at` on have passed. */
+  function settle(node: number, word: string, at: number, end: number): void {
+    if (at < word.length) hang(node, word, at)
+    set(node, END, end)
+  }
+
+  /** Lets a word end where another one, but for whether it may go on, may end already. */
+  function join(node: number, entry: number, open: boolean): void {
+    const end = get(node, END)
+    const other = end >> BITS
+    if (end !== 0) opened.set(open ? other : entry, open ? entry : other)
+    const kind = (end & KIND) | (open ? OPEN : CLOSED)
+    set(node, END, ((end !== 0 && open ? other : entry) << BITS) | kind)
+  }
+
+  /** Where in a text a node's tail ends that begins at `at`; 0 when it does not stand there. */
+  function endOfTail(text: string, at: number, node: number): number {
+    if (get(node, LETTER) >>> 16 !== (at < text.length ? text.charCodeAt(at) : 0)) return 0
+    return tails.behind(text, at + 1, get(node, BELOW) >> BITS)
+  }
+
+  /** Nodes from the root to where a word ends, with or without its tail; null when it does not. */
   function pathOf(word: string, open: boolean): number[] | null {
     const path = [0]
     for (let at = 0, node = 0; ; at++) {
-      const tail = get(node, HUNG)
-      if (tail !== 0 && tail < 0 === open && words[Math.abs(tail)] === word) return path
-      if (at === word.length) return get(node, open ? OPENED : CLOSED) === 0 ? null : path
+      const tailing = isTailed(node)
+      if (tailing || at === word.length) {
+        const ends = (get(node, END) & (open ? OPEN : CLOSED)) !== 0
+        const same = !tailing || endOfTail(word, at, node) === word.length
+        return ends && same ? path : null
+      }
       node = child(node, word.charCodeAt(at))
       if (node === 0) return null
       path.push(node)
     }
   }
 
+  /** The entry of a word that ends at a node. */
+  function entryAt(node: number, open: boolean): number {
+    const end = get(node, END)
+    const entry = end >> BITS
+    return open && (end & CLOSED) !== 0 ? (opened.get(entry) ?? 0) : entry
+  }
+
   return {
     add(word, open, entry) {
-      words[entry] = word
       for (let at = 0, node = 0; ; at++) {
-        const tail = get(node, HUNG)
-        if (tail !== 0) {
+        if (isTailed(node)) {
           // It has to share the way from here on: it moves one letter down.
-          const other = words[Math.abs(tail)] ?? ''
-          set(node, HUNG, 0)
-          const below = grow(node, other.charCodeAt(at))
-          settle(below, other, at + 1, tail < 0, Math.abs(tail))
+          const end = get(node, END)
+          const tail = unhang(node)
+          set(node, END, 0)
+          settle(grow(node, tail.charCodeAt(0)), tail, 1, end)
         }
-        if (at === word.length) return settle(node, word, at, open, entry)
+        if (at === word.length) return join(node, entry, open)
         const code = word.charCodeAt(at)
         const next = child(node, code)
-        if (next === 0) return settle(grow(node, code), word, at + 1, open, entry)
+        if (next === 0)
+          return settle(grow(node, code), word, at + 1, (entry << BITS) | (open ? OPEN : CLOSED))
         node = next
       }
     },
@@ -197,27 +246,26 @@ export function createAutomaton(begins: Begins): Automaton {
       const path = pathOf(word, open)
       const node = path?.at(-1)
       if (path === null || node === undefined) return
-      const tail = get(node, HUNG)
-      const end = tail !== 0 ? HUNG : open ? OPENED : CLOSED
-      words[Math.abs(get(node, end))] = ''
-      set(node, end, 0)
+      const other = get(node, END) & (open ? CLOSED : OPEN)
+      const left = other === 0 ? 0 : entryAt(node, !open)
+      if (other !== 0) opened.delete(open ? left : entryAt(node, open))
+      set(node, END, (left << BITS) | other)
+      if (isTailed(node)) unhang(node)
       for (let i = path.length - 1; i > 0; i--) {
         const it = path[i] ?? 0
-        if ([KIDS, CLOSED, OPENED, HUNG].some((part) => get(it, part) !== 0)) return
+        if (get(it, BELOW) !== 0 || get(it, END) !== 0) return
         drop(path[i - 1] ?? 0, it)
       }
     },
 
     find(word, open) {
       const node = pathOf(word, open)?.at(-1)
-      if (node === undefined) return 0
-      const tail = get(node, HUNG)
-      return tail === 0 ? get(node, open ? OPENED : CLOSED) : Math.abs(tail)
+      return node === undefined ? 0 : entryAt(node, open)
     },
 
     // This is where the time goes: nothing is called on the way that can be done without.
     scan(text, found) {
-      if (cells[KIDS] === 0) return
+      if (cells[BELOW] === 0) return
       // What a loop keeps at hand need not be looked up at every letter.
       const all = cells
       const { length } = text
@@ -227,30 +275,30 @@ export function createAutomaton(begins: Begins): Automaton {
         const within = inside
         inside = code < ASCII && JOINS[code] === 1
         if (by_word && within) continue
-        for (let at = from, node = 0; at < length;) {
-          let kid = all[node + KIDS] ?? 0
-          if (kid < 0) kid = all[~kid + (code < ASCII ? (PLACES[code] ?? 0) : 0)] ?? 0
-          while (kid !== 0 && ((all[kid] ?? 0) & LOW) !== code) kid = all[kid + NEXT] ?? 0
-          if (kid === 0) break
-          node = kid
+        for (let at = from, below = all[BELOW] ?? 0; at < length;) {
+          let node = below >> BITS
+          if ((below & KIND) === TABLED)
+            node = all[node + (code < ASCII ? (PLACES[code] ?? 0) : 0)] ?? 0
+          while (node !== 0 && ((all[node] ?? 0) & LOW) !== code) node = all[node + NEXT] ?? 0
+          if (node === 0) break
           at++
           // Behind the end of the text stands what clings to nothing.
           code = at < length ? text.charCodeAt(at) : 0
-          const open = all[node + OPENED] ?? 0
-          if (open !== 0) found(open)
-          const whole = all[node + CLOSED] ?? 0
-          if (whole !== 0 && (code >= ASCII || JOINS[code] === 0)) found(whole)
-          const tail = all[node + HUNG] ?? 0
-          if (tail === 0) continue
-          // The next letter is at hand; only where it fits is the word fetched.
-          if ((all[node] ?? 0) >>> 16 !== code) break
-          const entry = Math.abs(tail)
-          const word = words[entry] ?? ''
-          if (!text.startsWith(word, from)) break
-          const end = from + word.length
-          const next = end < length ? text.charCodeAt(end) : 0
-          if (tail < 0 || next >= ASCII || JOINS[next] === 0) found(entry)
-          break
+          below = all[node + BELOW] ?? 0
+          const end = all[node + END] ?? 0
+          if ((below & KIND) === TAILED) {
+            // The next letter is at hand; only where it fits is the tail fetched.
+            if ((all[node] ?? 0) >>> 16 !== code) break
+            at = tails.behind(text, at + 1, below >> BITS)
+            if (at === 0) break
+            code = at < length ? text.charCodeAt(at) : 0
+            below = 0
+          }
+          if (end === 0) continue
+          const closes = code >= ASCII || JOINS[code] === 0
+          if ((end & CLOSED) !== 0 && closes) found(end >> BITS)
+          if ((end & OPEN) !== 0)
+            found((end & CLOSED) === 0 ? end >> BITS : (opened.get(end >> BITS) ?? 0))
         }
       }
     },

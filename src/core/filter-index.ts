@@ -1,5 +1,5 @@
 import { type Automaton, createAutomaton } from './automaton.ts'
-import { type Ears, type Hearing, type Listener, sidesOf } from './filter-match.ts'
+import type { Hearing, Listener } from './filter-match.ts'
 import type { Needs } from './filter-needs.ts'
 import {
   foldsAccents,
@@ -31,7 +31,8 @@ export type Index = {
 type Book = {
   case_view: 0 | 2
   words: Automaton
-  anywhere: Automaton
+  /** Few look for what may begin within a word. */
+  anywhere: Automaton | null
   wanted: Map<SearchField, number>
   folding: number
 }
@@ -42,10 +43,9 @@ const ITEMS_MAX = 0xffff_fffe
 /** An index that nobody waits in yet. */
 export function createIndex(): Index {
   // Words are numbers from 1; 0 is none. What is known of each stands in rows: a million objects would be a burden.
-  const texts: string[] = ['']
+  let made = 0
   const free: number[] = []
   const listener: Listener = { item: 0, heard_in: new Uint32Array(64) }
-  const ears: Ears & { texts: string[] } = { listener, texts, sides: new Uint8Array(64) }
   /** How many needs name it. */
   let users = new Uint32Array(64)
   /** Who waits for it (-1: nobody); most words have one monitor that does, and need no list of others. */
@@ -57,14 +57,17 @@ export function createIndex(): Index {
     const case_view = keepsCase(view) ? 2 : 0
     let book = books.get(case_view)
     if (book === undefined) {
-      const [words, anywhere] = [createAutomaton('word'), createAutomaton('anywhere')]
-      books.set(case_view, (book = { case_view, words, anywhere, wanted: new Map(), folding: 0 }))
+      const words = createAutomaton('word')
+      book = { case_view, words, anywhere: null, wanted: new Map(), folding: 0 }
+      books.set(case_view, book)
     }
     return book
   }
 
-  const automatonOf = ({ left, view }: Word): Automaton =>
-    left ? bookOf(view).words : bookOf(view).anywhere
+  function automatonOf({ left, view }: Word): Automaton {
+    const book = bookOf(view)
+    return left ? book.words : (book.anywhere ??= createAutomaton('anywhere'))
+  }
 
   const numberOf = (word: Word): number => automatonOf(word).find(word.text, !word.right)
 
@@ -86,7 +89,6 @@ export function createIndex(): Index {
     if (number < users.length) return
     const length = Math.ceil(number * GROWTH)
     listener.heard_in = copied(listener.heard_in, new Uint32Array(length))
-    ears.sides = copied(ears.sides, new Uint8Array(length))
     users = copied(users, new Uint32Array(length))
     waiters = copied(waiters, new Int32Array(length))
   }
@@ -94,10 +96,8 @@ export function createIndex(): Index {
   function enter(word: Word): number {
     const known = numberOf(word)
     if (known !== 0) return known
-    const number = free.pop() ?? texts.length
+    const number = free.pop() ?? ++made
     makeRoom(number)
-    texts[number] = word.text
-    ears.sides[number] = sidesOf(word)
     users[number] = 0
     waiters[number] = -1
     automatonOf(word).add(word.text, !word.right, number)
@@ -110,7 +110,6 @@ export function createIndex(): Index {
     if (number === 0) return
     users[number] = left
     if (left > 0) return
-    texts[number] = ''
     free.push(number)
     automatonOf(word).remove(word.text, !word.right)
   }
@@ -172,21 +171,21 @@ export function createIndex(): Index {
           if (!wanted.has(field)) continue
           const text = textOf(item, field, case_view)
           words.scan(text, hear)
-          anywhere.scan(text, hear)
+          anywhere?.scan(text, hear)
           if (folding === 0) continue
           const folded = textOf(item, field, case_view === 0 ? 1 : 3)
           if (folded === text) continue
           words.scan(folded, hear)
-          anywhere.scan(folded, hear)
+          anywhere?.scan(folded, hear)
         }
     },
 
-    hearing: { ears, numberOf },
-    words: () => texts.length - 1 - free.length,
+    hearing: { listener, numberOf },
+    words: () => made - free.length,
   }
 }
 
-function copied<T extends Uint8Array | Uint32Array | Int32Array>(from: T, to: T): T {
+function copied<T extends Uint32Array | Int32Array>(from: T, to: T): T {
   to.set(from)
   return to
 }

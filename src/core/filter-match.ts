@@ -19,11 +19,6 @@ import type { Item } from './items.ts'
  */
 export type Listener = { item: number; heard_in: Uint32Array }
 
-/** Many words that are listened for, side by side: by the number of each, its text and which of its sides end a word. */
-export type Ears = { listener: Listener; texts: readonly string[]; sides: Uint8Array }
-const LEFT = 1
-const RIGHT = 2
-
 /** A word, ready to be looked for. Where somebody has listened for it, only in the item that it was heard in. */
 export type Probe = Word & { number: number; listener: Listener }
 
@@ -36,8 +31,8 @@ export type Manner = {
   hearing?: Hearing
 }
 
-/** Where words are listened for: their numbers, and what stands beside each. */
-export type Hearing = { ears: Ears; numberOf: (word: Word) => number }
+/** Where words are listened for, and the number of each; 0 when nobody listens for it. */
+export type Hearing = { listener: Listener; numberOf: (word: Word) => number }
 
 /** How the terms of a spec are looked for. */
 export const mannerOf = (spec: FilterSpec, hearing?: Hearing): Manner => ({
@@ -55,7 +50,7 @@ export const plainProbe = (word: Word): Probe => ({ ...word, number: 0, listener
 const probeOf = (word: Word, { hearing }: Manner): Probe =>
   hearing === undefined
     ? plainProbe(word)
-    : { ...word, number: hearing.numberOf(word), listener: hearing.ears.listener }
+    : { ...word, number: hearing.numberOf(word), listener: hearing.listener }
 
 /** The word that a term looks for. */
 export const wordOf = ({ written, prefix }: Term, { view, substring }: Manner): Word =>
@@ -119,43 +114,49 @@ const anyHeld =
   }
 
 /**
- * Words of one filter by their numbers: of twenty most were not heard, and to tell that from a short row of numbers
- * spares the memory of each word from being fetched. `words` are there where one has no number.
+ * Words of one filter side by side, each by its number: of twenty most were not heard, and to tell that from a short row
+ * of numbers spares the memory of each word from being fetched.
  */
 export type Listed = {
   listener: Listener
   numbers: readonly number[]
+  texts: readonly string[]
+  /** Which sides of each must end a word. Where it is the same for all, it is said once. */
+  sides: readonly number[]
   view: View
-  ears: Ears | null
-  words: readonly Word[]
 }
 
 /** The words of terms, in their order. */
 export function listed(terms: readonly Term[], manner: Manner): Listed {
   const { hearing, view } = manner
-  const { ears = null } = hearing ?? {}
   const words = terms.map((it) => wordOf(it, manner))
-  const numbers = words.map((it) => hearing?.numberOf(it) ?? 0)
-  const listener = ears?.listener ?? DEAF
-  return { listener, numbers, view, ears, words: numbers.includes(0) ? words : [] }
+  const sides = words.map(sidesOf)
+  const [some = 0] = sides
+  return {
+    listener: hearing?.listener ?? DEAF,
+    numbers: words.map((it) => hearing?.numberOf(it) ?? 0),
+    texts: words.map(({ text }) => text),
+    sides: sides.every((it) => it === some) ? [some] : sides,
+    view,
+  }
 }
 
 /** Whether the i-th of these words, which was heard, stands in one of these fields of an item. */
 export function holdsListed(
-  { ears, numbers, words, view }: Listed,
+  { texts, sides, view }: Listed,
   i: number,
   item: Item,
   fields: readonly SearchField[],
 ): boolean {
-  const number = numbers[i] ?? 0
-  const word = number === 0 ? words[i] : undefined
-  const text = word?.text ?? ears?.texts[number] ?? ''
-  const sides = word === undefined ? (ears?.sides[number] ?? 0) : sidesOf(word)
+  const text = texts[i] ?? ''
+  const ends = sides[sides.length === 1 ? 0 : i] ?? 0
   for (const field of fields)
-    if (occurs(textOf(item, field, view), text, (sides & LEFT) !== 0, (sides & RIGHT) !== 0))
+    if (occurs(textOf(item, field, view), text, (ends & LEFT) !== 0, (ends & RIGHT) !== 0))
       return true
   return false
 }
 
+const LEFT = 1
+const RIGHT = 2
 /** Which sides of a word must end one. */
 export const sidesOf = ({ left, right }: Word): number => (left ? LEFT : 0) | (right ? RIGHT : 0)

@@ -7,12 +7,16 @@ import { type Ask, compileFilter } from './filter-compile.ts'
 import { createIndex } from './filter-index.ts'
 import { needsOf } from './filter-needs.ts'
 import type { FilterSpec } from './filter-spec.ts'
+import { decodeFilterSpec } from './filter.ts'
 import type { Item } from './items.ts'
 
 /** Tells which of many filters an item satisfies, without asking each. */
 export type Matcher = {
-  /** Puts a monitor in, or another version of its spec; the version it has already costs nothing. */
-  set(id: string, version: number, spec: FilterSpec): void
+  /**
+   * Puts a monitor in, or another version of its spec, as it is stored; the version it has already costs nothing.
+   * @throws ApiError when the text is no spec; nothing has changed then
+   */
+  set(id: string, version: number, text: string): void
   remove(id: string): void
   has(id: string, version: number): boolean
   /** Monitors that match an item at first sight, and the keywords they matched it with. */
@@ -23,7 +27,8 @@ export type Matcher = {
   words(): number
 }
 
-type Entry = { id: string; version: number; spec: FilterSpec; ask: Ask | null }
+/** The spec stays the text that it is stored as, which is a fifth of it read: it is read again for the few that need it. */
+type Entry = { id: string; version: number; text: string; has_patterns: boolean; ask: Ask | null }
 
 /** Filters kept compiled. Those of monitors that nothing ever comes close to are not even made. */
 const COMPILED_MAX = 100_000
@@ -44,7 +49,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
   let asked = new Uint32Array(64)
   let question = 0
 
-  function change(way: 'add' | 'remove', { spec }: Entry, slot: number): void {
+  function change(way: 'add' | 'remove', spec: FilterSpec, slot: number): void {
     const needs = needsOf(spec)
     index[way](needs, slot)
     if (needs.one_of !== null) return
@@ -62,7 +67,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
     const slot = places.get(id)
     const entry = slot === undefined ? undefined : entries[slot]
     if (slot === undefined || entry === undefined) return
-    change('remove', entry, slot)
+    change('remove', decodeFilterSpec(entry.text), slot)
     entry.ask = null
     entries[slot] = undefined
     places.delete(id)
@@ -75,7 +80,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
       compiled = []
     }
     compiled.push(entry)
-    return (entry.ask = compileFilter(entry.spec, index.hearing))
+    return (entry.ask = compileFilter(decodeFilterSpec(entry.text), index.hearing))
   }
 
   function candidates(item: Item): number[] {
@@ -97,20 +102,20 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
   }
 
   return {
-    set(id, version, spec) {
+    set(id, version, text) {
       const known = places.get(id)
       if (known !== undefined && entries[known]?.version === version) return
+      const spec = decodeFilterSpec(text)
       remove(id)
       const slot = free.pop() ?? entries.length
-      const entry = { id, version, spec, ask: null }
-      entries[slot] = entry
+      entries[slot] = { id, version, text, has_patterns: spec.regex.length > 0, ask: null }
       places.set(id, slot)
       if (slot >= asked.length) {
         const longer = new Uint32Array(asked.length * 2)
         longer.set(asked)
         asked = longer
       }
-      change('add', entry, slot)
+      change('add', spec, slot)
     },
     remove,
     has(id, version) {
@@ -124,8 +129,8 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
         if (entry === undefined) continue
         const ask = entry.ask ?? compile(entry)
         let matched: ReturnType<Ask> = null
-        if (entry.spec.regex.length === 0) matched = ask(item)
-        else around(entry.id, () => void (matched = ask(item)))
+        if (entry.has_patterns) around(entry.id, () => void (matched = ask(item)))
+        else matched = ask(item)
         if (matched !== null) matches.push({ monitor_id: entry.id, ...matched })
       }
       return matches

@@ -1,4 +1,3 @@
-import { compileFilter } from '../core/filter-compile.ts'
 import { createMatcher, type Matcher } from '../core/filter-matcher.ts'
 import type { FilterSpec } from '../core/filter-spec.ts'
 import { decodeFilterSpec } from '../core/filter.ts'
@@ -7,15 +6,13 @@ import type { Log } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { findFilterSpec } from '../store/monitors.ts'
 
-/** A monitor's filter, ready to be asked. Null spec: its stored text cannot be read, and nothing matches. */
-type Filter = { spec: FilterSpec; matches: (item: Item) => boolean }
-
 /** A monitor and the version of its filter. */
 type Watching = { id: string; updated_at: number }
 
-/** The filters of monitors, made once each, and asked all together by stream. */
+/** The filters of monitors, read as they are needed, and asked all together by stream. */
 export type Filters = {
-  (monitor: Watching): Filter | null
+  /** What a monitor's filter asks for; null when its stored text cannot be read, and nothing matches. */
+  (monitor: Watching): FilterSpec | null
   /**
    * The monitors of a stream as one question: which of them an item matches at first sight, and with which keywords.
    * Costs little when few of them have changed since the stream was last asked for.
@@ -30,38 +27,51 @@ export type Filters = {
   isWarm(stream_id: number): boolean
 }
 
-const KEPT_MAX = 20_000
+/** Specs kept as they were read: those of monitors that match, which soon match again. */
+const RECENT_MAX = 500
+/** Monitors known to have no filter. */
+const LACKING_MAX = 20_000
 const STREAMS_MAX = 5_000
 /** Filters made in one go, so that nobody else waits for long. */
 const AT_ONCE = 50
 /** One monitor's patterns on one item; what takes longer is told. */
 const PATTERNS_MS = 20
 
-/** Compiles each version of a monitor's filter once, and keeps those of a stream together. `mono` counts ms. */
+/** Keeps the filters of a stream together, and those of monitors that have just matched. `mono` counts ms. */
 export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
-  const kept = new Map<string, { updated_at: number; filter: Filter | null }>()
+  const recent = new Map<string, { updated_at: number; spec: FilterSpec }>()
+  const lacking = new Map<string, number>()
   const streams = new Map<number, Matcher>()
 
-  function compile(id: string): Filter | null {
+  const lacks = ({ id, updated_at }: Watching): boolean => lacking.get(id) === updated_at
+
+  /** What `take` makes of a monitor's stored text; null when it has none that can be read, which is told once. */
+  function fromText<T>(monitor: Watching, take: (text: string) => T): T | null {
+    if (lacks(monitor)) return null
+    const { id, updated_at } = monitor
     const text = findFilterSpec(db, id)
-    if (text === null) return null
     try {
-      const spec = decodeFilterSpec(text)
-      let ask: ReturnType<typeof compileFilter> | null = null
-      return { spec, matches: (item) => (ask ??= compileFilter(spec))(item) !== null }
+      if (text !== null) return take(text)
     } catch (error) {
       log('error', 'filter.unreadable', { monitor: id, error: String(error) })
-      return null
     }
+    if (lacking.size >= LACKING_MAX) lacking.clear()
+    lacking.set(id, updated_at)
+    return null
   }
 
-  function filterOf({ id, updated_at }: Watching): Filter | null {
-    const found = kept.get(id)
-    if (found?.updated_at === updated_at) return found.filter
-    if (kept.size >= KEPT_MAX) kept.clear()
-    const filter = compile(id)
-    kept.set(id, { updated_at, filter })
-    return filter
+  function specOf(monitor: Watching): FilterSpec | null {
+    const { id, updated_at } = monitor
+    const found = recent.get(id)
+    const same = found?.updated_at === updated_at
+    const spec = same ? found.spec : fromText(monitor, decodeFilterSpec)
+    if (spec === null) return null
+    // Whoever was asked for last stands last.
+    recent.delete(id)
+    recent.set(id, same ? found : { updated_at, spec })
+    const [oldest] = recent.keys()
+    if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest)
+    return spec
   }
 
   function around(monitor: string, work: () => void): void {
@@ -81,16 +91,18 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
   }
 
   function put(matcher: Matcher, it: Watching): void {
-    const filter = filterOf(it)
-    if (filter === null) matcher.remove(it.id)
-    else matcher.set(it.id, it.updated_at, filter.spec)
+    const set = (text: string): true => {
+      matcher.set(it.id, it.updated_at, text)
+      return true
+    }
+    if (fromText(it, set) === null) matcher.remove(it.id)
   }
 
   function warmUp(stream_id: number, watchers: readonly Watching[]): boolean {
     const matcher = matcherOf(stream_id)
     let made = 0
     for (const it of watchers) {
-      if (matcher.has(it.id, it.updated_at)) continue
+      if (matcher.has(it.id, it.updated_at) || lacks(it)) continue
       if (made++ === AT_ONCE) return true
       put(matcher, it)
     }
@@ -107,5 +119,5 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
     return matcher.match
   }
 
-  return Object.assign(filterOf, { among, warmUp, isWarm: (id: number) => streams.has(id) })
+  return Object.assign(specOf, { among, warmUp, isWarm: (id: number) => streams.has(id) })
 }

@@ -62,8 +62,8 @@ function hitOf(
   if (item === undefined || !hasReached(late, countsOf(item))) return null
   // It may have waited since before its monitor was paused, and resuming begins afresh.
   if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) return null
-  const spec = filters(watcher)?.spec
-  if (spec === undefined) return null
+  const spec = filters(watcher)
+  if (spec === null) return null
   return { watcher, spec, item: asBefore(item, before), stream_id, first_seen_at, now, late }
 }
 

@@ -49,8 +49,8 @@ export function matchAll(
   for (const item of asked)
     for (const { monitor_id } of ask(item)) {
       const watcher = watchers.get(monitor_id)
-      const spec = watcher && deps.filters(watcher)?.spec
-      if (watcher === undefined || spec === undefined) continue
+      const spec = watcher && deps.filters(watcher)
+      if (!watcher || !spec) continue
       const begins = watcher.active_from_seq === FIRST_LOOK
       if (!begins && !fresh.has(item.name)) continue
       if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue

@@ -4,7 +4,7 @@ import { compileFilter } from '../../src/core/filter-compile.ts'
 import { createMatcher } from '../../src/core/filter-matcher.ts'
 import { type ItemVerdict, judgeItem } from '../../src/core/filter-preview.ts'
 import { FIELDS } from '../../src/core/filter-spec.ts'
-import { parseFilterSpec } from '../../src/core/filter.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
 import type { Comment, Item, Post } from '../../src/core/items.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { commentOf, postOf } from '../support/items.ts'
@@ -374,7 +374,7 @@ const LINES: Line[] = [
 test.each(LINES)('%s: %s', (_, __, given, item, verdict) => {
   const spec = parseFilterSpec(given, words)
   const matcher = createMatcher()
-  matcher.set('mon_1', 1, spec)
+  matcher.set('mon_1', 1, encodeFilterSpec(spec))
 
   expect(judgeItem(spec, item, words).verdict).toBe(verdict)
   // What is decided later is not asked at first sight.

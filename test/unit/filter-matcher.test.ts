@@ -6,7 +6,7 @@ import { compileFilter } from '../../src/core/filter-compile.ts'
 import { createIndex, type Index } from '../../src/core/filter-index.ts'
 import { createMatcher, type Matcher } from '../../src/core/filter-matcher.ts'
 import { needsOf } from '../../src/core/filter-needs.ts'
-import { parseFilterSpec } from '../../src/core/filter.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
 import type { Item } from '../../src/core/items.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { commentOf, postOf } from '../support/items.ts'
@@ -18,6 +18,7 @@ const MONITORS = 5
 
 const words = createWords({ platform: 'forum', community: 'subforum' })
 const parse = (value: unknown) => parseFilterSpec(value, words)
+const stored = (value: unknown) => encodeFilterSpec(parse(value))
 
 /** What is asked of both. */
 type Asked = {
@@ -102,8 +103,8 @@ const item: fc.Arbitrary<Item> = fc
       : commentOf({ link_title: title, body, author: by }),
   )
 
-const specOf = ({ author: by, ...rest }: Asked) =>
-  parse({ subforum: ['cats'], ...rest, ...(by.length > 0 && { author: by }) })
+const textOf = ({ author: by, ...rest }: Asked) =>
+  stored({ subforum: ['cats'], ...rest, ...(by.length > 0 && { author: by }) })
 
 test('a naive matcher agrees about every monitor and item, whoever comes and goes', () => {
   let matches = 0
@@ -114,11 +115,11 @@ test('a naive matcher agrees about every monitor and item, whoever comes and goe
       fc.array(item, { minLength: 2, maxLength: 2 }),
       (before, after, items) => {
         const matcher = createMatcher()
-        for (const [i, it] of before.entries()) matcher.set(`mon_${i}`, 1, specOf(it))
+        for (const [i, it] of before.entries()) matcher.set(`mon_${i}`, 1, textOf(it))
         for (const it of items) matcher.match({ ...it })
         // The first stays, the second goes, the others are edited.
         matcher.remove('mon_1')
-        for (const [i, it] of after.entries()) if (i > 1) matcher.set(`mon_${i}`, 2, specOf(it))
+        for (const [i, it] of after.entries()) if (i > 1) matcher.set(`mon_${i}`, 2, textOf(it))
         const here = after.map((it, i) => (i === 0 ? (before[0] ?? it) : it))
 
         for (const it of items) {
@@ -158,7 +159,7 @@ test('whatever is written in q, the matcher answers as the filter alone would', 
       const expected = queries.flatMap((it, i) => {
         try {
           const spec = parse({ subforum: ['cats'], q: it, search_in: ['title'] })
-          matcher.set(`mon_${i}`, 1, spec)
+          matcher.set(`mon_${i}`, 1, encodeFilterSpec(spec))
           const terms = compileFilter(spec)(post)?.terms
           return terms === undefined ? [] : [{ monitor_id: `mon_${i}`, terms }]
         } catch {
@@ -223,7 +224,7 @@ const ids = (matcher: Matcher, title: string): string[] =>
 
 test('a word and the same word gone on are two, and each is waited for', () => {
   const matcher = createMatcher()
-  matcher.set('mon_1', 1, parse({ subforum: ['cats'], q: 'cat OR cat* OR cat' }))
+  matcher.set('mon_1', 1, stored({ subforum: ['cats'], q: 'cat OR cat* OR cat' }))
 
   expect(ids(matcher, 'a cat')).toEqual(['mon_1'])
   expect(ids(matcher, 'some cats')).toEqual(['mon_1'])
@@ -231,7 +232,7 @@ test('a word and the same word gone on are two, and each is waited for', () => {
 })
 
 describe('coming and going', () => {
-  const bun = parse({ subforum: ['cats'], include_any: ['bun'] })
+  const bun = stored({ subforum: ['cats'], include_any: ['bun'] })
   test('a monitor that is gone matches nothing, and its words go with it', () => {
     const matcher = createMatcher()
     matcher.set('mon_1', 1, bun)
@@ -249,10 +250,10 @@ describe('coming and going', () => {
   test('a new version takes the place of the old one, the same version changes nothing', () => {
     const matcher = createMatcher()
     matcher.set('mon_1', 1, bun)
-    matcher.set('mon_1', 1, parse({ subforum: ['cats'], include_any: ['deno'] }))
+    matcher.set('mon_1', 1, stored({ subforum: ['cats'], include_any: ['deno'] }))
     expect(ids(matcher, 'bun')).toEqual(['mon_1'])
 
-    matcher.set('mon_1', 2, parse({ subforum: ['cats'], include_any: ['deno'] }))
+    matcher.set('mon_1', 2, stored({ subforum: ['cats'], include_any: ['deno'] }))
     expect(ids(matcher, 'bun')).toEqual([])
     expect(ids(matcher, 'deno')).toEqual(['mon_1'])
     expect([matcher.has('mon_1', 1), matcher.has('mon_1', 2)]).toEqual([false, true])
@@ -260,9 +261,9 @@ describe('coming and going', () => {
 
   test('monitors without a keyword are found by their author, their thread, or always', () => {
     const matcher = createMatcher()
-    matcher.set('all', 1, parse({ subforum: ['cats'], kind: 'both' }))
-    matcher.set('mia', 1, parse({ subforum: ['cats'], kind: 'both', author: 'Mia' }))
-    matcher.set('thread', 1, parse({ subforum: ['cats'], thread: ['t3_P9'] }))
+    matcher.set('all', 1, stored({ subforum: ['cats'], kind: 'both' }))
+    matcher.set('mia', 1, stored({ subforum: ['cats'], kind: 'both', author: 'Mia' }))
+    matcher.set('thread', 1, stored({ subforum: ['cats'], thread: ['t3_P9'] }))
     const asks = (it: Item) =>
       matcher
         .match(it)
@@ -278,9 +279,9 @@ describe('coming and going', () => {
 
   test('a word that one monitor looks for in one field is found by another in its own', () => {
     const matcher = createMatcher()
-    matcher.set('title', 1, parse({ subforum: ['cats'], q: 'title:bun' }))
+    matcher.set('title', 1, stored({ subforum: ['cats'], q: 'title:bun' }))
     const rest = { q: 'title:cat', exclude_terms: ['bun'], search_in: ['body'] }
-    matcher.set('body', 1, parse({ subforum: ['cats'], ...rest }))
+    matcher.set('body', 1, stored({ subforum: ['cats'], ...rest }))
     const asks = (title: string, body: string) =>
       matcher.match(postOf({ title, text: body })).map(({ monitor_id }) => monitor_id)
 
@@ -295,7 +296,7 @@ describe('coming and going', () => {
       work()
     })
     matcher.set('plain', 1, bun)
-    matcher.set('patterns', 1, parse({ subforum: ['cats'], regex: ['b.n'] }))
+    matcher.set('patterns', 1, stored({ subforum: ['cats'], regex: ['b.n'] }))
 
     expect(ids(matcher, 'bun')).toEqual(['patterns', 'plain'])
     expect(measured).toEqual(['patterns'])

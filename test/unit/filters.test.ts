@@ -88,18 +88,40 @@ test('a spec that cannot be read matches nothing and is told once', () => {
   expect(events.map(({ event, fields }) => [event, fields.monitor])).toEqual([
     ['filter.unreadable', 'mon_b'],
   ])
+
+  const mended = keep('mon_b', within({}), 2)
+  expect(ids(filters.among(1, [good, mended]), 'x')).toEqual(['mon_a', 'mon_b'])
 })
 
-test('one filter says what the stream says of it', () => {
+test('a filter is read anew for another version, and when it was asked for long ago', () => {
   const { filters, keep } = start()
   const a = keep('mon_a', within({ include_any: ['bun'] }))
+  const spec = filters(a)
+  expect(spec?.include_any).toEqual(['bun'])
+  expect(filters(a)).toBe(spec)
 
-  const filter = filters(a)
+  const edited = keep('mon_a', within({ include_any: ['deno'] }), 2)
+  const next = filters(edited)
+  expect(next?.include_any).toEqual(['deno'])
 
-  expect(filter?.spec.include_any).toEqual(['bun'])
-  expect(filter?.matches(postOf({ title: 'bun' }))).toBe(true)
-  expect(filter?.matches(postOf({ title: 'deno' }))).toBe(false)
-  expect(filters(a)).toBe(filter)
+  for (let i = 0; i < 499; i++) filters(keep(`mon_${i}`, within({})))
+  expect(filters(edited)).toBe(next)
+  filters(keep('mon_new', within({})))
+  expect(filters(edited)).toBe(next)
+  for (let i = 0; i < 500; i++) filters(keep(`mon_${i}`, within({}), 2))
+  expect(filters(edited)).not.toBe(next)
+  expect(filters(edited)).toEqual(next)
+})
+
+test('what cannot be read does not hold up what can', () => {
+  const { filters, keep } = start()
+  const bad = Array.from({ length: 120 }, (_, i) => keep(`mon_${i}`, '{"q":"(("}'))
+  const good = keep('mon_a', within({ include_any: ['bun'] }))
+
+  let parts = 1
+  while (parts < 9 && filters.warmUp(1, [...bad, good])) parts++
+  expect(parts).toBe(3)
+  expect(ids(filters.among(1, [...bad, good]), 'bun')).toEqual(['mon_a'])
 })
 
 test('patterns that take long are told, with the monitor and how long', () => {

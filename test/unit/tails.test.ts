@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { createTails } from '../../src/core/tails.ts'
+
+test('a tail stands in a text where all of its letters do, and nowhere else', () => {
+  const tails = createTails()
+  const [dle, none] = [tails.keep('bundle', 3), tails.keep('bun', 3)]
+
+  expect(tails.behind('bundled', 3, dle)).toBe(6)
+  expect(tails.behind('bundle', 3, dle)).toBe(6)
+  expect(['bundxe', 'bundl', 'bun'].map((it) => tails.behind(it, 3, dle))).toEqual([0, 0, 0])
+  expect(tails.behind('bun', 3, none)).toBe(3)
+  expect(tails.behind('bun', 4, none)).toBe(0)
+})
+
+test('tails of every script and length come back as they were kept', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'é', 'ÿ', 'Ā', '漢', '\0'), maxLength: 9 })
+  const long = letters.map((it) => it.repeat(60))
+  fc.assert(
+    fc.property(fc.array(fc.oneof(letters, long), { maxLength: 12 }), (words) => {
+      const tails = createTails()
+      const kept = words.map((it) => tails.keep(it, 0))
+
+      expect(kept.map((it, i) => tails.behind(words[i] ?? '', 0, it))).toEqual(
+        words.map((it) => it.length),
+      )
+      expect(kept.map((it) => tails.take(it))).toEqual(words)
+    }),
+  )
+})
+
+test('who comes takes the place of who went, if it is as long', () => {
+  const tails = createTails()
+  const [first, second] = [tails.keep('bundle', 3), tails.keep('bunny', 3)]
+
+  expect(tails.take(first)).toBe('dle')
+  expect(tails.keep('bunked', 3)).toBe(first)
+  expect(tails.keep('bunkum', 3)).not.toBe(first)
+  expect(tails.behind('bunny', 3, second)).toBe(5)
+})
