@@ -152,6 +152,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     },
     noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
     lost,
+    signal,
   })
 
   const storageReport = () => ({

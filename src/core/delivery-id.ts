@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const ID_LENGTH = 22
 
@@ -15,5 +15,5 @@ export function deliveryId(
 ): string {
   // No id holds a bar, so two different lists never run together into the same text.
   const parts = [instance_id, monitor_id, webhook_id ?? '', ...item_ids].join('|')
-  return `dlv_${createHash('sha256').update(parts).digest('base64url').slice(0, ID_LENGTH)}`
+  return `dlv_${hash('sha256', parts, 'base64url').slice(0, ID_LENGTH)}`
 }

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 
 import type { Clock, Log } from '../outside.ts'
 import { auditHead, chainAudit, findEdited } from '../store/audit.ts'
-import { type Breach, findBreaches } from '../store/auditor.ts'
+import { type Breach, lookForBreaches } from '../store/auditor.ts'
 import { BALLAST, createBallast } from '../store/ballast.ts'
 import { type Db, onStorageError } from '../store/db.ts'
 import { type DiskState, judgeDisk, readDisk } from '../store/disk.ts'
+import { byTurns } from '../store/parts.ts'
 import { takeSnapshot } from '../store/snapshots.ts'
 import { noteStorageError } from '../store/storage-errors.ts'
 import type { Schedule } from './schedule.ts'
@@ -40,6 +41,8 @@ export type StorageDeps = {
   readDisk?: () => DiskState
   /** Told when the process cannot go on and must be started again. */
   lost: (reason: 'storage' | 'database_replaced') => void
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
 }
 
 /** Looks after the disk, as a loop drives it. */
@@ -54,7 +57,7 @@ export type Storage = {
   findings(): { at: number | null; breaches: readonly Breach[]; audit_edited: boolean }
   /** What is wrong with what is stored; null when nothing is. */
   trouble(): 'storage_full' | 'invariant_broken' | null
-  /** Resolves when no snapshot is being taken. */
+  /** Resolves when no snapshot is being taken, and no space. */
   idle(): Promise<void>
 }
 
@@ -77,6 +80,7 @@ export function createStorage(deps: StorageDeps): Storage {
   let audited_at: number | null = null
   let seen_changes = -1
   let taking: Promise<void> | null = null
+  let recovering: Promise<void> | null = null
   const started_at = clock.mono()
   const lookAround = deps.readDisk ?? (() => readDisk(dir, path))
   let grown_from: number | null = null
@@ -100,17 +104,18 @@ export function createStorage(deps: StorageDeps): Storage {
     if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) lose('storage')
   })
 
-  function recover() {
-    if (!is_full || !ballast.refill()) return
+  /** Whoever waits for room is told of it once there is so much that some can be held back again. */
+  async function recover(): Promise<void> {
+    if (!(await ballast.refill()) || !is_full) return
     is_full = false
     log('info', 'storage.recovered')
   }
 
-  function lookAtDisk() {
-    recover()
+  async function lookAtDisk(): Promise<void> {
     // A start has better things to do than to write 32 MiB.
-    if (clock.mono() - started_at < LOOK_MS) return
-    if (!is_full) ballast.refill()
+    const is_early = clock.mono() - started_at < LOOK_MS
+    if (is_full || !is_early) await recover()
+    if (is_early) return
     const disk = lookAround()
     grown_from ??= disk.db_bytes
     const elapsed_ms = clock.mono() - started_at
@@ -120,14 +125,16 @@ export function createStorage(deps: StorageDeps): Storage {
     is_low = short !== null
   }
 
-  function audit(now: number) {
+  async function audit(now: number): Promise<void> {
     const first = audited_at === null
-    const breaches = findBreaches(db, {
+    const look = lookForBreaches(db, {
       ...deps,
       now,
       since_at: now - (first ? DAY_MS : HOUR_MS),
       wait_max_ms: Math.max(WAIT_MIN_MS, deps.longest_wait_ms * 2),
     })
+    const breaches = await byTurns(look, deps.signal)
+    if (breaches === null) return
     for (const { invariant, subject } of breaches)
       log('error', 'storage.invariant_broken', { kind: invariant, target: subject })
     found = breaches
@@ -188,7 +195,7 @@ export function createStorage(deps: StorageDeps): Storage {
   return {
     full() {
       // Who asks has work that waits for room, and the next turn may be a minute away.
-      recover()
+      if (is_full) recovering = recover()
       return is_full
     },
     changedBeside() {
@@ -201,19 +208,19 @@ export function createStorage(deps: StorageDeps): Storage {
       if (is_full) return 'storage_full'
       return found.length > 0 || is_edited ? 'invariant_broken' : null
     },
-    idle: async () => void (await taking),
-    turn() {
+    idle: async () => void (await Promise.all([taking, recovering])),
+    async turn() {
       const now = clock.now()
       if (inodeOf(path) !== inode) {
         lose('database_replaced')
-        return Promise.resolve(now + LOOK_MS)
+        return now + LOOK_MS
       }
-      lookAtDisk()
-      if (audited_at === null || Math.abs(now - audited_at) >= AUDIT_MS) audit(now)
+      await lookAtDisk()
+      if (audited_at === null || Math.abs(now - audited_at) >= AUDIT_MS) await audit(now)
       snapshot(now)
       shorten()
       const next_at = now + (is_full ? SOON_MS : LOOK_MS)
-      return Promise.resolve(Math.min(next_at, Math.max(snapshot_at, now + 1000)))
+      return Math.min(next_at, Math.max(snapshot_at, now + 1000))
     },
   }
 }

@@ -1,10 +1,16 @@
 import { deliveryId } from '../core/delivery-id.ts'
 import { CEILING_ROWS_A_DAY, utcDay } from '../core/gate.ts'
 import type { Db } from './db.ts'
+import { inOneGo, type Parts } from './parts.ts'
 import { listTargets } from './targets.ts'
 
 /** Of what was matched lately as much is looked at, the newest first: a look must not hold up the house. */
 const MATCHES_MAX = 5000
+
+/** So many of them in one go: a matter of milliseconds. */
+const AT_ONCE = 100
+/** Of what seems to lack something as much is looked at again. */
+const SUSPECTS_MAX = 100
 
 type Recent = {
   monitor_id: string
@@ -12,17 +18,45 @@ type Recent = {
   matched_at: number
   customer_id: string
   webhook_ids: string | null
+  /** Whether the monitor is there, and as it was at the match. */
+  is_sure: number
 }
 
 /**
- * Matches of which a target should have a row and has none, as `monitor item`. A monitor or target that was edited
- * since then is given the benefit of the doubt: nobody knows any more who was to hear of it.
+ * Matches of which a target should have a row and has none, as `monitor item`, a part at a time. A monitor or target
+ * that was edited since then is given the benefit of the doubt: nobody knows any more who was to hear of it.
  */
-export function findUndelivered(
+export function* findUndelivered(
   db: Db,
-  { instance_id, since_at }: { instance_id: string; since_at: number },
-): string[] {
-  const changed = changedSince(db, since_at)
+  scope: { instance_id: string; since_at: number },
+): Parts<string[]> {
+  const suspects: Recent[] = []
+  const changed = changedSince(db, scope.since_at)
+  let before = { matched_at: Number.MAX_SAFE_INTEGER, monitor_id: '', item_id: '' }
+  for (let looked = 0; looked < MATCHES_MAX && suspects.length < SUSPECTS_MAX;) {
+    const part = listBefore(db, { since_at: scope.since_at, ...before })
+    const sure = part.filter(({ is_sure }) => is_sure)
+    suspects.push(...(yield* lacking(db, scope.instance_id, sure, changed)))
+    const last = part.at(-1)
+    if (last === undefined || part.length < AT_ONCE) break
+    const { matched_at, monitor_id, item_id } = last
+    before = { matched_at, monitor_id, item_id }
+    looked += sure.length
+    yield
+  }
+  if (suspects.length === 0) return []
+  // Others have had their turn meanwhile: what they have edited is no breach.
+  const still = suspects.flatMap((it) => findMatch(db, it) ?? []).filter(({ is_sure }) => is_sure)
+  const left = inOneGo(lacking(db, scope.instance_id, still, changedSince(db, scope.since_at)))
+  return left.map(({ monitor_id, item_id }) => `${monitor_id} ${item_id}`)
+}
+
+function* lacking(
+  db: Db,
+  instance_id: string,
+  matches: readonly Recent[],
+  changed: ReadonlySet<string>,
+): Parts<Recent[]> {
   const targets = new Map<string, readonly { id: string; created_at: number }[]>()
   const sure = (match: Recent) => {
     const known = targets.get(match.monitor_id) ?? sureTargets(db, match, changed)
@@ -30,30 +64,45 @@ export function findUndelivered(
     return known.filter(({ created_at }) => created_at < match.matched_at)
   }
   const has = db.query<{ one: 1 }, [string]>('SELECT 1 AS one FROM deliveries WHERE id = ?')
-
-  return listRecent(db, since_at).flatMap((match) => {
+  const found: Recent[] = []
+  for (const match of matches) {
     const { monitor_id, item_id } = match
-    const lacking = sure(match).filter(
+    const none = sure(match).filter(
       ({ id }) => has.get(deliveryId(instance_id, monitor_id, id, [item_id])) === null,
     )
+    if (none.length === 0) continue
     const excused =
-      lacking.length === 0 ||
       isWaiting(db, match) ||
       isOnlyCounted(db, match) ||
-      lacking.every(({ id }) => travelsWithOthers(db, match, id))
-    return excused ? [] : [`${monitor_id} ${item_id}`]
-  })
+      none.every(({ id }) => travelsWithOthers(db, match, id))
+    if (!excused) found.push(match)
+    yield
+  }
+  return found
 }
 
-const listRecent = (db: Db, since_at: number): Recent[] =>
+const COLUMNS = `m.monitor_id, m.item_id, m.matched_at, mo.customer_id, mo.webhook_ids,
+              mo.removed_at IS NULL AND mo.updated_at < m.matched_at AS is_sure`
+
+type Before = { since_at: number; matched_at: number; monitor_id: string; item_id: string }
+
+const listBefore = (db: Db, before: Before): Recent[] =>
   db
-    .query<Recent, [{ since_at: number }]>(
-      `SELECT m.monitor_id, m.item_id, m.matched_at, mo.customer_id, mo.webhook_ids
-         FROM matches m JOIN monitors mo ON mo.id = m.monitor_id
-        WHERE m.matched_at >= $since_at AND mo.removed_at IS NULL AND mo.updated_at < m.matched_at
-        ORDER BY m.matched_at DESC LIMIT ${MATCHES_MAX}`,
+    .query<Recent, [Before]>(
+      `SELECT ${COLUMNS} FROM matches m JOIN monitors mo ON mo.id = m.monitor_id
+        WHERE m.matched_at >= $since_at
+          AND (m.matched_at, m.monitor_id, m.item_id) < ($matched_at, $monitor_id, $item_id)
+        ORDER BY m.matched_at DESC, m.monitor_id DESC, m.item_id DESC LIMIT ${AT_ONCE}`,
     )
-    .all({ since_at })
+    .all(before)
+
+const findMatch = (db: Db, { monitor_id, item_id }: Recent): Recent | null =>
+  db
+    .query<Recent, [{ monitor_id: string; item_id: string }]>(
+      `SELECT ${COLUMNS} FROM matches m JOIN monitors mo ON mo.id = m.monitor_id
+        WHERE m.monitor_id = $monitor_id AND m.item_id = $item_id`,
+    )
+    .get({ monitor_id, item_id })
 
 const changedSince = (db: Db, since_at: number): Set<string> =>
   new Set(

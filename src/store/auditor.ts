@@ -1,7 +1,9 @@
 import { utcDay } from '../core/gate.ts'
+import { findWrong } from './auditor-deliveries.ts'
 import { findUndelivered } from './auditor-matches.ts'
 import type { Db } from './db.ts'
-import { listUnbalanced } from './ledger.ts'
+import { isUnbalanced } from './ledger.ts'
+import { inOneGo, type Parts } from './parts.ts'
 
 /** Something that is always so, and is not. `subject` is the id of the row it shows in. */
 export type Breach = {
@@ -34,73 +36,72 @@ export type AuditScope = {
 /** Of each kind as many are told; more would say nothing else. */
 const TOLD_MAX = 20
 
-/** Looks for rows that contradict what every commit keeps true. It reads, and mends nothing. */
-export function findBreaches(db: Db, scope: AuditScope): Breach[] {
-  const { now, since_at, attempts_max, wait_max_ms } = scope
-  const subjects = (invariant: Breach['invariant'], ids: readonly string[]): Breach[] =>
-    ids.slice(0, TOLD_MAX).map((subject) => ({ invariant, subject }))
-  // By customer, which is how the index on time begins.
-  const recent = `customers c JOIN deliveries d ON d.customer_id = c.id AND d.created_at >= $since_at`
-  const ids = (sql: string, values: Record<string, string | number>): string[] =>
-    db
-      .query<{ id: string }, [Record<string, string | number>]>(sql)
-      .all(values)
-      .map(({ id }) => id)
+/**
+ * Looks for rows that contradict what every commit keeps true, a part at a time: whoever looks lets others have their
+ * turn between two of them, for there may be millions of rows. It reads, and mends nothing.
+ */
+export function* lookForBreaches(db: Db, scope: AuditScope): Parts<Breach[]> {
+  const found: Breach[] = []
+  const note = (invariant: Breach['invariant'], subjects: readonly string[]) => {
+    const told = found.filter((it) => it.invariant === invariant).length
+    for (const subject of subjects.slice(0, TOLD_MAX - told)) found.push({ invariant, subject })
+  }
 
-  return [
-    ...subjects('match_without_delivery', findUndelivered(db, scope)),
-    ...subjects(
-      'delivered_without_yes',
-      ids(
-        `SELECT d.id FROM ${recent} WHERE d.status = 'delivered' AND NOT EXISTS
-           (SELECT 1 FROM attempts a WHERE a.delivery_row = d.row AND a.round = d.round AND a.error IS NULL)
-          LIMIT ${TOLD_MAX}`,
-        { since_at },
-      ),
-    ),
-    ...subjects(
-      'too_many_attempts',
-      ids(
-        `SELECT DISTINCT d.id FROM ${recent} JOIN attempts a ON a.delivery_row = d.row
-          GROUP BY d.id, a.round HAVING count(*) > $attempts_max LIMIT ${TOLD_MAX}`,
-        { since_at, attempts_max },
-      ),
-    ),
-    ...subjects('day_miscounted', miscounted(db, now)),
-    ...subjects(
-      'waits_too_long',
-      ids(
-        `SELECT id FROM deliveries
-          WHERE status = 'pending' AND lease IS NULL AND next_attempt_at > $latest LIMIT ${TOLD_MAX}`,
-        { latest: now + wait_max_ms },
-      ),
-    ),
-    ...subjects('leased_by_nobody', abandoned(db, scope)),
-    ...subjects(
-      'unbalanced',
-      listUnbalanced(db).map(({ customer_id }) => customer_id),
-    ),
-  ]
+  note('match_without_delivery', yield* findUndelivered(db, scope))
+  for (const { id } of db.query<{ id: string }, []>('SELECT id FROM customers').all()) {
+    yield
+    const { unsaid, many } = yield* findWrong(db, id, scope)
+    note('delivered_without_yes', unsaid)
+    note('too_many_attempts', many)
+    note('unbalanced', isUnbalanced(db, id) ? [id] : [])
+  }
+  note('day_miscounted', yield* findMiscounted(db, scope.now))
+  yield
+  note('waits_too_long', tooLate(db, scope))
+  note('leased_by_nobody', abandoned(db, scope))
+  return found
 }
 
+/** The same in one go, for whoever has nobody to let by. */
+export const findBreaches = (db: Db, scope: AuditScope): Breach[] =>
+  inOneGo(lookForBreaches(db, scope))
+
 /** Monitors whose deliveries of today are not as many as were counted; after a jump of the clock nobody can tell. */
-function miscounted(db: Db, now: number): string[] {
+function* findMiscounted(db: Db, now: number): Parts<string[]> {
   const day = utcDay(now)
   const from = day * DAY_MS
-  return db
-    .query<{ id: string }, [{ day: number; from: number; until: number }]>(
-      `SELECT t.monitor_id AS id FROM monitor_days t
-        WHERE t.day = $day
-          AND NOT EXISTS (SELECT 1 FROM events WHERE kind = 'clock_jump' AND at >= $from - ${DAY_MS})
-          AND t.deliveries <> (SELECT count(*) FROM deliveries d WHERE d.monitor_id = t.monitor_id
-                AND d.created_at >= $from AND d.created_at < $until AND d.status <> 'suppressed')
-        LIMIT ${TOLD_MAX}`,
-    )
-    .all({ day, from, until: from + DAY_MS })
-    .map(({ id }) => id)
+  const hasJumped = () =>
+    db
+      .query("SELECT 1 FROM events WHERE kind = 'clock_jump' AND at >= $since_at")
+      .get({ since_at: from - DAY_MS }) !== null
+  if (hasJumped()) return []
+  const isMiscounted = db.query<{ one: 1 }, [Record<string, string | number>]>(
+    `SELECT 1 AS one FROM monitor_days t
+      WHERE t.monitor_id = $id AND t.day = $day
+        AND t.deliveries <> (SELECT count(*) FROM deliveries d WHERE d.monitor_id = t.monitor_id
+              AND d.created_at >= $from AND d.created_at < $until AND d.status <> 'suppressed')`,
+  )
+  const found: string[] = []
+  for (const { id } of db.query<{ id: string }, []>('SELECT id FROM monitors').all()) {
+    yield
+    if (isMiscounted.get({ id, day, from, until: from + DAY_MS }) !== null) found.push(id)
+  }
+  // It may have been put right while we counted.
+  return hasJumped() ? [] : found
 }
 
 const DAY_MS = 86_400_000
+
+/** By target, which is how the index on what is due begins. */
+const tooLate = (db: Db, { now, wait_max_ms }: AuditScope): string[] =>
+  db
+    .query<{ id: string }, [{ latest: number }]>(
+      `SELECT d.id FROM (SELECT id FROM webhooks UNION ALL SELECT NULL) w
+         CROSS JOIN deliveries d ON d.webhook_id IS w.id
+        WHERE d.status = 'pending' AND d.lease IS NULL AND d.next_attempt_at > $latest LIMIT ${TOLD_MAX}`,
+    )
+    .all({ latest: now + wait_max_ms })
+    .map(({ id }) => id)
 
 function abandoned(db: Db, { boot, in_flight }: AuditScope): string[] {
   return db

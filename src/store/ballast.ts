@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const MIB = 1024 * 1024
@@ -6,10 +7,10 @@ const BALLAST_MIB = 32
 
 /** Space that is held back, so that there is some to finish with when the disk is full. */
 export type Ballast = {
-  /** Gives the space free; false when it has been given already. */
+  /** Gives the space free, also what of it is being taken just now; false when it has been given already. */
   drop(): boolean
-  /** Takes the space again when there is plenty; whether it is there now. */
-  refill(): boolean
+  /** Takes the space again when there is plenty; whether it is there then. Nobody has to wait for the disk meanwhile. */
+  refill(): Promise<boolean>
 }
 
 /** Bytes that a file system has left for us. */
@@ -26,35 +27,40 @@ export const BALLAST = 'ballast'
 
 /** A file of 32 MiB of real blocks. With half of it again left over beside it, the disk counts as not full. */
 export function createBallast(path: string): Ballast {
+  // It has its name once it is whole: a ballast cut short is none.
+  const part = `${path}.part`
+  let filling: Promise<boolean> | null = null
+
+  async function fill(): Promise<boolean> {
+    try {
+      await using handle = await open(part, 'w', 0o600)
+      // A file of holes would hold nothing back.
+      const block = new Uint8Array(MIB).fill(0x66)
+      for (let n = 0; n < BALLAST_MIB; n++) await handle.write(block)
+      await handle.sync()
+      // Fails when it was given free meanwhile.
+      renameSync(part, path)
+      return true
+    } catch {
+      // Somebody else has the space now.
+      return false
+    } finally {
+      rmSync(part, { force: true })
+      filling = null
+    }
+  }
+
   return {
     drop() {
-      if (!existsSync(path)) return false
-      rmSync(path, { force: true })
-      return true
+      const freed = filling !== null || existsSync(path)
+      for (const it of [path, part]) rmSync(it, { force: true })
+      return freed
     },
-    refill() {
+    async refill() {
+      if (filling !== null) return filling
       if (existsSync(path)) return true
       if (freeBytes(dirname(path)) < BALLAST_MIB * MIB * 1.5) return false
-      try {
-        fill(path)
-        return true
-      } catch {
-        // Whatever took the space in the meantime, a ballast cut short is none.
-        rmSync(path, { force: true })
-        return false
-      }
+      return (filling = fill())
     },
-  }
-}
-
-function fill(path: string): void {
-  const handle = openSync(path, 'w', 0o600)
-  try {
-    // A file of holes would hold nothing back.
-    const block = new Uint8Array(MIB).fill(0x66)
-    for (let n = 0; n < BALLAST_MIB; n++) writeSync(handle, block)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }

@@ -122,18 +122,25 @@ export function releaseAll(db: Db, now: number): number {
   })
 }
 
-/** Customers whose balance is not what payments, costs and holds add up to: always none, or something is broken. */
-export function listUnbalanced(db: Db): { customer_id: string; off_by_micros: number }[] {
-  return db
-    .query<{ customer_id: string; off_by_micros: number }, []>(
-      `SELECT id AS customer_id, off_by_micros FROM (
-         SELECT c.id, c.balance_micros
+// What a balance is off by from what payments, costs and holds add up to.
+const OFF_BY = `c.balance_micros
            - (SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE customer_id = c.id)
            + (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)
-           + (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE customer_id = c.id)
-             AS off_by_micros
-           FROM customers c)
+           + (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE customer_id = c.id)`
+
+/** Customers whose balance is not what payments, costs and holds add up to: always none, or something is broken. */
+export const listUnbalanced = (db: Db): { customer_id: string; off_by_micros: number }[] =>
+  db
+    .query<{ customer_id: string; off_by_micros: number }, []>(
+      `SELECT * FROM (SELECT c.id AS customer_id, ${OFF_BY} AS off_by_micros FROM customers c)
         WHERE off_by_micros <> 0`,
     )
     .all()
-}
+
+/** Whether one customer is among them. */
+export const isUnbalanced = (db: Db, customer_id: string): boolean =>
+  db
+    .query<{ one: 1 }, [{ customer_id: string }]>(
+      `SELECT 1 AS one FROM customers c WHERE c.id = $customer_id AND ${OFF_BY} <> 0`,
+    )
+    .get({ customer_id }) !== null

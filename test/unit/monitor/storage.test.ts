@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 
 import { toldBy } from '../../../src/delivery/operator-kinds.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
@@ -11,7 +11,7 @@ import { tempFolder } from '../../support/folder.ts'
 
 const MINUTE_MS = 60_000
 
-function watched(change: { readDisk?: () => DiskState } = {}) {
+function watched(change: { readDisk?: () => DiskState; signal?: AbortSignal } = {}) {
   const folder = tempFolder()
   let now = Date.UTC(2026, 0, 1)
   const began = now
@@ -37,6 +37,7 @@ function watched(change: { readDisk?: () => DiskState } = {}) {
     snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
     noteConfig: () => {},
     lost: (reason) => void lost.push(reason),
+    signal: new AbortController().signal,
     ...change,
   })
   return {
@@ -96,16 +97,32 @@ test('whoever waits for room has it as soon as there is some, even in the first 
   fillUp(it)
   expect(it.storage.trouble()).toBe('storage_full')
 
+  it.storage.full()
+  await it.storage.idle()
   expect(it.storage.full()).toBe(false)
   expect(it.storage.trouble()).toBeNull()
   expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
+})
+
+test('a disk that is full again while space is being held back gets that space, and stays full', async () => {
+  using it = watched()
+  await it.turn()
+  const taking = it.turn(MINUTE_MS)
+  while (!existsSync(it.folder.file('ballast.part'))) await new Promise(setImmediate)
+
+  fillUp(it)
+  await taking
+  expect(readdirSync(it.folder.path).filter((name) => name.startsWith('ballast'))).toEqual([])
+  expect(it.storage.trouble()).toBe('storage_full')
+  expect(it.events).toEqual([{ event: 'storage.full', fields: { freed: true } }])
 })
 
 test('an error that is thrown again when the disk has room does not make it full again', async () => {
   using it = watched()
   await it.turn()
   const error = fillUp(it)
-  expect(it.storage.full()).toBe(false)
+  await it.turn(5000)
+  expect(it.storage.trouble()).toBeNull()
 
   tellStorageError(it.db, error)
   expect(it.storage.trouble()).toBeNull()
@@ -127,6 +144,24 @@ test('what contradicts itself is told, and health says so until it is mended', a
   expect(it.storage.trouble()).toBeNull()
 })
 
+test('others have their turn while it looks, and an end of the daemon ends it', async () => {
+  const stopping = new AbortController()
+  using it = watched({ signal: stopping.signal })
+  it.db.run(`INSERT INTO customers SELECT 'cus_' || value, value, 'entry', 5, 0, 0, NULL
+               FROM json_each('[${Array.from({ length: 100 }, (_, n) => n).join()}]')`)
+  let turns = 0
+  const others = () => {
+    turns += 1
+    if (turns === 50) stopping.abort()
+    if (turns < 50) setImmediate(others)
+  }
+  setImmediate(others)
+
+  await it.turn()
+  expect(turns).toBe(50)
+  expect(it.storage.findings()).toEqual({ at: null, breaches: [], audit_edited: false })
+})
+
 test('an audit row that was edited is named at the next start', async () => {
   using it = watched()
   it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
@@ -144,6 +179,7 @@ test('an audit row that was edited is named at the next start', async () => {
     snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
     noteConfig: () => {},
     lost: () => {},
+    signal: new AbortController().signal,
   })
   await again.turn()
   expect(it.events).toEqual([

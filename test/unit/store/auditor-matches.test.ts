@@ -6,6 +6,7 @@ import { putIntoBundle } from '../../../src/store/bundles.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
 import { insertMatch } from '../../../src/store/matches.ts'
+import { inOneGo } from '../../../src/store/parts.ts'
 import { insertWebhook } from '../../../src/store/webhooks.ts'
 
 const NOW = 1_767_225_600_000
@@ -43,7 +44,8 @@ function deliver(db: Db, webhook_id: string, names: readonly string[]) {
   })
 }
 
-const found = (db: Db) => findUndelivered(db, { instance_id: 'inst', since_at: NOW - 1000 })
+const look = (db: Db) => findUndelivered(db, { instance_id: 'inst', since_at: NOW - 1000 })
+const found = (db: Db) => inOneGo(look(db))
 
 test('a match with a row for each target is as it should be', () => {
   using db = stage()
@@ -97,6 +99,28 @@ test.each([
       : sql,
   )
   expect(found(db)).toEqual([])
+})
+
+test('of many matches each is looked at, a part at a time', () => {
+  using db = stage()
+  db.run(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 250)
+          INSERT INTO matches SELECT 'mon_1', printf('t3_%03d', n), 1, ${NOW} FROM n`)
+  for (const n of Array.from({ length: 250 }, (_, i) => i + 1))
+    if (![1, 100, 150, 151].includes(n))
+      for (const id of ['wh_1', 'wh_2']) deliver(db, id, [`t3_${String(n).padStart(3, '0')}`])
+
+  expect([...look(db)].length).toBeGreaterThanOrEqual(2)
+  expect(found(db).toSorted()).toEqual(['001', '100', '150', '151'].map((n) => `mon_1 t3_${n}`))
+})
+
+test('a target that is switched on again while it looks accuses nobody', () => {
+  using db = stage()
+  match(db, 't3_a')
+  const work = look(db)
+  expect(work.next().done).toBe(false)
+  db.run('UPDATE webhooks SET active = 0')
+  db.run('UPDATE webhooks SET active = 1')
+  expect(inOneGo(work)).toEqual([])
 })
 
 test('what was matched before is not looked at, and the index finds the rest', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { findBreaches } from '../../../src/store/auditor.ts'
+import { findBreaches, lookForBreaches } from '../../../src/store/auditor.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
 import { reserveDelivery } from '../../../src/store/matches.ts'
@@ -33,16 +33,28 @@ function sound(): Db {
   return db
 }
 
-const breaches = (db: Db, in_flight: (id: string) => boolean = () => false) =>
-  findBreaches(db, {
-    now: NOW,
-    since_at: NOW - 3_600_000,
-    boot: 'boot_1',
-    instance_id: 'inst',
-    attempts_max: 6,
-    wait_max_ms: 1_200_000,
-    in_flight,
-  }).map(({ invariant, subject }) => `${invariant} ${subject}`)
+const scope = (in_flight: (id: string) => boolean = () => false) => ({
+  now: NOW,
+  since_at: NOW - 3_600_000,
+  boot: 'boot_1',
+  instance_id: 'inst',
+  attempts_max: 6,
+  wait_max_ms: 1_200_000,
+  in_flight,
+})
+
+const breaches = (db: Db, in_flight?: (id: string) => boolean) =>
+  findBreaches(db, scope(in_flight)).map(({ invariant, subject }) => `${invariant} ${subject}`)
+
+/** As many deliveries as that, each sent and taken, all of one instant. */
+function sendMany(db: Db, count: number): void {
+  db.run(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${count})
+          INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, body, body_sha256, created_at, delivered_at)
+          SELECT printf('dlv_%04d', n), 'cus_1', 'mon_1', 'wh_1', 'delivered', x'00', x'00', ${NOW}, ${NOW} FROM n`)
+  db.run(`INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at)
+          SELECT row, 1, 'boot_1', ${NOW}, ${NOW} FROM deliveries WHERE id GLOB 'dlv_[0-9]*'`)
+  db.run(`UPDATE monitor_days SET deliveries = deliveries + ${count}`)
+}
 
 test('a sound database has nothing to tell, also while something is on its way', () => {
   using db = sound()
@@ -83,4 +95,46 @@ test('a day in which the clock jumped is not counted up', () => {
   db.run('UPDATE monitor_days SET deliveries = 3')
   db.run(`INSERT INTO events (kind, at) VALUES ('clock_jump', ${NOW})`)
   expect(breaches(db)).toEqual([])
+})
+
+test('it looks at a few hundred rows at a time, and at every one of them', () => {
+  using db = sound()
+  sendMany(db, 900)
+  const wrong = ['dlv_0001', 'dlv_0250', 'dlv_0251', 'dlv_0900']
+  for (const id of wrong)
+    db.run('DELETE FROM attempts WHERE delivery_row = (SELECT row FROM deliveries WHERE id = ?)', [
+      id,
+    ])
+  const parts = [...lookForBreaches(db, scope())]
+
+  expect(parts.length).toBeGreaterThan(3)
+  expect(breaches(db)).toEqual(wrong.map((id) => `delivered_without_yes ${id}`))
+})
+
+test('of what is wrong in thousands of places twenty are told', () => {
+  using db = sound()
+  sendMany(db, 900)
+  db.run(
+    "DELETE FROM attempts WHERE delivery_row IN (SELECT row FROM deliveries WHERE id GLOB 'dlv_0*')",
+  )
+  expect(breaches(db)).toHaveLength(20)
+})
+
+test('what it costs does not grow with what is old: nothing that grows is read from end to end', () => {
+  using db = sound()
+  const asked = new Set<string>()
+  const query = db.query.bind(db)
+  Object.assign(db, { query: (sql: string) => (asked.add(sql), query(sql)) })
+  expect(breaches(db)).toEqual([])
+
+  const plans = [...asked].map((sql) =>
+    query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail),
+  )
+  expect(plans.flat().join()).toContain('deliveries_customer')
+  const scans = plans
+    .flat()
+    .filter((it) => /^SCAN (a|d|t|m|deliveries|attempts|matches)\b/.test(it))
+  expect(scans).toEqual([])
 })
