@@ -152,6 +152,7 @@ function commentPath(base: string, row: Row, id: string): string {
 
 /** A path on the platform, also where it was written as an address. */
 function pathOf(base: string, link: string): string {
+  if (link.startsWith('/')) return link
   if (link.startsWith(`${base}/`)) return link.slice(base.length)
   return link.replace(/^https?:\/\/[^/]+/i, '')
 }
