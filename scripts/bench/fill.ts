@@ -72,13 +72,16 @@ export function fillDeliveries(
       `WITH RECURSIVE row (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < $rows),
          one AS (SELECT n, $now - ($rows - n) * ${DAY_MS / ROWS_A_DAY} AS at,
            CASE n % 100 WHEN 0 THEN 'dead' WHEN 1 THEN 'failed' WHEN 2 THEN 'suppressed' ELSE 'delivered' END AS status FROM row)
-       INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, rung, body, body_sha256,
+       INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, rung,
          last_error, created_at, delivered_at)
        SELECT printf('dlv_%018d', n), '${CUSTOMER}', 'mon_' || (n % $monitors), 'wh_bench', status,
          iif(status = 'suppressed', 'stale_item', NULL), iif(status = 'suppressed', 0, 1), iif(status = 'suppressed', 0, 1),
-         $body, $digest, CASE status WHEN 'dead' THEN 'timeout' WHEN 'failed' THEN 'http_404' END, at,
+         CASE status WHEN 'dead' THEN 'timeout' WHEN 'failed' THEN 'http_404' END, at,
          iif(status = 'delivered', at, NULL) FROM one`,
-    ).run({ rows, now, monitors, body: BODY, digest })
+    ).run({ rows, now, monitors })
+    db.query(
+      'INSERT INTO delivery_bodies (delivery_row, body, body_sha256) SELECT row, $body, $digest FROM deliveries',
+    ).run({ body: BODY, digest })
     db.run(
       `INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at, http_status)
        SELECT row, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,

@@ -1,5 +1,3 @@
-import { createHmac } from 'node:crypto'
-
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 
@@ -14,7 +12,7 @@ export function toSecret(bytes: Uint8Array): string {
  * as sent. The key is the whole secret as text.
  */
 export function sign(secret: string, timestamp_s: number, body: Uint8Array): string {
-  const hmac = createHmac('sha256', secret).update(`${timestamp_s}.`).update(body)
+  const hmac = new Bun.CryptoHasher('sha256', secret).update(`${timestamp_s}.`).update(body)
   return `t=${timestamp_s},v1=${hmac.digest('hex')}`
 }
 
@@ -29,7 +27,7 @@ export function signStandard(
   body: Uint8Array,
 ): string {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
-  const hmac = createHmac('sha256', key).update(`${id}.${timestamp_s}.`).update(body)
+  const hmac = new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp_s}.`).update(body)
   return `v1,${hmac.digest('base64')}`
 }
 

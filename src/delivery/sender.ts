@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 import { errorCode, loggedCode } from '../core/error-code.ts'
 import { type AttemptEvent, judge, type Ladder } from '../core/ladder.ts'
 import { createTargetPace } from '../core/target-pace.ts'
 import type { Clock, Log, Random } from '../outside.ts'
-import type { Db } from '../store/db.ts'
+import { type Db, transact } from '../store/db.ts'
 import { type Free, nextDueAt } from '../store/outbox-due.ts'
 import {
   claimDue,
@@ -99,7 +99,8 @@ export function createSender(deps: SenderDeps): Sender {
   /** Writes an outcome. One the disk refuses is kept and written later: sending again would be the wrong repair. */
   function land(id: string, write: Write): boolean {
     try {
-      write(now())
+      const at = now()
+      transact(db, () => write(at))
     } catch (error) {
       refused(id, error)
       return false
@@ -137,7 +138,7 @@ export function createSender(deps: SenderDeps): Sender {
   /** One attempt, from the frozen bytes to the write that records how it ended. */
   async function carry(delivery: Claimed): Promise<Write> {
     const { id, webhook_id } = delivery
-    const digest = createHash('sha256').update(delivery.body).digest()
+    const digest = hash('sha256', delivery.body, 'buffer')
     if (
       digest.length !== delivery.body_sha256.length ||
       !timingSafeEqual(digest, delivery.body_sha256)

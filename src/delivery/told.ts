@@ -24,12 +24,13 @@ const CONTROLS = /[\p{Cc}\p{Cf}]+/gu
 /** What is kept of an answer beside its status: some headers and the start of its body, redacted; null without one. */
 export function told(answer: Answer): Told | null {
   if (answer.kind === 'failed') return null
-  const headers = SHOWN.flatMap((name): [string, string][] => {
+  const headers: Record<string, string> = {}
+  for (const name of SHOWN) {
     const value = answer.headers.get(name)
-    return value === null ? [] : [[name, plain(value).slice(0, VALUE_MAX)]]
-  })
+    if (value !== null) headers[name] = plain(value).slice(0, VALUE_MAX)
+  }
   const start = new TextDecoder().decode(answer.body.subarray(0, START_BYTES))
-  return { headers: Object.fromEntries(headers), body_start: plain(start).slice(0, START_MAX) }
+  return { headers, body_start: plain(start).slice(0, START_MAX) }
 }
 
 const plain = (text: string): string => text.replace(CONTROLS, ' ').replace(SECRET, '…').trim()

@@ -160,7 +160,7 @@ const travelsWithOthers = (
 ): boolean =>
   db
     .query(
-      `SELECT 1 FROM deliveries
+      `SELECT 1 FROM deliveries JOIN delivery_bodies ON delivery_row = row
         WHERE monitor_id = $monitor_id AND created_at >= $matched_at AND webhook_id = $webhook_id
           AND instr(CAST(body AS TEXT), $named) > 0 LIMIT 1`,
     )

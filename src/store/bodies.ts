@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 import { type Db, transact } from './db.ts'
 
-// Bodies stay in the row, packed: an archive apart would be a second file to back up, to restore and to keep in step.
+// Bodies stay in the database, packed: an archive apart would be a second file to back up, to restore and to keep in step.
 
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
 const LEVEL = 9
@@ -26,7 +26,7 @@ type Cursor = 'packed_to' | 'blanked_to'
 
 /** Packs the bodies of up to `limit` deliveries older than `before_at`; their rows stay as they are. Returns how many. */
 export function packBodies(db: Db, before_at: number, limit: number): number {
-  const pack = db.query('UPDATE deliveries SET body = $body WHERE rowid = $row')
+  const pack = db.query('UPDATE delivery_bodies SET body = $body WHERE delivery_row = $row')
   return walk(db, 'packed_to', before_at, limit, ({ row, body }) => {
     const whole = unpackBody(body)
     const packed = Bun.zstdCompressSync(whole, { level: LEVEL })
@@ -40,7 +40,7 @@ export function packBodies(db: Db, before_at: number, limit: number): number {
  */
 export function blankBodies(db: Db, before_at: number, limit: number): number {
   const blank = db.query(
-    'UPDATE deliveries SET body = $body, body_sha256 = $digest WHERE rowid = $row',
+    'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
   )
   const forget = db.query(
     'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
@@ -67,14 +67,15 @@ function walk(
     // Mostly there is nothing to do, which a look at one row tells.
     const next = db
       .query<{ created_at: number }, [{ from: number }]>(
-        'SELECT created_at FROM deliveries WHERE rowid > $from ORDER BY rowid LIMIT 1',
+        'SELECT created_at FROM deliveries WHERE row > $from ORDER BY row LIMIT 1',
       )
       .get({ from })
     if (next === null || next.created_at >= before_at) return 0
     const rows = db
       .query<Row, [{ from: number; limit: number }]>(
-        `SELECT rowid AS row, id, monitor_id, status, created_at, body FROM deliveries
-          WHERE rowid > $from ORDER BY rowid LIMIT $limit`,
+        `SELECT row, id, monitor_id, status, created_at, body
+           FROM deliveries JOIN delivery_bodies ON delivery_row = row
+          WHERE row > $from ORDER BY row LIMIT $limit`,
       )
       .all({ from, limit })
     const young = rows.findIndex(({ created_at }) => created_at >= before_at)

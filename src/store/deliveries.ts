@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { unpackBody } from './bodies.ts'
 import type { Db } from './db.ts'
@@ -30,18 +30,17 @@ export type NewDelivery = {
 const FOLLOWED_MS = 3_600_000
 
 /**
- * Writes a delivery; false when its id is already there, which is how a repeated check stays harmless.
+ * Writes a delivery, within a transaction; false when its id is already there, which is how a repeated check stays harmless.
  * created_at grows strictly within a customer, because it is the cursor of the list.
  */
 export function insertDelivery(db: Db, row: NewDelivery): boolean {
-  const { changes } = db
+  const { changes, lastInsertRowid } = db
     .query(
       `INSERT OR IGNORE INTO deliveries
          (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at, in_order,
-          body, body_sha256, created_at)
+          created_at)
        VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
           coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0),
-          $body, $body_sha256,
           max($now, coalesce((SELECT max(created_at) FROM deliveries
                                WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}), 0) + 1))`,
     )
@@ -54,11 +53,17 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
       reason: row.status === 'suppressed' ? row.reason : null,
       last_error: row.status === 'failed' ? row.last_error : null,
       next_attempt_at: row.status === 'pending' ? (row.due_at ?? row.now) : null,
-      body: row.body,
-      body_sha256: createHash('sha256').update(row.body).digest(),
       now: row.now,
     })
-  return changes === 1
+  if (changes === 0) return false
+  db.query(
+    'INSERT INTO delivery_bodies (delivery_row, body, body_sha256) VALUES ($row, $body, $body_sha256)',
+  ).run({
+    row: lastInsertRowid,
+    body: row.body,
+    body_sha256: hash('sha256', row.body, 'buffer'),
+  })
+  return true
 }
 
 /** When a delivery written now will say that it was: instants grow strictly within a customer. */
@@ -104,7 +109,7 @@ export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
   return db
     .query<DeliveryRow, [DeliveryQuery]>(
       `SELECT id, monitor_id, webhook_id, status, attempts, last_error, created_at, delivered_at, body
-         FROM deliveries WHERE ${conditions.join(' AND ')}
+         FROM deliveries JOIN delivery_bodies ON delivery_row = row WHERE ${conditions.join(' AND ')}
         ORDER BY created_at DESC, id DESC LIMIT $limit`,
     )
     .all(query)

@@ -44,9 +44,10 @@ export function claimDue(
     `UPDATE deliveries SET lease = $boot WHERE row = $row AND status = 'pending' AND lease IS NULL`,
   )
   const read = db.query<Claimed, [{ row: number }]>(
-    `SELECT d.id, d.row, d.webhook_id, d.attempts, d.rung, d.round, d.body, d.body_sha256, d.created_at, w.kind, w.url, w.secret,
+    `SELECT d.id, d.row, d.webhook_id, d.attempts, d.rung, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
             w.old_secret, w.old_secret_until, w.max_per_second
-       FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.row = $row`,
+       FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
+      WHERE d.row = $row`,
   )
   return transact(db, () =>
     chosen.flatMap((row) => {
@@ -72,52 +73,50 @@ export type Ended = {
 export type Told = { headers: Readonly<Record<string, string>>; body_start: string }
 
 /**
- * Writes down how an attempt ended: the delivery's next state, the attempt, and what it says about the target.
- * False when the delivery is no longer this boot's to decide, such as after its target was deleted.
+ * Writes down how an attempt ended: the delivery's next state, the attempt, and what it says about the target. Within a
+ * transaction. False when the delivery is no longer this boot's to decide, such as after its target was deleted.
  */
 export function recordEnded(db: Db, boot: string, ended: Ended, now: number): boolean {
   const { delivery, verdict } = ended
   const error = verdict.status === 'delivered' ? null : verdict.error
-  return transact(db, () => {
-    const { changes } = db
-      .query(
-        `UPDATE deliveries SET status = $status, attempts = attempts + 1, rung = rung + 1, lease = NULL,
-                next_attempt_at = $next_attempt_at, last_error = coalesce($error, last_error),
-                delivered_at = $delivered_at
-          WHERE row = $row AND status = 'pending' AND lease = $boot`,
-      )
-      .run({
-        row: delivery.row,
-        boot,
-        status: verdict.status,
-        error,
-        next_attempt_at: verdict.status === 'pending' ? now + verdict.delay_ms : null,
-        delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
-      })
-    if (changes === 0) return false
-    db.query(
-      `INSERT INTO attempts (delivery_row, n, round, boot, started_at, ended_at, http_status, error, headers, body_start)
-       VALUES ($row, $n, $round, $boot, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
-    ).run({
+  const { changes } = db
+    .query(
+      `UPDATE deliveries SET status = $status, attempts = attempts + 1, rung = rung + 1, lease = NULL,
+              next_attempt_at = $next_attempt_at, last_error = coalesce($error, last_error),
+              delivered_at = $delivered_at
+        WHERE row = $row AND status = 'pending' AND lease = $boot`,
+    )
+    .run({
       row: delivery.row,
-      n: delivery.attempts + 1,
-      round: delivery.round,
       boot,
-      started_at: ended.started_at,
-      ended_at: ended.ended_at,
-      http_status: ended.http_status,
+      status: verdict.status,
       error,
-      headers: ended.told && JSON.stringify(ended.told.headers),
-      body_start: ended.told?.body_start ?? null,
+      next_attempt_at: verdict.status === 'pending' ? now + verdict.delay_ms : null,
+      delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
     })
-    if (verdict.status !== 'pending')
-      tellEnded(db, { status: verdict.status, kind: delivery.kind, count: 1 })
-    if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
-    if (verdict.status === 'failed' || verdict.status === 'dead')
-      recordFailure(db, delivery.webhook_id, now)
-    if (verdict.status === 'failed' && verdict.gone) retireWebhook(db, delivery.webhook_id, now)
-    return true
+  if (changes === 0) return false
+  db.query(
+    `INSERT INTO attempts (delivery_row, n, round, boot, started_at, ended_at, http_status, error, headers, body_start)
+     VALUES ($row, $n, $round, $boot, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
+  ).run({
+    row: delivery.row,
+    n: delivery.attempts + 1,
+    round: delivery.round,
+    boot,
+    started_at: ended.started_at,
+    ended_at: ended.ended_at,
+    http_status: ended.http_status,
+    error,
+    headers: ended.told && JSON.stringify(ended.told.headers),
+    body_start: ended.told?.body_start ?? null,
   })
+  if (verdict.status !== 'pending')
+    tellEnded(db, { status: verdict.status, kind: delivery.kind, count: 1 })
+  if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
+  if (verdict.status === 'failed' || verdict.status === 'dead')
+    recordFailure(db, delivery.webhook_id, now)
+  if (verdict.status === 'failed' && verdict.gone) retireWebhook(db, delivery.webhook_id, now)
+  return true
 }
 
 /** Gives a delivery up without an attempt, for a reason of our own. */

@@ -146,7 +146,9 @@ export function bodyOf(
 ): Uint8Array | null {
   if (delivery_id !== null) {
     const row = db
-      .query<{ body: Uint8Array }, [{ id: string }]>('SELECT body FROM deliveries WHERE id = $id')
+      .query<{ body: Uint8Array }, [{ id: string }]>(
+        'SELECT body FROM delivery_bodies WHERE delivery_row = (SELECT row FROM deliveries WHERE id = $id)',
+      )
       .get({ id: delivery_id })
     return row && unpackBody(row.body)
   }

@@ -33,11 +33,11 @@ export function purge(
   db.run('PRAGMA secure_delete = ON')
   const blank = (body: Uint8Array) => blankBody(body, purged, community)
   const counts: PurgeCounts = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
-  const of_deliveries = rowsOf(db, 'deliveries')
+  const of_deliveries = rowsOf(db, 'delivery_bodies')
   const all = of_deliveries + rowsOf(db, 'match_bodies') || 1
 
   const set = db.query(
-    'UPDATE deliveries SET body = $body, body_sha256 = $digest WHERE rowid = $row',
+    'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
   )
   // What a receiver answered may repeat what it was sent.
   const forget = db.query(
@@ -45,7 +45,7 @@ export function purge(
   )
   counts.deliveries = walk(
     db,
-    'deliveries',
+    'delivery_bodies',
     (row, body) => {
       const left = blank(body)
       if (left === null) return false
@@ -83,7 +83,7 @@ export function purge(
 const proofOf = (ring: Ring, purged: Purged): string =>
   (ring.proofs(`purge ${purged.by} ${nameOf(purged)}`)[0] ?? '').slice(0, 22)
 
-type Table = 'deliveries' | 'match_bodies'
+type Table = 'delivery_bodies' | 'match_bodies'
 
 const rowsOf = (db: Db, table: Table): number =>
   db.query<{ n: number | null }, []>(`SELECT max(rowid) AS n FROM ${table}`).get()?.n ?? 0
@@ -129,7 +129,7 @@ export function findPostsBy(db: Db, name: string): Set<string> {
     note(body.items ?? [])
     return false
   }
-  walk(db, 'deliveries', look, () => {})
+  walk(db, 'delivery_bodies', look, () => {})
   walk(db, 'match_bodies', look, () => {})
   const waiting = db.query<{ body: string }, []>('SELECT body FROM bundle_items')
   for (const { body } of waiting.iterate()) note([JSON.parse(body)])

@@ -68,13 +68,14 @@ export type ToldDelivery = DeliveryRow & { reason: string | null }
 
 const COLUMNS =
   'id, monitor_id, webhook_id, status, reason, attempts, last_error, created_at, delivered_at, body'
+const TOLD = 'deliveries JOIN delivery_bodies ON delivery_row = row'
 const unpacked = (row: ToldDelivery): ToldDelivery => ({ ...row, body: unpackBody(row.body) })
 
 /** A customer's delivery; null when it is absent or somebody else's. */
 export function findDelivery(db: Db, customer_id: string, id: string): ToldDelivery | null {
   const row = db
     .query<ToldDelivery, [{ id: string; customer_id: string }]>(
-      `SELECT ${COLUMNS} FROM deliveries WHERE id = $id AND customer_id = $customer_id`,
+      `SELECT ${COLUMNS} FROM ${TOLD} WHERE id = $id AND customer_id = $customer_id`,
     )
     .get({ id, customer_id })
   return row && unpacked(row)
@@ -87,7 +88,7 @@ export function listDeliveriesBetween(
 ): ToldDelivery[] {
   return db
     .query<ToldDelivery, [typeof query]>(
-      `SELECT ${COLUMNS} FROM deliveries
+      `SELECT ${COLUMNS} FROM ${TOLD}
         WHERE monitor_id = $monitor_id AND created_at BETWEEN $from_at AND $until_at
         ORDER BY created_at, id LIMIT $limit`,
     )

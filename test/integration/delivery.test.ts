@@ -278,7 +278,7 @@ test('a target deleted while an attempt is on its way ends the delivery as webho
 test('a body that no longer has its checksum is never sent', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
-  it.db.run("UPDATE deliveries SET body = CAST(replace(body, 'mon_1', 'mon_2') AS BLOB)")
+  it.db.run("UPDATE delivery_bodies SET body = CAST(replace(body, 'mon_1', 'mon_2') AS BLOB)")
   it.nudge()
   await it.clock.advance(0)
 

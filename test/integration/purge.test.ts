@@ -161,7 +161,7 @@ test('what has been packed is found, too, and every body says still what its dig
 
   const rows = db
     .query<{ body: Uint8Array; body_sha256: Uint8Array }, []>(
-      'SELECT body, body_sha256 FROM deliveries',
+      'SELECT body, body_sha256 FROM delivery_bodies',
     )
     .all()
   db.close()
@@ -232,7 +232,7 @@ test('there is no other place where content is kept', async () => {
     // How many there are.
     'bundles.items',
     'candidates.item',
-    'deliveries.body',
+    'delivery_bodies.body',
     // What a program of a customer wants to write, and what that was answered with; gone 30 days later, with the next one.
     'drafts.answer',
     'drafts.body',

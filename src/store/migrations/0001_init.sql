@@ -286,8 +286,8 @@ CREATE TABLE candidates (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidates_asked ON candidates (asked_at);
 
--- body: the bytes as sent, built once and frozen. row: what other tables name a delivery by, as ids are hashes. in_order 1:
--- it waits for a target that wants its deliveries one after another.
+-- row: what other tables name a delivery by, as ids are hashes. in_order 1: it waits for a target that wants its deliveries
+-- one after another.
 CREATE TABLE deliveries (
   row             INTEGER PRIMARY KEY,
   id              TEXT    NOT NULL UNIQUE,
@@ -303,8 +303,6 @@ CREATE TABLE deliveries (
   in_order        INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
   next_attempt_at INTEGER,
   lease           TEXT,
-  body            BLOB    NOT NULL,
-  body_sha256     BLOB    NOT NULL,
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
@@ -323,6 +321,13 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 -- What health counts of a day is when deliveries ended, not when they were created.
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
 CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
+
+-- The bytes as sent, built once and frozen. Apart from the rest, of which every change writes the whole row anew.
+CREATE TABLE delivery_bodies (
+  delivery_row    INTEGER PRIMARY KEY REFERENCES deliveries (row),
+  body            BLOB    NOT NULL,
+  body_sha256     BLOB    NOT NULL
+) STRICT;
 
 -- headers, body_start: what the receiver answered, some of its headers as JSON, and how its body began, redacted.
 -- By row, so that they stand in the order of their deliveries: those of ids would be scattered over all there ever were.

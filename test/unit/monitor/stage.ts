@@ -272,7 +272,9 @@ export function startStage({ plan = PLAN, community = 'subforum', schedule = '* 
     },
     deliveries: (monitor_id?: string): Row[] =>
       run.db
-        .query<Row, []>('SELECT * FROM deliveries ORDER BY created_at')
+        .query<Row, []>(
+          'SELECT * FROM deliveries JOIN delivery_bodies ON delivery_row = row ORDER BY created_at',
+        )
         .all()
         .filter((it) => monitor_id === undefined || it.monitor_id === monitor_id),
     /** Titles of what was delivered, in order. */

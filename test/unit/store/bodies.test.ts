@@ -39,7 +39,9 @@ const bodyOf = (n: number) =>
 
 const stored = (db: Db) =>
   db
-    .query<{ size: number }, []>('SELECT length(body) AS size FROM deliveries ORDER BY rowid')
+    .query<{ size: number }, []>(
+      'SELECT length(body) AS size FROM delivery_bodies ORDER BY delivery_row',
+    )
     .all()
     .map(({ size }) => size)
 

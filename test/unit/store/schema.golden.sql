@@ -223,14 +223,18 @@ CREATE TABLE deliveries (
   in_order        INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
   next_attempt_at INTEGER,
   lease           TEXT,
-  body            BLOB    NOT NULL,
-  body_sha256     BLOB    NOT NULL,
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
+) STRICT;
+
+CREATE TABLE delivery_bodies (
+  delivery_row    INTEGER PRIMARY KEY REFERENCES deliveries (row),
+  body            BLOB    NOT NULL,
+  body_sha256     BLOB    NOT NULL
 ) STRICT;
 
 CREATE TABLE drafts (

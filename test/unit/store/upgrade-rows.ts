@@ -35,11 +35,12 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 1, 2, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 2, 'error', 1, 2, NULL, '[]', 3000, 3500);
     INSERT INTO events VALUES (1, 'clock_jump', NULL, 1, 2), (2, 'process_down', 1, 3, NULL);
     INSERT INTO matches VALUES ('mon_1', 't3_a', 1, 1200), ('mon_1', 't3_b', 1, 1300);
-    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, rung, round, interrupted, next_attempt_at, lease, body, body_sha256, last_error, created_at, delivered_at)
-      VALUES ('dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, CAST('{"items":[]}' AS BLOB), ${HASH}, NULL, 1200, 1250),
-             ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'boot-1', x'7b7d', ${HASH}, 'http_503', 1300, NULL),
-             ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, NULL, x'7b7d', ${HASH}, 'timeout', 1300, NULL),
-             ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, x'7b7d', ${HASH}, NULL, 1300, NULL);
+    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, rung, round, interrupted, next_attempt_at, lease, last_error, created_at, delivered_at)
+      VALUES ('dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, NULL, 1200, 1250),
+             ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'boot-1', 'http_503', 1300, NULL),
+             ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, NULL, 'timeout', 1300, NULL),
+             ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, NULL, 1300, NULL);
+    INSERT INTO delivery_bodies VALUES (1, CAST('{"items":[]}' AS BLOB), ${HASH}), (2, x'7b7d', ${HASH}), (3, x'7b7d', ${HASH}), (4, x'7b7d', ${HASH});
     INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at, http_status, error)
       VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
