@@ -13,6 +13,7 @@ import { releaseAll } from './store/ledger.ts'
 import { countStanding } from './store/standing.ts'
 import { noteStorageError, restartsUseless } from './store/storage-errors.ts'
 import { createProgress, type Stuck } from './systemd/progress.ts'
+import { removeBrowserFiles } from './upstream.ts'
 
 /** A daemon that serves; disposing of it stops it in order. */
 export type Daemon = AsyncDisposable & {
@@ -37,6 +38,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   await using stack = new AsyncDisposableStack()
 
   const instance = stack.adopt(open(config, outside), (it) => it.close())
+  removeBrowserFiles(config.storage.dir)
   const failure = Promise.withResolvers<string>()
   const stopping = new AbortController()
   const { signal } = stopping

@@ -9,7 +9,7 @@ import type { Guard } from './net/guard.ts'
 import type { Sweep } from './net/sweep.ts'
 import { createTransport } from './net/transport.ts'
 import type { Outside } from './outside.ts'
-import { type Browser, createBrowser } from './platform/browser/browser.ts'
+import { type Browser, createBrowser, removeLeft } from './platform/browser/browser.ts'
 import { createBrowserComment } from './platform/browser/comment.ts'
 import { createLaunch } from './platform/browser/launch.ts'
 import { createBrowserLogin } from './platform/browser/login.ts'
@@ -23,7 +23,10 @@ import { createCraft } from './pool/at-platform.ts'
 import { createDesk } from './pool/desk.ts'
 
 /** In the data folder; for the browser's own files. */
-const BROWSER_FOLDER = 'browser'
+const browserFolder = (dir: string) => join(dir, 'browser')
+
+/** Removes the browser's files that a daemon which was killed left in its data folder, for who holds that folder now. */
+export const removeBrowserFiles = (dir: string): void => removeLeft(browserFolder(dir))
 
 type Around = {
   /** Approves what callers name as their proxy. */
@@ -77,7 +80,7 @@ export function createUpstream(
     createBrowser({
       ...outside,
       ...at_hand,
-      folder: join(storage.dir, BROWSER_FOLDER),
+      folder: browserFolder(storage.dir),
       base_url,
       user_agent,
       guard,

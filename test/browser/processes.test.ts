@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 
 import { tempFolder } from '../support/folder.ts'
 import { browsersOf, leftOf } from './processes.ts'
@@ -58,6 +58,25 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
+    'it starts below a folder whose path is longer than that of a socket may be',
+    async () => {
+      using outer = tempFolder()
+      const folder = outer.file('long'.repeat(30))
+      await using it = await startStage({ folder })
+
+      const visited = await it.browser.visit(it.visiting(), ({ page }) => page.goto(it.sandbox.url))
+
+      expect(visited.ok).toBeTrue()
+      // What it needs for a while lies beside its profile, and goes with it.
+      const [profile = ''] = readdirSync(`${folder}/browser`)
+      expect(readdirSync(`${folder}/browser/${profile}/tmp`)).not.toEqual([])
+      await it.browser.close()
+      expect(readdirSync(`${folder}/browser`)).toEqual([])
+    },
+    TEST_MS,
+  )
+
+  test(
     'closing ends it in the middle of a call',
     async () => {
       await using it = await startStage()
@@ -103,7 +122,10 @@ inBrowser('processes of the browser', () => {
 /** One process with a browser, from its start to what is left of it. */
 async function holdAndKill() {
   using folder = tempFolder()
+  const temporary = folder.file('tmp')
+  mkdirSync(temporary)
   const holder = Bun.spawn([process.execPath, HOLDER, folder.path], {
+    env: { ...process.env, TMPDIR: temporary },
     stdout: 'pipe',
     stderr: 'inherit',
   })
@@ -119,5 +141,6 @@ async function holdAndKill() {
   const left = readdirSync(`${folder.path}/browser`)
   await using _ = await startStage({ folder: folder.path })
   expect(left.length).toBe(1)
+  expect(readdirSync(temporary)).toEqual([])
   expect(existsSync(`${folder.path}/browser`)).toBeFalse()
 }

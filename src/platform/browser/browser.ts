@@ -79,6 +79,15 @@ const IDLE_MS = 30_000
 /** What does not close in this time is ended with everything around it. */
 const CLOSE_MS = 3_000
 
+/** Removes what browsers of an earlier run left in their folder. Never throws: one that is still ending may add to it. */
+export function removeLeft(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {
+    // It is in nobody's way, and removed with what the next ones leave.
+  }
+}
+
 /** Makes a browser that is started when it is first wanted. */
 export function createBrowser(options: Options): Browser {
   const { clock, log, random, resolve, guard, ca } = options
@@ -89,7 +98,7 @@ export function createBrowser(options: Options): Browser {
   const believed = inside?.fingerprint ?? null
   const launch = createLaunch({ ...options, believed })
   const keeper = createKeeper({ launch, clock, log, uses_max, idle_ms })
-  rmSync(options.folder, { recursive: true, force: true })
+  removeLeft(options.folder)
 
   async function within<T>(
     visiting: Visiting,

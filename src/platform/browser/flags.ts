@@ -60,13 +60,14 @@ export const flagsOf = (start: {
 
 /**
  * What of our own environment Chromium gets. The rest may hold secrets, and proxies that are not ours to obey. Its
- * home is its profile, so that nothing of it stays behind.
+ * home is its profile, and what it writes for a while goes where it is started, so that nothing of it stays behind: it
+ * makes a folder for a socket, which a killed one leaves. By its name that place could be too long for a socket.
  */
 export function environmentOf(profile: string, ours: NodeJS.ProcessEnv): Record<string, string> {
-  const kept = ['PATH', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'TMPDIR', 'FONTCONFIG_PATH']
+  const kept = ['PATH', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'FONTCONFIG_PATH']
   const passed = kept.flatMap((name) => {
     const value = ours[name]
     return value === undefined ? [] : [[name, value] as const]
   })
-  return { ...Object.fromEntries(passed), HOME: profile }
+  return { ...Object.fromEntries(passed), HOME: profile, TMPDIR: '.' }
 }

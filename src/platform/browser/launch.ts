@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve as absolute } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 
 import type { Browser as Chromium } from 'puppeteer-core'
@@ -104,13 +104,18 @@ type Start = Omit<Parameters<typeof flagsOf>[0], 'profile'> & { folder: string; 
 
 async function once(path: string, { folder, clock, ...start }: Start): Promise<Launched> {
   let profile: string
+  let temporary: string
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    profile = mkdtempSync(join(folder, 'chromium-'))
+    // Absolute: it is started elsewhere.
+    profile = absolute(mkdtempSync(join(folder, 'chromium-')))
+    temporary = join(profile, 'tmp')
+    mkdirSync(temporary)
   } catch {
     return { ok: false, why: `no folder can be made in ${folder}` }
   }
   const child = spawn(path, flagsOf({ profile, ...start }), {
+    cwd: temporary,
     // A group of its own, which can be ended as a whole.
     detached: true,
     env: environmentOf(profile, process.env),

@@ -1,13 +1,18 @@
 import { expect, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 
 import { realClock } from '../../../src/outside.ts'
 import { environmentOf, flagsOf } from '../../../src/platform/browser/flags.ts'
 import { createLaunch } from '../../../src/platform/browser/launch.ts'
 import { tempFolder } from '../../support/folder.ts'
 
-/** Starts a script in a browser's place. */
-async function launched(script: string | null, sandbox: 'auto' | boolean = 'auto') {
+/** Starts a script in a browser's place; `named` says how its place and that of its files are written. */
+async function launched(
+  script: string | null,
+  sandbox: 'auto' | boolean = 'auto',
+  named = (path: string) => path,
+) {
   using folder = tempFolder()
   const executable = folder.file('chromium')
   if (script !== null) {
@@ -16,9 +21,9 @@ async function launched(script: string | null, sandbox: 'auto' | boolean = 'auto
   }
   const profiles = folder.file('profiles')
   const done = await createLaunch({
-    executable,
+    executable: named(executable),
     sandbox,
-    folder: profiles,
+    folder: named(profiles),
     user_agent: 'forumd/1.0',
     believed: null,
     clock: realClock,
@@ -47,6 +52,15 @@ test.each([
   ['exit 0', 'chromium ended before it answered'],
 ])('a browser that does not start says why, and leaves nothing (%#)', async (script, why) => {
   expect(await launched(script, true)).toEqual({ why, left: [] })
+})
+
+test('it is found, and its files are, where their names lead from the folder of the daemon', async () => {
+  const script =
+    'for it; do test "$it" = "--user-data-dir=${PWD%/tmp}" && echo "in its profile" >&2; done; exit 1'
+
+  const { why } = await launched(script, true, (path) => relative(process.cwd(), path))
+
+  expect(why).toEndWith(': in its profile')
 })
 
 test('where the system lets Chromium have no sandbox, auto does without', async () => {
@@ -78,7 +92,8 @@ test('no flag hides that a program drives the browser', () => {
 })
 
 test("the browser gets nothing of the daemon's environment but where programs and words are", () => {
-  const ours = { PATH: '/bin', LANG: 'C', SECRET: 'x', https_proxy: 'http://p', HOME: '/root' }
+  const kept = { PATH: '/bin', LANG: 'C' }
+  const ours = { ...kept, SECRET: 'x', https_proxy: 'http://p', HOME: '/root', TMPDIR: '/tmp' }
 
-  expect(environmentOf('/profile', ours)).toEqual({ PATH: '/bin', LANG: 'C', HOME: '/profile' })
+  expect(environmentOf('/profile', ours)).toEqual({ ...kept, HOME: '/profile', TMPDIR: '.' })
 })
