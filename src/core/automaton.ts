@@ -134,11 +134,19 @@ export function createAutomaton(begins: Begins): Automaton {
     return found
   }
 
+  /** How many children a node has in a chain of its own; 0 when they are in a table. */
+  function chained(node: number): number {
+    const below = get(node, BELOW)
+    let length = 0
+    if ((below & KIND) === TABLED) return length
+    for (let at = below >> BITS; at !== 0; at = get(at, NEXT)) length += 1
+    return length
+  }
+
   function grow(parent: number, code: number): number {
     const node = make(code)
-    const below = get(parent, BELOW)
-    const siblings = (below & KIND) === TABLED ? [] : chain(below >> BITS)
-    if (siblings.length >= CHAIN_MAX) {
+    if (chained(parent) >= CHAIN_MAX) {
+      const siblings = chain(get(parent, BELOW) >> BITS)
       const table = freed_tables.pop() ?? allot(TABLE)
       cells.fill(0, table, table + TABLE)
       set(parent, BELOW, (table << BITS) | TABLED)
@@ -170,13 +178,19 @@ export function createAutomaton(begins: Begins): Automaton {
     set(node, BELOW, (tails.keep(word, at + 1) << BITS) | TAILED)
   }
 
-  /** Takes a node's tail away. Returns its letters. */
-  function unhang(node: number): string {
-    const first = get(node, LETTER) >>> 16
-    const rest = tails.take(get(node, BELOW) >> BITS)
+  /** Moves what hangs below a node one letter down, to a child of it. */
+  function lower(node: number): void {
+    const [end, tail] = [get(node, END), get(node, BELOW) >> BITS]
+    const code = get(node, LETTER) >>> 16
     set(node, LETTER, get(node, LETTER) & LOW)
     set(node, BELOW, 0)
-    return String.fromCharCode(first) + rest
+    set(node, END, 0)
+    const below = grow(node, code)
+    set(below, END, end)
+    const next = tails.firstOf(tail)
+    if (next === -1) return tails.drop(tail)
+    set(below, LETTER, code | (next << 16))
+    set(below, BELOW, (tails.shorten(tail) << BITS) | TAILED)
   }
 
   /** Lets a word end at a node once the letters from `at` on have passed. */
@@ -200,19 +214,18 @@ export function createAutomaton(begins: Begins): Automaton {
     return tails.behind(text, at + 1, get(node, BELOW) >> BITS)
   }
 
-  /** Nodes from the root to where a word ends, with or without its tail; null when it does not. */
-  function pathOf(word: string, open: boolean): number[] | null {
-    const path = [0]
+  /** The node where a word ends, with or without its tail, 0 when it does not; `path` is told every node on the way. */
+  function endOf(word: string, open: boolean, path?: number[]): number {
     for (let at = 0, node = 0; ; at++) {
+      path?.push(node)
       const tailing = isTailed(node)
       if (tailing || at === word.length) {
         const ends = (get(node, END) & (open ? OPEN : CLOSED)) !== 0
         const same = !tailing || endOfTail(word, at, node) === word.length
-        return ends && same ? path : null
+        return ends && same ? node : 0
       }
       node = child(node, word.charCodeAt(at))
-      if (node === 0) return null
-      path.push(node)
+      if (node === 0) return 0
     }
   }
 
@@ -226,13 +239,8 @@ export function createAutomaton(begins: Begins): Automaton {
   return {
     add(word, open, entry) {
       for (let at = 0, node = 0; ; at++) {
-        if (isTailed(node)) {
-          // It has to share the way from here on: it moves one letter down.
-          const end = get(node, END)
-          const tail = unhang(node)
-          set(node, END, 0)
-          settle(grow(node, tail.charCodeAt(0)), tail, 1, end)
-        }
+        // It has to share the way from here on.
+        if (isTailed(node)) lower(node)
         if (at === word.length) return join(node, entry, open)
         const code = word.charCodeAt(at)
         const next = child(node, code)
@@ -243,14 +251,17 @@ export function createAutomaton(begins: Begins): Automaton {
     },
 
     remove(word, open) {
-      const path = pathOf(word, open)
-      const node = path?.at(-1)
-      if (path === null || node === undefined) return
+      const path: number[] = []
+      const node = endOf(word, open, path)
+      if (node === 0) return
       const other = get(node, END) & (open ? CLOSED : OPEN)
       const left = other === 0 ? 0 : entryAt(node, !open)
       if (other !== 0) opened.delete(open ? left : entryAt(node, open))
       set(node, END, (left << BITS) | other)
-      if (isTailed(node)) unhang(node)
+      if (isTailed(node)) {
+        tails.drop(get(node, BELOW) >> BITS)
+        set(node, BELOW, 0)
+      }
       for (let i = path.length - 1; i > 0; i--) {
         const it = path[i] ?? 0
         if (get(it, BELOW) !== 0 || get(it, END) !== 0) return
@@ -259,8 +270,8 @@ export function createAutomaton(begins: Begins): Automaton {
     },
 
     find(word, open) {
-      const node = pathOf(word, open)?.at(-1)
-      return node === undefined ? 0 : entryAt(node, open)
+      const node = endOf(word, open)
+      return node === 0 ? 0 : entryAt(node, open)
     },
 
     // This is where the time goes: nothing is called on the way that can be done without.

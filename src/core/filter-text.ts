@@ -9,6 +9,7 @@ const WORD = /[\p{L}\p{M}\p{N}]/u
 // Scripts that put no space between words, and Hangul, whose particles cling to the word before them.
 const SPACELESS =
   /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Java}\p{scx=Bali}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}]/u
+const ALPHANUMERIC = /[a-z0-9]/i
 const WHITE = /[\s\u0085]+/gu
 // Soft hyphens, joiners, variation selectors: nobody sees them, and they are used to slip past filters.
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
@@ -110,7 +111,7 @@ export function occurs(text: string, term: string, left: boolean, right: boolean
 
 // Whether a character clings to a neighbour of its kind to form a word.
 function joins(char: string): boolean {
-  if (char.length === 1 && char < '\u0080') return /[a-z0-9]/i.test(char)
+  if (char.length === 1 && char < '\u0080') return ALPHANUMERIC.test(char)
   return WORD.test(char) && !SPACELESS.test(char)
 }
 

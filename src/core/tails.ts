@@ -5,8 +5,11 @@
 export type Tails = {
   /** Keeps the letters of a word from `at` on, perhaps none. */
   keep(word: string, at: number): number
-  /** Takes a tail away. Returns its letters. */
-  take(tail: number): string
+  drop(tail: number): void
+  /** Its first letter; -1 when it has none. */
+  firstOf(tail: number): number
+  /** Takes the first letter of a tail away. Returns where it is from now on. */
+  shorten(tail: number): number
   /** Where in a text a tail ends that begins at `at`; 0 when it does not stand there. */
   behind(text: string, at: number, tail: number): number
 }
@@ -34,28 +37,48 @@ export function createTails(): Tails {
     units = larger
   }
 
+  /** Room for so many letters, bytes unless they are `wide`. */
+  function allot(length: number, wide: boolean): number {
+    let tail = freed.get(length)?.pop()
+    if (tail === undefined) {
+      tail = made
+      made += HEAD + length
+    }
+    makeRoom(wide)
+    units[tail] = length & BYTE
+    units[tail + 1] = length >> 8
+    return tail
+  }
+
+  function drop(tail: number): void {
+    const length = lengthOf(tail)
+    const list = freed.get(length)
+    if (list === undefined) freed.set(length, [tail])
+    else list.push(tail)
+  }
+
   const lengthOf = (tail: number): number => (units[tail] ?? 0) | ((units[tail + 1] ?? 0) << 8)
 
   return {
     keep(word, at) {
+      let wide = false
+      for (let i = at; i < word.length; i++) if (word.charCodeAt(i) > BYTE) wide = true
       const length = word.length - at
-      const codes = Array.from({ length }, (_, i) => word.charCodeAt(at + i))
-      let tail = freed.get(length)?.pop()
-      if (tail === undefined) {
-        tail = made
-        made += HEAD + length
-      }
-      makeRoom(codes.some((it) => it > BYTE))
-      units.set([length & BYTE, length >> 8, ...codes], tail)
+      const tail = allot(length, wide)
+      for (let i = 0; i < length; i++) units[tail + HEAD + i] = word.charCodeAt(at + i)
       return tail
     },
 
-    take(tail) {
-      const length = lengthOf(tail)
-      const list = freed.get(length)
-      if (list === undefined) freed.set(length, [tail])
-      else list.push(tail)
-      return String.fromCharCode(...units.subarray(tail + HEAD, tail + HEAD + length))
+    drop,
+    firstOf: (tail) => (lengthOf(tail) === 0 ? -1 : (units[tail + HEAD] ?? 0)),
+
+    shorten(tail) {
+      const length = lengthOf(tail) - 1
+      const shorter = allot(length, false)
+      const from = tail + HEAD + 1
+      units.copyWithin(shorter + HEAD, from, from + length)
+      drop(tail)
+      return shorter
     },
 
     behind(text, at, tail) {

@@ -15,7 +15,7 @@ test('a tail stands in a text where all of its letters do, and nowhere else', ()
   expect(tails.behind('bun', 4, none)).toBe(0)
 })
 
-test('tails of every script and length come back as they were kept', () => {
+test('tails of every script and length can be shortened letter by letter', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'é', 'ÿ', 'Ā', '漢', '\0'), maxLength: 9 })
   const long = letters.map((it) => it.repeat(60))
   fc.assert(
@@ -26,7 +26,11 @@ test('tails of every script and length come back as they were kept', () => {
       expect(kept.map((it, i) => tails.behind(words[i] ?? '', 0, it))).toEqual(
         words.map((it) => it.length),
       )
-      expect(kept.map((it) => tails.take(it))).toEqual(words)
+      const lettersOf = (tail: number): string => {
+        const first = tails.firstOf(tail)
+        return first === -1 ? '' : String.fromCharCode(first) + lettersOf(tails.shorten(tail))
+      }
+      expect(kept.map(lettersOf)).toEqual(words)
     }),
   )
 })
@@ -35,8 +39,11 @@ test('who comes takes the place of who went, if it is as long', () => {
   const tails = createTails()
   const [first, second] = [tails.keep('bundle', 3), tails.keep('bunny', 3)]
 
-  expect(tails.take(first)).toBe('dle')
+  tails.drop(first)
   expect(tails.keep('bunked', 3)).toBe(first)
   expect(tails.keep('bunkum', 3)).not.toBe(first)
   expect(tails.behind('bunny', 3, second)).toBe(5)
+  const shorter = tails.shorten(second)
+  expect(tails.keep('bunte', 3)).toBe(second)
+  expect(tails.behind('bunny', 4, shorter)).toBe(5)
 })
