@@ -240,7 +240,12 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     stalls()
     return operator.turn()
   }
-  const upkeep = createUpkeep({ db, clock, retention_days: config.storage.retention_days })
+  const upkeep = createUpkeep({
+    db,
+    clock,
+    signal,
+    retention_days: config.storage.retention_days,
+  })
   /** Takes up what the command line, or somebody else beside us, has written since this was last called. */
   let looked = false
   function lookBeside() {

@@ -127,7 +127,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
   const outside = { clock, log }
   wakeSender = startLoop(outside, 'sender', signal, sender.turn, fail).nudge
   wakeMonitor = startLoop(outside, 'monitor', signal, monitoring.checkDue, fail).nudge
-  startLoop(outside, 'upkeep', signal, createUpkeep({ db, clock }), fail)
+  startLoop(outside, 'upkeep', signal, createUpkeep({ db, clock, signal }), fail)
   // Time may move when what was due has been sent and written down.
   settle = async () => {
     for (let before = -1; before !== sent;) {

@@ -1,13 +1,12 @@
 import { IDEMPOTENCY_MS } from '../core/idempotency.ts'
 import type { Clock } from '../outside.ts'
 import { blankBodies, packBodies } from '../store/bodies.ts'
-import { pruneChecks } from '../store/checks.ts'
 import { pruneHours } from '../store/convoys.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
+import { forgetOld } from '../store/forgetting.ts'
 import { pruneNamedWrites } from '../store/idempotency.ts'
-import { pruneMatchBodies } from '../store/match-bodies.ts'
-import { pruneSeen } from '../store/seen.ts'
+import { byTurns } from '../store/parts.ts'
 import { settleStreams } from '../store/stream-life.ts'
 import { forgetOldSecrets } from '../store/webhooks.ts'
 
@@ -30,10 +29,13 @@ const DAY_MS = 86_400_000
 export function createUpkeep({
   db,
   clock,
+  signal,
   retention_days = 0,
 }: {
   db: Db
   clock: Clock
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
   /** After so many days the bodies of deliveries are blanked; 0: never. */
   retention_days?: number
 }): () => Promise<number> {
@@ -47,13 +49,11 @@ export function createUpkeep({
     if (Math.abs(now - pruned_at) >= PRUNE_MS) {
       const before_at = now - KEEP_MS
       transact(db, () => {
-        pruneChecks(db, before_at)
         pruneHours(db, now)
         pruneEvents(db, before_at)
-        pruneMatchBodies(db, before_at)
-        pruneSeen(db, { before_at, keep: KEEP_ITEMS })
         pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       })
+      await byTurns(forgetOld(db, { before_at, keep: KEEP_ITEMS }), signal)
       pruned_at = now
     }
     return now + SETTLE_MS

@@ -115,11 +115,22 @@ export function listGaps(
     .all(query)
 }
 
-/** Forgets checks and gaps older than `before_at`. */
-export function pruneChecks(db: Db, before_at: number): void {
-  db.query('DELETE FROM gaps WHERE recorded_at < $before_at').run({ before_at })
-  db.query(
-    `DELETE FROM checks WHERE ended_at < $before_at
-        AND NOT EXISTS (SELECT 1 FROM gaps WHERE gaps.check_id = checks.id)`,
-  ).run({ before_at })
+type Old = { stream_id: number; before_at: number; limit: number }
+
+/** Forgets gaps of a stream older than `before_at`, and then checks, at most `limit` of each. Returns how many. */
+export function pruneChecks(db: Db, old: Old): number {
+  const gaps = db
+    .query<never, [Old]>(
+      `DELETE FROM gaps WHERE id IN (SELECT id FROM gaps
+        WHERE stream_id = $stream_id AND recorded_at < $before_at LIMIT $limit)`,
+    )
+    .run(old).changes
+  const checks = db
+    .query<never, [Old]>(
+      `DELETE FROM checks WHERE id IN (SELECT c.id FROM checks c
+        WHERE c.stream_id = $stream_id AND c.ended_at < $before_at
+          AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.check_id = c.id) LIMIT $limit)`,
+    )
+    .run(old).changes
+  return gaps + checks
 }

@@ -53,10 +53,17 @@ export function newestSeq(db: Db, monitor_id: string): number {
   )
 }
 
-/** Forgets what nobody is promised any more; the newest of each monitor stays, for it holds the count. */
-export function pruneMatchBodies(db: Db, before_at: number): void {
-  db.query(
-    `DELETE FROM match_bodies AS old WHERE matched_at < $before_at
-        AND seq < (SELECT max(seq) FROM match_bodies WHERE monitor_id = old.monitor_id)`,
-  ).run({ before_at })
+/**
+ * Forgets what nobody is promised any more, at most `limit` of it; the newest of each monitor stays, for it holds the
+ * count. Returns how many.
+ */
+export function pruneMatchBodies(db: Db, old: { before_at: number; limit: number }): number {
+  return db
+    .query<never, [typeof old]>(
+      `DELETE FROM match_bodies WHERE rowid IN (SELECT old.rowid FROM match_bodies old
+        WHERE old.matched_at < $before_at
+          AND old.seq < (SELECT max(seq) FROM match_bodies WHERE monitor_id = old.monitor_id)
+        LIMIT $limit)`,
+    )
+    .run(old).changes
 }

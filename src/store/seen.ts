@@ -53,16 +53,18 @@ export function countSeen(db: Db, query: { monitor_id: string; since_at: number 
   return (row?.placed ?? 0) + (row?.found ?? 0)
 }
 
-/** Forgets items created before `before_at`, but keeps the newest `keep` of every stream. */
+/** Forgets at most `limit` items of a stream created before `before_at`, but keeps its newest `keep`. Returns how many. */
 export function pruneSeen(
   db: Db,
-  { before_at, keep }: { before_at: number; keep: number },
+  old: { stream_id: number; before_at: number; keep: number; limit: number },
 ): number {
   return db
-    .query(
-      `DELETE FROM stream_items WHERE (stream_id, item_id) IN (
-         SELECT i.stream_id, i.item_id FROM streams s JOIN stream_items i ON i.stream_id = s.id
-          WHERE i.created_at < $before_at AND i.seq < s.next_seq - $keep)`,
+    .query<never, [typeof old]>(
+      `DELETE FROM stream_items WHERE stream_id = $stream_id AND item_id IN (
+         SELECT item_id FROM stream_items
+          WHERE stream_id = $stream_id AND created_at < $before_at
+            AND seq < (SELECT next_seq FROM streams WHERE id = $stream_id) - $keep
+          LIMIT $limit)`,
     )
-    .run({ before_at, keep }).changes
+    .run(old).changes
 }

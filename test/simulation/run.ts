@@ -141,7 +141,7 @@ export async function run(options: Options) {
       disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_of(name)))
   life.monitoring.nudge()
 
-  const upkeep = createUpkeep({ db, clock })
+  const upkeep = createUpkeep({ db, clock, signal: new AbortController().signal })
   const readings: Reading[] = []
   const downs: { from: number; until: number }[] = []
   const pauses = new Map<string, Spell[]>()

@@ -223,6 +223,7 @@ CREATE TABLE gaps (
   heal_tries      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX gaps_stream ON gaps (stream_id, recorded_at DESC);
+CREATE INDEX gaps_check ON gaps (check_id);
 CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE healed_at IS NULL;
 CREATE INDEX gaps_open ON gaps (stream_id) WHERE healed_at IS NULL AND until_at IS NULL;
 

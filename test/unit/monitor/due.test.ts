@@ -176,7 +176,7 @@ test('a daemon that stops writes nothing of the check it was in', async () => {
 
 test('upkeep keeps two weeks, and of every stream its newest two thousand items', async () => {
   await using stage = startStage()
-  const upkeep = createUpkeep(stage)
+  const upkeep = createUpkeep({ ...stage, signal: new AbortController().signal })
   stage.monitor('mon_1', { subforum: ['cats'] })
   await stage.look()
   const insert = stage.db.query(
@@ -201,7 +201,7 @@ test("upkeep puts a removed customer's streams to sleep", async () => {
   stage.monitor('mon_1', { subforum: ['cats'] })
   await stage.look()
   stage.db.run('UPDATE customers SET removed_at = 1')
-  await createUpkeep(stage)()
+  await createUpkeep({ ...stage, signal: new AbortController().signal })()
   stage.feed.put('cats', post(1, 'new', START + S))
   await stage.check()
 

@@ -537,6 +537,8 @@ CREATE INDEX events_at ON events (at);
 
 CREATE INDEX feedback_customer ON feedback (customer_id, id DESC);
 
+CREATE INDEX gaps_check ON gaps (check_id);
+
 CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE healed_at IS NULL;
 
 CREATE INDEX gaps_open ON gaps (stream_id) WHERE healed_at IS NULL AND until_at IS NULL;

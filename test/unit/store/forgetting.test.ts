@@ -1,0 +1,76 @@
+import { expect, test } from 'bun:test'
+
+import { type Db, openDb } from '../../../src/store/db.ts'
+import { forgetOld } from '../../../src/store/forgetting.ts'
+import { inOneGo } from '../../../src/store/parts.ts'
+import { putTarget } from '../../support/target-row.ts'
+
+const OLD = 1000
+
+/** Two streams and a monitor, each with as many rows of every kind from before, and one of each from now. */
+function house(count: number): Db {
+  const db = openDb(':memory:', { create: true })
+  putTarget(db)
+  db.run(`INSERT INTO streams (id, key, kind, place, asked_s, interval_s, next_seq, created_at)
+          VALUES (1, 'posts:a', 'posts', 'a', 60, 60, ${count + 1}, 0), (2, 'posts:b', 'posts', 'b', 60, 60, ${count + 1}, 0)`)
+  const rows = `WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ${count}),
+                     s (s) AS (VALUES (1), (2)), at (n, s, at) AS (SELECT n, s, iif(n = ${count}, ${OLD}, 1) FROM n, s)`
+  db.run(`${rows} INSERT INTO checks (stream_id, started_at, ended_at, boot, new_items, pages)
+          SELECT s, 0, at, 'b', 0, 1 FROM at`)
+  db.run(`INSERT INTO gaps (stream_id, check_id, reason, recorded_at, missed_estimate)
+          SELECT stream_id, id, 'x', ended_at, 1 FROM checks`)
+  db.run(`${rows} INSERT INTO stream_items SELECT s, 't3_' || n, n, at, 0 FROM at`)
+  db.run(`${rows} INSERT INTO match_bodies SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`)
+  return db
+}
+
+const TABLES = ['gaps', 'checks', 'stream_items', 'match_bodies']
+const counts = (db: Db) =>
+  TABLES.map((it) => db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${it}`).get()?.n)
+
+test('what is old goes, of every kind, and what is not stays', () => {
+  using db = house(1200)
+  expect(counts(db)).toEqual([2402, 2402, 2402, 1201])
+
+  inOneGo(forgetOld(db, { before_at: OLD, keep: 1 }))
+  expect(counts(db)).toEqual([2, 2, 2, 1])
+})
+
+test('no part of it takes more than five hundred rows of a kind', () => {
+  using db = house(1200)
+  const total = () => counts(db).reduce((sum: number, n) => sum + (n ?? 0), 0)
+  let [before, most, parts] = [total(), 0, 0]
+  for (const _ of forgetOld(db, { before_at: OLD, keep: 1 })) {
+    most = Math.max(most, before - total())
+    before = total()
+    parts += 1
+  }
+
+  // A check goes with its gap.
+  expect(most).toBeLessThanOrEqual(1000)
+  expect(parts).toBeGreaterThan(12)
+})
+
+test('a check stays as long as a gap names it, however old it is', () => {
+  using db = house(10)
+  db.run(`UPDATE gaps SET recorded_at = ${OLD}`)
+
+  inOneGo(forgetOld(db, { before_at: OLD, keep: 1 }))
+  expect(counts(db).slice(0, 2)).toEqual([22, 22])
+})
+
+test('of a quiet stream the newest items stay, however old they are', () => {
+  using db = house(10)
+  inOneGo(forgetOld(db, { before_at: OLD + 1, keep: 3 }))
+  expect(
+    db.query('SELECT stream_id, seq FROM stream_items WHERE stream_id = 1 ORDER BY seq').all(),
+  ).toEqual([8, 9, 10].map((seq) => ({ stream_id: 1, seq })))
+})
+
+test('whose gap a check has is found without reading all of them', () => {
+  using db = house(1)
+  const plan = db
+    .query<{ detail: string }, []>('EXPLAIN QUERY PLAN SELECT 1 FROM gaps g WHERE g.check_id = 1')
+    .all()
+  expect(plan.map(({ detail }) => detail).join()).toContain('gaps_check')
+})
