@@ -5,6 +5,8 @@ export type Sample = {
   /** Since the soak began. */
   at_ms: number
   rss_mib: number
+  /** Of that, what no file backs: all that a process can fill by itself. */
+  own_mib: number
   descriptors: number
   threads: number
   /** Files in the data folder, snapshots left out. */
@@ -39,10 +41,11 @@ export function growthPerHour(points: readonly { at_ms: number; value: number }[
 export function floors(
   samples: readonly Sample[],
   window_ms: number,
+  of: (it: Sample) => number = ({ rss_mib }) => rss_mib,
 ): { at_ms: number; value: number }[] {
   const windows = Map.groupBy(samples, ({ at_ms }) => Math.floor(at_ms / window_ms))
   return [...windows].map(([n, inside]) => ({
     at_ms: (n + 0.5) * window_ms,
-    value: Math.min(...inside.map(({ rss_mib }) => rss_mib)),
+    value: Math.min(...inside.map(of)),
   }))
 }

@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { createChance } from '../../src/sandbox/chance.ts'
@@ -63,6 +64,7 @@ const READ_EVERY_MS = 1000
 const SAMPLE_EVERY_MS = 1000
 const MINUTE_MS = 60_000
 const TELL_EVERY_MS = 300_000
+const FIRST_SNAPSHOT_MIN = 5
 
 /** Lets a daemon work for so long, killed now and then or never, and looks what is left. */
 export async function soak(plan: Soaking): Promise<Soaked> {
@@ -73,6 +75,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
     items_per_s: plan.deliveries_per_s * ITEMS_PER_DELIVERY,
     cadence_s: CADENCE_S,
   })
+  appendFileSync(stage.config, `[upkeep]\nsnapshots = "${snapshotsFrom(new Date())}"\n`)
   const steady = plan.kill_every_s === null
   const probed = [
     'env',
@@ -160,6 +163,12 @@ export async function soak(plan: Soaking): Promise<Soaked> {
     exit_code,
     spent,
   }
+}
+
+/** One while the daemon warms up, which reads in what a copy takes, and others while it is looked at for what grows. */
+const snapshotsFrom = (now: Date): string => {
+  const first = now.getUTCMinutes() + FIRST_SNAPSHOT_MIN
+  return `${first % 60},${(first + 30) % 60} * * * *`
 }
 
 const tell = (

@@ -12,6 +12,8 @@ const FULL_MINUTES = 60
 const WARM_UP_MS = 15 * 60_000
 const WINDOW_MS = 60_000
 const GROWTH_MIB_H = 1
+/** Pages of the program that are read in with what is done for the first time. They end with the program's size. */
+const READ_IN_MIB_H = 8
 const WARM_UP_MIB = 48
 /** Descriptors, threads and files may be so many more or fewer. */
 const STEP = 5
@@ -112,10 +114,19 @@ function grownBy(values: readonly number[]): number {
 }
 
 function memoryJudged(warm: readonly Sample[], minutes: number): Judged[] {
-  const least = floors(warm, WINDOW_MS)
+  const perHour = (of: (it: Sample) => number) => growthPerHour(floors(warm, WINDOW_MS, of))
   if (minutes >= FULL_MINUTES)
     return [
-      { name: 'steady: memory, MiB an hour', value: growthPerHour(least), most: GROWTH_MIB_H },
+      {
+        name: 'steady: memory of its own, MiB an hour',
+        value: perHour(({ own_mib }) => own_mib),
+        most: GROWTH_MIB_H,
+      },
+      {
+        name: 'steady: memory that files back, MiB an hour',
+        value: perHour(({ rss_mib, own_mib }) => rss_mib - own_mib),
+        most: READ_IN_MIB_H,
+      },
     ]
   const value = grownBy(warm.map(({ rss_mib }) => rss_mib))
   return [{ name: 'steady: memory while warming up, MiB', value, most: WARM_UP_MIB }]

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 
 import { faultsOf } from '../../test/chaos/faults.ts'
 import { quantile } from './abuse-watch.ts'
-import { floors } from './soak-figures.ts'
+import { floors, type Sample } from './soak-figures.ts'
 import { soak, type Soaked } from './soak-house.ts'
 import { isKept, judgeSoak } from './soak-judge.ts'
 
@@ -43,6 +43,9 @@ const judged = judgeSoak(
   { minutes, deliveries_per_s, kills: Math.floor((minutes * 60) / kill_every_s / 1.5) },
 )
 
+const twelfths = ({ samples }: Soaked, of: (it: Sample) => number) =>
+  floors(samples, (minutes * 60_000) / 12, of).map(({ value }) => Math.round(value * 10) / 10)
+
 /** What is no figure to be judged, but worth to be known. */
 const shown = (it: Soaked) => ({
   matches: it.matches,
@@ -52,7 +55,8 @@ const shown = (it: Soaked) => ({
   billed: it.books.reads_billed,
   asked: it.asked,
   kills: it.lives.length,
-  memory_mib: floors(it.samples, (minutes * 60_000) / 12).map(({ value }) => Math.round(value)),
+  memory_mib: twelfths(it, ({ rss_mib }) => rss_mib),
+  own_memory_mib: twelfths(it, ({ own_mib }) => own_mib),
   database_mib: it.samples.at(-1)?.db_mib,
   boot_ms: { p50: quantile(it.boots_ms, 0.5), p99: quantile(it.boots_ms, 0.99) },
   spent: it.spent,

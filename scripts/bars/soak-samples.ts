@@ -14,6 +14,7 @@ export function sample(pid: number, data: string, at_ms: number): Sample | null 
     return {
       at_ms,
       rss_mib: told('VmRSS') / 1024,
+      own_mib: (told('RssAnon') + told('RssShmem')) / 1024,
       threads: told('Threads'),
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       files: readdirSync(data, { withFileTypes: true }).filter((it) => it.isFile()).length,

@@ -13,6 +13,7 @@ const samples = (): Sample[] =>
   Array.from({ length: MINUTES * 6 }, (_, n) => ({
     at_ms: n * 10_000,
     rss_mib: 100 + (n % 6) * 5,
+    own_mib: 50 + (n % 6) * 5,
     descriptors: 40 + (n % 3),
     threads: 12,
     files: 7,
@@ -76,8 +77,16 @@ test('an hour in which nothing changes is kept', () => {
 test.each<[string, Change, RegExp]>([
   [
     'memory by 2 MiB an hour',
-    ({ steady }) => growing(steady.samples, 'rss_mib', 2),
-    /^steady: memory/,
+    ({ steady }) => {
+      growing(steady.samples, 'rss_mib', 2)
+      growing(steady.samples, 'own_mib', 2)
+    },
+    /^steady: memory of its own/,
+  ],
+  [
+    'pages of the program by 10 MiB an hour',
+    ({ steady }) => growing(steady.samples, 'rss_mib', 10),
+    /^steady: memory that files back/,
   ],
   [
     'memory from life to life',
