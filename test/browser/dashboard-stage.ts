@@ -39,6 +39,8 @@ export async function startDashboard() {
     headless: true,
     pipe: true,
     userDataDir: join(folder.path, 'chromium'),
+    // One that is ended in the middle leaves its socket's folder.
+    env: { ...process.env, TMPDIR: folder.path },
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking'],
   })
   stack.defer(() => browser.close())
