@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import type { Code } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import type { Words } from '../core/wire.ts'
 import { bodyMax } from './body.ts'
 import { bounded, HEAD_MAX } from './openapi-bounds.ts'
@@ -173,13 +174,13 @@ const operationIdOf = (method: string, path: string): string =>
     .join('')
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-const json_shape = z.looseObject({
-  content: z.looseObject({ 'application/json': z.looseObject({}) }),
-})
+const jsonShape = once(() =>
+  z.looseObject({ content: z.looseObject({ 'application/json': z.looseObject({}) }) }),
+)
 
 /** An answer with what it may look like, unless it shows that already. */
 function withExample(answer: unknown, example: unknown): unknown {
-  const { success, data } = json_shape.safeParse(answer)
+  const { success, data } = jsonShape().safeParse(answer)
   if (!success || example === undefined) return answer
   const { content } = data
   return {

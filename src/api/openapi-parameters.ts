@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import type { Words } from '../core/wire.ts'
 import { jsonSchema } from './openapi.ts'
 
@@ -104,14 +105,17 @@ const TOLD: Readonly<Record<string, Told>> = {
   type: 'Only feedback of this type.',
 }
 
-const object_shape = z.looseObject({
-  properties: z
-    .record(z.string(), z.looseObject({ description: z.string().optional() }))
-    .default({}),
-  required: z.array(z.string()).default([]),
-})
+// Made when the document is, for which a start should not wait.
+const objectShape = once(() =>
+  z.looseObject({
+    properties: z
+      .record(z.string(), z.looseObject({ description: z.string().optional() }))
+      .default({}),
+    required: z.array(z.string()).default([]),
+  }),
+)
 const fieldsOf = (schema: unknown) =>
-  object_shape.parse(schema instanceof z.ZodType ? jsonSchema(schema, 'input') : {})
+  objectShape().parse(schema instanceof z.ZodType ? jsonSchema(schema, 'input') : {})
 
 /** The parameters of a route's path and query, for the document. `schemas` are those that check its calls. */
 export function toParameters(
