@@ -117,9 +117,12 @@ pid=$(property MainPID)
 metrics() { curl --silent --output /dev/null --write-out '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8099/metrics; }
 echo "metrics $(metrics wrong) $(metrics told-by-a-credential)"
 sed -i 's/account_per_minute = 30/account_per_minute = 5/; s/port = 8099/port = 8098/' /etc/forumd/forumd.toml
-systemctl reload forumd && echo "reloaded $(property ActiveState)"
+# It comes back once the signal is sent: what the signal does is waited for by what is told of it.
+systemctl reload forumd
+until journalctl --sync && journalctl --unit forumd --output cat | grep --quiet config.reloaded; do sleep 0.2; done
+until [ "$(property ActiveState)" != reloading ]; do sleep 0.2; done
+echo "reloaded $(property ActiveState)"
 [ "$(property MainPID)" = "$pid" ] && echo "the same process"
-journalctl --sync
 journalctl --unit forumd --priority warning --output cat | sed 's/^/warned /'
 kill -STOP "$pid"
 until [ "$(property Result)" = watchdog ] || [ "$(property NRestarts)" = 1 ]; do sleep 0.2; done
