@@ -23,7 +23,7 @@ import { createStallWatch } from './monitor/stalls.ts'
 import { createStorage } from './monitor/storage.ts'
 import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
-import { createSweep } from './net/sweep.ts'
+import { createSweep, OWED_MAX_BYTES } from './net/sweep.ts'
 import type { Outside } from './outside.ts'
 import { createPool, type Pool } from './pool/pool.ts'
 import { recordConfig } from './store/audit-config.ts'
@@ -42,6 +42,8 @@ const SEND_STEPS = 4
 const LOOK_STEPS = 2
 /** How often monitors look whether a full disk has room again. */
 const FULL_DISK_MS = 1000
+/** Upkeep comes every minute; with so many of its turns everything is freed, whether much was left behind or not. */
+const FREE_EVERY_TURNS = 4
 
 /** What surrounds the parts of one daemon. */
 type Around = {
@@ -240,12 +242,19 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     stalls()
     return operator.turn()
   }
-  const upkeep = createUpkeep({
+  const keepUp = createUpkeep({
     db,
     clock,
     signal,
     retention_days: config.storage.retention_days,
   })
+  let turns = 0
+  function upkeep(): Promise<number> {
+    turns += 1
+    // What is under way when the engine frees the young lives on among the old, and may do so for many minutes.
+    if (turns % FREE_EVERY_TURNS === 0) sweep(OWED_MAX_BYTES)
+    return keepUp()
+  }
   /** Takes up what the command line, or somebody else beside us, has written since this was last called. */
   let looked = false
   function lookBeside() {

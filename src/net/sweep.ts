@@ -3,7 +3,7 @@ import type { Clock } from '../outside.ts'
 /** What is smaller than this leaves nothing that has to be thought of. */
 const LARGE_BYTES = 1024 * 1024
 /** What may have been left behind before it is freed. */
-const OWED_MAX_BYTES = 8 * 1024 * 1024
+export const OWED_MAX_BYTES = 8 * 1024 * 1024
 /** Freeing takes at most one part in so many of the time. */
 const REST = 20
 /** Where freeing takes longer, the engine's own way, which lets others run meanwhile, is the better one. */

@@ -4,6 +4,8 @@ import { startHouse } from '../support/house.ts'
 
 const MIB = 1024 * 1024
 
+const MINUTE_MS = 60_000
+
 test('what callers send and what the platform answers is freed together, once it is 8 MiB', async () => {
   let [asked, freed] = [0, 0]
   using platform = Bun.serve({
@@ -49,4 +51,13 @@ test('what is left of refused calls is freed once it is 8 MiB', async () => {
 
   await refused(300)
   expect(freed).toBe(1)
+})
+
+test('a house in which nothing large goes by is freed of what has grown old all the same, every few minutes', async () => {
+  let freed = 0
+  await using house = await startHouse({ collect: () => void freed++ })
+  await house.clock.advance(2 * MINUTE_MS)
+  expect(freed).toBe(0)
+  await house.clock.advance(8 * MINUTE_MS)
+  expect(freed).toBe(2)
 })
