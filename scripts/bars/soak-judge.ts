@@ -13,8 +13,6 @@ const WARM_UP_MS = 15 * 60_000
 /** Long enough for what was thrown away to have been collected in full, which may take minutes on a busy machine. */
 const WINDOW_MS = 5 * 60_000
 const GROWTH_MIB_H = 1
-/** Pages of the program that are read in with what is done for the first time. They end with the program's size. */
-const READ_IN_MIB_H = 8
 const WARM_UP_MIB = 48
 /** Descriptors, threads and files may be so many more or fewer. */
 const STEP = 5
@@ -119,14 +117,14 @@ function memoryJudged(warm: readonly Sample[], minutes: number): Judged[] {
   if (minutes >= FULL_MINUTES)
     return [
       {
-        name: 'steady: memory of its own, MiB an hour',
-        value: perHour(({ own_mib }) => own_mib),
+        name: 'steady: memory, MiB an hour',
+        value: perHour(({ rss_mib }) => rss_mib),
         most: GROWTH_MIB_H,
       },
       {
-        name: 'steady: memory that files back, MiB an hour',
-        value: perHour(({ rss_mib, own_mib }) => rss_mib - own_mib),
-        most: READ_IN_MIB_H,
+        name: 'steady: memory that no file backs, MiB an hour',
+        value: perHour(({ own_mib }) => own_mib),
+        most: GROWTH_MIB_H,
       },
     ]
   const value = grownBy(warm.map(({ rss_mib }) => rss_mib))
