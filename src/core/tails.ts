@@ -18,13 +18,22 @@ export type Tails = {
 const HEAD = 2
 const BYTE = 0xff
 const GROWTH = 1.5
+/** Tails of up to so many letters take just their room, longer ones that of the next power of two. */
+const EXACT_MAX = 32
+
+/**
+ * How many letters there is room for where a tail of this length stands. With a room for each length, what words left
+ * that became longer and longer would never be taken again.
+ */
+const roomFor = (length: number): number =>
+  length <= EXACT_MAX ? length : 2 ** (32 - Math.clz32(length - 1))
 
 /** No tails yet. */
 export function createTails(): Tails {
   // Bytes, until a letter comes that is none.
   let units: Uint8Array | Uint16Array = new Uint8Array(64)
   let made = 0
-  /** Those that were taken away, by how many letters they had. */
+  /** Those that were taken away, by how many letters they had room for. */
   const freed = new Map<number, number[]>()
 
   function makeRoom(wide: boolean): void {
@@ -39,10 +48,11 @@ export function createTails(): Tails {
 
   /** Room for so many letters, bytes unless they are `wide`. */
   function allot(length: number, wide: boolean): number {
-    let tail = freed.get(length)?.pop()
+    const room = roomFor(length)
+    let tail = freed.get(room)?.pop()
     if (tail === undefined) {
       tail = made
-      made += HEAD + length
+      made += HEAD + room
     }
     makeRoom(wide)
     units[tail] = length & BYTE
@@ -51,9 +61,9 @@ export function createTails(): Tails {
   }
 
   function drop(tail: number): void {
-    const length = lengthOf(tail)
-    const list = freed.get(length)
-    if (list === undefined) freed.set(length, [tail])
+    const room = roomFor(lengthOf(tail))
+    const list = freed.get(room)
+    if (list === undefined) freed.set(room, [tail])
     else list.push(tail)
   }
 

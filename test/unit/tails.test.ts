@@ -35,6 +35,18 @@ test('tails of every script and length can be shortened letter by letter', () =>
   )
 })
 
+test('what grows and grows takes a few times its own room, not that of all it has been', () => {
+  const tails = createTails()
+  let last = 0
+  for (let length = 1; length <= 1800; length++) {
+    const tail = tails.keep('ж'.repeat(length), 0)
+    last = Math.max(last, tail)
+    tails.drop(tail)
+  }
+
+  expect(last).toBeLessThan(3 * 1800)
+})
+
 test('who comes takes the place of who went, if it is as long', () => {
   const tails = createTails()
   const [first, second] = [tails.keep('bundle', 3), tails.keep('bunny', 3)]
