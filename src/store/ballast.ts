@@ -13,10 +13,14 @@ export type Ballast = {
   refill(): Promise<boolean>
 }
 
-/** Bytes that a file system has left for us. */
+/** Bytes that a file system has left for us; none where it does not tell. */
 function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(path)
-  return bavail * bsize
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return 0
+  }
 }
 
 /** Whether the space of a data folder is held back at this moment. */
@@ -30,15 +34,21 @@ export function createBallast(path: string): Ballast {
   // It has its name once it is whole: a ballast cut short is none.
   const part = `${path}.part`
   let filling: Promise<boolean> | null = null
+  let given = false
 
   async function fill(): Promise<boolean> {
+    given = false
     try {
       await using handle = await open(part, 'w', 0o600)
       // A file of holes would hold nothing back.
       const block = new Uint8Array(MIB).fill(0x66)
-      for (let n = 0; n < BALLAST_MIB; n++) await handle.write(block)
+      // What was given free meanwhile stays so: of a file that is open still, the blocks are held until it is closed.
+      for (let n = 0; n < BALLAST_MIB; n++) {
+        if (given) return false
+        await handle.write(block)
+      }
       await handle.sync()
-      // Fails when it was given free meanwhile.
+      if (given) return false
       renameSync(part, path)
       return true
     } catch {
@@ -52,7 +62,8 @@ export function createBallast(path: string): Ballast {
 
   return {
     drop() {
-      const freed = filling !== null || existsSync(path)
+      const freed = (filling !== null && !given) || existsSync(path)
+      given = true
       for (const it of [path, part]) rmSync(it, { force: true })
       return freed
     },
