@@ -40,8 +40,10 @@ export async function readWhole(answer: Answering): Promise<string | null> {
   const told = headers.get('content-length')
   if (told !== null && Number(told) > BODY_MAX) return null
   const packing = (headers.get('content-encoding') ?? PLAIN).trim().toLowerCase()
-  // A plain body of a told length cannot grow while it is read, and in one piece it costs one copy.
-  if (told !== null && packing === PLAIN && answer.text) return answer.text()
+  // A plain body of a told length cannot grow while it is read, and in one piece it costs one copy. One that comes in
+  // chunks can, whatever length it tells.
+  const is_fixed = told !== null && !headers.has('transfer-encoding')
+  if (is_fixed && packing === PLAIN && answer.text) return answer.text()
   // Only now: to look at it makes a stream of what may have come whole.
   const { body } = answer
   if (body === null) return ''

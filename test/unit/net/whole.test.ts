@@ -40,6 +40,17 @@ test('a plain body of a told length is read at once, and no other is', async () 
   expect(await from({ 'content-encoding': 'gzip' })).toBe('in pieces')
 })
 
+test('what comes in chunks is measured, whatever length it tells', async () => {
+  const told = { 'content-length': '9', 'transfer-encoding': 'chunked' }
+  const answer = {
+    body: inPieces(new Uint8Array(BODY_MAX + 1)),
+    headers: new Headers(told),
+    text: () => Promise.resolve('at once'),
+  }
+
+  expect(await readWhole(answer)).toBeNull()
+})
+
 test('of a body that is read at once no stream is made', async () => {
   const answer = {
     get body(): never {
