@@ -45,15 +45,23 @@ export function matchAll(
   if (asked.length === 0) return []
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
   const ask = deps.filters.among(stream.id, [...watchers.values()])
+  // Read once for all items: where more monitors match than specs are kept, each match would be one to read.
+  const specs = new Map<string, FilterSpec | null>()
+  const specOf = (watcher: Watcher): FilterSpec | null => {
+    let spec = specs.get(watcher.id)
+    if (spec === undefined) specs.set(watcher.id, (spec = deps.filters(watcher)))
+    return spec
+  }
   const hits: Hit[] = []
   for (const item of asked)
     for (const { monitor_id } of ask(item)) {
       const watcher = watchers.get(monitor_id)
-      const spec = watcher && deps.filters(watcher)
-      if (!watcher || !spec) continue
+      if (watcher === undefined) continue
       const begins = watcher.active_from_seq === FIRST_LOOK
       if (!begins && !fresh.has(item.name)) continue
       if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue
+      const spec = specOf(watcher)
+      if (spec === null) continue
       const first_seen_at = first_seen.get(item.name) ?? item.created_utc * 1000
       hits.push({ watcher, spec, item, stream_id: stream.id, first_seen_at, now })
     }

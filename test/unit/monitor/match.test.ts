@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test'
 
+import { startLook } from '../../../src/core/sight.ts'
+import { createFilters } from '../../../src/monitor/filters.ts'
+import { matchAll } from '../../../src/monitor/match.ts'
+import { findStream } from '../../../src/store/streams.ts'
 import { commentOf } from '../../support/items.ts'
 import { PLAN, post, START, startStage } from './stage.ts'
 
@@ -67,6 +71,55 @@ test('the body says what it is, whom it is for and how well it fits', async () =
     ],
   })
   expect(body.items[0]).not.toHaveProperty('subforum')
+})
+
+test('a filter is read once for all that a check has found, and not for what was seen before', async () => {
+  await using stage = startStage()
+  stage.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
+  stage.monitor('mon_2', { subforum: ['cats'] })
+  await stage.look()
+  const stream = findStream(stage.db, 1)!
+  const filters = createFilters(stage.db, () => {})
+  const read: string[] = []
+  const counted: typeof filters = Object.assign((it: Parameters<typeof filters>[0]) => {
+    read.push(it.id)
+    return filters(it)
+  }, filters)
+  const now = START + 30 * S
+  const ordered = [post(1, 'a cat', now), post(2, 'a cat', now), post(3, 'a cat', now)]
+  // As when another monitor begins here: all that is shown is asked about.
+  const look = startLook({ head: null, floor_at: START, believing: false })
+  stage.db.run('UPDATE monitor_streams SET active_from_seq = 0')
+  const find = (...fresh: string[]) =>
+    matchAll(
+      { db: stage.db, filters: counted },
+      stream,
+      {
+        stream,
+        look,
+        items: new Map(),
+        ending: { kind: 'reached' },
+        lost_gap: null,
+        started_at: now,
+        ended_at: now,
+        seen_at: now,
+      },
+      { ordered, fresh: new Set(fresh), first_seen: new Map(), next_seq: 4 },
+    )
+
+  const hits = find('t3_1', 't3_2', 't3_3')
+  expect(hits.map((it) => it.watcher.id)).toEqual([
+    'mon_1',
+    'mon_2',
+    'mon_1',
+    'mon_2',
+    'mon_1',
+    'mon_2',
+  ])
+  expect(read).toEqual(['mon_1', 'mon_2'])
+
+  expect(find()).toEqual([])
+  expect(read).toHaveLength(2)
 })
 
 test('comments are watched on a stream of their own', async () => {
