@@ -44,11 +44,16 @@ export function* findUndelivered(
     looked += sure.length
     yield
   }
-  if (suspects.length === 0) return []
-  // Others have had their turn meanwhile: what they have edited is no breach.
-  const still = suspects.flatMap((it) => findMatch(db, it) ?? []).filter(({ is_sure }) => is_sure)
-  const left = inOneGo(lacking(db, scope.instance_id, still, changedSince(db, scope.since_at)))
-  return left.map(({ monitor_id, item_id }) => `${monitor_id} ${item_id}`)
+  const lost: string[] = []
+  for (const suspect of suspects) {
+    yield
+    // Others have had their turn meanwhile: what they have edited is no breach.
+    const match = findMatch(db, suspect)
+    if (!match?.is_sure) continue
+    const left = inOneGo(lacking(db, scope.instance_id, [match], changedSince(db, scope.since_at)))
+    if (left.length > 0) lost.push(`${match.monitor_id} ${match.item_id}`)
+  }
+  return lost
 }
 
 function* lacking(

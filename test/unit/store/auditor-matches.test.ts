@@ -113,6 +113,15 @@ test('of many matches each is looked at, a part at a time', () => {
   expect(found(db).toSorted()).toEqual(['001', '100', '150', '151'].map((n) => `mon_1 t3_${n}`))
 })
 
+test('what seems to lack something is looked at again one by one, for each may take a while', () => {
+  using db = stage()
+  for (let n = 0; n < 40; n++) match(db, `t3_${n}`)
+
+  // Each once among all and once again.
+  expect([...look(db)].length).toBeGreaterThanOrEqual(80)
+  expect(found(db)).toHaveLength(40)
+})
+
 test('a target that is switched on again while it looks accuses nobody', () => {
   using db = stage()
   match(db, 't3_a')
@@ -120,6 +129,15 @@ test('a target that is switched on again while it looks accuses nobody', () => {
   expect(work.next().done).toBe(false)
   db.run('UPDATE webhooks SET active = 0')
   db.run('UPDATE webhooks SET active = 1')
+  expect(inOneGo(work)).toEqual([])
+})
+
+test('a monitor that is edited while it looks accuses nobody', () => {
+  using db = stage()
+  match(db, 't3_a')
+  const work = look(db)
+  expect(work.next().done).toBe(false)
+  db.run(`UPDATE monitors SET updated_at = ${NOW}`)
   expect(inOneGo(work)).toEqual([])
 })
 
