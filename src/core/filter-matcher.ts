@@ -44,7 +44,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
   const index = createIndex()
   const named = new Map<string, Set<number>>()
   const always = new Set<number>()
-  let compiled: Entry[] = []
+  const compiled = new Set<Entry>()
   // In which question an entry was last found, so that it is asked once.
   let asked = new Uint32Array(64)
   let question = 0
@@ -68,18 +68,18 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
     const entry = slot === undefined ? undefined : entries[slot]
     if (slot === undefined || entry === undefined) return
     change('remove', decodeFilterSpec(entry.text), slot)
-    entry.ask = null
+    compiled.delete(entry)
     entries[slot] = undefined
     places.delete(id)
     free.push(slot)
   }
 
   function compile(entry: Entry): Ask {
-    if (compiled.length >= COMPILED_MAX) {
+    if (compiled.size >= COMPILED_MAX) {
       for (const it of compiled) it.ask = null
-      compiled = []
+      compiled.clear()
     }
-    compiled.push(entry)
+    compiled.add(entry)
     return (entry.ask = compileFilter(decodeFilterSpec(entry.text), index.hearing))
   }
 

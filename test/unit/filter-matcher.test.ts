@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc'
 import { describe, expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
@@ -231,6 +232,12 @@ test('a word and the same word gone on are two, and each is waited for', () => {
   expect(matcher.words()).toBe(2)
 })
 
+/** What is held, once what is no longer needed is gone. */
+function held(): number {
+  Bun.gc(true)
+  return heapStats().heapSize
+}
+
 describe('coming and going', () => {
   const bun = stored({ subforum: ['cats'], include_any: ['bun'] })
   test('a monitor that is gone matches nothing, and its words go with it', () => {
@@ -257,6 +264,24 @@ describe('coming and going', () => {
     expect(ids(matcher, 'bun')).toEqual([])
     expect(ids(matcher, 'deno')).toEqual(['mon_1'])
     expect([matcher.has('mon_1', 1), matcher.has('mon_1', 2)]).toEqual([false, true])
+  })
+
+  test('of versions that are no longer there nothing is kept, whatever they matched', () => {
+    const matcher = createMatcher()
+    const match = (version: number) => {
+      // White space is part of a stored text as any other letter, and weighs as much.
+      const padded =
+        stored({ subforum: 'cats', include_any: ['bun'] }) + ' '.repeat(100_000 + version)
+      matcher.set('mon_1', version, padded)
+      return matcher.match(postOf({ title: 'bun' })).length
+    }
+    match(0)
+    const before = held()
+    let matched = 0
+    for (let version = 1; version <= 100; version++) matched += match(version)
+
+    expect(matched).toBe(100)
+    expect(held() - before).toBeLessThan(1_000_000)
   })
 
   test('monitors without a keyword are found by their author, their thread, or always', () => {
