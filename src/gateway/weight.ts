@@ -2,7 +2,10 @@
 const OBJECT = 64
 /** Of a member: its place in the object and in the one that is made of it, and its name in the JSON. */
 const MEMBER = 48
-/** Of a letter: two at most where it is held, three in the JSON. */
+/**
+ * Of a letter: two at most where it is held, three in the JSON. Control characters and halves of pairs take six there:
+ * they are too rare to be looked for in every text.
+ */
 const LETTER = 5
 
 /**
