@@ -5,6 +5,7 @@ import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
 import { reserveDelivery } from '../../../src/store/matches.ts'
 import { claimDue, recordEnded } from '../../../src/store/outbox.ts'
+import { inOneGo } from '../../../src/store/parts.ts'
 import { putTarget } from '../../support/target-row.ts'
 
 const NOW = 1_767_225_600_000
@@ -95,6 +96,16 @@ test('a day in which the clock jumped is not counted up', () => {
   db.run('UPDATE monitor_days SET deliveries = 3')
   db.run(`INSERT INTO events (kind, at) VALUES ('clock_jump', ${NOW})`)
   expect(breaches(db)).toEqual([])
+})
+
+test('nor is one in which it jumps while they are counted', () => {
+  using db = sound()
+  db.run('UPDATE monitor_days SET deliveries = 3')
+  const parts = [...lookForBreaches(db, scope())].length
+  const work = lookForBreaches(db, scope())
+  for (let n = 1; n < parts; n++) work.next()
+  db.run(`INSERT INTO events (kind, at) VALUES ('clock_jump', ${NOW})`)
+  expect(inOneGo(work)).toEqual([])
 })
 
 test('it looks at a few hundred rows at a time, and at every one of them', () => {
