@@ -54,7 +54,7 @@ export function blankBodies(db: Db, before_at: number, limit: number): number {
   })
 }
 
-/** Goes on through the deliveries in the order they were written, to the first that is not old enough. */
+/** Goes on through the deliveries in the order they were written, to the first that is not old enough, or still waits. */
 function walk(
   db: Db,
   cursor: Cursor,
@@ -64,13 +64,16 @@ function walk(
 ): number {
   return transact(db, () => {
     const from = db.query<{ at: number }, []>(`SELECT ${cursor} AS at FROM instance`).get()?.at ?? 0
+    // What still waits, after all this time, keeps the bytes that it is to be sent with, and is come back to.
+    const stays = ({ created_at, status }: Pick<Row, 'created_at' | 'status'>) =>
+      created_at >= before_at || status === 'pending'
     // Mostly there is nothing to do, which a look at one row tells.
     const next = db
-      .query<{ created_at: number }, [{ from: number }]>(
-        'SELECT created_at FROM deliveries WHERE row > $from ORDER BY row LIMIT 1',
+      .query<Pick<Row, 'created_at' | 'status'>, [{ from: number }]>(
+        'SELECT created_at, status FROM deliveries WHERE row > $from ORDER BY row LIMIT 1',
       )
       .get({ from })
-    if (next === null || next.created_at >= before_at) return 0
+    if (next === null || stays(next)) return 0
     const rows = db
       .query<Row, [{ from: number; limit: number }]>(
         `SELECT row, id, monitor_id, status, created_at, body
@@ -78,10 +81,9 @@ function walk(
           WHERE row > $from ORDER BY row LIMIT $limit`,
       )
       .all({ from, limit })
-    const young = rows.findIndex(({ created_at }) => created_at >= before_at)
-    const old = young === -1 ? rows : rows.slice(0, young)
-    // What still waits, after all this time, keeps the bytes that it is to be sent with.
-    for (const row of old) if (row.status !== 'pending') work(row)
+    const end = rows.findIndex(stays)
+    const old = end === -1 ? rows : rows.slice(0, end)
+    for (const row of old) work(row)
     const last = old.at(-1)
     if (last) db.query(`UPDATE instance SET ${cursor} = $at`).run({ at: last.row })
     return old.length

@@ -91,6 +91,16 @@ test('what still waits keeps its bytes', () => {
   expect(texts(db)).toEqual([new TextDecoder().decode(bodyOf(0))])
 })
 
+test('what waited when its time came is not forgotten once it has ended', () => {
+  using db = opened(3)
+  db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 99 WHERE id = 'dlv_1'")
+  expect([blankBodies(db, 10, 10), blankBodies(db, 10, 10)]).toEqual([1, 0])
+
+  db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
+  expect(blankBodies(db, 10, 10)).toBe(2)
+  expect(texts(db).filter((text) => text.includes('needle'))).toEqual([])
+})
+
 test('a body that is blanked says so by its shape, and its row stays', () => {
   using db = opened(2)
   packBodies(db, 10, 10)
