@@ -6,7 +6,7 @@ import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
 import { forgetOld } from '../store/forgetting.ts'
 import { pruneNamedWrites } from '../store/idempotency.ts'
-import { byTurns } from '../store/parts.ts'
+import { byTurns, type Parts } from '../store/parts.ts'
 import { settleStreams } from '../store/stream-life.ts'
 import { forgetOldSecrets } from '../store/webhooks.ts'
 
@@ -18,8 +18,10 @@ const KEEP_MS = 14 * 86_400_000
 const KEEP_ITEMS = 2000
 /** After so long nobody but a reader of old lists wants a delivery's body. */
 const PACK_AFTER_MS = 7 * 86_400_000
-/** Bodies worked on in one turn, so that a turn stays short; what is over waits a minute. */
-const BODIES_A_TURN = 500
+/** Bodies worked on in one go: some tens of milliseconds. */
+const BODIES_AT_ONCE = 500
+/** Bodies worked on in one turn, of which there is one a minute: more than are written in a minute, or it would never catch up. */
+const BODIES_A_TURN = 10_000
 const DAY_MS = 86_400_000
 
 /**
@@ -44,8 +46,15 @@ export function createUpkeep({
     const now = clock.now()
     transact(db, () => settleStreams(db, now))
     forgetOldSecrets(db, now)
-    packBodies(db, now - PACK_AFTER_MS, BODIES_A_TURN)
-    if (retention_days > 0) blankBodies(db, now - retention_days * DAY_MS, BODIES_A_TURN)
+    await byTurns(
+      inParts((limit) => packBodies(db, now - PACK_AFTER_MS, limit)),
+      signal,
+    )
+    if (retention_days > 0)
+      await byTurns(
+        inParts((limit) => blankBodies(db, now - retention_days * DAY_MS, limit)),
+        signal,
+      )
     if (Math.abs(now - pruned_at) >= PRUNE_MS) {
       const before_at = now - KEEP_MS
       transact(db, () => {
@@ -57,5 +66,15 @@ export function createUpkeep({
       pruned_at = now
     }
     return now + SETTLE_MS
+  }
+}
+
+/** Works on as many bodies as one turn may, a part at a time. `work` returns how many it found to work on. */
+function* inParts(work: (limit: number) => number): Parts<void> {
+  for (let done = 0; done < BODIES_A_TURN;) {
+    const count = work(BODIES_AT_ONCE)
+    if (count === 0) return
+    done += count
+    yield
   }
 }

@@ -195,6 +195,28 @@ test('upkeep keeps two weeks, and of every stream its newest two thousand items'
   expect([seen(), stage.cuts().length]).toEqual([2000, 0])
 })
 
+test('upkeep gets through the bodies of more than a minute, and lets others have their turn meanwhile', async () => {
+  await using stage = startStage()
+  stage.db.run("INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 0, 0)")
+  stage.webhook('wh_1')
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  stage.db.run(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1300)
+    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, created_at, delivered_at)
+    SELECT 'dlv_' || n, customer_id, id, 'wh_1', 'delivered', ${START}, ${START} FROM n, monitors`)
+  stage.db.run("INSERT INTO delivery_bodies SELECT row, CAST('{}' AS BLOB), x'00' FROM deliveries")
+  const blanked = () =>
+    stage.one<{ n: number }>("SELECT count(*) AS n FROM delivery_bodies WHERE body_sha256 <> x'00'")
+      ?.n
+  const { signal } = new AbortController()
+
+  stage.pass(3 * DAY)
+  const ended = createUpkeep({ ...stage, retention_days: 2, signal })()
+  await new Promise(setImmediate)
+  expect(blanked()).toBe(500)
+  await ended
+  expect(blanked()).toBe(1300)
+})
+
 test("upkeep puts a removed customer's streams to sleep", async () => {
   await using stage = startStage()
   stage.webhook('wh_1')
