@@ -1,6 +1,6 @@
 import { pruneChecks } from './checks.ts'
 import type { Db } from './db.ts'
-import { pruneMatchBodies } from './match-bodies.ts'
+import { type FetchPlace, pruneMatchBodies } from './match-bodies.ts'
 import type { Parts } from './parts.ts'
 import { pruneSeen } from './seen.ts'
 
@@ -21,7 +21,12 @@ export function* forgetOld(
     yield* untilNone(() => pruneChecks(db, { ...old, stream_id }))
     yield* untilNone(() => pruneSeen(db, { ...old, stream_id, keep }))
   }
-  yield* untilNone(() => pruneMatchBodies(db, old))
+  // By place, for those that stay would be looked at in every part.
+  let after: FetchPlace | null = { matched_at: -1, row: 0 }
+  while (after !== null) {
+    after = pruneMatchBodies(db, { ...old, after })
+    yield
+  }
 }
 
 function* untilNone(prune: () => number): Parts<void> {

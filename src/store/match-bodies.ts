@@ -53,17 +53,31 @@ export function newestSeq(db: Db, monitor_id: string): number {
   )
 }
 
+/** A place among all that is there to fetch, the oldest first. */
+export type FetchPlace = { matched_at: number; row: number }
+
 /**
- * Forgets what nobody is promised any more, at most `limit` of it; the newest of each monitor stays, for it holds the
- * count. Returns how many.
+ * Of the next `limit` after a place, as far as they are from before `before_at`, forgets what nobody is promised any more;
+ * the newest of each monitor stays, for it holds the count. Returns the place it has come to; null at the end.
  */
-export function pruneMatchBodies(db: Db, old: { before_at: number; limit: number }): number {
-  return db
-    .query<never, [typeof old]>(
-      `DELETE FROM match_bodies WHERE rowid IN (SELECT old.rowid FROM match_bodies old
-        WHERE old.matched_at < $before_at
-          AND old.seq < (SELECT max(seq) FROM match_bodies WHERE monitor_id = old.monitor_id)
-        LIMIT $limit)`,
+export function pruneMatchBodies(
+  db: Db,
+  { after, before_at, limit }: { after: FetchPlace; before_at: number; limit: number },
+): FetchPlace | null {
+  const last = db
+    .query<FetchPlace, [{ at: number; row: number; before_at: number; limit: number }]>(
+      `SELECT matched_at, row FROM (
+         SELECT matched_at, rowid AS row FROM match_bodies
+          WHERE matched_at < $before_at AND (matched_at, rowid) > ($at, $row)
+          ORDER BY matched_at, rowid LIMIT $limit + 0)
+        ORDER BY matched_at DESC, row DESC LIMIT 1`,
     )
-    .run(old).changes
+    .get({ at: after.matched_at, row: after.row, before_at, limit })
+  if (last === null) return null
+  db.query(
+    `DELETE FROM match_bodies AS old
+      WHERE (matched_at, rowid) > ($from_at, $from_row) AND (matched_at, rowid) <= ($at, $row)
+        AND seq < (SELECT max(seq) FROM match_bodies WHERE monitor_id = old.monitor_id)`,
+  ).run({ from_at: after.matched_at, from_row: after.row, at: last.matched_at, row: last.row })
+  return last
 }

@@ -108,7 +108,8 @@ test.each([
 test('what is older than is promised is forgotten, but never the count', async () => {
   await using it = await startReaders()
   for (let n = 1; n <= 3; n++) it.match(numbered(n))
-  pruneMatchBodies(it.db, { before_at: it.clock.now() + 1, limit: 100 })
+  const after = { matched_at: -1, row: 0 }
+  pruneMatchBodies(it.db, { after, before_at: it.clock.now() + 1, limit: 100 })
   expect(titles((await it.call('/items?id=mon_1')).body)).toEqual(['number 3'])
 
   it.match(numbered(4))

@@ -67,6 +67,31 @@ test('of a quiet stream the newest items stay, however old they are', () => {
   ).toEqual([8, 9, 10].map((seq) => ({ stream_id: 1, seq })))
 })
 
+test('of what is there to fetch all stays that is not old', () => {
+  using db = house(3)
+  db.run(
+    `INSERT INTO match_bodies VALUES ('mon_1', 50, x'00', ${OLD}), ('mon_1', 51, x'00', ${OLD})`,
+  )
+
+  inOneGo(forgetOld(db, { before_at: OLD, keep: 1 }))
+  const left = db.query<{ seq: number }, []>('SELECT seq FROM match_bodies ORDER BY seq').all()
+  expect(left.map(({ seq }) => seq)).toEqual([4, 50, 51])
+})
+
+test('what stays is looked at a part at a time, too: it may be the one match of each of many monitors', () => {
+  using db = house(1)
+  const parts = () => [...forgetOld(db, { before_at: OLD, keep: 1 })].length
+  parts()
+  const few = parts()
+  const many = 'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)'
+  db.run(`${many} INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          SELECT 'mon_of_' || n, 'cus_1', '{}', 60, 0, 0, 0 FROM n`)
+  db.run(`${many} INSERT INTO match_bodies SELECT 'mon_of_' || n, 1, x'00', 1 FROM n`)
+
+  expect(parts()).toBe(few + 3)
+  expect(counts(db)[3]).toBe(1201)
+})
+
 test('whose gap a check has is found without reading all of them', () => {
   using db = house(1)
   const plan = db
