@@ -8,6 +8,19 @@
  * further than the longest term, and those links have to be made anew for all words when one of them changes.
  */
 
+import {
+  ASCII,
+  BELOW,
+  BITS,
+  createLetterTree,
+  END,
+  KIND,
+  LETTER,
+  LOW,
+  NEXT,
+  PLACES,
+  TABLED,
+} from './letter-tree.ts'
 import { createTails } from './tails.ts'
 
 /** Where a word may begin: where one of the text does, or anywhere in it. */
@@ -29,148 +42,28 @@ export type Automaton = {
   nodes(): number
 }
 
-/** A node with more children than this finds them by a table. */
-const CHAIN_MAX = 4
-const ASCII = 128
 /** ASCII letters and digits, which always cling to a neighbour of their kind. */
 const JOINS = new Uint8Array(ASCII)
 for (const char of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')
   JOINS[char.charCodeAt(0)] = 1
-/** Where in a table each of the common letters has its place, from 1; all others are in a chain that begins at 0. */
-const PLACES = new Uint8Array(ASCII)
-const COMMON = "abcdefghijklmnopqrstuvwxyz0123456789 -'."
-for (let i = 0; i < COMMON.length; i++) PLACES[COMMON.charCodeAt(i)] = i + 1
-/** Whole nodes long, so that no node lies across two lines of memory. */
-const TABLE = Math.ceil((COMMON.length + 1) / 4) * 4
 
-// A node is four numbers in a row, and known by where they begin: to look at one is to fetch one line of memory.
-/** Its letter, and in the upper half the first letter of its tail. */
-const LETTER = 0
-/** The next child of the same parent. */
-const NEXT = 1
-/** What is below it: the first of a chain of children, a table of them, or a tail; which of these, in the lowest bits. */
-const BELOW = 2
-const TABLED = 1
-/** Under a node where a single word goes on there are no nodes but the letters that are left of it: its tail. */
+// What stands in a node. Where a single word goes on there are no nodes below, but the letters that are left of it, its
+// tail: the first of them in the upper half of LETTER, the others as what is BELOW, of this kind.
 const TAILED = 2
-/** The entry of the word that ends here, or with its tail; in the lowest bits whether it must not go on, may, or either. */
-const END = 3
+// END is the entry of the word that ends here, or with its tail; in the lowest bits whether it must not go on, may, or either.
 const CLOSED = 1
 const OPEN = 2
-const NODE = 4
-const KIND = 3
-const BITS = 2
-const LOW = 0xffff
-/** More would leave more unused, less would copy all of it more often. */
-const GROWTH = 1.5
 
 /** An empty automaton. */
 export function createAutomaton(begins: Begins): Automaton {
   const by_word = begins === 'word'
-  // Nodes and tables are numbers in a typed array: a million of them are nothing to a garbage collector. 0 is the root.
-  let cells = new Int32Array(64 * NODE)
-  let made = NODE
-  let count = 0
-  const freed: number[] = []
-  const freed_tables: number[] = []
+  const tree = createLetterTree()
+  const { get, set, child, grow, drop } = tree
   const tails = createTails()
   /** Where one word may go on and the same one may not: the entry of the first by that of the second. */
   const opened = new Map<number, number>()
 
-  /** Room for so many numbers, all 0. */
-  function allot(size: number): number {
-    const at = made
-    made += size
-    if (made > cells.length) {
-      const longer = new Int32Array(Math.ceil(made * GROWTH))
-      longer.set(cells)
-      cells = longer
-    }
-    return at
-  }
-
-  const get = (node: number, part: number): number => cells[node + part] ?? 0
-  const set = (node: number, part: number, to: number): void => void (cells[node + part] = to)
   const isTailed = (node: number): boolean => (get(node, BELOW) & KIND) === TAILED
-
-  /** Where a node's chain begins in which a child of this letter would be; 0 when there is none. */
-  function chainFor(node: number, place: number): number {
-    const below = get(node, BELOW)
-    return (below & KIND) === TABLED ? get(below >> BITS, place) : below >> BITS
-  }
-
-  function child(node: number, code: number): number {
-    let at = chainFor(node, code < ASCII ? (PLACES[code] ?? 0) : 0)
-    while (at !== 0 && (get(at, LETTER) & LOW) !== code) at = get(at, NEXT)
-    return at
-  }
-
-  function make(code: number): number {
-    const node = freed.pop() ?? allot(NODE)
-    cells.fill(0, node, node + NODE)
-    set(node, LETTER, code)
-    count += 1
-    return node
-  }
-
-  const placeOf = (node: number): number => PLACES[get(node, LETTER) & LOW] ?? 0
-
-  /** Lets a chain of a node, that of this place, begin with another child, or none. */
-  function begin(parent: number, place: number, node: number): void {
-    const below = get(parent, BELOW)
-    if ((below & KIND) === TABLED) set(below >> BITS, place, node)
-    else set(parent, BELOW, node << BITS)
-  }
-
-  function put(parent: number, node: number): void {
-    const place = placeOf(node)
-    set(node, NEXT, chainFor(parent, place))
-    begin(parent, place, node)
-  }
-
-  function chain(from: number): number[] {
-    const found: number[] = []
-    for (let at = from; at > 0; at = get(at, NEXT)) found.push(at)
-    return found
-  }
-
-  /** How many children a node has in a chain of its own; 0 when they are in a table. */
-  function chained(node: number): number {
-    const below = get(node, BELOW)
-    let length = 0
-    if ((below & KIND) === TABLED) return length
-    for (let at = below >> BITS; at !== 0; at = get(at, NEXT)) length += 1
-    return length
-  }
-
-  function grow(parent: number, code: number): number {
-    const node = make(code)
-    if (chained(parent) >= CHAIN_MAX) {
-      const siblings = chain(get(parent, BELOW) >> BITS)
-      const table = freed_tables.pop() ?? allot(TABLE)
-      cells.fill(0, table, table + TABLE)
-      set(parent, BELOW, (table << BITS) | TABLED)
-      for (const it of siblings) put(parent, it)
-    }
-    put(parent, node)
-    return node
-  }
-
-  /** Takes a child away from its parent. */
-  function drop(parent: number, node: number): void {
-    const place = placeOf(node)
-    const rest = chain(chainFor(parent, place)).filter((it) => it !== node)
-    for (const [i, it] of rest.entries()) set(it, NEXT, rest[i + 1] ?? 0)
-    begin(parent, place, rest[0] ?? 0)
-    const below = get(parent, BELOW)
-    const table = below >> BITS
-    if ((below & KIND) === TABLED && cells.subarray(table, table + TABLE).every((it) => it === 0)) {
-      freed_tables.push(table)
-      set(parent, BELOW, 0)
-    }
-    freed.push(node)
-    count -= 1
-  }
 
   /** Hangs the letters of a word that are left from `at` on below a node. */
   function hang(node: number, word: string, at: number): void {
@@ -276,9 +169,8 @@ export function createAutomaton(begins: Begins): Automaton {
 
     // This is where the time goes: nothing is called on the way that can be done without.
     scan(text, found) {
-      if (cells[BELOW] === 0) return
-      // What a loop keeps at hand need not be looked up at every letter.
-      const all = cells
+      const all = tree.cells()
+      if (all[BELOW] === 0) return
       const { length } = text
       let inside = false
       for (let from = 0; from < length; from++) {
@@ -314,6 +206,6 @@ export function createAutomaton(begins: Begins): Automaton {
       }
     },
 
-    nodes: () => count,
+    nodes: tree.nodes,
   }
 }
