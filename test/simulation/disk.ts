@@ -20,6 +20,8 @@ export type Disk = {
   counts: { failed: number; commits: number }
   /** Does what has to succeed, such as what the simulation itself writes. */
   spare<T>(work: () => T): T
+  /** The same, of what others get their turn in between. */
+  spareAll<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** A transaction fails at one of so many writes, or at its commit when it has fewer. */
@@ -52,6 +54,14 @@ export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options):
       spared = true
       try {
         return work()
+      } finally {
+        spared = false
+      }
+    },
+    async spareAll(work) {
+      spared = true
+      try {
+        return await work()
       } finally {
         spared = false
       }

@@ -217,7 +217,7 @@ export async function run(options: Options) {
         pauses.set(place, [...(pauses.get(place) ?? []), { from, until: now_s() }])
       }
     if (life !== null && (at / STEP_MS) % 60 === 59) {
-      await disk.spare(upkeep)
+      await disk.spareAll(upkeep)
       for (const { name } of places) {
         const health = monitorHealth(
           { clock, log } as never,
