@@ -76,7 +76,7 @@ export async function startHouse({
     random: {
       uuid: () => `0199a000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
       fraction: () => 0.5,
-      bytes: (size) => new Uint8Array(size).fill(++count % 256),
+      bytes: (size) => bytesOf(++count, size),
     },
     resolve: (host) =>
       host.endsWith('.test')
@@ -139,6 +139,13 @@ export async function startHouse({
 }
 
 /** A key of a customer with 100 dollars, written as the command line would. */
+/** Bytes that tell one number from all others: as many as a token has, and never the same twice. */
+function bytesOf(n: number, size: number): Uint8Array {
+  const bytes = Buffer.alloc(size, n % 256)
+  if (size >= 8) bytes.writeUInt32BE(n, size - 4)
+  return new Uint8Array(bytes)
+}
+
 function mintKey(config: Config, { clock, random }: Outside, name: string): string {
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   const token = apiKey('customer', createHash('sha256').update(name).digest())
