@@ -81,8 +81,18 @@ export async function startVisitor(browser: Browser, url: string) {
     text: () => page.evaluate(() => document.body.innerText),
     /** Presses the button, or follows the link, that says so; in the box that is open, if one is. */
     press: async (name: string) => {
-      const found = await find(page, { of: 'button, a, summary', name })
-      await found.click()
+      const pressed = async (): Promise<boolean> => {
+        const found = await find(page, { of: 'button, a, summary', name })
+        try {
+          await found.click()
+          return true
+        } catch (error) {
+          // The page was drawn anew between looking and pressing: it is another element, of the same name, by now.
+          if (await found.evaluate((it) => it.isConnected && it.checkVisibility())) throw error
+          return false
+        }
+      }
+      while (!(await pressed()));
     },
     /** Types into the field of that label, in place of what stood there. */
     async type(label: string, text: string) {
