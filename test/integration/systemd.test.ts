@@ -247,7 +247,7 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
       env: {
         ...process.env,
         NOTIFY_SOCKET: socket,
-        WATCHDOG_USEC: '1500000',
+        WATCHDOG_USEC: '4000000',
         STALL_FILE: folder.file('stalled'),
         STALL_AT: at,
         STALL_MS: String(ms),
@@ -277,7 +277,7 @@ test.each(['monitor', 'sender'] as const)(
   async (loop) => {
     using folder = tempFolder()
     const path = folder.file('notify')
-    await using manager = await listen(path, '1.5')
+    await using manager = await listen(path, '4')
     using receiver = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
     const hook = `http://127.0.0.1:${receiver.port}/`
     const daemon = await (loop === 'monitor'
