@@ -10,8 +10,7 @@ export type Judged = { name: string; value: number; most?: number; least?: numbe
 /** From so many minutes on what grows is judged by the hour; before, a process is still warming up. */
 const FULL_MINUTES = 60
 const WARM_UP_MS = 15 * 60_000
-/** Long enough for what was thrown away to have been collected in full, which may take minutes on a busy machine. */
-const WINDOW_MS = 5 * 60_000
+const WINDOW_MS = 60_000
 const GROWTH_MIB_H = 1
 const WARM_UP_MIB = 48
 /** Descriptors, threads and files may be so many more or fewer. */
