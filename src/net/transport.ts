@@ -125,7 +125,7 @@ async function readStart(
   response: Response,
   signal: AbortSignal,
 ): Promise<{ body: Uint8Array; whole: boolean }> {
-  // Many have nothing to say beside their status, and a stream with nothing in it costs as much as any other.
+  // Most receivers answer with a status alone; to read the stream of an empty body would cost as much as that of any other.
   if (isEmpty(response.headers) || !response.body) return { body: new Uint8Array(), whole: true }
   const chunks: Uint8Array[] = []
   let size = 0

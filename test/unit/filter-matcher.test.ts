@@ -269,7 +269,7 @@ describe('coming and going', () => {
   test('of versions that are no longer there nothing is kept, whatever they matched', () => {
     const matcher = createMatcher()
     const match = (version: number) => {
-      // White space is part of a stored text as any other letter, and weighs as much.
+      // A matcher that kept the text of old versions would hold 100 kB of each: white space is stored with it.
       const padded =
         stored({ subforum: 'cats', include_any: ['bun'] }) + ' '.repeat(100_000 + version)
       matcher.set('mon_1', version, padded)
