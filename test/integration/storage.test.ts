@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 const MIB = 2 ** 20
 
 test('space is held back, but not by a start that is in a hurry', async () => {
-  await using house = await startHouse()
+  await using house = await startHouse({ hold_back: true })
   const ballast = join(house.dir, 'ballast')
   await house.clock.advance(1000)
   expect(existsSync(ballast)).toBe(false)
