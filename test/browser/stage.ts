@@ -21,7 +21,7 @@ if (!there && !process.env['CI']) console.log('no Chromium on PATH: tests in a b
 export const inBrowser = describe.skipIf(!there && !process.env['CI'])
 
 /** Longer than any of them takes on a busy machine. */
-export const TEST_MS = 60_000
+export const TEST_MS = 120_000
 const CALL_MS = 30_000
 
 const PASSWORD = 'open-sesame 3'
