@@ -26,11 +26,11 @@ const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 const USAGE_DAYS_MAX = 366
 
-const usageQuery = query({
+const usageQuery = query(() => ({
   from: maybeInstant('from'),
   to: maybeInstant('to'),
   bucket: oneOf('bucket', ['hour', 'day'], 'day'),
-})
+}))
 
 // For the document alone.
 const shapes = once(() => {

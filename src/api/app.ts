@@ -24,7 +24,7 @@ import { createMeter } from './meter.ts'
 import { countMoney } from './metrics-heard.ts'
 import type { Metrics } from './metrics.ts'
 import { inOnePiece } from './one-piece.ts'
-import { openApiDocument, type RouteLike } from './openapi-document.ts'
+import type { RouteLike } from './openapi-document.ts'
 import { createPacers, type Limits } from './pace.ts'
 import { createPeerOf } from './peer.ts'
 import type { Features } from './policy.ts'
@@ -153,7 +153,7 @@ export function createApp(deps: AppDeps) {
     .use(errors(words, log, (error) => tellStorageError(db, error)))
     .use(health({ ...deps, clock, reads_health, health_cache_s }))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
-    .use(docs(() => openApiDocument({ routes: routes(), words, public_url: deps.public_url() })))
+    .use(docs(document))
     .use(account({ db, keyed, clock, monitors: deps.monitors }))
   if (deps.page) {
     const signed_in = createSignedIn({ db, clock, site })
@@ -168,6 +168,10 @@ export function createApp(deps: AppDeps) {
   for (const group of deps.routes(infra)) app.use(group)
 
   const routes = (): readonly RouteLike[] => app.routes
+  async function document() {
+    const { openApiDocument } = await import('./openapi-document.ts')
+    return openApiDocument({ routes: routes(), words, public_url: deps.public_url() })
+  }
   let known: Table<true> | null = null
   function table(): Table<true> {
     if (known) return known

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import type { Clock } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -40,22 +41,25 @@ export type LiveDeps = {
   signed_in: SignedIn
 }
 
-const bodyShape = z.object({
-  items: z
-    .array(
-      z.looseObject({
-        title: z.string().nullish(),
-        link_title: z.string().nullish(),
-        body: z.string().nullish(),
-      }),
-    )
-    .default([]),
-})
+const bodyShape = once(() =>
+  z.object({
+    items: z
+      .array(
+        z.looseObject({
+          title: z.string().nullish(),
+          link_title: z.string().nullish(),
+          body: z.string().nullish(),
+        }),
+      )
+      .default([]),
+  }),
+)
 
 /** How a body would be called in a list: by its first item's title, its thread's, or how its text begins. */
 function titleOf(body: Uint8Array | null): string | null {
   if (body === null) return null
-  const [first] = bodyShape.safeParse(JSON.parse(new TextDecoder().decode(body))).data?.items ?? []
+  const [first] =
+    bodyShape().safeParse(JSON.parse(new TextDecoder().decode(body))).data?.items ?? []
   const title = first?.title ?? first?.link_title ?? first?.body
   return title?.slice(0, TITLE_MAX) ?? null
 }

@@ -93,13 +93,13 @@ const cookie = (token: string, seconds: number, secure: boolean): string =>
   `${nameOf(secure)}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
 
 const KEY = 'key must be an API key: fk_ or fo_ and 43 characters, or one that was imported'
-const signInBody = closed({
+const signInBody = closed(() => ({
   key: z
     .string({ error: ({ input }) => (input === undefined ? 'key is required' : KEY) })
     .trim()
     .min(1, 'key is required')
     .max(KEY_MAX, KEY),
-})
+}))
 
 /** `/dashboard/session`: POST signs in with an API key, GET says who is signed in, DELETE signs out. */
 export function webSession(deps: SessionDeps, signed_in: SignedIn) {

@@ -8,6 +8,7 @@ import { redeliver, REDELIVERED_STATUSES, type Which } from '../store/redeliver.
 import { findWebhook } from '../store/webhooks.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
+import type { Checked } from './late.ts'
 import { answers } from './openapi.ts'
 import { absent } from './webhooks-shape.ts'
 
@@ -29,7 +30,7 @@ const instant = (name: string) => {
     .optional()
 }
 
-const redeliverBody = closed({
+const redeliverBody = closed(() => ({
   delivery_id: text('delivery_id'),
   since: instant('since'),
   until: instant('until'),
@@ -40,9 +41,9 @@ const redeliverBody = closed({
     .optional(),
   webhook_id: text('webhook_id'),
   dry_run: z.boolean({ error: 'dry_run must be true or false' }).default(false),
-})
+}))
 
-type Body = z.infer<typeof redeliverBody>
+type Body = Checked<typeof redeliverBody>
 
 /** Which deliveries a body means: one by its id, or those of a span of time. */
 function whichOf(body: Body, now: number): Which {

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import type { Db } from '../store/db.ts'
 import {
   DELIVERY_STATUSES,
@@ -17,18 +18,20 @@ import { answers } from './openapi.ts'
 const PAGE_MAX = 200
 const PAGE = 50
 
-const listQuery = query({
+const listQuery = query(() => ({
   id: optionalText('id'),
   status: maybeOneOf('status', DELIVERY_STATUSES),
   limit: limit(PAGE_MAX, PAGE),
   before: maybeInstant('before'),
-})
+}))
 
-const payloadShape = z.looseObject({
-  count: z.int(),
-  grouped: z.boolean(),
-  items: z.array(z.looseObject({})),
-})
+const payloadShape = once(() =>
+  z.looseObject({
+    count: z.int(),
+    grouped: z.boolean(),
+    items: z.array(z.looseObject({})),
+  }),
+)
 
 const deliveryShape = () =>
   z.object({
@@ -40,7 +43,7 @@ const deliveryShape = () =>
     last_error: z.string().nullable(),
     created_at: z.string(),
     delivered_at: z.string().nullable(),
-    payload: payloadShape,
+    payload: payloadShape(),
   })
 
 function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow) {
@@ -55,7 +58,7 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow)
     created_at: new Date(created_at).toISOString(),
     delivered_at: delivered_at === null ? null : new Date(delivered_at).toISOString(),
     // The very bytes that were sent, read back: what is shown cannot differ from what was delivered.
-    payload: payloadShape.parse(JSON.parse(new TextDecoder().decode(body))),
+    payload: payloadShape().parse(JSON.parse(new TextDecoder().decode(body))),
   }
 }
 

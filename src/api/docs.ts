@@ -60,17 +60,17 @@ const page = (headers: Record<string, string | number>, type: string) => {
   headers['referrer-policy'] = 'no-referrer'
 }
 
-const titled = z.object({ info: z.object({ title: z.string() }) })
+const titled = once(() => z.object({ info: z.object({ title: z.string() }) }))
 
 /** `/docs`, the reference for people, and `/openapi.json`, the same for machines. */
-export function docs(document: () => unknown) {
+export function docs(document: () => Promise<unknown>) {
   // Anybody may ask for it, and it is a lot of work: done once, at the first call.
   const known = once(document)
   return new Elysia({ name: 'docs', detail: { hide: true } })
     .get('/openapi.json', () => known())
-    .get('/docs', ({ set }) => {
+    .get('/docs', async ({ set }) => {
       page(set.headers, 'text/html')
-      return pageOf(titled.parse(known()).info.title)
+      return pageOf(titled().parse(await known()).info.title)
     })
     .get('/docs/start.js', ({ set }) => {
       page(set.headers, 'text/javascript')

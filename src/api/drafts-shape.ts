@@ -12,7 +12,7 @@ const PAGE = 25
 const BODY = "body must be an object: the write's own fields"
 
 /** A new draft: what is to be done, and the fields that the write itself would have. */
-export const draftBody = closed({
+export const draftBody = closed(() => ({
   action: z.enum(DRAFT_ACTIONS, {
     error: ({ input }) =>
       `action ${input === undefined ? 'is required: ' : 'must be '}one of ${DRAFT_ACTIONS.join(', ')}`,
@@ -20,14 +20,14 @@ export const draftBody = closed({
   body: z.record(z.string(), z.unknown(), {
     error: ({ input }) => (input === undefined ? 'body is required' : BODY),
   }),
-})
+}))
 
 /** Which drafts are listed. */
-export const draftsQuery = query({
+export const draftsQuery = query(() => ({
   status: maybeOneOf('status', ['waiting']),
   cursor: formed('cursor', /^drf_[\w-]{1,64}$/, 'the next_cursor of an earlier page').optional(),
   limit: limit(PAGE_MAX, PAGE),
-})
+}))
 
 const iso = (at: number) => new Date(at).toISOString()
 

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { DRAFT_MS } from '../core/draft.ts'
 import { ApiError, invalid } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { invalidField, SESSION_PARTS, sessionField } from '../core/session.ts'
 import type { Db } from '../store/db.ts'
 import { type Draft, DRAFTS_OPEN_MAX, findDraft, insertDraft, listDrafts } from '../store/drafts.ts'
@@ -22,7 +23,7 @@ import { answers, refuses } from './openapi.ts'
 const APPROVAL_MAX = 1024 * 1024
 const tags = ['Drafts']
 
-const accountBody = z.object({ account: z.string() }).strict()
+const accountBody = once(() => z.object({ account: z.string() }).strict())
 
 type Deps = { db: Db; desk: DraftDesk }
 type Set = { status?: number | string; headers: HTTPHeaders }
@@ -199,7 +200,7 @@ export function operatorDrafts({ readJson, clock }: Infra, { db, desk }: Deps) {
     .get('/drafts/:id', ({ params: { id } }) => show(found(db, id, null)))
     .post('/drafts/:id/approve', async ({ params: { id }, request, set }) => {
       const draft = found(db, id, null)
-      const named = accountBody.safeParse(await readJson(request, APPROVAL_MAX))
+      const named = accountBody().safeParse(await readJson(request, APPROVAL_MAX))
       if (!named.success)
         throw invalid('account', 'account is required: the name of an account of the pool')
       const written = await desk.approveFor(draft, named.data.account)

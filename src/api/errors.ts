@@ -2,6 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError, CODES, invalid } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { wireCode, type Words } from '../core/wire.ts'
 import type { Log } from '../outside.ts'
 import { isStorageError } from '../store/db.ts'
@@ -65,11 +66,13 @@ function toKnown(code: unknown, error: unknown): ApiError | null {
   return null
 }
 
-const issue_shape = z.object({
-  path: z.array(z.union([z.string(), z.number()])).default([]),
-  message: z.string(),
-  keys: z.array(z.string()).optional(),
-})
+const issueShape = once(() =>
+  z.object({
+    path: z.array(z.union([z.string(), z.number()])).default([]),
+    message: z.string(),
+    keys: z.array(z.string()).optional(),
+  }),
+)
 
 /** Elysia wraps what the reader of bodies throws. */
 function unreadable(error: unknown): ApiError {
@@ -79,7 +82,7 @@ function unreadable(error: unknown): ApiError {
 
 /** The first thing that is wrong with what a caller sent, by the name of its field. */
 function refusal({ valueError, type }: ValidationError): ApiError {
-  const issue = issue_shape.safeParse(valueError).data
+  const issue = issueShape().safeParse(valueError).data
   if (!issue) return invalid(type, `${type} is not valid`)
   const path = [...issue.path, ...(issue.keys?.slice(0, 1) ?? [])]
   const field = path.reduce<string>(

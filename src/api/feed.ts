@@ -10,6 +10,7 @@ import { findMonitor } from '../store/monitors.ts'
 import { atomOf } from './feed-atom.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
+import type { Checked } from './late.ts'
 import { absentMonitor } from './monitor-shapes.ts'
 import { answers, refuses } from './openapi.ts'
 
@@ -19,7 +20,7 @@ const FRESH_S = 60
 export type FeedDeps = { db: Db; links: Links }
 
 const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
-const rotateBody = closed({ id: idField('id'), monitor_id: idField('monitor_id') })
+const rotateBody = closed(() => ({ id: idField('id'), monitor_id: idField('monitor_id') }))
 
 /** The address at which a monitor's feed answers now. */
 export const feedUrl = ({ db, links }: FeedDeps, monitor_id: string): string =>
@@ -64,7 +65,7 @@ const group = (prefix: string, { keyed, words }: Infra, deps: FeedDeps) =>
       },
     })
 
-function rotate(deps: FeedDeps, customer_id: string, body: z.infer<typeof rotateBody>) {
+function rotate(deps: FeedDeps, customer_id: string, body: Checked<typeof rotateBody>) {
   if (body.id !== undefined && body.monitor_id !== undefined && body.id !== body.monitor_id)
     throw invalid('monitor_id', 'monitor_id must equal id, or be left out')
   const id = body.id ?? body.monitor_id

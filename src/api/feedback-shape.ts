@@ -46,27 +46,27 @@ const chosen = <const V extends readonly [string, ...string[]]>(name: string, va
   })
 
 /** What a customer sends. */
-export const feedbackBody = closed({
+export const feedbackBody = closed(() => ({
   type: chosen('type', FEEDBACK_TYPES),
   title: text('title', TITLE_MAX),
   details: text('details', DETAILS_MAX),
   area: maybeText('area', AREA_MAX),
   evidence: maybeText('evidence', EVIDENCE_MAX),
-})
+}))
 
 /** What the operator answers; one of the two at least. */
-export const answerBody = closed({
+export const answerBody = closed(() => ({
   status: maybeOneOf('status', FEEDBACK_STATUSES),
   response: maybeText('response', RESPONSE_MAX),
-})
+}))
 
 /** Which of it is listed. */
-export const listQuery = query({
+export const listQuery = query(() => ({
   status: maybeOneOf('status', FEEDBACK_STATUSES),
   type: maybeOneOf('type', FEEDBACK_TYPES),
   cursor: formed('cursor', /^fb_[\w-]{1,64}$/, 'the next_cursor of an earlier page').optional(),
   limit: limit(PAGE_MAX, PAGE),
-})
+}))
 
 const iso = (at: number) => new Date(at).toISOString()
 

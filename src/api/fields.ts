@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { parseInstant } from '../core/instant.ts'
+import { type Late, late } from './late.ts'
 
 // Every field carries its own sentence: it names the field, says what is allowed, and is what the caller reads.
 
@@ -105,15 +106,23 @@ export const maybeInstant = (name: string) => {
     .meta({ type: 'string', format: 'date-time' })
 }
 
-/** The body of a call: a JSON object that holds these fields and no other. */
-export const closed = <S extends z.ZodRawShape>(shape: S) =>
-  z.strictObject(shape, {
-    error: (issue) => {
-      if (issue.code === 'unrecognized_keys')
-        return `${issue.keys.join(', ')} is not a known field; allowed: ${Object.keys(shape).join(', ')}`
-      return 'body must be a JSON object'
-    },
+/** The body of a call: a JSON object that holds these fields and no other. `told` is what the document says of it. */
+export const closed = <S extends z.ZodRawShape>(
+  fields: () => S,
+  told?: z.core.GlobalMeta,
+): Late<z.ZodObject<S, z.core.$strict>> =>
+  late(() => {
+    const shape = fields()
+    const body = z.strictObject(shape, {
+      error: (issue) => {
+        if (issue.code === 'unrecognized_keys')
+          return `${issue.keys.join(', ')} is not a known field; allowed: ${Object.keys(shape).join(', ')}`
+        return 'body must be a JSON object'
+      },
+    })
+    return told === undefined ? body : body.meta(told)
   })
 
-/** The query of a call: unknown fields are ignored. */
-export const query = <S extends z.ZodRawShape>(shape: S) => z.object(shape)
+/** The query of a call, or what is named in its path: unknown fields are ignored. */
+export const query = <S extends z.ZodRawShape>(fields: () => S): Late<z.ZodObject<S>> =>
+  late(() => z.object(fields()))

@@ -1,11 +1,13 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import type { Db } from '../store/db.ts'
 import { ownedMonitor } from '../store/deliveries.ts'
 import { listMatchesAfter } from '../store/match-bodies.ts'
 import { limit, query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
+import type { Checked } from './late.ts'
 import { absentMonitor } from './monitor-shapes.ts'
 import { answers } from './openapi.ts'
 
@@ -23,7 +25,7 @@ export const cursor = () =>
     .optional()
     .meta({ type: 'string' })
 
-const bodyShape = z.looseObject({ items: z.array(z.looseObject({})) })
+const bodyShape = once(() => z.looseObject({ items: z.array(z.looseObject({})) }))
 
 const answerShape = () =>
   z.object({
@@ -37,11 +39,11 @@ const answerShape = () =>
     has_more: z.boolean(),
   })
 
-const itemsQuery = query({
+const itemsQuery = query(() => ({
   id: required('id', { max: 64 }),
   after: cursor(),
   limit: limit(PAGE_MAX, PAGE),
-})
+}))
 
 /** A monitor's matches for who comes to fetch them, under both places where monitoring answers. */
 export const items = (infra: Infra, db: Db) =>
@@ -66,7 +68,7 @@ const group = (prefix: string, { keyed }: Infra, db: Db) =>
 function page(
   db: Db,
   customer_id: string,
-  { id, after = 0, limit: rows }: z.infer<typeof itemsQuery>,
+  { id, after = 0, limit: rows }: Checked<typeof itemsQuery>,
 ) {
   // A removed monitor's matches stay readable; somebody else's monitor is no monitor.
   if (!ownedMonitor(db, customer_id, id)) throw absentMonitor()
@@ -75,7 +77,7 @@ function page(
   const last = shown.at(-1)?.seq ?? after
   return {
     items: shown.flatMap(
-      ({ body }) => bodyShape.parse(JSON.parse(new TextDecoder().decode(body))).items,
+      ({ body }) => bodyShape().parse(JSON.parse(new TextDecoder().decode(body))).items,
     ),
     after: last === 0 ? null : String(last),
     has_more: found.length > rows,

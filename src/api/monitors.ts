@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { invalid } from '../core/errors.ts'
 import { filterSchema } from '../core/filter-schema.ts'
+import { once } from '../core/once.ts'
 import { listMonitors } from '../store/monitors.ts'
 import { removeMonitorOf } from '../store/watching.ts'
 import { closed, query, required } from './fields.ts'
@@ -17,37 +18,39 @@ const CADENCE_MAX_S = 86_400
 const WEBHOOKS_MAX = 100
 const BASELINE = /^(?:t[13]_)?[a-z0-9]{1,13}$/
 
-const name = z
-  .string({ error: 'name must be text or null' })
-  .trim()
-  .min(1, `name must have 1 to ${NAME_MAX} characters`)
-  .max(NAME_MAX, `name must have 1 to ${NAME_MAX} characters`)
-  .nullable()
-  .optional()
-const cadenceSentence = `cadence_s must be a whole number of seconds from 1 to ${CADENCE_MAX_S}`
-const cadence_s = z
-  .int({ error: cadenceSentence })
-  .min(1, cadenceSentence)
-  .max(CADENCE_MAX_S, cadenceSentence)
-  .optional()
-const idsSentence = `webhook_ids must be a list of up to ${WEBHOOKS_MAX} webhook ids, or null`
-const webhook_ids = z
-  .array(z.string({ error: idsSentence }).max(64, idsSentence), { error: idsSentence })
-  .max(WEBHOOKS_MAX, idsSentence)
-  .nullable()
-  .optional()
+/** What a body may say of a monitor. */
+const fields = once(() => {
+  const nameSentence = `name must have 1 to ${NAME_MAX} characters`
+  const cadenceSentence = `cadence_s must be a whole number of seconds from 1 to ${CADENCE_MAX_S}`
+  const idsSentence = `webhook_ids must be a list of up to ${WEBHOOKS_MAX} webhook ids, or null`
+  return {
+    webhook_ids: z
+      .array(z.string({ error: idsSentence }).max(64, idsSentence), { error: idsSentence })
+      .max(WEBHOOKS_MAX, idsSentence)
+      .nullable()
+      .optional(),
+    name: z
+      .string({ error: 'name must be text or null' })
+      .trim()
+      .min(1, nameSentence)
+      .max(NAME_MAX, nameSentence)
+      .nullable()
+      .optional(),
+    cadence_s: z
+      .int({ error: cadenceSentence })
+      .min(1, cadenceSentence)
+      .max(CADENCE_MAX_S, cadenceSentence)
+      .optional(),
+  }
+})
 const baselineSentence = 'baseline_item_id must be the id of a post or comment, such as t3_abc123'
-const baseline_item_id = z
-  .string({ error: baselineSentence })
-  .regex(BASELINE, baselineSentence)
-  .optional()
 
 const idText = (field: string) =>
   z
     .string({ error: `${field} must be text` })
     .max(64, `${field} is no monitor's id`)
     .optional()
-const naming = { id: idText('id'), monitor_id: idText('monitor_id') }
+const naming = () => ({ id: idText('id'), monitor_id: idText('monitor_id') })
 
 /** The id that a body names, under either of its names. */
 function idOf({ id, monitor_id }: { id?: string | undefined; monitor_id?: string | undefined }) {
@@ -78,20 +81,26 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
   const { db } = deps
   const shapes = createMonitorShapes(words)
   // What a spec may hold is said in the document; its reader decides, and names what is wrong.
-  const filter_spec = z
-    .unknown()
-    .refine((it) => it !== undefined, 'filter_spec is required')
-    .meta(shownAs(() => filterSchema(words)))
-  const addBody = closed({ filter_spec, webhook_ids, name, cadence_s, baseline_item_id })
-  const active = z.boolean({ error: 'active must be true or false' }).optional()
-  const editBody = closed({
-    ...naming,
-    filter_spec: filter_spec.optional(),
-    active,
-    webhook_ids,
-    name,
-    cadence_s,
-  })
+  const filter_spec = once(() =>
+    z
+      .unknown()
+      .refine((it) => it !== undefined, 'filter_spec is required')
+      .meta(shownAs(() => filterSchema(words))),
+  )
+  const addBody = closed(() => ({
+    filter_spec: filter_spec(),
+    ...fields(),
+    baseline_item_id: z
+      .string({ error: baselineSentence })
+      .regex(BASELINE, baselineSentence)
+      .optional(),
+  }))
+  const editBody = closed(() => ({
+    ...naming(),
+    filter_spec: filter_spec().optional(),
+    active: z.boolean({ error: 'active must be true or false' }).optional(),
+    ...fields(),
+  }))
 
   return new Elysia({ name: `monitors ${prefix}`, prefix })
     .use(infra.keyed)
@@ -143,7 +152,7 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
       },
     )
     .get('/health', ({ customer, query: { id } }) => monitorHealth(infra, deps, customer, id), {
-      query: query({ id: required('id', { max: 64 }) }),
+      query: query(() => ({ id: required('id', { max: 64 }) })),
       detail: {
         summary: 'What a monitor did, and what it can prove to have seen',
         tags,

@@ -4,6 +4,7 @@ import type { Code } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import type { Words } from '../core/wire.ts'
 import { bodyMax } from './body.ts'
+import { madeOf } from './late.ts'
 import { bounded, HEAD_MAX } from './openapi-bounds.ts'
 import { ANSWERED, errorSchema, HEADERS, refusals } from './openapi-errors.ts'
 import { exampleAnswers, exampleBodies } from './openapi-examples.ts'
@@ -119,8 +120,8 @@ function toOperation(operation: Operation): Json {
     ],
     HEAD_MAX,
   )
-  const { body } = schemas
-  const takes_body = body instanceof z.ZodType
+  const body = madeOf(schemas['body'])
+  const takes_body = body !== null
   const example = examples.bodies[path]
   const answered = withExample(
     responses['200'] ?? PLAIN_ANSWER,

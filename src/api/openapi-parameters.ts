@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 import { once } from '../core/once.ts'
 import type { Words } from '../core/wire.ts'
+import { madeOf } from './late.ts'
 import { jsonSchema } from './openapi.ts'
 
 type Json = Record<string, unknown>
@@ -114,8 +115,10 @@ const objectShape = once(() =>
     required: z.array(z.string()).default([]),
   }),
 )
-const fieldsOf = (schema: unknown) =>
-  objectShape().parse(schema instanceof z.ZodType ? jsonSchema(schema, 'input') : {})
+function fieldsOf(schema: unknown) {
+  const made = madeOf(schema)
+  return objectShape().parse(made ? jsonSchema(made, 'input') : {})
+}
 
 /** The parameters of a route's path and query, for the document. `schemas` are those that check its calls. */
 export function toParameters(

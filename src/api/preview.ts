@@ -53,7 +53,7 @@ export const preview = (infra: Infra, deps: PreviewDeps) =>
 
 function group(prefix: string, infra: Infra, deps: PreviewDeps) {
   const { words } = infra
-  const body = closed({
+  const body = closed(() => ({
     filter_spec: z
       .unknown()
       .refine((it) => it !== undefined, 'filter_spec is required')
@@ -64,7 +64,7 @@ function group(prefix: string, infra: Infra, deps: PreviewDeps) {
       .max(MATCHES_MAX, limitSentence)
       .default(MATCHES),
     item_id: itemId(),
-  })
+  }))
   return new Elysia({ name: `preview ${prefix}`, prefix })
     .use(infra.keyed)
     .post('/preview', ({ customer, body: asked }) => tryOut(infra, deps, customer.id, asked), {

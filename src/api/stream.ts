@@ -20,7 +20,7 @@ export type StreamDeps = {
   ended: AbortSignal
 }
 
-const streamQuery = query({ id: required('id', { max: 64 }), after: cursor() })
+const streamQuery = query(() => ({ id: required('id', { max: 64 }), after: cursor() }))
 
 /** A monitor's matches as they come, under both places where monitoring answers. */
 export function stream(infra: Infra, deps: StreamDeps) {

@@ -20,11 +20,11 @@ const NAME = `name must be text of 1 to ${NAME_MAX} characters, or null`
 const PER_SECOND = `max_per_second must be a number from ${PER_SECOND_MIN} to ${PER_SECOND_MAX}, or null for no bound`
 const OVERLAP = `overlap_s must be a whole number from 0 to ${OVERLAP_MAX_S}`
 
-const ids = { id: idField('id'), webhook_id: idField('webhook_id') }
+const ids = () => ({ id: idField('id'), webhook_id: idField('webhook_id') })
 const truth = (name: string) => z.boolean({ error: `${name} must be true or false` }).optional()
 
-const updateBody = closed({
-  ...ids,
+const updateBody = closed(() => ({
+  ...ids(),
   name: z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional(),
   active: truth('active'),
   max_per_second: z
@@ -34,12 +34,12 @@ const updateBody = closed({
     .nullable()
     .optional(),
   ordered: truth('ordered'),
-})
+}))
 
-const rotateBody = closed({
-  ...ids,
+const rotateBody = closed(() => ({
+  ...ids(),
   overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
-})
+}))
 
 type Deps = {
   db: Db

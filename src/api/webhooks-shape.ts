@@ -9,7 +9,7 @@ import { closed } from './fields.ts'
 /** An id of a target in a body. */
 export const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
 /** A body that names a target and nothing else. */
-export const namedBody = closed({ id: idField('id'), webhook_id: idField('webhook_id') })
+export const namedBody = closed(() => ({ id: idField('id'), webhook_id: idField('webhook_id') }))
 
 /** The id a body names, under either of its names. */
 export function idOf({

@@ -16,6 +16,7 @@ import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../stor
 import { checkMailTargets, settleMailto } from './confirm-bounds.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
+import type { Checked } from './late.ts'
 import { answers, refuses } from './openapi.ts'
 import { edits, newSecret } from './webhooks-edit.ts'
 import { absent, idOf, namedBody, shapes, toWebhook } from './webhooks-shape.ts'
@@ -35,14 +36,14 @@ export type WebhookDeps = {
 
 const WEBHOOKS_MAX = 1000
 
-const createBody = closed({
+const createBody = closed(() => ({
   kind: z
     .enum(WEBHOOK_KINDS, { error: `kind must be one of ${WEBHOOK_KINDS.join(', ')}` })
     .optional(),
   url: z.string({
     error: ({ input }) => (input === undefined ? 'url is required' : 'url must be text'),
   }),
-})
+}))
 
 /** Targets: create, list, update, rotate, test, delete, under both places where monitoring answers. */
 export const webhooks = (infra: Infra, deps: WebhookDeps) =>
@@ -114,7 +115,7 @@ async function create(
   { clock, random }: Infra,
   deps: WebhookDeps,
   customer_id: string,
-  body: z.infer<typeof createBody>,
+  body: Checked<typeof createBody>,
 ) {
   const { db, sealSecret } = deps
   const { kind, url, inferred_from } = await settleKind(body, deps)
@@ -149,7 +150,7 @@ async function create(
 
 /** The kind a new target is of, once its address has been found fit to be one. */
 async function settleKind(
-  { kind, url }: z.infer<typeof createBody>,
+  { kind, url }: Checked<typeof createBody>,
   { checkTarget, mails }: WebhookDeps,
 ): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
   const of_url = URL.canParse(url) ? kindOfUrl(new URL(url)) : null

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { deliveryId } from '../core/delivery-id.ts'
+import { once } from '../core/once.ts'
 import type { Db } from '../store/db.ts'
 import { listAttempts } from '../store/deliveries.ts'
 import {
@@ -12,14 +13,16 @@ import {
 } from '../store/why.ts'
 import { iso, isoOrNull } from './monitor-shapes.ts'
 
-const payload_shape = z.looseObject({
-  items: z.array(z.looseObject({ name: z.string() })).default([]),
-  suppressed: z.looseObject({ reason: z.string() }).optional(),
-})
+const payload_shape = once(() =>
+  z.looseObject({
+    items: z.array(z.looseObject({ name: z.string() })).default([]),
+    suppressed: z.looseObject({ reason: z.string() }).optional(),
+  }),
+)
 
 /** A delivery's body, read back. */
 export const payloadOf = (body: Uint8Array) =>
-  payload_shape.parse(JSON.parse(new TextDecoder().decode(body)))
+  payload_shape().parse(JSON.parse(new TextDecoder().decode(body)))
 
 // The longest that a bundle is collected, and as long again for a daemon that was down when its time had come.
 const BUNDLED_WITHIN_MS = 2 * 3_600_000

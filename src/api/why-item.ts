@@ -6,6 +6,7 @@ import type { FilterSpec } from '../core/filter-spec.ts'
 import { markdownOf } from '../core/filter-text.ts'
 import { isAhead } from '../core/gate.ts'
 import type { Item } from '../core/items.ts'
+import { once } from '../core/once.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { ok } from '../core/outcome.ts'
 import { STREAM_KINDS } from '../core/stream.ts'
@@ -115,16 +116,18 @@ const isMasked = (item: Item): boolean =>
   /^\[ ?(?:removed|deleted)(?: by [^\]]{1,40})?\]$/i.test(markdownOf(item).trim())
 
 // What our own bodies hold is an item and what was told beside it; another shape is of another configuration.
-const item_shape = z.custom<Item>(
-  (it) =>
-    z
-      .looseObject({
-        kind: z.enum(['post', 'comment']),
-        name: z.string(),
-        subforum: z.string(),
-        created_utc: z.number(),
-      })
-      .safeParse(it).success,
+const item_shape = once(() =>
+  z.custom<Item>(
+    (it) =>
+      z
+        .looseObject({
+          kind: z.enum(['post', 'comment']),
+          name: z.string(),
+          subforum: z.string(),
+          created_utc: z.number(),
+        })
+        .safeParse(it).success,
+  ),
 )
 
 function itemOf({ community }: Words, row: object): Item | null {
@@ -135,14 +138,14 @@ function itemOf({ community }: Words, row: object): Item | null {
   const { crosspost_origin: origin = null, ...rest } = z
     .looseObject({ crosspost_origin: z.looseObject({}).nullish() })
     .parse(inner(row))
-  const found = item_shape.safeParse({
+  const found = item_shape().safeParse({
     ...rest,
     crosspost_origin: origin === null ? null : inner(origin),
   })
   return found.success ? found.data : null
 }
 
-const kind_shape = z.enum(STREAM_KINDS)
+const kind_shape = once(() => z.enum(STREAM_KINDS))
 
 function firstSeen(
   words: Words,
@@ -163,7 +166,7 @@ function firstSeen(
       const placed = kind === 'posts' || kind === 'comments'
       return worded(words, {
         id: key,
-        kind: kind_shape.parse(kind),
+        kind: kind_shape().parse(kind),
         subforum: placed ? place : null,
         first_seen_at: iso(first_seen_at),
       })

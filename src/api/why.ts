@@ -23,11 +23,11 @@ export const why = (infra: Infra, deps: WhyDeps) =>
     .use(group(infra.words.monitor, infra, deps))
     .use(group(`/api${infra.words.monitor}`, infra, deps))
 
-const whyQuery = query({
+const whyQuery = query(() => ({
   delivery_id: optionalText('delivery_id', { max: 64 }),
   id: optionalText('id', { max: 64 }),
   item_id: itemId(),
-})
+}))
 
 const group = (prefix: string, infra: Infra, deps: WhyDeps) =>
   new Elysia({ name: `why ${prefix}`, prefix })

@@ -63,11 +63,11 @@ const routes =
           `${words.api}/search`,
           ({ holder, set }) => meter('read', holder, set.headers, () => nextOf(script)),
           {
-            query: query({
+            query: query(() => ({
               q: required('q'),
               sort: oneOf('sort', ['relevance', 'new'], 'relevance'),
               limit: limit(100, 25),
-            }),
+            })),
             detail: {
               summary: 'Search',
               tags: ['Reads'],
@@ -83,10 +83,10 @@ const routes =
             meter('read', holder, set.headers, () => Promise.resolve(ok(body)), {
               flavour: 'verify',
             }),
-          { body: closed({ ids: z.array(z.string({ error: 'ids must hold texts' })) }) },
+          { body: closed(() => ({ ids: z.array(z.string({ error: 'ids must hold texts' })) })) },
         )
         .post(`${words.api}/profile/avatar`, ({ body }) => body, {
-          body: closed({ image_base64: z.string() }),
+          body: closed(() => ({ image_base64: z.string() })),
         })
         .get(`${words.monitor}/list`, ({ customer }) => ({ of: customer.id }))
         .post(`${words.monitor}/webhook/test`, ({ customer }) => ({ of: customer.id })),

@@ -1,13 +1,14 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
+import { once } from '../../core/once.ts'
 import type { Reads, TreeRead } from '../../gateway/reads.ts'
 import { closed, flag, maybeWhole, oneOf, query, required } from '../fields.ts'
 import { dressOnce } from '../one-piece.ts'
 import { answers } from '../openapi.ts'
 import type { Rows } from './answer.ts'
 import type { Desk } from './desk.ts'
-import { idOf, TREE_SORTS } from './params.ts'
+import { idOf, ofPost, TREE_SORTS } from './params.ts'
 
 const PERMALINK_MAX = 2048
 const IDS_MAX = 100
@@ -15,22 +16,22 @@ const ID_LENGTH_MAX = 64
 const DEPTH = { min: 1, max: 10 }
 const LIMIT = { min: 1, max: 500 }
 
-const treeShape = {
+const treeFields = once(() => ({
   sort: oneOf('sort', TREE_SORTS, 'confidence'),
   depth: maybeWhole('depth', DEPTH),
   limit: maybeWhole('limit', LIMIT),
-}
+}))
 type Wish = { sort: string; depth?: number | undefined; limit?: number | undefined }
 
 const IDS_SENTENCE = `ids must be a list of 1 to ${IDS_MAX} comment ids, each a text of at most ${ID_LENGTH_MAX} characters`
-const verifyBody = closed({
+const verifyBody = closed(() => ({
   ids: z
     .array(z.string({ error: IDS_SENTENCE }).max(ID_LENGTH_MAX, IDS_SENTENCE), {
       error: ({ input }) => (input === undefined ? 'ids is required' : IDS_SENTENCE),
     })
     .min(1, IDS_SENTENCE)
     .max(IDS_MAX, IDS_SENTENCE),
-})
+}))
 
 const treeOf = (post_id: string, { sort, depth, limit }: Wish): TreeRead => ({
   post_id,
@@ -48,14 +49,15 @@ const dressTree = <T extends { post: Parameters<Rows['post']>[0] }>(rows: Rows, 
 /** Comment trees, single comments, and whether comments are still there. */
 export function comments(desk: Desk, reads: Reads) {
   const { words, keyed, visiting, answer, answerShared, rows, shapes } = desk
-  const permalink = required('permalink', { max: PERMALINK_MAX }).transform((text, context) => {
-    const place = text === '' ? null : reads.place(text)
-    if (place !== null) return place
-    context.addIssue(
-      "permalink must be a post's path such as /r/name/comments/abc123/title/, or its address on the platform",
-    )
-    return z.NEVER
-  })
+  const permalink = () =>
+    required('permalink', { max: PERMALINK_MAX }).transform((text, context) => {
+      const place = text === '' ? null : reads.place(text)
+      if (place !== null) return place
+      context.addIssue(
+        "permalink must be a post's path such as /r/name/comments/abc123/title/, or its address on the platform",
+      )
+      return z.NEVER
+    })
   const tree = {
     tags: ['Comments'],
     description:
@@ -77,7 +79,7 @@ export function comments(desk: Desk, reads: Reads) {
         )
       },
       {
-        query: query({ permalink, ...treeShape }),
+        query: query(() => ({ permalink: permalink(), ...treeFields() })),
         detail: {
           ...tree,
           summary: 'The full comment tree of a post',
@@ -94,8 +96,8 @@ export function comments(desk: Desk, reads: Reads) {
         )
       },
       {
-        params: z.object({ id: idOf('t3_', 'id') }),
-        query: query(treeShape),
+        params: ofPost,
+        query: query(treeFields),
         detail: {
           ...tree,
           summary: 'A post and its comments',
@@ -112,8 +114,8 @@ export function comments(desk: Desk, reads: Reads) {
         )
       },
       {
-        params: z.object({ postId: idOf('t3_', 'postId') }),
-        query: query(treeShape),
+        params: query(() => ({ postId: idOf('t3_', 'postId') })),
+        query: query(treeFields),
         detail: {
           ...tree,
           summary: 'A post and its comments, by another path',
@@ -126,8 +128,8 @@ export function comments(desk: Desk, reads: Reads) {
       async ({ holder, params: { id }, query: { replies }, set }) =>
         answerShared(holder, set.headers, reads.comment, { id, replies }),
       {
-        params: z.object({ id: idOf('t1_', 'id') }),
-        query: query({ replies: flag('replies', false) }),
+        params: query(() => ({ id: idOf('t1_', 'id') })),
+        query: query(() => ({ replies: flag('replies', false) })),
         detail: {
           summary: 'One comment, as the platform gives it',
           description: 'replies=true fills data.replies from the tree.',

@@ -1,13 +1,10 @@
 import { Elysia } from 'elysia'
-import * as z from 'zod'
 
 import type { Reads } from '../../gateway/reads.ts'
 import { query } from '../fields.ts'
 import { answers } from '../openapi.ts'
 import type { Desk } from './desk.ts'
-import { paged, subforumName, wikiPage } from './params.ts'
-
-const params = z.object({ name: subforumName('name') })
+import { ofSubforum, paged, subforumName, wikiPage } from './params.ts'
 
 /** Subforums: what they are, and what is being said in them. */
 export function communities(desk: Desk, reads: Reads) {
@@ -20,7 +17,7 @@ export function communities(desk: Desk, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.subforum, { name }),
       {
-        params,
+        params: ofSubforum,
         detail: {
           summary: `What a ${words.community} says of itself`,
           tags: ['Communities'],
@@ -43,7 +40,7 @@ export function communities(desk: Desk, reads: Reads) {
         )
       },
       {
-        params,
+        params: ofSubforum,
         query: query(paged),
         detail: {
           summary: `The newest comments of a ${words.community}`,
@@ -58,7 +55,7 @@ export function communities(desk: Desk, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.rules, { name }),
       {
-        params,
+        params: ofSubforum,
         detail: {
           summary: `The rules of a ${words.community}`,
           tags: ['Communities'],
@@ -72,7 +69,7 @@ export function communities(desk: Desk, reads: Reads) {
       async ({ holder, params: { name: subforum, page }, set }) =>
         answerShared(holder, set.headers, reads.wiki, { subforum, page }),
       {
-        params: params.extend({ page: wikiPage }),
+        params: query(() => ({ name: subforumName('name'), page: wikiPage() })),
         detail: {
           summary: `A wiki page of a ${words.community}`,
           description: 'A page of a page is named with %2F between them.',

@@ -1,12 +1,11 @@
 import { Elysia } from 'elysia'
-import * as z from 'zod'
 
 import { OWN_TABS } from '../../gateway/own.ts'
 import type { Reads } from '../../gateway/reads.ts'
 import { oneOf, query } from '../fields.ts'
 import { answers } from '../openapi.ts'
 import type { Desk } from './desk.ts'
-import { paged, subforumName, timeOf, TIMES, userName } from './params.ts'
+import { ofSubforum, ofUser, paged, timeOf, TIMES } from './params.ts'
 
 const FEED_SORTS = ['best', 'hot', 'new', 'top', 'rising', 'controversial'] as const
 const OWN_SORTS = ['new', 'top', 'hot', 'controversial'] as const
@@ -31,11 +30,11 @@ export function own(desk: Desk, reads: Reads) {
         return rows.posts(await answer(holder, set.headers, work, { session }))
       },
       {
-        query: query({
+        query: query(() => ({
           sort: oneOf('sort', FEED_SORTS, 'best'),
           t: oneOf('t', TIMES, 'day'),
-          ...paged,
-        }),
+          ...paged(),
+        })),
         detail: {
           summary: 'The front page of your own account',
           tags: ['Own account'],
@@ -49,7 +48,7 @@ export function own(desk: Desk, reads: Reads) {
       async ({ holder, session, params, set }) =>
         answer(holder, set.headers, () => reads.moderators(params, session), { session }),
       {
-        params: z.object({ name: subforumName('name') }),
+        params: ofSubforum,
         detail: {
           summary: `Who keeps order in a ${words.community}`,
           tags: ['Own account'],
@@ -67,12 +66,12 @@ export function own(desk: Desk, reads: Reads) {
         return rows.items(await answer(holder, set.headers, work, { session, flavour: 'own' }))
       },
       {
-        params: z.object({ name: userName }),
-        query: query({
+        params: ofUser,
+        query: query(() => ({
           sort: oneOf('sort', OWN_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),
-          ...paged,
-        }),
+          ...paged(),
+        })),
         detail: {
           summary: SUMMARIES[tab],
           description:

@@ -2,8 +2,9 @@ import * as z from 'zod'
 
 import { readCursor } from '../../core/listing.ts'
 import { bareId, SUBFORUM_NAME, USER_NAME } from '../../core/names.ts'
+import { once } from '../../core/once.ts'
 import type { Words } from '../../core/wire.ts'
-import { formed, limit } from '../fields.ts'
+import { formed, limit, query } from '../fields.ts'
 
 // Parameters that several reads share.
 
@@ -28,16 +29,25 @@ const NAME_FORM = '1 to 21 letters, digits, _ or -, without prefix'
 export const subforumName = (field: string) =>
   formed(field, SUBFORUM_NAME, `a name of ${NAME_FORM}`)
 
-/** A user's name in a path. */
-export const userName = formed('name', USER_NAME, `a user's name of ${NAME_FORM}`)
+/** The path of what belongs to a subforum. */
+export const ofSubforum = query(() => ({ name: subforumName('name') }))
+
+/** The path of what belongs to a user. */
+export const ofUser = query(() => ({
+  name: formed('name', USER_NAME, `a user's name of ${NAME_FORM}`),
+}))
+
+/** The path of what belongs to a post. */
+export const ofPost = query(() => ({ id: idOf('t3_', 'id') }))
 
 const WIKI_PAGE = /^(?=.{1,256}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 /** A wiki page's name in a path. */
-export const wikiPage = formed(
-  'page',
-  WIKI_PAGE,
-  "a wiki page's name of at most 256 letters, digits, _ or -, with / between a page and one below it",
-)
+export const wikiPage = () =>
+  formed(
+    'page',
+    WIKI_PAGE,
+    "a wiki page's name of at most 256 letters, digits, _ or -, with / between a page and one below it",
+  )
 
 /** The id of a post (`t3_`) or a comment (`t1_`), with its prefix or without; read as the id alone. */
 export const idOf = (prefix: 't1_' | 't3_', field: string) =>
@@ -53,36 +63,37 @@ export const idOf = (prefix: 't1_' | 't3_', field: string) =>
 const IDS_MAX = 100
 
 /** Posts' ids in a path, with commas between them; read as the ids alone. */
-export const fullnames = z.string().transform((text, context) => {
-  const ids = text.split(',').map((it) => bareId('t3_', it.trim()))
-  const known = ids.filter((id) => id !== null)
-  if (known.length === ids.length && known.length <= IDS_MAX) return known
-  context.addIssue(
-    `fullnames must be 1 to ${IDS_MAX} ids of posts such as t3_abc123, with commas between them`,
-  )
-  return z.NEVER
-})
-
-const CURSOR_MAX = 600
-
-/** Where a listing goes on. Empty is as good as left out: the first page. */
-const cursor = z
-  .string({ error: 'after must be given once, as text' })
-  .max(CURSOR_MAX, `after must be at most ${CURSOR_MAX} characters`)
-  .default('')
-  .transform((text, context) => {
-    const found = text === '' ? null : readCursor(text)
-    if (found !== null || text === '') return found
+export const fullnames = () =>
+  z.string().transform((text, context) => {
+    const ids = text.split(',').map((it) => bareId('t3_', it.trim()))
+    const known = ids.filter((id) => id !== null)
+    if (known.length === ids.length && known.length <= IDS_MAX) return known
     context.addIssue(
-      'after must be a cursor of an earlier answer, passed back as it was issued, or a fullname such as t3_abc123',
+      `fullnames must be 1 to ${IDS_MAX} ids of posts such as t3_abc123, with commas between them`,
     )
     return z.NEVER
   })
 
+const CURSOR_MAX = 600
+
+/** Where a listing goes on. Empty is as good as left out: the first page. */
+export const after = once(() =>
+  z
+    .string({ error: 'after must be given once, as text' })
+    .max(CURSOR_MAX, `after must be at most ${CURSOR_MAX} characters`)
+    .default('')
+    .transform((text, context) => {
+      const found = text === '' ? null : readCursor(text)
+      if (found !== null || text === '') return found
+      context.addIssue(
+        'after must be a cursor of an earlier answer, passed back as it was issued, or a fullname such as t3_abc123',
+      )
+      return z.NEVER
+    }),
+)
+
 /** What every listing takes. */
-export const paged = { limit: limit(100, 25), after: cursor }
-/** Where a listing goes on, for those whose `limit` means something else. */
-export const after = cursor
+export const paged = once(() => ({ limit: limit(100, 25), after: after() }))
 
 /** What a caller named in the words of the wire, under our own names: the opposite of `worded`. */
 export function plain<T extends object>(words: Words, named: T): T

@@ -1,24 +1,32 @@
 import { Elysia } from 'elysia'
-import * as z from 'zod'
 
 import { worded } from '../../core/wire.ts'
 import type { Reads } from '../../gateway/reads.ts'
 import { oneOf, query } from '../fields.ts'
 import { answers } from '../openapi.ts'
 import type { Desk } from './desk.ts'
-import { fullnames, idOf, paged, plain, subforumName, timeOf, TIMES } from './params.ts'
+import {
+  fullnames,
+  ofPost,
+  ofSubforum,
+  paged,
+  plain,
+  subforumName,
+  timeOf,
+  TIMES,
+} from './params.ts'
 
 const SORTS = ['new', 'hot', 'top', 'rising', 'controversial', 'best'] as const
 
 /** Posts of a subforum, its best ones, and one post by its id. */
 export function posts(desk: Desk, reads: Reads) {
   const { words, keyed, visiting, answer, answerShared, rows, shapes } = desk
-  const postsQuery = query(
+  const postsQuery = query(() =>
     worded(words, {
       subforum: subforumName(words.community),
       sort: oneOf('sort', SORTS, 'new'),
       t: oneOf('t', TIMES, 'day'),
-      ...paged,
+      ...paged(),
     }),
   )
   return new Elysia({ name: 'reads.posts', prefix: words.api })
@@ -48,8 +56,8 @@ export function posts(desk: Desk, reads: Reads) {
         return rows.posts(await answerShared(holder, set.headers, reads.posts, wanted, { session }))
       },
       {
-        params: z.object({ name: subforumName('name') }),
-        query: query({ t: oneOf('t', TIMES, 'week'), ...paged }),
+        params: ofSubforum,
+        query: query(() => ({ t: oneOf('t', TIMES, 'week'), ...paged() })),
         detail: {
           summary: `The best posts of a ${words.community}`,
           tags: ['Reads'],
@@ -63,7 +71,7 @@ export function posts(desk: Desk, reads: Reads) {
       async ({ holder, params: { id }, set }) =>
         rows.post(await answerShared(holder, set.headers, reads.post, { id })),
       {
-        params: z.object({ id: idOf('t3_', 'id') }),
+        params: ofPost,
         detail: {
           summary: 'One post',
           tags: ['Reads'],
@@ -77,7 +85,7 @@ export function posts(desk: Desk, reads: Reads) {
       async ({ holder, params: { id }, set }) =>
         answer(holder, set.headers, () => reads.visibility(id)),
       {
-        params: z.object({ id: idOf('t3_', 'id') }),
+        params: ofPost,
         detail: {
           summary: 'Whether others see a post',
           description: 'confident is false where the platform leaves room for doubt.',
@@ -92,7 +100,7 @@ export function posts(desk: Desk, reads: Reads) {
       async ({ holder, params: { fullnames: ids }, set }) =>
         rows.posts(await answerShared(holder, set.headers, reads.byId, { ids })),
       {
-        params: z.object({ fullnames }),
+        params: query(() => ({ fullnames: fullnames() })),
         detail: {
           summary: 'Posts by their ids',
           description:

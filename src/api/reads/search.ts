@@ -28,11 +28,11 @@ const DEEP_COMMENTS = 100
 const DEEP_AUTHORS_MAX = 200
 const DEEP_AUTHORS = 25
 
-const q = required('q')
-const nsfw = flag('nsfw', false)
-const t = oneOf('t', TIMES, 'all')
+const q = () => required('q')
+const nsfw = () => flag('nsfw', false)
+const t = () => oneOf('t', TIMES, 'all')
 
-const pageFilter = {
+const pageFilter = () => ({
   min_score: maybeWhole('min_score', COUNT),
   max_score: maybeWhole('max_score', COUNT),
   min_comments: maybeWhole('min_comments', COUNT),
@@ -45,28 +45,29 @@ const pageFilter = {
   spoiler: maybeFlag('spoiler'),
   contest_mode: maybeFlag('contest_mode'),
   sort_type: maybeOneOf('sort_type', SORT_TYPES),
-}
+})
 
 // What is left of a search when its field:value parts are gone has to hold a word to look for.
-const talked = q.refine((text) => parseSearch(text) !== null, {
-  error: 'q must contain a word to look for in comments',
-  // "q is required" says it better for an empty one.
-  when: ({ issues }) => issues.length === 0,
-})
+const talked = () =>
+  q().refine((text) => parseSearch(text) !== null, {
+    error: 'q must contain a word to look for in comments',
+    // "q is required" says it better for an empty one.
+    when: ({ issues }) => issues.length === 0,
+  })
 
 /** Searches: posts, what they show, what is said under them, communities and people. */
 export function search(desk: Desk, reads: Reads) {
   const { words, keyed, visiting, answerShared, rows, shapes, deepGate } = desk
   const comment = (it: DeepComment) => rows.row({ ...it, post: rows.post(it.post) })
-  const searchQuery = query(
+  const searchQuery = query(() =>
     worded(words, {
-      q,
+      q: q(),
       subforum: subforumName(words.community).optional(),
       sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
-      t,
-      nsfw,
-      ...paged,
-      ...pageFilter,
+      t: t(),
+      nsfw: nsfw(),
+      ...paged(),
+      ...pageFilter(),
     }),
   )
   return new Elysia({ name: 'reads.search', prefix: words.api })
@@ -99,7 +100,7 @@ export function search(desk: Desk, reads: Reads) {
       async ({ holder, query: wanted, set }) =>
         answerShared(holder, set.headers, reads.searchCommunities, wanted),
       {
-        query: query({ q, nsfw, ...paged }),
+        query: query(() => ({ q: q(), nsfw: nsfw(), ...paged() })),
         detail: {
           summary: 'Search communities',
           tags: ['Search'],
@@ -115,7 +116,13 @@ export function search(desk: Desk, reads: Reads) {
         return rows.posts(await answerShared(holder, set.headers, reads.search, wanted))
       },
       {
-        query: query({ q, sort: oneOf('sort', TALK_SORTS, 'relevance'), t, nsfw, ...paged }),
+        query: query(() => ({
+          q: q(),
+          sort: oneOf('sort', TALK_SORTS, 'relevance'),
+          t: t(),
+          nsfw: nsfw(),
+          ...paged(),
+        })),
         detail: {
           summary: 'Search posts by what is said under them',
           tags: ['Search'],
@@ -146,11 +153,11 @@ export function search(desk: Desk, reads: Reads) {
         return { ...body, authors }
       },
       {
-        query: query({
-          q: talked,
+        query: query(() => ({
+          q: talked(),
           sort: oneOf('sort', TALK_SORTS, 'relevance'),
-          t,
-          nsfw,
+          t: t(),
+          nsfw: nsfw(),
           limit: whole('limit', { min: 1, max: DEEP_POSTS_MAX, fallback: DEEP_POSTS }).meta({
             type: 'string',
             pattern: '^(10|[1-9])$',
@@ -167,8 +174,8 @@ export function search(desk: Desk, reads: Reads) {
             max: DEEP_AUTHORS_MAX,
             fallback: DEEP_AUTHORS,
           }),
-          after,
-        }),
+          after: after(),
+        })),
         detail: {
           summary: 'Search comments',
           description:
@@ -185,14 +192,14 @@ export function search(desk: Desk, reads: Reads) {
       async ({ holder, query: wanted, set }) =>
         rows.posts(await answerShared(holder, set.headers, reads.searchMedia, wanted)),
       {
-        query: query({
-          q,
+        query: query(() => ({
+          q: q(),
           kind: oneOf('kind', ['all', ...MEDIA_KINDS], 'all'),
           sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
-          t,
-          nsfw,
-          ...paged,
-        }),
+          t: t(),
+          nsfw: nsfw(),
+          ...paged(),
+        })),
         detail: {
           summary: 'Search posts with pictures or video',
           description: 'limit counts the posts looked through, scanned says how many there were.',
@@ -207,7 +214,7 @@ export function search(desk: Desk, reads: Reads) {
       async ({ holder, query: wanted, set }) =>
         answerShared(holder, set.headers, reads.searchUsers, wanted),
       {
-        query: query({ q, nsfw, ...paged }),
+        query: query(() => ({ q: q(), nsfw: nsfw(), ...paged() })),
         detail: {
           summary: 'Search users by a part of their name',
           tags: ['Search'],

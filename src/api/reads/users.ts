@@ -1,16 +1,13 @@
 import { Elysia } from 'elysia'
-import * as z from 'zod'
 
 import type { Reads } from '../../gateway/reads.ts'
 import { maybeOneOf, oneOf, query } from '../fields.ts'
 import { answers } from '../openapi.ts'
 import type { Desk } from './desk.ts'
-import { paged, timeOf, TIMES, userName } from './params.ts'
+import { ofUser, paged, timeOf, TIMES } from './params.ts'
 
 const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
 const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
-
-const params = z.object({ name: userName })
 
 /** People: who they are, what they said and what they posted. */
 export function users(desk: Desk, reads: Reads) {
@@ -23,7 +20,7 @@ export function users(desk: Desk, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.user, { name }),
       {
-        params,
+        params: ofUser,
         detail: {
           summary: 'A public profile',
           tags: ['Users'],
@@ -39,12 +36,12 @@ export function users(desk: Desk, reads: Reads) {
         return rows.comments(await answerShared(holder, set.headers, reads.userComments, wanted))
       },
       {
-        params,
-        query: query({
+        params: ofUser,
+        query: query(() => ({
           sort: oneOf('sort', COMMENT_SORTS, 'new'),
           t: maybeOneOf('t', TIMES),
-          ...paged,
-        }),
+          ...paged(),
+        })),
         detail: {
           summary: 'Comments of a user',
           tags: ['Users'],
@@ -60,12 +57,12 @@ export function users(desk: Desk, reads: Reads) {
         return rows.posts(await answerShared(holder, set.headers, reads.userPosts, wanted))
       },
       {
-        params,
-        query: query({
+        params: ofUser,
+        query: query(() => ({
           sort: oneOf('sort', POST_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),
-          ...paged,
-        }),
+          ...paged(),
+        })),
         detail: {
           summary: 'Posts of a user',
           tags: ['Users'],
@@ -79,7 +76,7 @@ export function users(desk: Desk, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.achievements, { name }),
       {
-        params,
+        params: ofUser,
         detail: {
           summary: 'Achievements of a user',
           tags: ['Users'],

@@ -2,11 +2,13 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import type { Posted } from '../../core/acting.ts'
+import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import { worded, type Words } from '../../core/wire.ts'
 import type { LoginMethod } from '../../gateway/act-login.ts'
 import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
+import { late } from '../late.ts'
 import { answers, refuses } from '../openapi.ts'
 import type { WriteDesk } from './desk.ts'
 import { exampleBody } from './document.ts'
@@ -19,15 +21,15 @@ const REFUSALS = ['BANNED_FROM_SUBFORUM', 'THREAD_LOCKED', 'ARCHIVED'] as const
 /** Comments: on the page in a browser, and over plain HTTP. */
 export function comments(desk: WriteDesk, acting: Acting) {
   const { words, keyed, shapes, browser_schemes } = desk
-  const said = {
+  const said = once(() => ({
     post_url: readAs(
       'post_url',
       'the address of a post or a comment on the platform, or its share link',
       acting.link,
     ).meta({ description: "A post's or a comment's link: a comment's is replied to." }),
     text: textOf('text', { max: TEXT_MAX }),
-  }
-  const onPage = { ...said, ...standing }
+  }))
+  const onPage = once(() => ({ ...said(), ...standing() }))
   const example = exampleOf(words)
 
   return new Elysia({ name: 'writes.comments', prefix: words.api })
@@ -41,18 +43,16 @@ export function comments(desk: WriteDesk, acting: Acting) {
           return bodyOf(words, posted, 'browser')
         }),
       {
-        transform: desk.reads({
-          known: Object.keys(onPage),
-          forwards: true,
-          schemes: browser_schemes,
-        }),
-        body: z
-          .object({ ...sessionShape(words, browser_schemes), ...onPage })
-          .catchall(z.string())
-          .meta({
-            description: 'Every further text is sent on as a cookie.',
-            ...exampleBody(words, { ...asked, locale: 'en-US', timezone: 'America/New_York' }),
-          }),
+        transform: desk.reads(onPage, { forwards: true, schemes: browser_schemes }),
+        body: late(() =>
+          z
+            .object({ ...sessionShape(words, browser_schemes), ...onPage() })
+            .catchall(z.string())
+            .meta({
+              description: 'Every further text is sent on as a cookie.',
+              ...exampleBody(words, { ...asked, locale: 'en-US', timezone: 'America/New_York' }),
+            }),
+        ),
         detail: {
           summary: 'Comment, on the page in a browser',
           tags,
@@ -71,12 +71,9 @@ export function comments(desk: WriteDesk, acting: Acting) {
           return bodyOf(words, posted, 'http')
         }),
       {
-        transform: desk.reads({
-          known: Object.keys(said),
-          forwards: false,
-          schemes: PROXY_SCHEMES,
-        }),
-        body: closed({ ...sessionShape(words, PROXY_SCHEMES), ...said }).meta(
+        transform: desk.reads(said, { forwards: false, schemes: PROXY_SCHEMES }),
+        body: closed(
+          () => ({ ...sessionShape(words, PROXY_SCHEMES), ...said() }),
           exampleBody(words, asked),
         ),
         detail: {

@@ -51,10 +51,11 @@ export type WriteDesk = Pick<Infra, 'words' | 'keyed' | 'log'> &
     guardProxy(proxy: Proxy | null): Promise<Proxy | null>
     /**
      * A hook before the check of fields: reads the session and the call's name out of the body, which a schema would have
-     * taken apart by then. Throws 400.
+     * taken apart by then. `fields` are the call's own, by their names. Throws 400.
      */
     reads(
-      sending: Pick<Sending, 'known' | 'forwards' | 'schemes'>,
+      fields: () => object,
+      sending: Pick<Sending, 'forwards' | 'schemes'>,
     ): (context: { request: Request; body: unknown; route: string }) => void
     /** Does a write with the session its body brought, once for each name, and answers what `work` makes. */
     perform(call: Call, work: (hands: Hands) => Promise<Body>): Promise<Body>
@@ -127,11 +128,12 @@ export function createWriteDesk(infra: Infra, options: WritesOptions): WriteDesk
     guardProxy,
     metered,
 
-    reads: (sending) => {
-      const whole = { ...sending, words, session_cookie }
+    reads: (fields, sending) => {
+      const whole = () => ({ ...sending, known: Object.keys(fields()), words, session_cookie })
       return ({ request, body, route }) => {
         const name = readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER))
-        const session = inside.mannerOf(request).session ?? readBodySession(bodyObject(body), whole)
+        const session =
+          inside.mannerOf(request).session ?? readBodySession(bodyObject(body), whole())
         sents.set(request, { session, name, route, body_hash: bodyHash(body) })
       }
     },

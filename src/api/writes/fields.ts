@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { DEFAULT_LOCALE, LOCALE_RULE, parseLocale } from '../../core/locale.ts'
+import { once } from '../../core/once.ts'
 import { SESSION_PARTS, sessionField } from '../../core/session.ts'
 import { DEFAULT_TIMEZONE, parseTimezone, TIMEZONE_RULE } from '../../core/timezone.ts'
 import type { Words } from '../../core/wire.ts'
@@ -61,10 +62,10 @@ export const cursor = (form: string, reads: (text: string) => boolean) => {
 }
 
 /** What a browser speaks, and where it stands: checked always, whether or not there will be a browser. */
-export const standing = {
+export const standing = once(() => ({
   locale: canonical('locale', LOCALE_RULE, parseLocale, DEFAULT_LOCALE),
   timezone: canonical('timezone', TIMEZONE_RULE, parseTimezone, DEFAULT_TIMEZONE),
-}
+}))
 
 function canonical(
   name: string,

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { bodyObject, readProxy, refuseProxies } from '../../core/body-session.ts'
 import { ApiError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import { base32 } from '../../core/totp.ts'
 import { whyNoBrowser } from '../../gateway/act-browser.ts'
@@ -21,7 +22,7 @@ const NAME_MAX = 254
 const PASSWORD_MAX = 1024
 const secretSentence = 'totp_secret must be the base32 secret of the second factor'
 
-const fields = {
+const fields = once(() => ({
   username: textOf('username', { max: NAME_MAX }).meta({ description: 'A name, or an e-mail.' }),
   password: textOf('password', { max: PASSWORD_MAX }),
   totp_secret: z
@@ -34,8 +35,8 @@ const fields = {
     .enum(LOGIN_METHODS, { error: `method must be one of ${LOGIN_METHODS.join(', ')}` })
     .default('http'),
   proxy: proxyField(PROXY_SCHEMES),
-  ...standing,
-}
+  ...standing(),
+}))
 
 /** Signing an account in, for the cookies that make its session. Nothing of it is kept. */
 export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn>) {
@@ -90,8 +91,8 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
       })
     },
     {
-      transform: ({ body }) => refuseProxies(bodyObject(body), Object.keys(fields)),
-      body: closed(fields).meta({
+      transform: ({ body }) => refuseProxies(bodyObject(body), Object.keys(fields())),
+      body: closed(fields, {
         examples: [{ username: 'example_user', password: 'correct horse battery staple' }],
       }),
       detail: {

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { FOLDERS } from '../../core/acting.ts'
 import { SUBFORUM_NAME, USER_NAME } from '../../core/names.ts'
+import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import { readThreadsCursor } from '../../core/threads-cursor.ts'
 import type { Acting } from '../../gateway/act.ts'
@@ -31,34 +32,34 @@ function recipient(text: string): string | null {
 const paged = { min: 1, max: 100, fallback: 25 }
 const folderSentence = `folder must be one of ${FOLDERS.join(', ')}`
 
-const sending = {
+const sending = once(() => ({
   to: readAs('to', "a user's name, or # and a community's", recipient),
   subject: textOf('subject', { max: SUBJECT_MAX }).meta({
     description: 'Chat has none: there it is the first line.',
   }),
   text: textOf('text', { max: TEXT_MAX }),
-}
-const listing = {
+}))
+const listing = once(() => ({
   folder: z.enum(FOLDERS, { error: folderSentence }).default('all'),
   limit: count('limit', paged),
   after: cursor('a cursor of an earlier page of threads', (it) => readThreadsCursor(it) !== null),
-}
-const reading = {
+}))
+const reading = once(() => ({
   thread_id: readAs('thread_id', 'the id of a thread, such as t4_abc123', (text) =>
     THREAD_ID.test(text) ? text : null,
   ),
   limit: count('limit', paged),
   after: cursor('a cursor of an earlier page of messages', (it) => MESSAGES_CURSOR.test(it)),
-}
+}))
 
 const tags = ['Direct messages']
 
 /** Direct messages: sending one, and reading them, by mail and by chat. */
 export function messages(desk: WriteDesk, acting: Acting) {
   const { words, keyed, shapes } = desk
-  const session = sessionShape(words, PROXY_SCHEMES)
-  const reads = (fields: object) =>
-    desk.reads({ known: Object.keys(fields), forwards: false, schemes: PROXY_SCHEMES })
+  const session = once(() => sessionShape(words, PROXY_SCHEMES))
+  const reads = (fields: () => object) =>
+    desk.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
 
   return new Elysia({ name: 'writes.messages', prefix: words.api })
     .use(keyed)
@@ -71,7 +72,8 @@ export function messages(desk: WriteDesk, acting: Acting) {
         }),
       {
         transform: reads(sending),
-        body: closed({ ...session, ...sending }).meta(
+        body: closed(
+          () => ({ ...session(), ...sending() }),
           exampleBody(words, { to: 'example_user', subject: 'Beans', text: 'They came today.' }),
         ),
         detail: {
@@ -95,7 +97,10 @@ export function messages(desk: WriteDesk, acting: Acting) {
         ),
       {
         transform: reads(listing),
-        body: closed({ ...session, ...listing }).meta(exampleBody(words, { folder: 'unread' })),
+        body: closed(
+          () => ({ ...session(), ...listing() }),
+          exampleBody(words, { folder: 'unread' }),
+        ),
         detail: {
           summary: 'Your conversations, the last spoken in first',
           tags,
@@ -127,7 +132,8 @@ export function messages(desk: WriteDesk, acting: Acting) {
         ),
       {
         transform: reads(reading),
-        body: closed({ ...session, ...reading }).meta(
+        body: closed(
+          () => ({ ...session(), ...reading() }),
           exampleBody(words, { thread_id: 't4_2abcde' }),
         ),
         detail: {

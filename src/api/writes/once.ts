@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 import { ApiError } from '../../core/errors.ts'
 import { judgeRepeat } from '../../core/idempotency.ts'
+import { once } from '../../core/once.ts'
 import { type Ring, SealBroken } from '../../core/seal.ts'
 import type { Words } from '../../core/wire.ts'
 import type { Clock, Log } from '../../outside.ts'
@@ -20,13 +21,15 @@ import { render } from '../errors.ts'
 /** A write that its caller named, and what tells its body from another. */
 export type Named = WriteName & { body_hash: Uint8Array }
 
-const given_shape = z.object({
-  status: z.int(),
-  headers: z.record(z.string(), z.string()),
-  body: z.record(z.string(), z.unknown()),
-})
+const given_shape = once(() =>
+  z.object({
+    status: z.int(),
+    headers: z.record(z.string(), z.string()),
+    body: z.record(z.string(), z.unknown()),
+  }),
+)
 /** An answer as it is given to a repeat: the first one. */
-type Given = z.infer<typeof given_shape>
+type Given = z.infer<ReturnType<typeof given_shape>>
 
 /** The body of an answer. */
 export type Body = Record<string, unknown>
@@ -112,7 +115,7 @@ export function createOnce({ db, together, clock, log, words, ring }: OnceDeps):
 
   function opened(named: Named, answer: Uint8Array): Given | null {
     try {
-      return given_shape.parse(JSON.parse(ring.unseal(placeOf(named), answer)))
+      return given_shape().parse(JSON.parse(ring.unseal(placeOf(named), answer)))
     } catch (error) {
       // Sealed by a key that is not here any more: it was done, and what came of it cannot be told.
       if (error instanceof SealBroken) return null

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
+import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
@@ -14,16 +15,20 @@ const DESCRIPTION_MAX = 200
 const DISPLAY_NAME_MAX = 30
 const URL_MAX = 2048
 
-const described = { description: textOf('description', { min: 0, max: DESCRIPTION_MAX }) }
-const named = { display_name: textOf('display_name', { min: 0, max: DISPLAY_NAME_MAX }) }
-const pictured = {
+const described = once(() => ({
+  description: textOf('description', { min: 0, max: DESCRIPTION_MAX }),
+}))
+const named = once(() => ({
+  display_name: textOf('display_name', { min: 0, max: DISPLAY_NAME_MAX }),
+}))
+const pictured = once(() => ({
   image_url: z
     .string({ error: 'image_url must be text' })
     .max(URL_MAX, `image_url must be at most ${URL_MAX} characters`)
     .optional()
     .meta({ description: 'https, on the public internet.' }),
   image_base64: z.string({ error: 'image_base64 must be text' }).optional(),
-}
+}))
 const PLACES = ['avatar', 'banner'] as const
 
 const tags = ['Profile']
@@ -31,9 +36,9 @@ const tags = ['Profile']
 /** The profile of the account: what it says, what it is called, how it looks. Nothing else of it is touched. */
 export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
   const { words, keyed, shapes } = desk
-  const session = sessionShape(words, PROXY_SCHEMES)
-  const reads = (fields: object) =>
-    desk.reads({ known: Object.keys(fields), forwards: false, schemes: PROXY_SCHEMES })
+  const session = once(() => sessionShape(words, PROXY_SCHEMES))
+  const reads = (fields: () => object) =>
+    desk.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
   const manner = { tier: 'write', act: 'profile' } as const
 
   const app = new Elysia({ name: 'writes.profile', prefix: `${words.api}/profile` })
@@ -47,7 +52,8 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         }),
       {
         transform: reads(described),
-        body: closed({ ...session, ...described }).meta(
+        body: closed(
+          () => ({ ...session(), ...described() }),
           exampleBody(words, { description: 'Mostly beans.' }),
         ),
         detail: {
@@ -67,7 +73,10 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         }),
       {
         transform: reads(named),
-        body: closed({ ...session, ...named }).meta(exampleBody(words, { display_name: 'Ann' })),
+        body: closed(
+          () => ({ ...session(), ...named() }),
+          exampleBody(words, { display_name: 'Ann' }),
+        ),
         detail: {
           summary: 'Choose the name that is shown',
           tags,
@@ -87,7 +96,8 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         }),
       {
         transform: reads(pictured),
-        body: closed({ ...session, ...pictured }).meta(
+        body: closed(
+          () => ({ ...session(), ...pictured() }),
           exampleBody(words, { image_url: `https://www.example.com/${place}.png` }),
         ),
         detail: {

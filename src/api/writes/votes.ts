@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { type Direction, DIRECTIONS } from '../../core/acting.ts'
 import { invalid } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import type { Acting } from '../../gateway/act.ts'
 import { closed } from '../fields.ts'
@@ -16,17 +17,18 @@ const FULLNAME = /^t[13]_[a-z0-9]{1,13}$/
 const BY_NUMBER: Readonly<Record<string, Direction>> = { '1': 'up', '0': 'none', '-1': 'down' }
 const SENTENCE = `direction must be one of ${DIRECTIONS.join(', ')}, or 1, -1, 0`
 
-const direction = z
-  .union([z.string(), z.number()], {
-    error: ({ input }) => (input === undefined ? 'direction is required' : SENTENCE),
-  })
-  .transform((given, context) => {
-    const found = DIRECTIONS.find((it) => it === given) ?? BY_NUMBER[String(given)]
-    if (found !== undefined) return found
-    context.addIssue(SENTENCE)
-    return z.NEVER
-  })
-  .meta({ enum: [...DIRECTIONS, 1, -1, 0] })
+const direction = () =>
+  z
+    .union([z.string(), z.number()], {
+      error: ({ input }) => (input === undefined ? 'direction is required' : SENTENCE),
+    })
+    .transform((given, context) => {
+      const found = DIRECTIONS.find((it) => it === given) ?? BY_NUMBER[String(given)]
+      if (found !== undefined) return found
+      context.addIssue(SENTENCE)
+      return z.NEVER
+    })
+    .meta({ enum: [...DIRECTIONS, 1, -1, 0] })
 
 /** What is voted on: exactly one of its id and its link. */
 function thingOf<T>(id: string | undefined, url: T | undefined): string | T {
@@ -40,7 +42,7 @@ function thingOf<T>(id: string | undefined, url: T | undefined): string | T {
 /** Votes on posts and comments. */
 export function votes(desk: WriteDesk, acting: Acting) {
   const { words, keyed, shapes } = desk
-  const voted = {
+  const voted = once(() => ({
     id: readAs('id', 'the fullname of a post or a comment, such as t3_abc123', (text) =>
       FULLNAME.test(text) ? text : null,
     ).optional(),
@@ -49,8 +51,8 @@ export function votes(desk: WriteDesk, acting: Acting) {
       'the address of a post or a comment on the platform, or its share link',
       acting.link,
     ).optional(),
-    direction,
-  }
+    direction: direction(),
+  }))
   return new Elysia({ name: 'writes.votes', prefix: words.api }).use(keyed).post(
     '/vote',
     ({ request, holder, set, body: { id, url, direction: way } }) => {
@@ -62,12 +64,9 @@ export function votes(desk: WriteDesk, acting: Acting) {
       })
     },
     {
-      transform: desk.reads({
-        known: Object.keys(voted),
-        forwards: false,
-        schemes: PROXY_SCHEMES,
-      }),
-      body: closed({ ...sessionShape(words, PROXY_SCHEMES), ...voted }).meta(
+      transform: desk.reads(voted, { forwards: false, schemes: PROXY_SCHEMES }),
+      body: closed(
+        () => ({ ...sessionShape(words, PROXY_SCHEMES), ...voted() }),
         exampleBody(words, { id: 't3_1abcde', direction: 'up' }),
       ),
       detail: {
