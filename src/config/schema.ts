@@ -36,6 +36,9 @@ import {
 const table = <T extends z.ZodRawShape>(shape: T) =>
   z.strictObject(shape, { error: 'a table of keys' })
 
+/** A table that may be left out, which is the same as `empty`: its keys have their defaults. */
+const optional = <T>(type: z.ZodType<T, object>, empty = {}) => type.prefault(empty)
+
 const server = table({
   host: host('127.0.0.1'),
   port: whole(8080, 0, 65_535),
@@ -86,8 +89,8 @@ const prices = table({
 const billing = table({
   enabled: flag(true),
   starting_credit: dollars(0.5, 1_000_000),
-  default_plan: planName().default('entry'),
-  prices: prices.prefault({}),
+  default_plan: planName('entry'),
+  prices: optional(prices),
 }).transform(({ starting_credit, prices: price_micros, ...rest }) => ({
   ...rest,
   starting_credit_micros: starting_credit,
@@ -134,49 +137,61 @@ const limits = table({
 
 /** The whole file, as smol-toml reads it, to what the rest of the house works with. */
 export const schema = table({
-  server: server.prefault({}),
-  storage: storage.prefault({}),
+  server: optional(server),
+  storage: optional(storage),
   platform,
-  wire: table({
-    platform: word('forum', TAKEN_PLACES),
-    community: word('subforum', TAKEN_FIELDS),
-  }).prefault({}),
-  features: features.prefault({}),
-  pool: table({
-    allow_anonymous: flag(true),
-    session_requests_per_minute: whole(30, 1, 60_000),
-    oauth_requests_per_minute: whole(60, 1, 60_000),
-  }).prefault({}),
-  billing: billing.prefault({}),
-  plans: z
-    .record(planName(), plan, { error: 'tables of plans, such as [plans.entry]' })
-    .prefault({ entry: {} }),
-  monitor: table({
-    schedule: schedule('* * * * * *'),
-    time_zone: timeZone('UTC'),
-    freshness_s: whole(900, 1, 604_800, 'seconds'),
-  }).prefault({}),
-  guard: table({ allow_targets: targets(), allow_http: flag(false) }).prefault({}),
-  delivery: delivery.prefault({}),
-  smtp: table({ url: mailAddress(), from: sender() }).prefault({}),
-  browser: table({
-    executable: file('', { what: 'the path of Chromium or Chrome' }),
-    sandbox: auto(),
-    max_pages: whole(2, 1, 100),
-  }).prefault({}),
-  operator: table({ webhook: hookAddress(), secret: secret() }).prefault({}),
-  upkeep: table({
-    snapshots: schedule('0 * * * *'),
-    time_zone: timeZone('UTC'),
-    keep_hourly: whole(24, 0, 10_000),
-    keep_daily: whole(7, 0, 10_000),
-  }).prefault({}),
-  limits: limits.prefault({}),
-  log: table({
-    level: choice(['debug', 'info', 'warn', 'error'], 'info'),
-    json: auto(),
-  }).prefault({}),
-  metrics: table({ token: secret() }).prefault({}),
+  wire: optional(
+    table({
+      platform: word('forum', TAKEN_PLACES),
+      community: word('subforum', TAKEN_FIELDS),
+    }),
+  ),
+  features: optional(features),
+  pool: optional(
+    table({
+      allow_anonymous: flag(true),
+      session_requests_per_minute: whole(30, 1, 60_000),
+      oauth_requests_per_minute: whole(60, 1, 60_000),
+    }),
+  ),
+  billing: optional(billing),
+  plans: optional(z.record(planName(), plan, { error: 'tables of plans, such as [plans.entry]' }), {
+    entry: {},
+  }),
+  monitor: optional(
+    table({
+      schedule: schedule('* * * * * *'),
+      time_zone: timeZone('UTC'),
+      freshness_s: whole(900, 1, 604_800, 'seconds'),
+    }),
+  ),
+  guard: optional(table({ allow_targets: targets(), allow_http: flag(false) })),
+  delivery: optional(delivery),
+  smtp: optional(table({ url: mailAddress(), from: sender() })),
+  browser: optional(
+    table({
+      executable: file('', { what: 'the path of Chromium or Chrome' }),
+      sandbox: auto(),
+      max_pages: whole(2, 1, 100),
+    }),
+  ),
+  operator: optional(table({ webhook: hookAddress(), secret: secret() })),
+  upkeep: optional(
+    table({
+      snapshots: schedule('0 * * * *'),
+      time_zone: timeZone('UTC'),
+      keep_hourly: whole(24, 0, 10_000),
+      keep_daily: whole(7, 0, 10_000),
+    }),
+  ),
+  limits: optional(limits),
+  log: optional(
+    table({
+      level: choice(['debug', 'info', 'warn', 'error'], 'info'),
+      json: auto(),
+    }),
+  ),
+  metrics: optional(table({ token: secret() })),
 })
 
 /** Everything an operator can set, checked, with every default filled in. */

@@ -9,47 +9,82 @@ import * as z from 'zod'
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i
 
+/** Says what is allowed instead; of a list, at which place. */
+type Refuse = (allowed: string, at?: number) => never
+
+/**
+ * What `read` makes of a key's value; `initial` where there is none. One schema on purpose: all that is chained to a
+ * schema of zod makes one more, and a start waits for each.
+ */
+const kind = <T>(read: (value: unknown, refuse: Refuse) => T, initial?: T) =>
+  z.transform((value: unknown, context) => {
+    if (value === undefined && initial !== undefined) return initial
+    return read(value, (message, at) => {
+      context.addIssue({ code: 'custom', message, path: at === undefined ? [] : [at] })
+      return z.NEVER
+    })
+  })
+
 /** Yes or no. */
-export const flag = (initial: boolean) => z.boolean({ error: 'true or false' }).default(initial)
+export const flag = (initial: boolean) =>
+  kind((value, refuse) => (typeof value === 'boolean' ? value : refuse('true or false')), initial)
+
+/** A number that `test` accepts; `allowed` says what that is. */
+const number = (allowed: string, test: (value: number) => boolean, initial: number) =>
+  kind(
+    (value, refuse) => (typeof value === 'number' && test(value) ? value : refuse(allowed)),
+    initial,
+  )
 
 /** A whole number from `least` to `most`, of `unit` when it has one. */
-export function whole(initial: number, least: number, most: number, unit = '') {
-  const error = `a whole number${unit && ` of ${unit}`} from ${least} to ${most}`
-  return z.int({ error }).min(least, { error }).max(most, { error }).default(initial)
-}
+export const whole = (initial: number, least: number, most: number, unit = '') =>
+  number(
+    `a whole number${unit && ` of ${unit}`} from ${least} to ${most}`,
+    (value) => Number.isInteger(value) && value >= least && value <= most,
+    initial,
+  )
 
 /** A number, decimals welcome, from `least` to `most`. */
-export function decimal(initial: number, least: number, most: number, unit = '') {
-  const error = `a number${unit && ` of ${unit}`} from ${least} to ${most}`
-  return z.number({ error }).min(least, { error }).max(most, { error }).default(initial)
-}
+export const decimal = (initial: number, least: number, most: number, unit = '') =>
+  number(
+    `a number${unit && ` of ${unit}`} from ${least} to ${most}`,
+    (value) => value >= least && value <= most,
+    initial,
+  )
+
+const microsOf = (usd: number) => Math.round(usd * 1_000_000)
 
 /** US dollars with up to 6 decimals, as whole micro-dollars. */
-export function dollars(initial: number, most: number) {
-  const error = `an amount in US dollars from 0 to ${most}, with at most 6 decimals`
-  return z
-    .number({ error })
-    .min(0, { error })
-    .max(most, { error })
-    .refine((usd) => Number(usd.toFixed(6)) === usd, { error })
-    .default(initial)
-    .transform((usd) => Math.round(usd * 1_000_000))
-}
+export const dollars = (initial: number, most: number) =>
+  kind(
+    (value, refuse) =>
+      typeof value === 'number' && value >= 0 && value <= most && Number(value.toFixed(6)) === value
+        ? microsOf(value)
+        : refuse(`an amount in US dollars from 0 to ${most}, with at most 6 decimals`),
+    microsOf(initial),
+  )
 
 /** Text that `test` accepts; `allowed` says what that is. */
-const text = (allowed: string, test: (value: string) => boolean) =>
-  z.string({ error: allowed }).refine(test, { error: allowed })
+const text = (allowed: string, test: (value: string) => boolean, initial?: string) =>
+  kind(
+    (value, refuse) => (typeof value === 'string' && test(value) ? value : refuse(allowed)),
+    initial,
+  )
 
 /** A User-Agent as HTTP takes it. */
 export const userAgent = (initial: string) =>
-  text('1 to 200 characters of printable ASCII', (value) =>
-    /^[\x20-\x7e]{1,200}$/.test(value),
-  ).default(initial)
+  text(
+    '1 to 200 characters of printable ASCII',
+    (value) => /^[\x20-\x7e]{1,200}$/.test(value),
+    initial,
+  )
 
 /** The name of a plan. */
-export const planName = () =>
-  text('a name of letters, digits, _ and -, at most 31 characters', (value) =>
-    /^[A-Za-z0-9][\w-]{0,30}$/.test(value),
+export const planName = (initial?: string) =>
+  text(
+    'a name of letters, digits, _ and -, at most 31 characters',
+    (value) => /^[A-Za-z0-9][\w-]{0,30}$/.test(value),
+    initial,
   )
 
 /** A path of the file system, relative to where forumd is started. */
@@ -60,44 +95,52 @@ export const file = (
   text(
     required ? what : `${what}, or "" for none`,
     (value) => value.length <= 4096 && !value.includes('\0') && (!required || value !== ''),
-  ).default(initial)
+    initial,
+  )
 
 /** A secret of visible ASCII without blanks, at most 512 characters; empty is none. */
 export const secret = () =>
-  text('visible ASCII without blanks, at most 512 characters, or "" for none', (value) =>
-    /^[\x21-\x7e]{0,512}$/.test(value),
-  ).default('')
+  text(
+    'visible ASCII without blanks, at most 512 characters, or "" for none',
+    (value) => /^[\x21-\x7e]{0,512}$/.test(value),
+    '',
+  )
 
-/** An address with one of `schemes`, without credentials, query or fragment, kept without a slash at its end. */
-function address(schemes: readonly string[], extra: string) {
-  const allowed = `an address that begins with ${schemes.map((it) => `${it}://`).join(' or ')}${extra}`
-  return z
-    .string({ error: allowed })
-    .refine((value) => (extra !== '' && value === '') || isAddress(value, schemes), {
-      error: `${allowed.replace(extra, '')}, without user name, query and fragment${extra}`,
-    })
-    .transform((value) => value.replace(/\/+$/, ''))
+const WEB = /^https?:$/
+
+/** A web address without credentials, query or fragment, kept without a slash at its end. */
+function address(orNone: string, initial?: string) {
+  const allowed = 'an address that begins with http:// or https://'
+  return kind((value, refuse) => {
+    if (typeof value !== 'string') return refuse(`${allowed}${orNone}`)
+    if ((orNone !== '' && value === '') || isAddress(value)) return value.replace(/\/+$/, '')
+    return refuse(`${allowed}, without user name, query and fragment${orNone}`)
+  }, initial)
 }
 
-const WEB = ['http', 'https'] as const
 /** An http(s) address that has no default. */
-export const requiredWebAddress = () => address(WEB, '')
+export const requiredWebAddress = () => address('')
 /** An http(s) address, or "" for none. */
-export const webAddress = () => address(WEB, ', or "" for none').default('')
+export const webAddress = () => address(', or "" for none', '')
 
 /** A web address kept as written, credentials and query included; empty is none. */
 export const hookAddress = () =>
-  text('an address that begins with http:// or https://, or "" for none', (value) => {
-    const url = value === '' ? null : URL.parse(value)
-    return value === '' || (url !== null && /^https?:$/.test(url.protocol))
-  }).default('')
+  text(
+    'an address that begins with http:// or https://, or "" for none',
+    (value) => value === '' || WEB.test(URL.parse(value)?.protocol ?? ''),
+    '',
+  )
 
 /** The address of a mail server, or "" for none. */
 export const mailAddress = () =>
-  text('smtp://user:password@host:587 or smtps://host:465, or "" for none', (value) => {
-    const url = value === '' ? null : URL.parse(value)
-    return value === '' || (url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '')
-  }).default('')
+  text(
+    'smtp://user:password@host:587 or smtps://host:465, or "" for none',
+    (value) => {
+      const url = value === '' ? null : URL.parse(value)
+      return value === '' || (url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '')
+    },
+    '',
+  )
 
 /** Whom mail comes from, or "" for nobody. */
 export const sender = () =>
@@ -107,12 +150,12 @@ export const sender = () =>
       value === '' ||
       (value.length <= 320 &&
         /^([^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(value)),
-  ).default('')
+    '',
+  )
 
-const isAddress = (value: string, schemes: readonly string[]): boolean => {
+function isAddress(value: string): boolean {
   const url = URL.parse(value)
-  if (url === null || !schemes.includes(url.protocol.slice(0, -1)) || url.hostname === '')
-    return false
+  if (url === null || !WEB.test(url.protocol) || url.hostname === '') return false
   return !url.username && !url.password && !value.includes('?') && !value.includes('#')
 }
 
@@ -126,16 +169,20 @@ function isRange(value: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
 
-/** A list of at most `most` texts that `test` accepts. */
-const list = (allowed: string, test: (value: string) => boolean, most = 1000) =>
-  z
-    .array(text(allowed, test), { error: `a list, each of it ${allowed}` })
-    .max(most, { error: `at most ${most} in the list` })
-    .default([])
+const LIST_MAX = 1000
+
+/** A list of texts that `test` accepts; `allowed` says what those are. */
+const list = (allowed: string, test: (value: string) => boolean) =>
+  kind((value = [], refuse) => {
+    if (!Array.isArray(value)) return refuse(`a list, each of it ${allowed}`)
+    if (value.length > LIST_MAX) return refuse(`at most ${LIST_MAX} in the list`)
+    return value.map((it: unknown, at) =>
+      typeof it === 'string' && test(it) ? it : refuse(allowed, at),
+    )
+  })
 
 /** An address or a name to listen on. */
-export const host = (initial: string) =>
-  text('an IP address or a host name', isHost).default(initial)
+export const host = (initial: string) => text('an IP address or a host name', isHost, initial)
 /** Names of hosts. */
 export const hosts = () => list('a host name without scheme and port, or an IP address', isHost)
 /** Ranges of addresses. */
@@ -148,23 +195,26 @@ export const targets = () =>
   )
 
 /** Seconds from 0 to a day, one for each rung, 1 to 20 of them. */
-export function delays(initial: number[]) {
-  const error = 'a number of seconds from 0 to 86400'
-  return z
-    .array(z.number({ error }).min(0, { error }).max(86_400, { error }), {
-      error: 'a list of delays in seconds, such as [0, 5, 30, 120, 300, 780]',
-    })
-    .min(1, { error: 'at least one delay; the first attempt is one of them' })
-    .max(20, { error: 'at most 20 delays' })
-    .default(initial)
-}
+export const delays = (initial: readonly number[]) =>
+  kind((value = initial, refuse) => {
+    if (!Array.isArray(value))
+      return refuse('a list of delays in seconds, such as [0, 5, 30, 120, 300, 780]')
+    if (value.length === 0) return refuse('at least one delay; the first attempt is one of them')
+    if (value.length > 20) return refuse('at most 20 delays')
+    return value.map((it: unknown, at) =>
+      typeof it === 'number' && it >= 0 && it <= 86_400
+        ? it
+        : refuse('a number of seconds from 0 to 86400', at),
+    )
+  })
 
 /** A croner pattern that comes due at least once. */
 export const schedule = (initial: string) =>
   text(
     'a cron pattern of 5 fields, or 6 with seconds first, that comes due, such as "0 * * * *"',
     isSchedule,
-  ).default(initial)
+    initial,
+  )
 
 function isSchedule(pattern: string): boolean {
   try {
@@ -176,22 +226,25 @@ function isSchedule(pattern: string): boolean {
 
 /** A time zone of the IANA database. */
 export const timeZone = (initial: string) =>
-  text('an IANA time zone such as "UTC" or "Europe/Berlin"', (value) => {
-    // Offsets such as +02:00 are zones to Intl, but not to an operator's calendar.
-    if (/^[+-]/.test(value)) return false
-    try {
-      return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone !== ''
-    } catch {
-      return false
-    }
-  }).default(initial)
+  text('an IANA time zone such as "UTC" or "Europe/Berlin"', isTimeZone, initial)
+
+function isTimeZone(value: string): boolean {
+  // Offsets such as +02:00 are zones to Intl, but not to an operator's calendar.
+  if (/^[+-]/.test(value)) return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
 
 /** A word of our interface: it becomes path segments, header and field names, of which some are `taken`. */
 export const word = (initial: string, taken: readonly string[]) =>
   text(
     'a lower-case word of letters, digits and _, beginning with a letter, at most 31, that the interface does not use for something else',
     (value) => /^[a-z][a-z0-9_]{0,30}$/.test(value) && !taken.includes(value),
-  ).default(initial)
+    initial,
+  )
 
 /** The name of a cookie; it has no default. */
 export const cookieName = () =>
@@ -201,16 +254,17 @@ export const cookieName = () =>
 
 /** `"auto"`, true or false. */
 export const auto = () =>
-  z
-    .custom<'auto' | boolean>((value) => value === 'auto' || typeof value === 'boolean', {
-      error: '"auto", true or false',
-    })
-    .default('auto')
+  kind(
+    (value, refuse) =>
+      value === 'auto' || typeof value === 'boolean' ? value : refuse('"auto", true or false'),
+    'auto',
+  )
 
 /** One of a few words. */
-export const choice = <const T extends readonly string[]>(names: T, initial: T[number]) =>
-  z
-    .custom<T[number]>((value) => names.some((name) => name === value), {
-      error: `one of ${names.map((name) => `"${name}"`).join(', ')}`,
-    })
-    .default(() => initial)
+export const choice = <const T extends string>(names: readonly T[], initial: NoInfer<T>) =>
+  kind(
+    (value, refuse) =>
+      names.find((name) => name === value) ??
+      refuse(`one of ${names.map((name) => `"${name}"`).join(', ')}`),
+    initial,
+  )
