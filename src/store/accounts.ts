@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import { newStanding, paused, type Standing, unsigned } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Db } from './db.ts'
@@ -39,19 +40,21 @@ const COLUMNS = `id, name, kind, username, proxy_id, jar_expires_at, revision, l
 const secretsPlace = (id: string) => `accounts.secrets:${id}`
 const jarPlace = (id: string) => `accounts.jar:${id}`
 
-const secretsShape = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('session'),
-    password: z.string().nullable(),
-    totp_secret: z.string().nullable(),
-  }),
-  z.strictObject({
-    kind: z.literal('oauth'),
-    client_id: z.string(),
-    client_secret: z.string(),
-    refresh_token: z.string().nullable(),
-  }),
-])
+const secretsShape = once(() =>
+  z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('session'),
+      password: z.string().nullable(),
+      totp_secret: z.string().nullable(),
+    }),
+    z.strictObject({
+      kind: z.literal('oauth'),
+      client_id: z.string(),
+      client_secret: z.string(),
+      refresh_token: z.string().nullable(),
+    }),
+  ]),
+)
 
 /** A session's cookies, or an application's token, as the platform's room writes them; opaque here. */
 export type Jar = { text: string; expires_at: number | null }
@@ -115,7 +118,7 @@ export function openAccount(
     .get({ id })
   if (!row) return null
   return {
-    secrets: secretsShape.parse(JSON.parse(ring.unseal(secretsPlace(id), row.secrets))),
+    secrets: secretsShape().parse(JSON.parse(ring.unseal(secretsPlace(id), row.secrets))),
     jar: row.jar && ring.unseal(jarPlace(id), row.jar),
   }
 }

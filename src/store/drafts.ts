@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { DRAFT_ACTIONS, DRAFT_STATES, type DraftAction, type DraftState } from '../core/draft.ts'
+import { once } from '../core/once.ts'
 import { type Db, transact } from './db.ts'
 
 /** What a program wants to write. Instants are epoch ms. */
@@ -26,23 +27,25 @@ export const DRAFTS_OPEN_MAX = 100
 /** Those that are over are kept so long. */
 const KEPT_MS = 30 * 86_400_000
 
-const json = z.record(z.string(), z.unknown())
-const rowShape = z.object({
-  id: z.string(),
-  customer_id: z.string(),
-  customer_name: z.string(),
-  key_id: z.string(),
-  action: z.enum(DRAFT_ACTIONS),
-  body: z.string().transform((text) => json.parse(JSON.parse(text))),
-  state: z.enum(DRAFT_STATES),
-  account: z.string().nullable(),
-  answer: z
-    .string()
-    .nullable()
-    .transform((text) => (text === null ? null : json.parse(JSON.parse(text)))),
-  created_at: z.number(),
-  expires_at: z.number(),
-  decided_at: z.number().nullable(),
+const rowShape = once(() => {
+  const json = z.record(z.string(), z.unknown())
+  return z.object({
+    id: z.string(),
+    customer_id: z.string(),
+    customer_name: z.string(),
+    key_id: z.string(),
+    action: z.enum(DRAFT_ACTIONS),
+    body: z.string().transform((text) => json.parse(JSON.parse(text))),
+    state: z.enum(DRAFT_STATES),
+    account: z.string().nullable(),
+    answer: z
+      .string()
+      .nullable()
+      .transform((text) => (text === null ? null : json.parse(JSON.parse(text)))),
+    created_at: z.number(),
+    expires_at: z.number(),
+    decided_at: z.number().nullable(),
+  })
 })
 
 const DRAFTS = `SELECT d.id, d.customer_id, c.name AS customer_name, d.key_id, d.action, d.body, d.state, d.account,
@@ -81,7 +84,7 @@ export function findDraft(db: Db, id: string, customer_id: string | null): Draft
   const row = db
     .query(`${DRAFTS} WHERE d.id = $id AND ($customer_id IS NULL OR d.customer_id = $customer_id)`)
     .get({ id, customer_id })
-  return row === null ? null : rowShape.parse(row)
+  return row === null ? null : rowShape().parse(row)
 }
 
 /** Which drafts are wanted. */
@@ -107,7 +110,7 @@ export function listDrafts(db: Db, { waiting, ...query }: DraftQuery): Draft[] {
         ORDER BY d.id DESC LIMIT $limit`,
     )
     .all({ ...others, ...(waiting && { now }) })
-  return rows.map((row) => rowShape.parse(row))
+  return rows.map((row) => rowShape().parse(row))
 }
 
 /**
@@ -149,7 +152,7 @@ export function queuedDrafts(db: Db, now: number): Draft[] {
   return db
     .query(`${DRAFTS} WHERE d.state = 'queued' AND d.expires_at > $now ORDER BY d.id`)
     .all({ now })
-    .map((row) => rowShape.parse(row))
+    .map((row) => rowShape().parse(row))
 }
 
 /** Ends the drafts that a daemon was at when it ended: whether they were written, nobody knows. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import { type Proxy, PROXY_SCHEMES } from '../core/proxy.ts'
 import type { Ring } from '../core/seal.ts'
 import { type Db, transact } from './db.ts'
@@ -17,13 +18,15 @@ const COLUMNS = 'id, name, created_at, last_ok_at, last_error'
 
 const placeOf = (id: string) => `proxies.way:${id}`
 
-const wayShape = z.strictObject({
-  scheme: z.enum(PROXY_SCHEMES),
-  host: z.string(),
-  port: z.number(),
-  username: z.string().nullable(),
-  password: z.string().nullable(),
-})
+const wayShape = once(() =>
+  z.strictObject({
+    scheme: z.enum(PROXY_SCHEMES),
+    host: z.string(),
+    port: z.number(),
+    username: z.string().nullable(),
+    password: z.string().nullable(),
+  }),
+)
 
 /** Writes a new way out, sealed. Throws SQLite's own error when the name is taken. */
 export function insertProxy(
@@ -53,7 +56,7 @@ export function openWay(db: Db, ring: Ring, id: string): Proxy | null {
   const row = db
     .query<{ way: Uint8Array }, [{ id: string }]>('SELECT way FROM proxies WHERE id = $id')
     .get({ id })
-  return row && wayShape.parse(JSON.parse(ring.unseal(placeOf(id), row.way)))
+  return row && wayShape().parse(JSON.parse(ring.unseal(placeOf(id), row.way)))
 }
 
 /** Notes how a try of a way out ended: `error` null is well. */

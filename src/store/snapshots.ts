@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import { APPLICATION_ID } from './db.ts'
 import { syncPath } from './files.ts'
 
@@ -35,11 +36,13 @@ try {
 }
 `
 
-const found = z.union([
-  z.object({ error: z.string() }),
-  z.object({ integrity: z.string(), application_id: z.number(), instance_id: z.string() }),
-])
-type Found = z.infer<typeof found>
+const found = once(() =>
+  z.union([
+    z.object({ error: z.string() }),
+    z.object({ integrity: z.string(), application_id: z.number(), instance_id: z.string() }),
+  ]),
+)
+type Found = z.infer<ReturnType<typeof found>>
 
 /**
  * Copies a database that may be in use to a file that is not there yet: consistent, compact, checked in every page, and
@@ -70,7 +73,7 @@ export async function copyDatabase(
 async function inWorker(job: { from: string; to: string }): Promise<Found> {
   const worker = new Worker(WORKER, { eval: true, workerData: job })
   const { promise, resolve } = Promise.withResolvers<Found>()
-  worker.once('message', (message) => resolve(found.parse(message)))
+  worker.once('message', (message) => resolve(found().parse(message)))
   worker.once('error', ({ message }) => resolve({ error: message }))
   try {
     return await promise
