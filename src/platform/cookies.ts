@@ -1,6 +1,7 @@
 import type { Cookie } from 'tough-cookie'
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import type { Clock } from '../outside.ts'
 import { type Exported, readExport } from './cookie-text.ts'
 import { expiryOf } from './jwt.ts'
@@ -44,21 +45,23 @@ const library = (): typeof import('tough-cookie') => require('tough-cookie')
 /** What the platform gives out again and again, beside the session itself. The rest of it is its own book-keeping. */
 const KEPT = ['token_v2', 'loid', 'csrf_token', 'edgebucket']
 
-const Stored = z.object({
-  version: z.literal(1),
-  cookies: z.array(
-    z.object({
-      name: z.string(),
-      value: z.string(),
-      domain: z.string(),
-      host_only: z.boolean(),
-      path: z.string(),
-      secure: z.boolean(),
-      http_only: z.boolean(),
-      expires_at: z.number().nullable(),
-    }),
-  ),
-})
+const storedShape = once(() =>
+  z.object({
+    version: z.literal(1),
+    cookies: z.array(
+      z.object({
+        name: z.string(),
+        value: z.string(),
+        domain: z.string(),
+        host_only: z.boolean(),
+        path: z.string(),
+        secure: z.boolean(),
+        http_only: z.boolean(),
+        expires_at: z.number().nullable(),
+      }),
+    ),
+  }),
+)
 
 /** Jars for the platform at `base_url`, whose session cookie is called `session_cookie`. */
 export function createJars(deps: { base_url: string; session_cookie: string; clock: Clock }): Jars {
@@ -159,7 +162,7 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
   return {
     empty: create,
     open(text) {
-      const stored = Stored.safeParse(parsed(text))
+      const stored = storedShape().safeParse(parsed(text))
       if (!stored.success) return null
       const jar = create()
       for (const cookie of stored.data.cookies) jar.put(cookie)

@@ -33,7 +33,7 @@ export function createDesk({ craft, jars, clock }: { craft: Craft; jars: Jars; c
     secrets: AccountSecrets & { kind: 'oauth' },
   ): Promise<Tested> {
     const { kind, ...grant } = secrets
-    const known = jar === null ? null : tokenShape.parse(JSON.parse(jar))
+    const known = jar === null ? null : tokenShape().parse(JSON.parse(jar))
     // A token that is good is asked with as it is: another one would take the daemon's away.
     if (known !== null && known.renew_at > clock.now())
       return told(await craft.me({ ...through(proxy), bearer: known.value }))

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { once } from '../core/once.ts'
 import { isOver, type Standing } from '../core/pool.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Ring } from '../core/seal.ts'
@@ -43,11 +44,13 @@ export type Member = {
 }
 
 /** An access token as it is stored. */
-export const tokenShape = z.strictObject({
-  value: z.string(),
-  renew_at: z.number(),
-  expires_at: z.number(),
-})
+export const tokenShape = once(() =>
+  z.strictObject({
+    value: z.string(),
+    renew_at: z.number(),
+    expires_at: z.number(),
+  }),
+)
 
 /** An account as it is stored. Throws when its secrets or those of its way out do not open. */
 export function openMember(
@@ -70,7 +73,7 @@ export function openMember(
     standing: standingOf(account),
     username,
     jar: jar !== null && secrets.kind === 'session' ? craft.openJar(jar) : null,
-    token: jar !== null && secrets.kind === 'oauth' ? tokenShape.parse(JSON.parse(jar)) : null,
+    token: jar !== null && secrets.kind === 'oauth' ? tokenShape().parse(JSON.parse(jar)) : null,
     token_at: -Infinity,
     renew_at: -Infinity,
     renew_failures: 0,
