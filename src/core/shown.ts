@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { visibleText } from './markdown.ts'
+import { once } from './once.ts'
 
 /** What a person is shown of a delivered item, wherever it is shown. */
 export type Shown = {
@@ -28,47 +29,47 @@ export type Message = { delivery_id: string; monitor_id: string; items: Shown[];
 /** How to read a body: under which word a community stands in it, and whose pictures may be shown. */
 export type Showing = { community: string; media_hosts: readonly string[] }
 
-const text = z.string().catch('')
-const textOrNull = z.string().nullable().catch(null)
-
-const enrichmentSchema = z.looseObject({
-  relevance: z
-    .looseObject({ matched_terms: z.array(z.string()).catch([]) })
-    .catch({ matched_terms: [] }),
-  sentiment: z.looseObject({ label: textOrNull }).catch({ label: null }),
-  intent: z.looseObject({ tag: textOrNull }).catch({ tag: null }),
+const bodySchema = once(() => {
+  const text = z.string().catch('')
+  const textOrNull = z.string().nullable().catch(null)
+  const enrichment = z.looseObject({
+    relevance: z
+      .looseObject({ matched_terms: z.array(z.string()).catch([]) })
+      .catch({ matched_terms: [] }),
+    sentiment: z.looseObject({ label: textOrNull }).catch({ label: null }),
+    intent: z.looseObject({ tag: textOrNull }).catch({ tag: null }),
+  })
+  const item = z.looseObject({
+    kind: textOrNull,
+    title: text,
+    body: text,
+    text,
+    author: text,
+    url: text,
+    link_title: textOrNull,
+    link_url: textOrNull,
+    media_kind: textOrNull,
+    created: textOrNull,
+    enrichment: enrichment.catch(() => enrichment.parse({})),
+  })
+  return z.looseObject({
+    delivery_id: text,
+    monitor_id: text,
+    items: z.array(item).catch([]),
+    test: z.boolean().catch(false),
+  })
 })
-
-const itemSchema = z.looseObject({
-  kind: textOrNull,
-  title: text,
-  body: text,
-  text,
-  author: text,
-  url: text,
-  link_title: textOrNull,
-  link_url: textOrNull,
-  media_kind: textOrNull,
-  created: textOrNull,
-  enrichment: enrichmentSchema.catch(() => enrichmentSchema.parse({})),
-})
-
-const bodySchema = z.looseObject({
-  delivery_id: text,
-  monitor_id: text,
-  items: z.array(itemSchema).catch([]),
-  test: z.boolean().catch(false),
-})
+type Item = z.infer<ReturnType<typeof bodySchema>>['items'][number]
 
 /** Reads the frozen body of a delivery back into what a person is shown. */
 export function readMessage(body: Uint8Array, showing: Showing): Message {
-  const { delivery_id, monitor_id, items, test } = bodySchema.parse(
+  const { delivery_id, monitor_id, items, test } = bodySchema().parse(
     JSON.parse(new TextDecoder().decode(body)),
   )
   return { delivery_id, monitor_id, items: items.map((item) => toShown(item, showing)), test }
 }
 
-function toShown(item: z.infer<typeof itemSchema>, { community, media_hosts }: Showing): Shown {
+function toShown(item: Item, { community, media_hosts }: Showing): Shown {
   const place = item[community]
   const { relevance, sentiment, intent } = item.enrichment
   const shared = {

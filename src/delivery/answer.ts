@@ -1,10 +1,11 @@
 import * as z from 'zod'
 
 import { type Attempt, isSuccess, retryAfter } from '../core/ladder.ts'
+import { once } from '../core/once.ts'
 import type { WebhookKind } from '../core/webhook-kind.ts'
 import type { Answer } from '../net/transport.ts'
 
-const discordLimit = z.object({ retry_after: z.number().nonnegative() })
+const discordLimit = once(() => z.object({ retry_after: z.number().nonnegative() }))
 
 /** Reads an answer as the kind of target means it: Slack says yes with `ok`, Discord says when in JSON. */
 export function toAttempt(kind: WebhookKind, answer: Answer, now: number): Attempt {
@@ -19,7 +20,7 @@ export function toAttempt(kind: WebhookKind, answer: Answer, now: number): Attem
 
 function discordRetryAfter(body: string): number | null {
   try {
-    const limit = discordLimit.safeParse(JSON.parse(body))
+    const limit = discordLimit().safeParse(JSON.parse(body))
     return limit.success ? limit.data.retry_after : null
   } catch {
     return null
