@@ -1,7 +1,7 @@
 import { findPositions } from './config/positions.ts'
 import { placed, refusalsOf } from './config/problems.ts'
 import { isTable, type Refused, resolveReferences, type Surroundings } from './config/references.ts'
-import { type Config, schema } from './config/schema.ts'
+import { ABSENT, type Config, schema } from './config/schema.ts'
 import { ConfigError, parseToml } from './config/toml.ts'
 
 const NOTHING_AROUND: Surroundings = {
@@ -22,8 +22,7 @@ export function parseConfig(
 ): Config {
   const parsed = parseToml(text, file, 'the file must be TOML before its keys can be read')
   const resolved = resolveReferences(parsed, { ...NOTHING_AROUND, ...around })
-  // An absent [platform] lacks its two required keys; that is what should be said.
-  const result = schema.safeParse({ platform: {}, ...resolved.value }, { jitless: true })
+  const result = schema.safeParse({ ...ABSENT, ...resolved.value }, { jitless: true })
   const refused = [
     ...refusalsOf(result.error?.issues ?? [], resolved),
     ...contradictionsOf(resolved.value),

@@ -36,8 +36,8 @@ import {
 const table = <T extends z.ZodRawShape>(shape: T) =>
   z.strictObject(shape, { error: 'a table of keys' })
 
-/** A table that may be left out, which is the same as `empty`: its keys have their defaults. */
-const optional = <T>(type: z.ZodType<T, object>, empty = {}) => type.prefault(empty)
+/** A table inside of another: one that is left out is empty, and its keys have their defaults. */
+const inner = <T>(it: z.ZodType<T, object>) => it.prefault({})
 
 const server = table({
   host: host('127.0.0.1'),
@@ -90,7 +90,7 @@ const billing = table({
   enabled: flag(true),
   starting_credit: dollars(0.5, 1_000_000),
   default_plan: planName('entry'),
-  prices: optional(prices),
+  prices: inner(prices),
 }).transform(({ starting_credit, prices: price_micros, ...rest }) => ({
   ...rest,
   starting_credit_micros: starting_credit,
@@ -137,62 +137,54 @@ const limits = table({
 
 /** The whole file, as smol-toml reads it, to what the rest of the house works with. */
 export const schema = table({
-  server: optional(server),
-  storage: optional(storage),
+  server,
+  storage,
   platform,
-  wire: optional(
-    table({
-      platform: word('forum', TAKEN_PLACES),
-      community: word('subforum', TAKEN_FIELDS),
-    }),
-  ),
-  features: optional(features),
-  pool: optional(
-    table({
-      allow_anonymous: flag(true),
-      session_requests_per_minute: whole(30, 1, 60_000),
-      oauth_requests_per_minute: whole(60, 1, 60_000),
-    }),
-  ),
-  billing: optional(billing),
-  plans: optional(z.record(planName(), plan, { error: 'tables of plans, such as [plans.entry]' }), {
-    entry: {},
+  wire: table({
+    platform: word('forum', TAKEN_PLACES),
+    community: word('subforum', TAKEN_FIELDS),
   }),
-  monitor: optional(
-    table({
-      schedule: schedule('* * * * * *'),
-      time_zone: timeZone('UTC'),
-      freshness_s: whole(900, 1, 604_800, 'seconds'),
-    }),
-  ),
-  guard: optional(table({ allow_targets: targets(), allow_http: flag(false) })),
-  delivery: optional(delivery),
-  smtp: optional(table({ url: mailAddress(), from: sender() })),
-  browser: optional(
-    table({
-      executable: file('', { what: 'the path of Chromium or Chrome' }),
-      sandbox: auto(),
-      max_pages: whole(2, 1, 100),
-    }),
-  ),
-  operator: optional(table({ webhook: hookAddress(), secret: secret() })),
-  upkeep: optional(
-    table({
-      snapshots: schedule('0 * * * *'),
-      time_zone: timeZone('UTC'),
-      keep_hourly: whole(24, 0, 10_000),
-      keep_daily: whole(7, 0, 10_000),
-    }),
-  ),
-  limits: optional(limits),
-  log: optional(
-    table({
-      level: choice(['debug', 'info', 'warn', 'error'], 'info'),
-      json: auto(),
-    }),
-  ),
-  metrics: optional(table({ token: secret() })),
+  features,
+  pool: table({
+    allow_anonymous: flag(true),
+    session_requests_per_minute: whole(30, 1, 60_000),
+    oauth_requests_per_minute: whole(60, 1, 60_000),
+  }),
+  billing,
+  plans: z.record(planName(), plan, { error: 'tables of plans, such as [plans.entry]' }),
+  monitor: table({
+    schedule: schedule('* * * * * *'),
+    time_zone: timeZone('UTC'),
+    freshness_s: whole(900, 1, 604_800, 'seconds'),
+  }),
+  guard: table({ allow_targets: targets(), allow_http: flag(false) }),
+  delivery,
+  smtp: table({ url: mailAddress(), from: sender() }),
+  browser: table({
+    executable: file('', { what: 'the path of Chromium or Chrome' }),
+    sandbox: auto(),
+    max_pages: whole(2, 1, 100),
+  }),
+  operator: table({ webhook: hookAddress(), secret: secret() }),
+  upkeep: table({
+    snapshots: schedule('0 * * * *'),
+    time_zone: timeZone('UTC'),
+    keep_hourly: whole(24, 0, 10_000),
+    keep_daily: whole(7, 0, 10_000),
+  }),
+  limits,
+  log: table({
+    level: choice(['debug', 'info', 'warn', 'error'], 'info'),
+    json: auto(),
+  }),
+  metrics: table({ token: secret() }),
 })
+
+/** What stands for the tables that a file leaves out: the keys of an empty one have their defaults. */
+export const ABSENT: Readonly<Record<string, unknown>> = {
+  ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, {}])),
+  plans: { entry: {} },
+}
 
 /** Everything an operator can set, checked, with every default filled in. */
 export type Config = z.output<typeof schema>
