@@ -1,23 +1,29 @@
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 
 import { errorCode } from '../core/error-code.ts'
+import { once } from '../core/once.ts'
 
 /** The largest answer of the platform that is read; a tree of thousands of comments is half of it. */
 export const BODY_MAX = 8 * 1024 * 1024
 
-const UNPACK = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-}
-type Packing = keyof typeof UNPACK
+const KNOWN = ['gzip', 'deflate', 'br'] as const
+type Packing = (typeof KNOWN)[number]
 const PLAIN = 'identity'
 
 /** What we can unpack, for `accept-encoding`. */
-export const PACKINGS = Object.keys(UNPACK).join(', ')
+export const PACKINGS = KNOWN.join(', ')
 
-const isPacking = (name: string): name is Packing => Object.hasOwn(UNPACK, name)
+const packingOf = (name: string): Packing | null => KNOWN.find((it) => it === name) ?? null
+
+// Loaded with the first packed answer: a start does not need it.
+const unpackers = once(async () => {
+  const { brotliDecompress, gunzip, inflate } = await import('node:zlib')
+  return {
+    gzip: promisify(gunzip),
+    deflate: promisify(inflate),
+    br: promisify(brotliDecompress),
+  }
+})
 
 /** A body that cannot be unpacked, because it is not packed as it says, or in a way that nobody asked for. */
 class Unpackable extends Error {
@@ -55,9 +61,11 @@ export async function readWhole(answer: Answering): Promise<string | null> {
 async function unpacked(bytes: Uint8Array, packing: string): Promise<Uint8Array | null> {
   // Some say how an empty body is packed.
   if (packing === PLAIN || bytes.byteLength === 0) return bytes
-  if (!isPacking(packing)) throw new Unpackable('packed in a way that was not asked for')
+  const known = packingOf(packing)
+  if (known === null) throw new Unpackable('packed in a way that was not asked for')
+  const unpack = (await unpackers())[known]
   try {
-    return await UNPACK[packing](bytes, { maxOutputLength: BODY_MAX })
+    return await unpack(bytes, { maxOutputLength: BODY_MAX })
   } catch (error) {
     if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
     throw new Unpackable('not packed as it says')

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 
 import * as z from 'zod'
 
@@ -71,6 +70,8 @@ export async function copyDatabase(
 }
 
 async function inWorker(job: { from: string; to: string }): Promise<Found> {
+  // With the first copy: a start does not need it.
+  const { Worker } = await import('node:worker_threads')
   const worker = new Worker(WORKER, { eval: true, workerData: job })
   const { promise, resolve } = Promise.withResolvers<Found>()
   worker.once('message', (message) => resolve(found().parse(message)))
