@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs'
+import { isatty } from 'node:tty'
 
 import { readHidden } from './cli/account-prompt.ts'
 import type { Surroundings } from './cli/command.ts'
@@ -26,14 +27,15 @@ const around: Surroundings = {
     color,
   },
   warn: (line) => process.stderr.write(`${line}\n`),
-  screen: process.stderr.isTTY
+  screen: isatty(2)
     ? {
         write: (text) => process.stderr.write(text),
         columns: () => process.stderr.columns || COLUMNS,
       }
     : null,
   readStdin: () => Bun.stdin.slice(0, STDIN_BYTES_MAX).text(),
-  stdinIsTerminal: process.stdin.isTTY,
+  // Asked of the system: the stream behind it takes a millisecond to make, and few commands read it.
+  stdinIsTerminal: isatty(0),
   askSecret: (question) => readHidden(question, process.stdin, process.stderr),
   stopped,
   onReload,
