@@ -1,3 +1,4 @@
+import { listen } from './api/listen.ts'
 import { serveOutOfOrder } from './api/out-of-order.ts'
 import { assemble } from './assembly.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
@@ -82,7 +83,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   })
 
   const { host, port } = config.server
-  app.listen({ hostname: host, port })
+  listen(app, { hostname: host, port })
   stack.defer(() => app.server?.stop(false))
   // The server waits for the answers it is giving; those that go on for as long as somebody listens are ended first.
   stack.defer(endStreams)
