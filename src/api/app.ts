@@ -122,6 +122,8 @@ export function createApp(deps: AppDeps) {
     serve: {
       maxRequestBodySize: BODY_MAX_OF_SERVER,
       idleTimeout: QUIET_BEFORE_HEADERS_S,
+      // In development Bun answers what nobody has caught with a page that shows the stack and the source.
+      development: false,
       // Elysia would share the port with whoever listens there already, and each would get some of the calls.
       reusePort: false,
     },

@@ -325,3 +325,8 @@ test('a key’s last use is noted, and no more than once a minute', async () => 
 
   expect(noted()).toBe(start + 70_000)
 })
+
+test('what nobody catches is not answered with a page of the stack and the source', async () => {
+  await using house = startHouse()
+  expect(house.app.server?.development).toBe(false)
+})
