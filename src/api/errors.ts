@@ -25,8 +25,6 @@ export function render(error: ApiError, words: Words) {
   }
   const headers: Record<string, string> = {
     ...(retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) }),
-    // What is left of a body that is too large is not worth reading to the end.
-    ...(code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {}),
   }
   return { status, body, headers }
 }

@@ -16,8 +16,11 @@ import { type Entry, pathOf, type Table } from './table.ts'
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const PREFLIGHT_S = 86_400
 
-/** Of a body that nobody reads, as much is let pass for the sake of the connection. */
-const LEFT_UNREAD_MAX = 64 * 1024
+/**
+ * Of a body that nobody reads, as much is let pass: all that any call may send. Who is refused while still sending would
+ * otherwise hear that the connection is broken, and not why.
+ */
+const LEFT_UNREAD_MAX = 8 * 1024 * 1024
 
 /** Reads and paced calls may wait this long without a byte: more than a read's deadline and its wait together. */
 const QUIET_S = 120

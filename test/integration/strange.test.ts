@@ -110,13 +110,29 @@ describe('a body', () => {
 
   test('that is huge and comes in chunks is not read to its end', async () => {
     await using house = startHouse()
+    // A MiB and a byte, and no end. Whoever sends on meanwhile may find the connection closed before the answer.
     const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`
     const answer = await sendRaw(
       house.url,
-      post(house.token, 'Transfer-Encoding: chunked') + chunk.repeat(64),
+      `${post(house.token, 'Transfer-Encoding: chunked')}${chunk.repeat(16)}1\r\na\r\n`,
     )
 
-    expect(answer).toMatch(/^HTTP\/1.1 413 /)
+    expect(answer).toMatch(/^HTTP\/1.1 413 [^]*"max_bytes":1048576/)
+  })
+
+  test.each([
+    ['413 for its size', 5_000_000, (key: string) => key, 413],
+    ['403 for its key', 8_388_608, () => 'fk_nobody', 403],
+  ])('is let pass when it is refused with %s', async (_, size, key, status) => {
+    await using house = startHouse()
+    const first = post(key(house.token), `Content-Length: ${size}`).replace(
+      /Connection: close\r\n/,
+      '',
+    )
+    const second = head('GET /health HTTP/1.1', 'Host: a')
+    const answer = await sendRaw(house.url, first + 'a'.repeat(size) + second)
+
+    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
   })
 
   test.each(['Content-Length: 100', 'Transfer-Encoding: chunked'])(
