@@ -11,6 +11,7 @@ import {
   type Word,
 } from './filter-text.ts'
 import type { Item } from './items.ts'
+import { withRoom } from './room.ts'
 
 /** Which words are listened for, and who waits for them. Waiters are small whole numbers. */
 export type Index = {
@@ -37,7 +38,6 @@ type Book = {
   folding: number
 }
 
-const GROWTH = 1.5
 const ITEMS_MAX = 0xffff_fffe
 
 /** An index that nobody waits in yet. */
@@ -87,7 +87,7 @@ export function createIndex(): Index {
   /** Room for a word of this number. */
   function makeRoom(number: number): void {
     if (number < users.length) return
-    const length = Math.ceil(number * GROWTH)
+    const length = withRoom(number + 1)
     listener.heard_in = copied(listener.heard_in, new Uint32Array(length))
     users = copied(users, new Uint32Array(length))
     waiters = copied(waiters, new Int32Array(length))

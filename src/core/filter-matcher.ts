@@ -9,6 +9,7 @@ import { needsOf } from './filter-needs.ts'
 import type { FilterSpec } from './filter-spec.ts'
 import { decodeFilterSpec } from './filter.ts'
 import type { Item } from './items.ts'
+import { withRoom } from './room.ts'
 
 /** Tells which of many filters an item satisfies, without asking each. */
 export type Matcher = {
@@ -111,7 +112,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
       entries[slot] = { id, version, text, has_patterns: spec.regex.length > 0, ask: null }
       places.set(id, slot)
       if (slot >= asked.length) {
-        const longer = new Uint32Array(asked.length * 2)
+        const longer = new Uint32Array(withRoom(slot + 1))
         longer.set(asked)
         asked = longer
       }

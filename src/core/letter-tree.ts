@@ -3,6 +3,8 @@
  * and known by where they begin: to look at one is to fetch one line of memory. The root is 0.
  */
 
+import { withRoom } from './room.ts'
+
 /** A node with more children than this finds them by a table. */
 const CHAIN_MAX = 4
 /** How many letters ASCII has. */
@@ -31,8 +33,6 @@ export const KIND = 3
 export const BITS = 2
 /** The half of a number in which its letter stands. */
 export const LOW = 0xffff
-/** More would leave more unused, less would copy all of it more often. */
-const GROWTH = 1.5
 
 /** Letters below letters. */
 export type LetterTree = {
@@ -63,7 +63,7 @@ export function createLetterTree(): LetterTree {
     const at = made
     made += size
     if (made > cells.length) {
-      const longer = new Int32Array(Math.ceil(made * GROWTH))
+      const longer = new Int32Array(withRoom(made))
       longer.set(cells)
       cells = longer
     }

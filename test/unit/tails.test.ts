@@ -59,3 +59,14 @@ test('who comes takes the place of who went, if it is as long', () => {
   expect(tails.keep('bunte', 3)).toBe(second)
   expect(tails.behind('bunny', 4, shorter)).toBe(5)
 })
+
+test('all who went make room for as many who come, also once letters have become wide', () => {
+  const tails = createTails()
+  const kept = Array.from({ length: 300 }, (_, n) => tails.keep(`tail${n % 2}`, 0))
+  for (const tail of kept) tails.drop(tail)
+  const wide = tails.keep('ж', 0)
+  const again = Array.from({ length: 300 }, (_, n) => tails.keep(`more${n % 2}`, 0))
+
+  expect(new Set(again)).toEqual(new Set(kept))
+  expect(tails.behind('ж', 0, wide)).toBe(1)
+})
