@@ -33,7 +33,7 @@ type Around = {
   guard: Guard
   /** Gives up what is being asked for accounts. */
   signal: AbortSignal
-  on_request?: (event: RequestEvent) => void
+  on_request?: (event: RequestEvent, through: Eyes) => void
   /** Told what answers leave behind. */
   sweep?: Sweep
 }

@@ -20,7 +20,7 @@ import { createTransport } from '../net/transport.ts'
 import type { Outside } from '../outside.ts'
 import type { RequestEvent } from '../platform/client.ts'
 import type { Forum } from '../platform/forum.ts'
-import { ANONYMOUS } from '../platform/platform.ts'
+import { ANONYMOUS, type Eyes } from '../platform/platform.ts'
 import type { Pool } from '../pool/pool.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
@@ -70,7 +70,7 @@ type Listeners = {
 /** Passes on how each request to the platform went. */
 export const hearRequests =
   ({ metrics, reads_health, requests, pool }: Listeners) =>
-  (event: RequestEvent): void => {
+  (event: RequestEvent, through: Eyes): void => {
     const { eyes, path_kind, fault, duration_ms } = event
     const whose = eyes.startsWith('caller:') ? 'caller' : 'pool'
     // How a caller's own session fares says nothing of the pool.
@@ -78,7 +78,7 @@ export const hearRequests =
       reads_health.record(fault?.kind ?? null)
       requests.count(eyes, fault?.kind === 'blocked')
     }
-    pool().heard(event)
+    pool().heard(event, through)
     const outcome = fault?.kind ?? 'ok'
     metrics.count('upstream_requests_total', { kind: path_kind, whose, outcome })
     metrics.observe('upstream_request_seconds', duration_ms / 1000)

@@ -44,7 +44,8 @@ export type ClientOptions = {
   ca?: string | undefined
   /** The ways out; without them there is the direct one and proxies of our own. */
   egress?: Egress | undefined
-  on_request?: ((event: RequestEvent) => void) | undefined
+  /** Told of every request, and of the very eyes it was made through: those hold secrets, and are for no log. */
+  on_request?: ((event: RequestEvent, through: Eyes) => void) | undefined
 }
 
 /** One question to the platform. */
@@ -97,7 +98,7 @@ export function createClient(options: ClientOptions) {
     const status = answer.ok ? answer.value.status : null
     const duration_ms = clock.mono() - started
     const event = { eyes: call.eyes.id, path_kind: ask.path_kind, status, fault, duration_ms }
-    options.on_request?.(event)
+    options.on_request?.(event, call.eyes)
     if (fault) log('debug', 'platform.refused', { ...event, fault: fault.kind })
     return { outcome, next }
   }

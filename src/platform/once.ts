@@ -5,7 +5,7 @@ import { type Answer, classify } from './classify.ts'
 import type { RequestEvent } from './client.ts'
 import { headersFor, tellCookies } from './guise.ts'
 import type { Pacer } from './pacer.ts'
-import type { Call } from './platform.ts'
+import type { Call, Eyes } from './platform.ts'
 import { onward } from './redirect.ts'
 import type { createTransport, Transported } from './transport.ts'
 
@@ -37,7 +37,7 @@ type Deps = {
   api: string
   user_agent: string
   timeout_ms: number
-  on_request?: ((event: RequestEvent) => void) | undefined
+  on_request?: ((event: RequestEvent, through: Eyes) => void) | undefined
 }
 
 /** Asks once and no more, whatever comes of it, at the pace of whoever asks. Nothing is followed. */
@@ -78,7 +78,7 @@ export function createOnce(deps: Deps): Once {
     const status = answer.ok ? answer.value.status : null
     const duration_ms = clock.mono() - started
     const event = { eyes: eyes.id, path_kind, status, fault, duration_ms }
-    on_request?.(event)
+    on_request?.(event, eyes)
     if (fault) log('debug', 'platform.refused', { ...event, fault: fault.kind })
     return answer.ok ? answer : { ...answer, left: answer.left ?? true }
   }

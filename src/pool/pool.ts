@@ -43,8 +43,8 @@ export type Pool = {
   own(session: Session): Eyes | null
   /** What was seen only in the whole of a read: that the platform took these eyes for nobody's. */
   report(eyes: Eyes, fault: Fault | null): void
-  /** One request to the platform has ended. */
-  heard(event: Heard): void
+  /** One request to the platform has ended; `through`: the eyes as they were when it was asked. */
+  heard(event: Heard, through?: Eyes): void
   /** Whether anything can be read at all. */
   usable(): boolean
   /** Takes over what the command line has changed. It is also looked for by itself, at most a second late. */
@@ -149,14 +149,15 @@ export function createPool(deps: PoolDeps): Pool {
     report(eyes, fault) {
       const it = members.get(eyes.id)
       // The other faults were heard of as they happened, and some are our own pacer's.
-      if (it && fault?.kind === 'login_required') care.heard(it, fault)
+      if (it && fault?.kind === 'login_required' && !isOutdated(it, eyes)) care.heard(it, fault)
     },
-    heard({ eyes, path_kind, fault }) {
+    heard({ eyes, path_kind, fault }, through) {
       const it = members.get(eyes)
       if (!it) return
       if (fault?.kind === 'unavailable' && fault.trouble) return closeWay(it, fault.trouble)
       // Whoever asks who it is judges the answer; only that there is one is news.
       if (path_kind === 'me' && fault !== null) return
+      if (fault?.kind === 'login_required' && through && isOutdated(it, through)) return
       care.heard(it, fault)
     },
     usable() {
@@ -211,5 +212,9 @@ const isExpectedBack = (it: Member) =>
   it.standing.state === 'ready' ||
   it.standing.state === 'cooling' ||
   (signInAt(it) !== null && it.login_failures === 0)
+
+/** Whether eyes still hold a token that was replaced since: that it is not taken says nothing of the new one. */
+const isOutdated = ({ secrets, token }: Member, { bearer }: Eyes) =>
+  secrets.kind === 'oauth' && bearer !== (token?.value ?? null)
 
 const hasEyes = ({ jar, token }: Member) => jar !== null || token !== null

@@ -364,6 +364,25 @@ describe('an account of kind oauth', () => {
     expect(stage.states()).toEqual({ o: 'needs_login' })
     expect(stage.events()).toContain('account.needs_login')
   })
+
+  test('is not given up for late refusals of the token before', async () => {
+    using stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    const far = stage.clock.now() + 600 * MINUTE
+    stage.renewals.push(token('t1', far), token('t2', far))
+    await stage.pool.turn()
+    await stage.pass(5 * MINUTE)
+    // Several requests leave with the token that the platform takes back.
+    const before = leased(stage.pool.lease('read'))
+    stage.pool.heard(answered('o', { kind: 'login_required' }), before)
+    await stage.turn()
+    expect(stage.pool.lease('read')?.bearer).toBe('t2')
+
+    stage.pool.heard(answered('o', { kind: 'login_required' }), before)
+    stage.pool.report(before, { kind: 'login_required' })
+    expect(stage.states()).toEqual({ o: 'ready' })
+    expect(stage.pool.lease('read')?.bearer).toBe('t2')
+  })
 })
 
 test('an account whose secrets do not open is left out, and said so', () => {
