@@ -9,7 +9,8 @@ import {
   type Standing,
 } from '../core/pool.ts'
 import type { Clock, Log } from '../outside.ts'
-import { type Craft, findingOf } from './craft.ts'
+import type { AccountSecrets } from '../store/accounts.ts'
+import { type Craft, findingOf, type Renewed } from './craft.ts'
 import { credentialsOf, eyesOf, type Member } from './member.ts'
 
 type CareDeps = {
@@ -18,6 +19,10 @@ type CareDeps = {
   log: Log
   /** Something was learned that is to be written down. */
   changed: () => void
+  /** The same account as it is held now: the operator may have changed it while something was asked. */
+  current: (it: Member) => Member
+  /** Notes secrets that were given in exchange for others; false where others stand there by now. */
+  exchanged: (it: Member, before: AccountSecrets, after: AccountSecrets) => boolean
   /** Aborts when the daemon stops: what is cut short by that has shown nothing. */
   signal: AbortSignal
 }
@@ -30,7 +35,9 @@ const RENEW_DOUBLINGS_MAX = 5
 const TRIES_BEFORE_ASKING = 3
 
 /** What is done for one account: hearing how its requests end, asking who it is, signing it in, renewing its token. */
-export function createCare({ craft, clock, log, changed, signal }: CareDeps) {
+export function createCare(deps: CareDeps) {
+  const { craft, clock, log, changed, signal } = deps
+
   /** Says a new state once, and asks for a person where nothing else helps. */
   function move(it: Member, standing: Standing) {
     const before = it.standing
@@ -135,23 +142,28 @@ export function createCare({ craft, clock, log, changed, signal }: CareDeps) {
       log('warn', 'account.needs_login', { account: it.name, reason: state_reason })
   }
 
+  /** A token for a grant, and the grant as it is from now on. */
+  function granted(
+    it: Member,
+    secrets: AccountSecrets & { kind: 'oauth' },
+    { token, refresh_token }: Extract<Renewed, { ok: true }>,
+  ) {
+    const after = { ...secrets, refresh_token }
+    if (!deps.exchanged(it, secrets, after)) return
+    it.token = token
+    it.token_at = clock.mono()
+    it.renew_at = -Infinity
+    it.renew_failures = 0
+    it.unwritten.add('jar')
+    changed()
+  }
+
   async function renew(it: Member): Promise<void> {
     const { secrets } = it
     if (secrets.kind !== 'oauth') return
     const { client_id, client_secret, refresh_token } = secrets
     const renewed = await craft.renew({ client_id, client_secret, refresh_token, proxy: it.proxy })
-    if (renewed.ok) {
-      it.token = renewed.token
-      it.token_at = clock.mono()
-      it.renew_at = -Infinity
-      it.renew_failures = 0
-      it.unwritten.add('jar')
-      if (renewed.refresh_token !== refresh_token) {
-        it.secrets = { ...secrets, refresh_token: renewed.refresh_token }
-        it.unwritten.add('secrets')
-      }
-      return changed()
-    }
+    if (renewed.ok) return granted(deps.current(it), secrets, renewed)
     if (renewed.final) return giveUpToken(it)
     if (signal.aborted) return
     const wait_ms = RENEW_WAIT_MS * 2 ** Math.min(it.renew_failures++, RENEW_DOUBLINGS_MAX)

@@ -6,6 +6,8 @@ import { choreOf, type Member } from './member.ts'
 
 type ChoresDeps = {
   care: ReturnType<typeof createCare>
+  /** The same account as it is held now. */
+  current: (it: Member) => Member
   clock: Clock
   log: Log
   /** Wakes the loop that looks for more to do. */
@@ -15,7 +17,7 @@ type ChoresDeps = {
 const AT_ONCE = 4
 
 /** What is done for accounts beside their reads, one thing at a time for each of them. */
-export function createChores({ care, clock, log, nudge }: ChoresDeps) {
+export function createChores({ care, current, clock, log, nudge }: ChoresDeps) {
   const under_way = new Set<Promise<void>>()
   const work = {
     probe: async (it: Member) => void (await care.probe(it)),
@@ -31,6 +33,7 @@ export function createChores({ care, clock, log, nudge }: ChoresDeps) {
       })
       .finally(() => {
         it.busy = false
+        current(it).busy = false
         under_way.delete(ended)
         nudge()
       })

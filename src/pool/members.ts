@@ -1,8 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { settleStanding } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Clock, Log } from '../outside.ts'
-import { listAccounts, recordLearned, writtenByOthers } from '../store/accounts.ts'
-import { type Db, transact } from '../store/db.ts'
+import {
+  type AccountSecrets,
+  exchangeSecrets,
+  listAccounts,
+  recordLearned,
+  writtenByOthers,
+} from '../store/accounts.ts'
+import { type Db, isStorageError, transact } from '../store/db.ts'
 import type { Craft } from './craft.ts'
 import { learnedOf, type Member, openMember } from './member.ts'
 
@@ -50,7 +58,9 @@ export function createMembers({ db, ring, clock, log, craft, nudge }: MembersDep
       if (members.get(account.id)?.revision === account.revision) continue
       try {
         const member = openMember({ db, ring, craft }, account)
-        if (member) members.set(account.id, { ...member, used: leases++ })
+        // What is being found out for it goes on, and is not begun a second time.
+        const busy = members.get(account.id)?.busy ?? false
+        if (member) members.set(account.id, { ...member, used: leases++, busy })
       } catch {
         members.delete(account.id)
         log('error', 'account.unreadable', { account: account.name })
@@ -72,6 +82,24 @@ export function createMembers({ db, ring, clock, log, craft, nudge }: MembersDep
   return {
     all,
     get: (id: string): Member | undefined => members.get(id),
+    /** The same account as it is held now: the operator may have changed it since. */
+    current: (it: Member): Member => members.get(it.id) ?? it,
+    /**
+     * Notes a grant that was given in exchange for the one before, which may be worth nothing from now on: at once, and
+     * whatever else the operator has changed. False where the operator has put another in its place.
+     */
+    exchanged(it: Member, before: AccountSecrets, after: AccountSecrets): boolean {
+      if (!isDeepStrictEqual(it.secrets, before)) return false
+      if (isDeepStrictEqual(before, after)) return true
+      try {
+        if (!exchangeSecrets(db, ring, it.id, { before, after })) return false
+      } catch (error) {
+        if (!isStorageError(error)) throw error
+        it.unwritten.add('secrets')
+      }
+      it.secrets = after
+      return true
+    },
     /** Takes over what others have changed, if anything. */
     reload,
     /** Takes over what this process itself has changed of accounts. */

@@ -68,8 +68,9 @@ export function createPool(deps: PoolDeps): Pool {
   const { db, clock, log, craft, nudge } = deps
   const members = createMembers(deps)
   const { look, reload, changed } = members
-  const care = createCare({ craft, clock, log, changed, signal: deps.signal })
-  const chores = createChores({ care, clock, log, nudge })
+  const { current, exchanged } = members
+  const care = createCare({ craft, clock, log, changed, current, exchanged, signal: deps.signal })
+  const chores = createChores({ care, current, clock, log, nudge })
   /** The eyes of the sessions that were lent. What such a session says itself is never sent. */
   const lent = new WeakMap<Session, Eyes>()
   let empty = false

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import * as z from 'zod'
 
 import { once } from '../core/once.ts'
 import { newStanding, paused, type Standing, unsigned } from '../core/pool.ts'
 import type { Ring } from '../core/seal.ts'
-import type { Db } from './db.ts'
+import { type Db, transact } from './db.ts'
 
 /** What an account proves itself with, beside its cookies. */
 export type AccountSecrets =
@@ -165,6 +167,27 @@ export function recordLearned(db: Db, ring: Ring, it: Learned): boolean {
       secrets: ring.seal(secretsPlace(id), JSON.stringify(secrets)),
     })
   return true
+}
+
+/**
+ * Puts what the platform gave in exchange for an account's secrets in their place, whatever else the operator has changed
+ * of the account meanwhile. False where others stand there by now.
+ */
+export function exchangeSecrets(
+  db: Db,
+  ring: Ring,
+  id: string,
+  { before, after }: { before: AccountSecrets; after: AccountSecrets },
+): boolean {
+  return transact(db, () => {
+    const opened = openAccount(db, ring, id)
+    if (opened === null || !isDeepStrictEqual(opened.secrets, before)) return false
+    db.query('UPDATE accounts SET secrets = $secrets WHERE id = $id').run({
+      id,
+      secrets: ring.seal(secretsPlace(id), JSON.stringify(after)),
+    })
+    return true
+  })
 }
 
 /** Notes a change by the operator: from here on, what a running daemon knows of the account is out of date. */

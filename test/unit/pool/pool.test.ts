@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { fail, type Fault, ok } from '../../../src/core/outcome.ts'
 import { newStanding, paused } from '../../../src/core/pool.ts'
 import { ANONYMOUS, type Eyes } from '../../../src/platform/platform.ts'
+import type { Renewed } from '../../../src/pool/craft.ts'
 import {
   changeAccount,
   listAccounts,
@@ -363,6 +364,56 @@ describe('an account of kind oauth', () => {
     stage.pool.heard(answered('o', { kind: 'login_required' }))
     expect(stage.states()).toEqual({ o: 'needs_login' })
     expect(stage.events()).toContain('account.needs_login')
+  })
+
+  test('keeps the grant that it was given in exchange at once: the one before may be worth nothing', async () => {
+    using stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    stage.renewals.push(token('t1', stage.clock.now() + 60 * MINUTE))
+    await stage.turn()
+
+    expect(stage.pool.lease('read')?.bearer).toBe('t1')
+    expect(openAccount(stage.beside, ring, 'o')?.secrets).toMatchObject({ refresh_token: 'r2' })
+  })
+
+  test('loses no grant to what the operator does while one is asked for', async () => {
+    using stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    const answer = Promise.withResolvers<Renewed>()
+    stage.renewals.push(answer.promise)
+    await stage.turn()
+    for (const standing of [paused(stage.clock.now()), newStanding(stage.clock.now())]) {
+      changeAccount(stage.beside, ring, 'o', { standing })
+      await stage.clock.advance(1000)
+      await stage.turn()
+    }
+    // With the old grant nobody asks a second time meanwhile.
+    expect(stage.asked).toEqual(['renew app'])
+
+    answer.resolve(token('t1', stage.clock.now() + 60 * MINUTE))
+    await stage.turn()
+    expect(stage.states()).toEqual({ o: 'ready' })
+    expect(stage.pool.lease('read')?.bearer).toBe('t1')
+    expect(openAccount(stage.beside, ring, 'o')?.secrets).toMatchObject({ refresh_token: 'r2' })
+    await stage.turn()
+    expect(stage.asked).toEqual(['renew app', 'me o'])
+  })
+
+  test('whose grant the operator has replaced meanwhile takes none for the one before', async () => {
+    using stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    const answer = Promise.withResolvers<Renewed>()
+    stage.renewals.push(answer.promise)
+    await stage.turn()
+    changeAccount(stage.beside, ring, 'o', {
+      standing: newStanding(stage.clock.now()),
+      secrets: { ...secrets, refresh_token: 'other' },
+    })
+    answer.resolve(token('t1', stage.clock.now() + 60 * MINUTE))
+    await stage.clock.advance(1000)
+    await stage.turn()
+    expect(openAccount(stage.beside, ring, 'o')?.secrets).toMatchObject({ refresh_token: 'other' })
+    expect(stage.asked).toEqual(['renew app', 'renew app'])
   })
 
   test('is not given up for late refusals of the token before', async () => {

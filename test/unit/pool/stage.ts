@@ -43,7 +43,7 @@ export function startStage({ allow_anonymous = true } = {}) {
   const headroom = new Map<string, { requests: number; until_ms: number }>()
   const mes: Outcome<Me | null>[] = []
   const sign_ins: SignedIn[] = []
-  const renewals: Renewed[] = []
+  const renewals: (Renewed | Promise<Renewed>)[] = []
   const asked: string[] = []
   let nudged = false
   const stopping = new AbortController()
