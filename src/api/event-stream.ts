@@ -3,7 +3,7 @@ import type { Clock } from '../outside.ts'
 const LOOK_AGAIN_MS = 1000
 const HEARTBEAT_MS = 15_000
 const RECONNECT_MS = 3000
-/** A key may have been revoked since: who reads on comes again and shows it. */
+/** Who reads on comes again, and is let in anew. */
 const LONGEST_MS = 3_600_000
 
 /** The head of an answer of server-sent events. */
@@ -57,9 +57,19 @@ export function openEventStream({
   }
   left.addEventListener('abort', leave, { once: true })
 
+  function asked(): Said {
+    try {
+      return say()
+    } catch (error) {
+      // What broke a stream off is thrown into it: nobody cancels it then, and its place must not stay taken.
+      close()
+      throw error
+    }
+  }
+
   function look(): Said {
     if (over.aborted || clock.mono() - opened_at >= LONGEST_MS) return 'end'
-    const said = say()
+    const said = asked()
     if (said !== 'nothing' || clock.mono() - spoke_at < HEARTBEAT_MS) return said
     return { events: ': nothing new\n\n' }
   }

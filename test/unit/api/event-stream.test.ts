@@ -89,6 +89,17 @@ test('it ends when there will be nothing more, and is closed once', async () => 
   expect(closed()).toBe(1)
 })
 
+test('it is closed once where nothing can be looked up any more', async () => {
+  const { reader, closed } = open(() => {
+    throw new Error('disk I/O error')
+  })
+  await reader.read()
+
+  expect(reader.read()).rejects.toThrow('disk I/O error')
+  await reader.closed.catch(() => {})
+  expect(closed()).toBe(1)
+})
+
 test('it ends with the daemon, in the middle of a wait', async () => {
   const ended = new AbortController()
   const { reader, closed } = open(() => 'nothing', { ended: ended.signal })
