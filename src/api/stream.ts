@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 
 import { ApiError, invalid } from '../core/errors.ts'
 import type { Db } from '../store/db.ts'
+import { findKeyById } from '../store/keys.ts'
 import { listMatchesAfter, newestSeq } from '../store/match-bodies.ts'
 import { findMonitor } from '../store/monitors.ts'
 import { EVENT_HEADERS } from './event-stream.ts'
@@ -39,9 +40,11 @@ const group = (
 ) =>
   new Elysia({ name: `stream ${prefix}`, prefix }).use(keyed).get(
     '/stream',
-    ({ customer, request, query: { id, after } }) => {
+    ({ holder: { key }, customer, request, query: { id, after } }) => {
       const from = lastEventId(request.headers.get('last-event-id')) ?? after
-      const alive = () => findMonitor(db, customer.id, id) !== null
+      // Asked anew each time: to a key that was revoked since nothing more is told.
+      const alive = () =>
+        findMonitor(db, customer.id, id) !== null && findKeyById(db, key.id, clock.now()) !== null
       if (!alive()) throw absentMonitor()
       // Who asks for the head alone never reads, and would hold a place for nothing.
       if (request.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })

@@ -178,6 +178,10 @@ test.each([
     'its monitor is removed',
     async (it: Readers) => it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_1'"),
   ],
+  [
+    'its key is revoked',
+    async (it: Readers) => it.db.run("UPDATE api_keys SET revoked_at = 1 WHERE id = 'key_cus_1'"),
+  ],
   ['an hour has passed', (it: Readers) => it.clock.advance(3_600_000)],
 ])(
   'a stream ends when %s',
