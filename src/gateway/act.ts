@@ -87,8 +87,11 @@ export function createActing(deps: Deps): Acting {
       const made = fromBrowser(await deps.browser_comment(ask, call))
       if (!made.ok) return made
       const { name, permalink } = made.value
-      // It stands there, whether or not it can be read back.
-      const back = await acts.readBack(name.replace(/^t1_/, ''), callOf(session))
+      // It stands there, whether or not it can be read back: by the same way, for a session does not move house in a call.
+      const back = await acts.readBack(name.replace(/^t1_/, ''), {
+        ...call,
+        deadline_at: clock.now() + deps.deadline_ms,
+      })
       const comment = back.ok ? back.value : null
       return ok({ name, permalink: permalink ?? comment?.url ?? null, comment })
     },
