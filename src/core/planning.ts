@@ -38,6 +38,14 @@ function isBetter(one: Candidate, other: Candidate): boolean {
 const LOGIN_WAIT_MS = 20 * 60_000
 const LOGIN_DOUBLINGS_MAX = 4
 
-/** When an account may be signed in again, after a try at `now` and so many failures in a row, that one included. */
-export const nextLoginAt = (failures: number, now: number): number =>
-  now + LOGIN_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), LOGIN_DOUBLINGS_MAX)
+/** The longest that a sign-in is put off, whatever the platform asks for. */
+export const LOGIN_WAIT_MAX_MS = 24 * 3_600_000
+
+/**
+ * When an account may be signed in again, after a try at `now` and so many failures in a row, that one included; not
+ * before `asked_s` are over, which the platform asked to wait.
+ */
+export function nextLoginAt(failures: number, now: number, asked_s = 0): number {
+  const wait_ms = LOGIN_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), LOGIN_DOUBLINGS_MAX)
+  return now + Math.min(Math.max(wait_ms, asked_s * 1000), LOGIN_WAIT_MAX_MS)
+}

@@ -91,9 +91,12 @@ export function settleStanding(it: Standing, now: number): Standing {
 const reached = ({ cooling_until }: Standing, now: number) =>
   cooling_until !== null && isOver(cooling_until, now, COOLING_MAX_S * 1000)
 
+/** A clock that is corrected by so little has not been put back. */
+const CORRECTED_MS = 60_000
+
 /** Whether an instant has come. One that is further off than it can ever have been set is of a clock since put back. */
 export const isOver = (at: number, now: number, longest_ms: number): boolean =>
-  now >= at || at - now > longest_ms
+  now >= at || at - now > longest_ms + CORRECTED_MS
 
 /** What one answer of the platform says about the account it was asked through. */
 export function afterAnswer(it: Standing, fault: Fault | null, now: number): Standing {

@@ -124,8 +124,7 @@ export function createCare(deps: CareDeps) {
     if (signal.aborted && !ended.ok) return
     const now = clock.now()
     it.login_failures = ended.ok ? 0 : it.login_failures + 1
-    const wished_at = ended.ok ? 0 : now + (ended.retry_after_s ?? 0) * 1000
-    it.next_login_at = Math.max(nextLoginAt(it.login_failures, now), wished_at)
+    it.next_login_at = nextLoginAt(it.login_failures, now, ended.ok ? 0 : ended.retry_after_s)
     it.unwritten.add('standing')
     if (ended.ok) {
       it.jar = ended.jar

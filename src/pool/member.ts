@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { once } from '../core/once.ts'
+import { LOGIN_WAIT_MAX_MS } from '../core/planning.ts'
 import { isOver, type Standing } from '../core/pool.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Ring } from '../core/seal.ts'
@@ -164,7 +165,6 @@ export function credentialsOf({ secrets, username, standing }: Member) {
 export const signInAt = (it: Member): number | null =>
   it.standing.state === 'needs_login' && credentialsOf(it) !== null ? (it.next_login_at ?? 0) : null
 
-const LOGIN_WAIT_MAX_MS = 6 * 3_600_000
 const PROBE_WAIT_MAX_MS = 3_600_000
 
 /** What is to be done for it now, if anything. `mono` is the clock that only grows. */

@@ -200,6 +200,17 @@ describe('an account that the platform takes for nobody', () => {
     expect(stage.asked.length).toBeGreaterThanOrEqual(2)
   })
 
+  test('is not hammered where the platform asks to wait for a day', async () => {
+    using stage = startStage()
+    const secrets = { kind: 'session', password: 'x', totp_secret: null } as const
+    stage.add('a', { secrets, jar: null })
+    for (let n = 0; n < 100; n++)
+      stage.sign_ins.push({ ok: false, reason: null, final: false, retry_after_s: 86_400 })
+    await stage.pass(60 * MINUTE)
+
+    expect(stage.asked.length).toBeLessThanOrEqual(3)
+  })
+
   test('is not tried again with a wrong password, and a person is asked at once', async () => {
     using stage = startStage()
     const secrets = { kind: 'session', password: 'x', totp_secret: null } as const

@@ -42,6 +42,13 @@ describe('a throttled account', () => {
     const twice = answers(long, { kind: 'throttled', retry_after_s: 1 })
     expect(twice.cooling_until).toBe(NOW + 3600 * S)
   })
+
+  test('goes on cooling when the clock is corrected by a little, and not when it is put back by hours', () => {
+    const long = answers(well, { kind: 'throttled', retry_after_s: 3600 })
+
+    expect(settleStanding(long, NOW - S).state).toBe('cooling')
+    expect(settleStanding(long, NOW - 3600 * S).state).toBe('ready')
+  })
 })
 
 describe('block pages', () => {
