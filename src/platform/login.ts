@@ -63,7 +63,7 @@ export function createLogin({ base_url, jars, ...deps }: Deps): Login {
     const page = await visit.ask('/login/', { accept: PAGE })
     if (!page.ok) return lost(page.fault)
     const closed = readLoginPage(page.value)
-    if (closed !== null) return withWait(closed, page.value)
+    if (closed !== null) return withWait(closed, page.value, visit.now())
     // Without it every form is refused, whatever it says.
     if (csrf() === '') return failed('UNKNOWN')
 
@@ -84,10 +84,10 @@ export function createLogin({ base_url, jars, ...deps }: Deps): Login {
 
 const failed = (code: LoginCode): LoginResult => ({ ok: false, code })
 
-/** A code with the pause that the answer names, where it is a throttle. */
-export function withWait(code: LoginCode, answer: Answer): LoginResult {
+/** A code with the pause that the answer names, where it is a throttle; `now` is the platform's, which may name an instant. */
+export function withWait(code: LoginCode, answer: Answer, now: number): LoginResult {
   if (code !== 'UPSTREAM_ERROR') return failed(code)
-  const read = classify(answer, { now: 0 })
+  const read = classify(answer, { now })
   const wait_s = secondsIn(answer.body)
   if (wait_s !== null) return { ok: false, code, retry_after_s: Math.max(1, Math.ceil(wait_s)) }
   return !read.ok && read.fault.kind === 'throttled'
@@ -125,7 +125,7 @@ async function step(
   if (!answer.ok) return { ok: false, code: 'UPSTREAM_ERROR', result: lost(answer.fault) }
   const said: LoginStep = readLogin(answer.value, asked, jar.has_session())
   if (said === 'signed_in' || said === 'second_factor') return { ok: true, step: said }
-  return { ok: false, code: said, result: withWait(said, answer.value) }
+  return { ok: false, code: said, result: withWait(said, answer.value, visit.now()) }
 }
 
 /** The code of now, and where that is refused once the one next to it: clocks may differ by a step. Null: let in. */

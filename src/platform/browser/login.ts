@@ -82,8 +82,8 @@ async function signIn(
   if (opened === null) return failed('UNKNOWN')
   const answer = await readAnswer(opened)
   const closed = readLoginPage(answer)
-  if (closed !== null) return withWait(closed, answer)
   const now = platformTime(deps.clock, answer)
+  if (closed !== null) return withWait(closed, answer, now())
 
   const name_field = await appears(page, NAME, FORM_MS)
   const password_field = name_field && (await appears(page, PASSWORD, FORM_MS))
@@ -118,7 +118,7 @@ type Stepped =
 
 /** Sends the form that a field belongs to, and reads what comes back. */
 async function step(
-  { session_cookie }: Within,
+  { session_cookie, clock }: Within,
   { page, context }: Tab,
   answers: Answers,
   field: Field,
@@ -137,7 +137,7 @@ async function step(
     )
     const said = readLogin(heard.answer, asked, has_session)
     if (said === 'signed_in' || said === 'second_factor') return { ok: true, step: said }
-    return ended(withWait(said, heard.answer))
+    return ended(withWait(said, heard.answer, platformTime(clock, heard.answer)()))
   }
 }
 

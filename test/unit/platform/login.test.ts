@@ -4,7 +4,7 @@ import { totp } from '../../../src/core/totp.ts'
 import { createEgress } from '../../../src/net/egress.ts'
 import { createJars } from '../../../src/platform/cookies.ts'
 import type { LoginCode } from '../../../src/platform/login-verdict.ts'
-import { createLogin, type LoginRequest } from '../../../src/platform/login.ts'
+import { createLogin, type LoginRequest, withWait } from '../../../src/platform/login.ts'
 import { createTokens } from '../../../src/platform/oauth.ts'
 import { type Reply, stage as forumStage } from './stage.ts'
 
@@ -314,5 +314,16 @@ describe('a token', () => {
     await using it = stage([answer])
 
     expect(await it.tokens(grant, it.visitor())).toMatchObject({ ok: false, fault: { kind } })
+  })
+})
+
+test('a pause that the platform names by its end is as long as that is away', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z')
+  const headers = new Headers({ 'retry-after': new Date(now + 90_000).toUTCString() })
+
+  expect(withWait('UPSTREAM_ERROR', { status: 429, headers, body: '' }, now)).toEqual({
+    ok: false,
+    code: 'UPSTREAM_ERROR',
+    retry_after_s: 90,
   })
 })
