@@ -4,6 +4,8 @@ import { type Db, transact } from './db.ts'
 export type Together = <T>(write: () => T) => Promise<T>
 
 type Job = { run(): void; keep(): void; refuse(error: unknown): void }
+/** Why jobs were not done. Where their transaction has not `begun`, it is not for anything of theirs. */
+type Failed = { error: unknown; begun: boolean }
 
 /**
  * Writes asked for within one turn of the event loop share one commit: a thousand calls a second do not need two
@@ -15,17 +17,10 @@ export function createTogether(db: Db): Together {
   function commit() {
     const jobs = waiting
     waiting = []
-    try {
-      transact(db, () => {
-        for (const job of jobs) job.run()
-      })
-    } catch (error) {
-      const [only] = jobs
-      if (jobs.length === 1 && only) return only.refuse(error)
-      for (const job of jobs) alone(db, job)
-      return
-    }
-    for (const job of jobs) job.keep()
+    const failed = attempt(db, jobs)
+    if (failed === null) return
+    if (failed.begun && jobs.length > 1) return oneByOne(db, jobs)
+    for (const job of jobs) job.refuse(failed.error)
   }
 
   return <T>(write: () => T) =>
@@ -44,11 +39,28 @@ export function createTogether(db: Db): Together {
     })
 }
 
-function alone(db: Db, job: Job) {
+/** Does jobs in one transaction; null when that has gone well. */
+function attempt(db: Db, jobs: readonly Job[]): Failed | null {
+  let begun = false
   try {
-    transact(db, job.run)
+    transact(db, () => {
+      begun = true
+      for (const job of jobs) job.run()
+    })
   } catch (error) {
-    return job.refuse(error)
+    return { error, begun }
   }
-  job.keep()
+  for (const job of jobs) job.keep()
+  return null
+}
+
+function oneByOne(db: Db, jobs: readonly Job[]) {
+  let shut: Failed | null = null
+  for (const job of jobs) {
+    // Who cannot begin has waited for another process: each of the others would wait as long, and nothing else go on.
+    const failed: Failed | null = shut ?? attempt(db, [job])
+    if (failed === null) continue
+    job.refuse(failed.error)
+    if (!failed.begun) shut = failed
+  }
 }

@@ -54,3 +54,26 @@ test('an answer comes only after the commit: another connection sees the row by 
   db.close()
   other.close()
 })
+
+test('while another process holds the database, those of one turn wait for it once and not one after another', async () => {
+  using folder = tempFolder()
+  const path = folder.file('a.sqlite')
+  const db = connect(path, { create: true })
+  db.run('CREATE TABLE t (n INTEGER)')
+  db.run('PRAGMA busy_timeout = 100')
+  const other = connect(path)
+  other.run('BEGIN IMMEDIATE')
+  const began_at = performance.now()
+  const together = createTogether(db)
+  const write = () => void db.run('INSERT INTO t VALUES (1)')
+  const settled = await Promise.allSettled(Array.from({ length: 100 }, () => together(write)))
+  const took_ms = performance.now() - began_at
+  other.run('ROLLBACK')
+  await together(write)
+
+  expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
+  expect(took_ms).toBeLessThan(5000)
+  expect(db.query('SELECT n FROM t').all()).toHaveLength(1)
+  db.close()
+  other.close()
+})
