@@ -50,7 +50,14 @@ function createPacer(clock: Clock, paceNow: () => Pace, what: () => string): Pac
         message: `too many requests: ${what()}`,
         retry_after_s: Math.max(1, Math.ceil(retry_ms / 1000)),
       })
-    if (wait_ms > 0) await clock.sleep(wait_ms, signal)
+    if (wait_ms === 0) return
+    await clock.sleep(wait_ms, signal)
+    // Nobody hears the answer any more: what would be asked for it, and paid, is not.
+    if (signal?.aborted)
+      throw new ApiError('rate_limited', {
+        message: `the caller left before its turn came: ${what()}`,
+        retry_after_s: 1,
+      })
   }
 }
 

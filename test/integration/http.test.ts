@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
 
+import { ok } from '../../src/core/outcome.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { revokeKey } from '../../src/store/keys.ts'
+import { sumUsage } from '../../src/store/usage.ts'
 import { json, startHouse } from '../support/http.ts'
 
 const SEARCH = '/api/forum/search?q=cats'
@@ -236,6 +238,29 @@ test('the reads of a key go twenty at once and then wait their turn, up to ten s
     code: 'rate_limited',
     retry_after: 1,
   })
+})
+
+test('who leaves while waiting for a turn has asked for nothing, and pays for nothing', async () => {
+  await using house = startHouse()
+  await Promise.all(Array.from({ length: 20 }, () => house.call(SEARCH)))
+  const asked: string[] = []
+  house.script.push(() => {
+    asked.push('asked')
+    return Promise.resolve(ok({ posts: [] }))
+  })
+  const leaving = new AbortController()
+  const left = house.call(SEARCH, { signal: leaving.signal }).catch(() => null)
+  while (house.clock.waiting() === 0) await Bun.sleep(1)
+  leaving.abort()
+  expect(await left).toBeNull()
+  while (house.clock.waiting() > 0) await Bun.sleep(1)
+  await Bun.sleep(50)
+
+  expect(asked).toEqual([])
+  expect(sumUsage(house.db, 'cus_1').calls).toBe(20)
+  // The turn it took is given to nobody else before its time.
+  await house.clock.advance(200)
+  expect((await house.call(SEARCH)).status).toBe(200)
 })
 
 test('paces are kept for each key and each kind of call apart', async () => {
