@@ -127,6 +127,22 @@ describe('a fault of our own in the middle of a write', () => {
   })
 })
 
+test('a clock that is set a day on lets nobody do again what is being done', async () => {
+  const done = Promise.withResolvers<typeof DONE>()
+  await using it = startVoting(() => done.promise)
+  const first = it.call('mine')
+  while (it.voted() === 0) await Bun.sleep(1)
+  it.house.clock.jump(25 * 3_600_000)
+
+  const second = it.call('mine')
+  const early = await Promise.race([second, Bun.sleep(1000).then(() => null)])
+  done.resolve(DONE)
+
+  expect([early?.status, early?.body['code']]).toEqual([409, 'IN_PROGRESS'])
+  expect((await first).status).toBe(200)
+  expect(it.voted()).toBe(1)
+})
+
 test('a write that the balance does not cover is not done, and takes no name', async () => {
   await using it = startVoting(async () => DONE)
   it.house.db.run('UPDATE customers SET balance_micros = 1')
