@@ -5,7 +5,7 @@ import type { Ring } from '../core/seal.ts'
 import type { Session } from '../core/session.ts'
 import type { Clock, Log } from '../outside.ts'
 import { ANONYMOUS, type Eyes, type Use } from '../platform/platform.ts'
-import type { Db } from '../store/db.ts'
+import { type Db, isStorageError } from '../store/db.ts'
 import { recordProxyTest } from '../store/proxies.ts'
 import { createCare } from './care.ts'
 import { createChores } from './chores.ts'
@@ -105,7 +105,12 @@ export function createPool(deps: PoolDeps): Pool {
     if (it.way_closed_until > clock.mono() || it.proxy_id === null) return
     it.way_closed_until = clock.mono() + WAY_CLOSED_MS
     log('warn', 'account.way_closed', { account: it.name, reason: why })
-    recordProxyTest(db, it.proxy_id, why, clock.now())
+    try {
+      recordProxyTest(db, it.proxy_id, why, clock.now())
+    } catch (error) {
+      // It is for the operator to read: whoever asked through it must not fail for it.
+      if (!isStorageError(error)) throw error
+    }
   }
 
   reload()

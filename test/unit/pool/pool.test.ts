@@ -107,6 +107,19 @@ describe('a lease', () => {
   })
 })
 
+test('a way out that fails while nothing can be written down harms nobody who asked through it', () => {
+  using stage = startStage()
+  stage.addProxy('way')
+  stage.add('a', { proxy_id: 'way' })
+  stage.add('b')
+  stage.pool.reload()
+  stage.db.run('PRAGMA query_only = 1')
+  const fault: Fault = { kind: 'unavailable', status: null, retry_after_s: null, trouble: 'failed' }
+
+  stage.pool.heard(answered('a', fault))
+  expect(stage.pool.lease('read')?.id).toBe('b')
+})
+
 describe('a throttled account', () => {
   test('rests until it may be asked through again', async () => {
     using stage = startStage()
