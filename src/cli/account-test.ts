@@ -1,5 +1,12 @@
 import { afterProbe, needsLogin, signedIn, type Standing } from '../core/pool.ts'
-import { type Account, changeAccount, listAccounts, openAccount } from '../store/accounts.ts'
+import {
+  type Account,
+  changeAccount,
+  exchangeSecrets,
+  findAccountByName,
+  listAccounts,
+  openAccount,
+} from '../store/accounts.ts'
 import { transact } from '../store/db.ts'
 import { openWay } from '../store/proxies.ts'
 import { VERDICTS } from './account-words.ts'
@@ -25,7 +32,7 @@ export const accountTest = command({
     const found = await withDesk(call, (desk) => askAll(desk, accounts))
     await withInstance(values.config, around, (opened) =>
       transact(opened.db, () => {
-        for (const { account, tested } of found) settle(opened, account, tested)
+        for (const one of found) settle(opened, one)
       }),
     )
     const rows = found.map(({ account, tested }) => {
@@ -42,6 +49,7 @@ export const accountTest = command({
 })
 
 type Found = { account: Account; sealed: Sealed }
+type Asked = Found & { tested: Tested }
 
 function opening({ db, ring }: Opened, name: string | undefined): Found[] {
   const accounts = name === undefined ? listAccounts(db) : [accountNamed(db, name)]
@@ -54,16 +62,21 @@ function opening({ db, ring }: Opened, name: string | undefined): Found[] {
 }
 
 async function askAll(desk: Desk, accounts: readonly Found[]) {
-  const found: { account: Account; tested: Tested }[] = []
+  const found: Asked[] = []
   // One after another: several at once from one machine is how a block begins.
   for (const { account, sealed } of accounts)
-    found.push({ account, tested: await desk.test(sealed) })
+    found.push({ account, sealed, tested: await desk.test(sealed) })
   return found
 }
 
 /** Writes down what was found where that is news; what is no news must not disturb a running daemon. */
-function settle({ db, ring, now }: Opened, account: Account, tested: Tested) {
+function settle({ db, ring, now }: Opened, { account, sealed, tested }: Asked) {
   const { finding, username, jar, secrets } = tested
+  // What the operator has changed meanwhile stands. Only a grant that was exchanged is kept: its old one is worth nothing.
+  if (findAccountByName(db, account.name)?.revision !== account.revision) {
+    if (secrets) exchangeSecrets(db, ring, account.id, { before: sealed.secrets, after: secrets })
+    return
+  }
   const standing = standingAfter(account, finding, now)
   const moved = standing.state !== account.state
   if (!moved && jar === undefined && secrets === undefined) return

@@ -235,6 +235,27 @@ describe('an account', () => {
     expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
   })
 
+  test('that is changed while it is tested stays as it was changed', async () => {
+    using it = desk()
+    const { username } = plain()
+    const { cookies } = sandbox.session({ username })
+    await it.run('account add main --jar -', { stdin: header(cookies) })
+    sandbox.revoke({ username })
+    sandbox.weather({ path: '/api/me.json', fault: 'slow', times: 1, delay_s: 8 })
+    const tested = it.run('account test main')
+    // It has read how the account stands by now, and waits for its answer.
+    await Bun.sleep(3000)
+    const paused = await it.run('account pause main')
+    const { out } = await tested
+    sandbox.clearWeather()
+    // For whoever comes next.
+    sandbox.session({ username })
+
+    expect(paused.out).toBe('main is paused\n')
+    expect(out).toMatch(/^main +dead /m)
+    expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
+  })
+
   test('is paused, resumed, removed; each by a name that exists', async () => {
     using it = desk()
     const { cookies } = sandbox.session({ username: plain().username })
