@@ -27,6 +27,8 @@ export type Member = {
   username: string | null
   jar: OpenJar | null
   token: Token | null
+  /** The jar or the token as text, as it is stored. */
+  stored: string | null
   /** By the clock that only grows: when the token came, and when to ask for the next one after a failure. */
   token_at: number
   renew_at: number
@@ -75,6 +77,7 @@ export function openMember(
     username,
     jar: jar !== null && secrets.kind === 'session' ? craft.openJar(jar) : null,
     token: jar !== null && secrets.kind === 'oauth' ? tokenShape().parse(JSON.parse(jar)) : null,
+    stored: jar,
     token_at: -Infinity,
     renew_at: -Infinity,
     renew_failures: 0,
@@ -87,6 +90,17 @@ export function openMember(
     busy: false,
     unwritten: new Set(),
   }
+}
+
+/**
+ * An account as the operator has changed it, with what goes on for it here: what is being found out, and cookies or a
+ * token that are newer than what is stored, unless the operator has put others there.
+ */
+export function takeOver(member: Member, before: Member): Member {
+  const { busy, jar, token, token_at, unwritten } = before
+  return member.stored === before.stored && member.secrets.kind === before.secrets.kind
+    ? { ...member, busy, jar, token, token_at, unwritten }
+    : { ...member, busy }
 }
 
 const standingOf = (account: Account): Standing => {

@@ -12,7 +12,7 @@ import {
 } from '../store/accounts.ts'
 import { type Db, isStorageError, transact } from '../store/db.ts'
 import type { Craft } from './craft.ts'
-import { learnedOf, type Member, openMember } from './member.ts'
+import { learnedOf, type Member, openMember, takeOver } from './member.ts'
 
 type MembersDeps = {
   db: Db
@@ -58,9 +58,11 @@ export function createMembers({ db, ring, clock, log, craft, nudge }: MembersDep
       if (members.get(account.id)?.revision === account.revision) continue
       try {
         const member = openMember({ db, ring, craft }, account)
-        // What is being found out for it goes on, and is not begun a second time.
-        const busy = members.get(account.id)?.busy ?? false
-        if (member) members.set(account.id, { ...member, used: leases++, busy })
+        if (member === null) continue
+        const before = members.get(account.id)
+        const now = before === undefined ? member : takeOver(member, before)
+        members.set(account.id, { ...now, used: leases++ })
+        if (now.unwritten.has('jar')) write_at = Math.min(write_at, clock.now() + WRITE_AFTER_MS)
       } catch {
         members.delete(account.id)
         log('error', 'account.unreadable', { account: account.name })
@@ -73,10 +75,17 @@ export function createMembers({ db, ring, clock, log, craft, nudge }: MembersDep
     write_at = Infinity
     const dirty = all().filter(({ unwritten }) => unwritten.size > 0)
     if (dirty.length === 0) return
-    transact(db, () => {
-      for (const it of dirty) recordLearned(db, ring, learnedOf(it))
-    })
-    for (const { unwritten } of dirty) unwritten.clear()
+    const written = transact(db, () =>
+      dirty.flatMap((it) => {
+        const learned = learnedOf(it)
+        return recordLearned(db, ring, learned) ? [{ it, learned }] : []
+      }),
+    )
+    // What was not written is of an account that was changed beside: it is taken over before long.
+    for (const { it, learned } of written) {
+      if (learned.jar !== undefined) it.stored = learned.jar?.text ?? null
+      it.unwritten.clear()
+    }
   }
 
   return {

@@ -204,6 +204,7 @@ export function createPool(deps: PoolDeps): Pool {
     },
     async idle() {
       await chores.idle()
+      reload()
       members.write()
     },
   }

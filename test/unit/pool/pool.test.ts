@@ -305,6 +305,26 @@ describe('what the command line does beside a running daemon', () => {
   })
 })
 
+test('cookies that an answer set just before the account was paused are not lost by that', async () => {
+  using stage = startStage()
+  stage.add('a')
+  stage.pool.reload()
+  const eyes = leased(stage.pool.lease('read'))
+  eyes.on_cookies?.(['c=second'])
+  for (const standing of [paused(stage.clock.now()), newStanding(stage.clock.now())]) {
+    changeAccount(stage.beside, ring, 'a', { standing })
+    await stage.clock.advance(1000)
+    await stage.turn()
+  }
+  expect(stage.pool.lease('read')?.cookie).toBe('c=second')
+
+  // Of a request that left before all this.
+  eyes.on_cookies?.(['c=third'])
+  await stage.pass(10_000)
+  expect(stage.pool.lease('read')?.cookie).toBe('c=third')
+  expect(openAccount(stage.beside, ring, 'a')?.jar).toBe('c=third')
+})
+
 test('cookies that answers set are written back together, sealed, some seconds later', async () => {
   using stage = startStage()
   stage.add('a')
