@@ -23,9 +23,8 @@ export function render(error: ApiError, words: Words) {
     ...(retry_after_s === undefined ? {} : { retry_after: retry_after_s }),
     ...extra,
   }
-  const headers: Record<string, string> = {
-    ...(retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) }),
-  }
+  const headers: Record<string, string> =
+    retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) }
   return { status, body, headers }
 }
 
