@@ -1,6 +1,4 @@
-import { Database } from 'bun:sqlite'
-
-import { isStorageError } from './db.ts'
+import { Database, SQLiteError } from 'bun:sqlite'
 
 /** Another process holds the data folder. */
 export class InstanceLocked extends Error {
@@ -22,7 +20,8 @@ export function takeLock(path: string): Lock {
     held.run('BEGIN EXCLUSIVE')
   } catch (error) {
     held.close()
-    if (isStorageError(error))
+    // Whatever else it is, a folder that may not be written to or a full disk, has to be told as what it is.
+    if (error instanceof SQLiteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code ?? ''))
       throw new InstanceLocked(`another forumd is using this data folder (${path} is locked)`)
     throw error
   }

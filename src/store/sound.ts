@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 
 import { APPLICATION_ID, connect, type Db, isStorageError } from './db.ts'
 import { InstanceLocked, type Lock, takeLock } from './lock.ts'
@@ -34,10 +34,18 @@ function openExisting(paths: Paths, { check }: { check: boolean }): Db {
   } catch (error) {
     // A disk that fails to read may read the next time; a file that ends too soon will not grow.
     const code = isStorageError(error) ? (error.code ?? '') : ''
+    if (/^SQLITE_(CANTOPEN|READONLY)/.test(code)) requireWritable(paths)
     if (/^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|IOERR_SHORT_READ)/.test(code))
       throw damaged(paths, 'it cannot be read')
     throw error
   }
+}
+
+/** A folder or a file that we may not write to has nothing to do with what is in it. Throws what the system says. */
+function requireWritable({ dir, db }: Paths) {
+  accessSync(dir, constants.W_OK | constants.X_OK)
+  for (const path of [db, `${db}-wal`, `${db}-shm`])
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
 }
 
 /** Looks at all of it before anything is written. While a daemon runs it has been looked at, and is being written. */
