@@ -2,8 +2,10 @@ import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 import { readHidden } from './cli/account-prompt.ts'
-import type { Surroundings } from './cli/command.ts'
+import { EXIT, type Surroundings } from './cli/command.ts'
+import { explain } from './cli/failures.ts'
 import { run } from './cli/run.ts'
+import { openStandardOut } from './cli/standard-out.ts'
 import { createLog } from './log.ts'
 import { createOutside, realClock } from './outside.ts'
 
@@ -19,10 +21,14 @@ for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete p
 // An empty one is none (no-color.org).
 const color = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 
+const standard_out = openStandardOut(process.stdout)
+// Where nobody hears why we fail, the exit code still tells that we did.
+process.stderr.on('error', () => {})
+
 const around: Surroundings = {
   env: process.env,
   stdout: {
-    write: (text) => process.stdout.write(text),
+    write: standard_out.write,
     isTerminal: process.stdout.isTTY,
     color,
   },
@@ -52,7 +58,7 @@ const around: Surroundings = {
             color: stdout.color,
             journal: isJournal(process.env['JOURNAL_STREAM']),
             clock: realClock,
-            write: (line) => stdout.write(`${line}\n`),
+            write: (line) => standard_out.log(`${line}\n`),
           }),
         ),
       ),
@@ -114,6 +120,7 @@ function isJournal(stream: string | undefined): boolean {
 }
 
 const code = await run(process.argv.slice(2), around)
-// A pipe takes its time. Only its end waits for all that was written before; a write of nothing does not.
-await new Promise<void>((resolve) => process.stdout.end(resolve))
-process.exit(code)
+const lost = await standard_out.end()
+if (lost !== null)
+  around.warn(`forumd: what it printed did not all get there: ${explain(lost).message}`)
+process.exit(lost === null ? code : code || EXIT.failed)
