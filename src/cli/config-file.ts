@@ -39,5 +39,12 @@ export function readConfig(
 }
 
 const isAbsent = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes(errorCode(error))
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not: run it as root or as the daemon does, such as by sudo -u forumd',
+  EISDIR: 'it is a folder',
+}
 const reasonOf = (error: unknown) =>
-  isAbsent(error) ? 'it is not there' : errorCode(error) || String(error)
+  isAbsent(error)
+    ? 'it is not there'
+    : (REASONS[errorCode(error)] ?? (errorCode(error) || String(error)))

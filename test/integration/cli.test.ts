@@ -59,6 +59,7 @@ describe('without a command that it knows, forumd', () => {
     [['credit', 'add', 'me'], 'USD is needed: forumd credit add NAME USD'],
     [['customer', 'list', 'all'], '"all" is one too many'],
     [['check-config', '--config', 'nope.toml'], 'nope.toml cannot be read (it is not there)'],
+    [['check-config', '--config', '.'], 'the configuration . cannot be read (it is a folder)'],
   ])('says for %j what is wrong, in one line, with 2', (args, sentence) => {
     const { code, out, err } = forumd(folder(), args)
 
@@ -66,6 +67,21 @@ describe('without a command that it knows, forumd', () => {
     expect(err).toContain(sentence)
     expect(err.trim().split('\n')).toHaveLength(1)
   })
+})
+
+test('a file that begins with a table is TOML, and told what it lacks as such', () => {
+  const { code, err } = forumd(folder(), ['apply', '-'], '[[customers]]\nname = "me"\n')
+
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: 'standard input:1:1: version: missing; needed: 1: the form that this forumd reads\n',
+  })
+})
+
+test('JSON may begin with the mark that some editors put before it', () => {
+  const { code, err } = forumd(folder(), ['apply', '-'], '\uFEFF{"version":1,"customers":[]}')
+
+  expect({ code, err }).toEqual({ code: 0, err: '' })
 })
 
 test('version is told on one line', () => {

@@ -7,21 +7,27 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { join } from 'node:path'
 
 import { SMTPServer } from 'smtp-server'
 
 import { run as forumd } from '../../src/cli/run.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openDesk } from '../../src/upstream.ts'
+import { mountMemory, whyNot } from '../chaos/mounting.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 import { surroundings } from '../unit/cli/surroundings.ts'
 
 // A daemon and a browser are started, and the machine may be busy.
 setDefaultTimeout(60_000)
+
+const no_memory = await whyNot(() => mountMemory(1))
+if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 /** No browser is started where it is not what is asked about. */
 const NO_BROWSER = '[features]\nlogin = false\ncomment = false\n'
@@ -47,11 +53,12 @@ type Finding = {
 }
 
 /** A folder with a configuration, and the doctor in it. */
-function setUp({ platform = sandbox.url, more = NO_BROWSER } = {}) {
+function setUp({ platform = sandbox.url, more = NO_BROWSER, dir = '' } = {}) {
   const folder = tempFolder()
+  const data = dir || folder.file('data')
   const configure = (text: string) => writeFileSync(folder.file('forumd.toml'), text)
   configure(
-    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "${platform}"\nsession_cookie = "${sandbox.session_cookie}"\ntimeout_s = 2\nretries = 0\n${more}`,
+    `[server]\nport = 0\n[storage]\ndir = "${data}"\n[platform]\nbase_url = "${platform}"\nsession_cookie = "${sandbox.session_cookie}"\ntimeout_s = 2\nretries = 0\n${more}`,
   )
   /** The program as a person runs it, within this process: there are many runs of it. */
   async function run(args: string, stdin = '') {
@@ -210,6 +217,19 @@ describe('of the storage it finds', () => {
     expect(again.of('database')[0]?.found).toContain('it is at schema 0,')
   })
 
+  test('a link to a folder that is not mounted', async () => {
+    using it = setUp()
+    symlinkSync(it.file('nowhere'), it.file('data'))
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('storage')[0]).toMatchObject({
+      verdict: 'fail',
+      found: expect.stringContaining('leads nowhere'),
+    })
+  })
+
   test('a folder that may not be made', async () => {
     using it = setUp()
     writeFileSync(it.file('data'), 'a file')
@@ -221,6 +241,23 @@ describe('of the storage it finds', () => {
       verdict: 'fail',
       found: expect.stringContaining('is no folder'),
     })
+  })
+
+  test.skipIf(no_memory !== null)('a disk that can only be read', async () => {
+    await using disk = await mountMemory(4)
+    const dir = join(disk.path, 'data')
+    using it = setUp({ dir })
+    await it.run('key create --customer ann')
+    Bun.spawnSync(['mount', '-o', 'remount,ro', disk.path])
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    for (const check of ['storage', 'database'])
+      expect(of(check)[0]).toMatchObject({
+        verdict: 'fail',
+        mend: expect.stringContaining('mount it'),
+      })
   })
 
   test('a daemon that does not answer where it said it listens', async () => {

@@ -9,9 +9,9 @@ export type Code = { document: Document; refuse: (problems: readonly Refused[]) 
 
 const ALLOWED = 'the file must be TOML or JSON'
 
-/** Reads TOML, or JSON when it begins as such. Throws {@link ConfigError} with a line for every problem. */
+/** Reads TOML, or JSON when it begins as an object does: a bracket begins a table of TOML. Throws {@link ConfigError} with a line for every problem. */
 export function readCode(file: string, text: string): Code {
-  const is_json = /^\s*[{[]/.test(text)
+  const is_json = /^\s*\{/.test(text)
   const value = is_json ? fromJson(file, text) : parseToml(text, file, ALLOWED)
   const positionOf = is_json ? () => null : findPositions(text)
   const refuse = (problems: readonly Refused[]) =>
@@ -41,7 +41,7 @@ function allowedAt(path: Path): string {
 
 function fromJson(file: string, text: string): Record<string, unknown> {
   try {
-    return { ...JSON.parse(text) }
+    return { ...JSON.parse(text.replace(/^\uFEFF/, '')) }
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error)
     throw new ConfigError(file, [{ line: 1, column: 1, key: '', found, allowed: ALLOWED }])

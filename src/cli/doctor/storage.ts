@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import type { Config } from '../../config/schema.ts'
+import { errorCode } from '../../core/error-code.ts'
 import type { Outside } from '../../outside.ts'
 import { connect, schemaVersion } from '../../store/db.ts'
 import { judgeDisk, readDisk } from '../../store/disk.ts'
@@ -12,6 +13,7 @@ import { explain } from '../failures.ts'
 import { bad, type Check, doubtful, type Finding, fine } from './finding.ts'
 
 const GIB = 1024 ** 3
+const REMOUNT = 'see why: dmesg; then mount it for writing again'
 const AS_OWNER = 'run this as the user that the daemon runs as: sudo -u forumd forumd doctor'
 
 /** The data folder, the database and its key, the room on the disk, and whether a daemon runs. Nothing is changed. */
@@ -26,14 +28,21 @@ export function storageChecks(config: Config, outside: Outside): Check[] {
 
 function lookAtFolder({ dir, db }: Paths): Finding[] {
   if (!existsSync(dir)) {
+    if (lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink())
+      return [
+        bad('storage', `${dir} is a link that leads nowhere`, 'mount or make what it leads to'),
+      ]
     const mend = 'nothing to do: forumd serve makes it, if it may write to the folder around it'
-    return isWritable(dirname(dir))
+    return refusalOf(dirname(dir)) === null
       ? [doubtful('storage', `${dir} is not there yet`, mend)]
       : [bad('storage', `${dir} is not there, and cannot be made`, `make it: mkdir -p ${dir}`)]
   }
   if (!statSync(dir).isDirectory())
     return [bad('storage', `${dir} is no folder`, 'set [storage].dir to a folder')]
-  if (!isWritable(dir)) return [bad('storage', `${dir} may not be written to`, AS_OWNER)]
+  const refused = refusalOf(dir)
+  if (refused === 'EROFS')
+    return [bad('storage', `${dir} lies on a file system that can only be read`, REMOUNT)]
+  if (refused !== null) return [bad('storage', `${dir} may not be written to`, AS_OWNER)]
   const disk = readDisk(dir, db)
   const left = `${(disk.free_bytes / GIB).toFixed(1)} GiB free`
   const short = judgeDisk(disk, { db_bytes: disk.db_bytes, elapsed_ms: 0 })
@@ -49,6 +58,8 @@ function lookAtFolder({ dir, db }: Paths): Finding[] {
 }
 
 function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside): Finding[] {
+  // Nobody can tell whether there is one in a folder that this user may not look into; the folder's own line says so.
+  if (existsSync(paths.dir) && refusalOf(paths.dir) === 'EACCES') return []
   if (!existsSync(paths.db)) {
     if (!existsSync(paths.marker))
       return [
@@ -76,10 +87,10 @@ function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside
     return [fine('database', `every page is sound, schema ${version}, and the key file is its own`)]
   } catch (error) {
     const { code, message } = explain(error)
-    const denied = /EACCES|READONLY|CANTOPEN/.test(message)
-    return [
-      bad('database', message, denied ? AS_OWNER : `forumd serve would end with ${code} by this`),
-    ]
+    const denied = /EACCES|READONLY|CANTOPEN/.test(errorCode(error))
+    const ending = `forumd serve would end with ${code} by this`
+    const owner = denied ? AS_OWNER : ending
+    return [bad('database', message, refusalOf(paths.dir) === 'EROFS' ? REMOUNT : owner)]
   }
 }
 
@@ -125,11 +136,12 @@ function addressIn(dir: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null
 }
 
-function isWritable(path: string): boolean {
+/** What keeps us from writing into a folder, as the system calls it; null when nothing does. */
+function refusalOf(path: string): string | null {
   try {
     accessSync(path, constants.W_OK | constants.X_OK)
-    return true
-  } catch {
-    return false
+    return null
+  } catch (error) {
+    return errorCode(error)
   }
 }

@@ -23,6 +23,9 @@ test.each([
 test.each([
   ['EADDRNOTAVAIL', '[server].host'],
   ['EADDRINUSE', '[server].port'],
+  ['EADDRINUSE', '--port'],
+  ['EEXIST', 'mounted'],
+  ['SQLITE_IOERR_SHMSIZE', 'is full'],
   ['SQLITE_CANTOPEN', '[storage].dir'],
   ['SQLITE_CORRUPT', 'backup'],
 ])('%s tells the operator where to look: %s', (code, mend) => {
