@@ -70,7 +70,11 @@ export function PoolPage() {
                   it.host === null ? 'not known' : `${it.scheme ?? 'http'}://${it.host}`,
               },
               { title: 'State', cell: (it) => inWords(it.status) },
-              { title: 'Tested', cell: (it) => <Time at={it.last_tested_at} /> },
+              // Of a test that failed nobody keeps when it was, and that is not never.
+              {
+                title: 'Tested',
+                cell: (it) => (it.last_error === null ? <Time at={it.last_tested_at} /> : '–'),
+              },
               { title: 'Last error', cell: (it) => it.last_error ?? '' },
             ]}
           />
