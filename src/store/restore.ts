@@ -18,6 +18,7 @@ import { readOrMake, syncPath } from './files.ts'
 import { takeLock } from './lock.ts'
 import { DatabaseDamaged, KeyMissing, type Paths } from './place.ts'
 import { refuseUnreleased } from './unreleased.ts'
+import { isWalBroken } from './wal.ts'
 import { removeWebSessions } from './web-sessions.ts'
 import { rotateSecret, updateWebhook } from './webhooks.ts'
 
@@ -64,8 +65,7 @@ export function restoreInstance(
   const temporary = `${paths.db}.${random.uuid()}`
   try {
     // Everything is tried on a copy: the backup stays as it is, whatever comes.
-    copyFileSync(file, temporary)
-    chmodSync(temporary, 0o600)
+    copyWhole(file, temporary)
     const db = openBackup(file, temporary)
     let restored: Omit<Restored, 'moved_to'> & { fingerprint: string }
     try {
@@ -86,6 +86,21 @@ export function restoreInstance(
     for (const end of ['', '-wal', '-shm']) rmSync(temporary + end, { force: true })
     lock.release()
   }
+}
+
+/** A database that was moved aside, or copied after a kill, may hold what came last in the log beside it alone. */
+function copyWhole(file: string, copy: string) {
+  const log = `${file}-wal`
+  if (existsSync(log)) {
+    if (isWalBroken(log))
+      throw new DatabaseDamaged(
+        `what was written last, in ${log}, is damaged in the middle: take another backup or a snapshot, or move that log away to do without it`,
+      )
+    copyFileSync(log, `${copy}-wal`)
+    chmodSync(`${copy}-wal`, 0o600)
+  }
+  copyFileSync(file, copy)
+  chmodSync(copy, 0o600)
 }
 
 function openBackup(file: string, copy: string): Db {
@@ -212,7 +227,10 @@ function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets
 
 /** The database that was there, and its log with it: the three belong together. */
 function moveAside({ db }: Paths, now: number): string | null {
-  const aside = `${db}.before-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const stamp = `${db}.before-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+  let aside = stamp
+  for (let nth = 2; existsSync(aside) || existsSync(`${aside}-wal`); nth++)
+    aside = `${stamp}-${nth}`
   const ends = ['', '-wal', '-shm'].filter((end) => existsSync(db + end))
   for (const end of ends) renameSync(db + end, aside + end)
   return ends.length === 0 ? null : aside

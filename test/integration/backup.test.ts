@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -19,6 +20,8 @@ import { createWords } from '../../src/core/wire.ts'
 import { openAccount } from '../../src/store/accounts.ts'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { openInstance } from '../../src/store/instance.ts'
+import { pathsOf } from '../../src/store/place.ts'
+import { restoreInstance } from '../../src/store/restore.ts'
 import { insertWebhook } from '../../src/store/webhooks.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
@@ -121,6 +124,55 @@ test('what was lost comes back, and what was there is moved aside', () => {
     db.query("SELECT count(*) AS n FROM events WHERE kind = 'restore_detected'").get(),
   ).toEqual({ n: 1 })
   close()
+})
+
+/** Ends a daemon without a word, with what was added meanwhile in its log alone, and puts the backup in its place. */
+async function killedAndRestored(it: { path: string; backup: string; file: Folder['file'] }) {
+  const storage = `[server]\nport = 0\n[storage]\ndir = "${it.file('data')}"\n`
+  writeFileSync(it.file('forumd.toml'), storage + CONFIG)
+  const daemon = await startProcess(it.file('forumd.toml'))
+  forumd(it.path, ['customer', 'create', 'bob'])
+  await daemon.end('SIGKILL')
+  expect(statSync(it.file('data/forumd.sqlite-wal')).size).toBeGreaterThan(0)
+  const { code, out } = forumd(it.path, ['restore', it.backup])
+  expect(code).toBe(0)
+  return /\S+before-\w+/.exec(out)?.[0] ?? expect.unreachable(out)
+}
+
+test('what was moved aside may be put back, with what a daemon that was killed had only in its log', async () => {
+  using it = backedUp()
+  const aside = await killedAndRestored(it)
+  expect(customers(it.path)).toEqual(['ann'])
+
+  expect(forumd(it.path, ['restore', aside]).code).toBe(0)
+
+  expect(customers(it.path)).toEqual(['ann', 'bob'])
+  expect(existsSync(`${aside}-wal`)).toBe(true)
+})
+
+test('a database whose log is damaged in the middle is not put back as if it were whole', async () => {
+  using it = backedUp()
+  const aside = await killedAndRestored(it)
+  const log = readFileSync(`${aside}-wal`)
+  log.fill(0x5a, 32 + 24, 32 + 24 + 64)
+  writeFileSync(`${aside}-wal`, log)
+
+  expect(forumd(it.path, ['restore', aside])).toMatchObject({
+    code: 78,
+    err: expect.stringContaining('damaged in the middle'),
+  })
+  expect(customers(it.path)).toEqual(['ann'])
+})
+
+test('what two restores of one second move aside is both there', () => {
+  using it = backedUp()
+  const paths = pathsOf({ dir: it.file('data'), key_file: '' })
+  const at = (now: number) => ({ ...world, clock: { now: () => now }, without_secrets: false })
+  const first = restoreInstance(it.backup, paths, at(1000))
+  const second = restoreInstance(it.backup, paths, at(1999))
+
+  expect(new Set([first.moved_to, second.moved_to]).size).toBe(2)
+  for (const path of [first.moved_to, second.moved_to]) expect(existsSync(path ?? '')).toBe(true)
 })
 
 test('the database alone may be lost: the marker stays, and the backup goes into its place', () => {
