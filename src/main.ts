@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 import { readHidden } from './cli/account-prompt.ts'
-import { EXIT, type Surroundings } from './cli/command.ts'
+import { EXIT, type Surroundings, UsageError } from './cli/command.ts'
 import { explain } from './cli/failures.ts'
 import { run } from './cli/run.ts'
 import { openStandardOut } from './cli/standard-out.ts'
@@ -13,7 +13,8 @@ const FORCED_AFTER_MS = 15_000
 /** Of a terminal that does not say how wide it is. */
 const COLUMNS = 80
 /** Some browsers export the cookies of every site there is. */
-const STDIN_BYTES_MAX = 4 * 1024 * 1024
+const STDIN_MIB_MAX = 4
+const STDIN_BYTES_MAX = STDIN_MIB_MAX * 1024 * 1024
 
 // Bun sends every fetch through these, whatever it was told: which way out is taken is ours to say.
 for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete process.env[name]
@@ -39,7 +40,7 @@ const around: Surroundings = {
         columns: () => process.stderr.columns || COLUMNS,
       }
     : null,
-  readStdin: () => Bun.stdin.slice(0, STDIN_BYTES_MAX).text(),
+  readStdin,
   // Asked of the system: the stream behind it takes a millisecond to make, and few commands read it.
   stdinIsTerminal: isatty(0),
   askSecret: (question) => readHidden(question, process.stdin, process.stderr),
@@ -88,6 +89,14 @@ async function warm<T>(started: Promise<T>): Promise<T> {
   const running = await started
   Bun.unsafe.setJITPolicy(1)
   return running
+}
+
+/** All of standard input. What is cut short may still be read as something, and would be something else. */
+async function readStdin(): Promise<string> {
+  const bytes = await Bun.stdin.slice(0, STDIN_BYTES_MAX + 1).bytes()
+  if (bytes.length > STDIN_BYTES_MAX)
+    throw new UsageError(`standard input holds more than ${STDIN_MIB_MAX} MiB: give it as a file`)
+  return new TextDecoder().decode(bytes)
 }
 
 /** Waits for the first signal to stop. The second, or one that lasts too long, ends the process at once. */

@@ -84,6 +84,21 @@ test('JSON may begin with the mark that some editors put before it', () => {
   expect({ code, err }).toEqual({ code: 0, err: '' })
 })
 
+test('more than it takes from standard input is refused, never read in part', () => {
+  const padding = `# ${'x'.repeat(4 * 1024 * 1024)}\n`
+  const { code, out, err } = forumd(
+    folder(),
+    ['apply', '-'],
+    `version = 1\ncustomers = []\n${padding}`,
+  )
+
+  expect({ code, out, err }).toEqual({
+    code: 2,
+    out: '',
+    err: 'forumd: standard input holds more than 4 MiB: give it as a file\n',
+  })
+})
+
 test('version is told on one line', () => {
   expect(forumd(folder(null), ['version'])).toEqual({
     code: 0,
