@@ -1,3 +1,4 @@
+import { certificatesRefused } from './config/certificates.ts'
 import { findPositions } from './config/positions.ts'
 import { placed, refusalsOf } from './config/problems.ts'
 import { isTable, type Refused, resolveReferences, type Surroundings } from './config/references.ts'
@@ -26,6 +27,8 @@ export function parseConfig(
   const refused = [
     ...refusalsOf(result.error?.issues ?? [], resolved),
     ...contradictionsOf(resolved.value),
+    // Where no files are read, as with a text alone, there is nobody to ask.
+    ...(around.readFile ? certificatesRefused(resolved.value, around.readFile) : []),
   ]
   if (result.success && refused.length === 0) return result.data
 

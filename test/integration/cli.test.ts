@@ -69,6 +69,18 @@ describe('without a command that it knows, forumd', () => {
   })
 })
 
+test.each([
+  ['none.pem', 'found "none.pem", which cannot be read (ENOENT)'],
+  ['forumd.toml', 'found "forumd.toml", which holds no certificate'],
+])('certificates that are not in %s are a problem of the configuration', (file, sentence) => {
+  const dir = folder(`[delivery]\nca_file = "${file}"\n${CONFIG}`)
+
+  expect(forumd(dir, ['check-config'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`forumd.toml:2:1: delivery.ca_file: ${sentence}`),
+  })
+})
+
 test('a file that begins with a table is TOML, and told what it lacks as such', () => {
   const { code, err } = forumd(folder(), ['apply', '-'], '[[customers]]\nname = "me"\n')
 
