@@ -23,6 +23,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
   SQLITE_FULL: 'the disk is full',
   SQLITE_READONLY: 'the database may not be written to by this user',
   SQLITE_CANTOPEN: 'look at [storage].dir: it must be a folder that this user may write to',
+  'ENOENT listen': 'the name in [server].host leads to no address: give an address of this machine',
   EADDRNOTAVAIL: 'this machine does not have the address of [server].host',
   EEXIST: 'where [storage].dir is a link, what it leads to is not there: is it mounted?',
   ENOTDIR: 'look at [storage].dir: it must be a folder',
@@ -38,7 +39,9 @@ const FAILED_SENTENCE = 'look at the disk that [storage].dir lies on: it is full
 /** What an error means for the process: its exit code, and one or two sentences for the operator. */
 export function explain(error: unknown): { code: number; message: string } {
   if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
-  const system = errorCode(error)
+  // What listens at a name that leads nowhere is told that there is no such file.
+  const unnamed = errorCode(error) === 'ENOENT' && / listen$/.test(error.message)
+  const system = unnamed ? 'ENOENT listen' : errorCode(error)
   // After a failed write nobody knows what is on the disk: only a new start reads it afresh.
   const is_disk = system.startsWith('SQLITE_IOERR')
   const written = is_disk ? EXIT.restart : EXIT_CODES[error.name]

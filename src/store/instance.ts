@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 import { createRing, type Ring } from '../core/seal.ts'
 import { connect, type Db, migrate, schemaVersion, transact } from './db.ts'
@@ -38,6 +38,7 @@ export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' 
   const undo: Lock[] = lock ? [lock] : []
   try {
     const paths = pathsOf(place)
+    requireKeyPlace(paths)
     if (!existsSync(paths.db)) {
       if (existsSync(paths.marker)) throw missing(paths)
       create(paths, place)
@@ -64,6 +65,17 @@ export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' 
     for (const it of undo) it.release()
     throw error
   }
+}
+
+/** A folder that is not mounted, or a path that is one, would be told in the words of the system alone. */
+function requireKeyPlace({ key }: Paths) {
+  const folder = dirname(key)
+  if (!existsSync(folder))
+    throw new KeyMissing(
+      `the folder of the key file ${key} is not there: make or mount it, or change [storage].key_file`,
+    )
+  if (existsSync(key) && statSync(key).isDirectory())
+    throw new KeyMissing(`the key file ${key} is a folder: name a file in [storage].key_file`)
 }
 
 /** Makes key and database under other names first: a crash, or another process doing the same, leaves all or nothing. */

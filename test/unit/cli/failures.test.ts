@@ -31,3 +31,10 @@ test.each([
 ])('%s tells the operator where to look: %s', (code, mend) => {
   expect(explain(withCode(code)).message).toContain(mend)
 })
+
+test('a name to listen at that leads nowhere is told as such', () => {
+  const error = Object.assign(new Error('ENOENT: no such file or directory, listen'), {
+    code: 'ENOENT',
+  })
+  expect(explain(error).message).toContain('[server].host')
+})

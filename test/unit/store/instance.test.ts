@@ -248,6 +248,15 @@ test('the key may be kept elsewhere, and is then not in the data folder', () => 
   open(folder, 'serve', key_file).close()
 })
 
+test('a key file in a folder that is not there, or that is a folder, is named with its key of the configuration', () => {
+  using folder = tempFolder()
+  for (const key_file of ['nowhere/secrets.key', '.']) {
+    expect(() => open(folder, 'serve', folder.file(key_file))).toThrow(KeyMissing)
+    expect(() => open(folder, 'serve', folder.file(key_file))).toThrow('[storage].key_file')
+  }
+  open(folder).close()
+})
+
 test('a credential that systemd hands over is the key', () => {
   using folder = tempFolder()
   writeFileSync(folder.file('secrets.key'), random.bytes(32))
