@@ -40,7 +40,7 @@ const FAILED_SENTENCE = 'look at the disk that [storage].dir lies on: it is full
 export function explain(error: unknown): { code: number; message: string } {
   if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
   // What listens at a name that leads nowhere is told that there is no such file.
-  const unnamed = errorCode(error) === 'ENOENT' && / listen$/.test(error.message)
+  const unnamed = errorCode(error) === 'ENOENT' && error.message.endsWith(' listen')
   const system = unnamed ? 'ENOENT listen' : errorCode(error)
   // After a failed write nobody knows what is on the disk: only a new start reads it afresh.
   const is_disk = system.startsWith('SQLITE_IOERR')

@@ -164,10 +164,11 @@ test('a database whose log is damaged in the middle is not put back as if it wer
   expect(customers(it.path)).toEqual(['ann'])
 })
 
+const at = (now: number) => ({ ...world, clock: { now: () => now }, without_secrets: false })
+
 test('what two restores of one second move aside is both there', () => {
   using it = backedUp()
   const paths = pathsOf({ dir: it.file('data'), key_file: '' })
-  const at = (now: number) => ({ ...world, clock: { now: () => now }, without_secrets: false })
   const first = restoreInstance(it.backup, paths, at(1000))
   const second = restoreInstance(it.backup, paths, at(1999))
 
