@@ -25,6 +25,12 @@ export const serve = command({
   async run({ values, env, stdout, stopped, onReload, parts }) {
     // Signals first, so that one which comes while we start is not lost.
     const stop = stopped()
+    // One to reload, as by who rotates a log, would end us. What it asks for is done once there is a daemon to do it.
+    let asked = false
+    let onAsked = () => void (asked = true)
+    // A terminal that is closed sends the same signal, and means the end.
+    const reloads = stdout.isTerminal ? () => NOBODY : onReload
+    using _reloads = reloads(() => onAsked())
     const read = () => readConfig(values.config, { env })
     const { config, warnings } = read()
     const outside = await parts.createOutside(config.log, stdout)
@@ -43,13 +49,12 @@ export const serve = command({
     log('info', 'serve.listening', { url: daemon.url })
     const ending = new AbortController()
     const { sleep } = outside.clock
-    // A terminal that is closed sends the same signal, and means the end.
-    const reloads = stdout.isTerminal ? () => NOBODY : onReload
-    using _reloads = reloads(() => {
+    onAsked = () => {
       manager.tell('RELOADING=1', manager.since())
       reload(daemon, read, log)
       manager.tell('READY=1')
-    })
+    }
+    if (asked) reload(daemon, read, log)
     // Last: whoever hears that we are ready may ask us to reload at once.
     manager.tell('READY=1')
     void keepLooking(daemon, { sleep, signal: ending.signal })

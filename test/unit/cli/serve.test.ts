@@ -52,6 +52,30 @@ const events = ({ out }: Said): string[] =>
     .split('\n')
     .map((line) => JSON.parse(line).event)
 
+test('a reload that is asked for while it starts does not end it, and is done once it has', async () => {
+  const stop = Promise.withResolvers<string>()
+  const taken: (() => void)[] = []
+  const { daemon } = fakeDaemon()
+  const { around, said } = surroundings({
+    stopped: stop.promise,
+    startDaemon: () => {
+      expect(taken).toHaveLength(1)
+      for (const take of taken) take()
+      return Promise.resolve(daemon)
+    },
+    onReload: (take) => {
+      taken.push(take)
+      return { [Symbol.dispose]: () => {} }
+    },
+  })
+  const ended = run(['serve', '--config', join(dir, 'forumd.toml')], around)
+  while (!existsSync(address())) await new Promise(setImmediate)
+  stop.resolve('SIGTERM')
+
+  expect(await ended).toBe(0)
+  expect(events(said)).toContain('config.reloaded')
+})
+
 describe('serve', () => {
   test('tells its address in a file for as long as it runs, and ends with 0 on a signal', async () => {
     const stop = Promise.withResolvers<string>()
