@@ -56,7 +56,7 @@ export async function copyDatabase(
   rmSync(part, { force: true })
   try {
     const copy = await inWorker({ from, to: part })
-    if ('error' in copy) throw new CopyFailed(`the copy could not be made: ${copy.error}`)
+    if ('error' in copy) throw new CopyFailed(`the copy could not be made: ${inWords(copy.error)}`)
     if (copy.integrity !== 'ok') throw new CopyFailed(`the copy is damaged: ${copy.integrity}`)
     if (copy.application_id !== APPLICATION_ID || copy.instance_id !== instance_id)
       throw new CopyFailed('the copy is not of this instance')
@@ -68,6 +68,12 @@ export async function copyDatabase(
     rmSync(part, { force: true })
   }
 }
+
+const WORDS: Readonly<Record<string, string>> = {
+  SQLITE_FULL: 'the disk it goes to is full',
+  SQLITE_CANTOPEN: 'this user may not write into its folder',
+}
+const inWords = (code: string) => (code in WORDS ? `${WORDS[code]} (${code})` : code)
 
 async function inWorker(job: { from: string; to: string }): Promise<Found> {
   // With the first copy: a start does not need it.

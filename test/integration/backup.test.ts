@@ -23,6 +23,7 @@ import { openInstance } from '../../src/store/instance.ts'
 import { pathsOf } from '../../src/store/place.ts'
 import { restoreInstance } from '../../src/store/restore.ts'
 import { insertWebhook } from '../../src/store/webhooks.ts'
+import { mountMemory, whyNot } from '../chaos/mounting.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 
@@ -163,6 +164,25 @@ test('a database whose log is damaged in the middle is not put back as if it wer
   })
   expect(customers(it.path)).toEqual(['ann'])
 })
+
+const no_memory = await whyNot(() => mountMemory(1))
+if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
+
+test.skipIf(no_memory !== null)(
+  'a backup that its disk has no room for says so, and leaves nothing there',
+  async () => {
+    using it = backedUp()
+    await using disk = await mountMemory(1)
+    writeFileSync(join(disk.path, 'fill'), new Uint8Array(900 * 1024))
+
+    expect(forumd(it.path, ['backup', join(disk.path, 'copy.sqlite')])).toEqual({
+      code: 1,
+      out: '',
+      err: 'forumd: the copy could not be made: the disk it goes to is full (SQLITE_FULL)\n',
+    })
+    expect(readdirSync(disk.path)).toEqual(['fill'])
+  },
+)
 
 const at = (now: number) => ({ ...world, clock: { now: () => now }, without_secrets: false })
 
