@@ -109,7 +109,10 @@ put() {
   mode=$1 file=$dest$2
   shift 2
   mkdir -p "$(dirname "$file")"
-  "$@" >"$file.new" || fail "$file could not be made: $* failed"
+  "$@" >"$file.new" || {
+    rm -f "$file.new"
+    fail "$file could not be made: $* failed"
+  }
   chmod "$mode" "$file.new"
   mv -f "$file.new" "$file"
 }
@@ -135,10 +138,15 @@ if [ -e "$dest$config" ]; then
 else
   mkdir -p "$dest/etc/forumd"
   # It may hold secrets: for root and the daemon alone.
-  (umask 027 && sed 's|^dir = "\./data"$|dir = "/var/lib/forumd"|' "$example" >"$dest$config")
+  # Half of it would be taken for the operator's own the next time.
+  (umask 027 && sed 's|^dir = "\./data"$|dir = "/var/lib/forumd"|' "$example" >"$dest$config.new") || {
+    rm -f "$dest$config.new"
+    fail "$dest$config could not be made"
+  }
   chmod 750 "$dest/etc/forumd"
-  chmod 640 "$dest$config"
-  if [ -z "$dest" ]; then chown root:forumd /etc/forumd "$config"; fi
+  chmod 640 "$dest$config.new"
+  if [ -z "$dest" ]; then chown root:forumd /etc/forumd "$config.new"; fi
+  mv "$dest$config.new" "$dest$config"
   say "edit $config, [platform] first, then: systemctl enable --now forumd"
 fi
 

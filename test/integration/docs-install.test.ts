@@ -142,6 +142,24 @@ test('what the program cannot print is told, and no half of it is left in place'
     said: expect.stringContaining('service-unit'),
   })
   expect(existsSync(dest + FILES[0])).toBe(false)
+  expect(filesIn(dest).filter((it) => it.endsWith('.new'))).toEqual([])
+})
+
+test("half a configuration is not left to be taken for the operator's own", () => {
+  using folder = tempFolder()
+  // A sed that fails half way, as on a disk that has no room for more.
+  const bin = folder.file('bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'sed'), '#!/bin/sh\necho half\nexit 4\n')
+  chmodSync(join(bin, 'sed'), 0o755)
+  const dest = folder.file('dest')
+  const path = `${bin}:${process.env['PATH'] ?? ''}`
+
+  expect(run({ BINARY: programIn(folder), DESTDIR: dest, PATH: path })).toMatchObject({
+    exitCode: 1,
+    said: expect.stringContaining(`${CONFIG} could not be made`),
+  })
+  expect(filesIn(dest).filter((it) => it.startsWith(CONFIG))).toEqual([])
 })
 
 // A release is called by the machine and libc of this system.
