@@ -23,8 +23,6 @@ for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete p
 const color = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 
 const standard_out = openStandardOut(process.stdout)
-// Where nobody hears why we fail, the exit code still tells that we did.
-process.stderr.on('error', () => {})
 
 const around: Surroundings = {
   env: process.env,
@@ -33,7 +31,7 @@ const around: Surroundings = {
     isTerminal: process.stdout.isTTY,
     color,
   },
-  warn: (line) => process.stderr.write(`${line}\n`),
+  warn,
   screen: isatty(2)
     ? {
         write: (text) => process.stderr.write(text),
@@ -89,6 +87,12 @@ async function warm<T>(started: Promise<T>): Promise<T> {
   const running = await started
   Bun.unsafe.setJITPolicy(1)
   return running
+}
+
+/** Where nobody hears why we fail, the exit code still tells that we did. The stream is made with the first word. */
+function warn(line: string) {
+  if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
+  process.stderr.write(`${line}\n`)
 }
 
 /** All of standard input. What is cut short may still be read as something, and would be something else. */

@@ -47,7 +47,8 @@ export function explain(error: unknown): { code: number; message: string } {
   const written = is_disk ? EXIT.restart : EXIT_CODES[error.name]
   const code = DAMAGED.test(system) ? EXIT.broken : written
   const storage = is_disk ? FAILED_SENTENCE : undefined
-  const reason = SYSTEM[system] ?? (DAMAGED.test(system) ? DAMAGED_SENTENCE : storage)
+  const family = /^SQLITE_(?:READONLY|CANTOPEN)/.exec(system)?.[0]
+  const reason = SYSTEM[family ?? system] ?? (DAMAGED.test(system) ? DAMAGED_SENTENCE : storage)
   return {
     code: code ?? EXIT.failed,
     message: reason === undefined ? error.message : `${error.message} (${reason})`,

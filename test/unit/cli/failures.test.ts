@@ -25,6 +25,7 @@ test.each([
   ['EADDRINUSE', '[server].port'],
   ['EADDRINUSE', '--port'],
   ['EEXIST', 'mounted'],
+  ['SQLITE_READONLY_DIRECTORY', 'may not be written to'],
   ['SQLITE_IOERR_SHMSIZE', 'is full'],
   ['SQLITE_CANTOPEN', '[storage].dir'],
   ['SQLITE_CORRUPT', 'backup'],
