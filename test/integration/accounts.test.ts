@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { run as forumd } from '../../src/cli/run.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openDesk } from '../../src/upstream.ts'
 import { tempFolder } from '../support/folder.ts'
+import { surroundings } from '../unit/cli/surroundings.ts'
 
 // Each run of the program is a process of its own, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -31,7 +34,9 @@ function desk() {
   mkdirSync(folder.file('data'))
   writeFileSync(
     folder.file('forumd.toml'),
-    `[platform]
+    `[storage]
+dir = "${folder.file('data')}"
+[platform]
 base_url = "${sandbox.url}"
 session_cookie = "${sandbox.session_cookie}"
 api_url = "${sandbox.bearer_url}"
@@ -40,6 +45,7 @@ token_url = "${sandbox.url}/api/v1/access_token"
   )
   return {
     [Symbol.dispose]: folder[Symbol.dispose],
+    config: folder.file('forumd.toml'),
     write: (name: string, text: string) => writeFileSync(folder.file(name), text),
     async run(args: string, { stdin = '', env = {} } = {}): Promise<Ended> {
       const child = Bun.spawn([process.execPath, MAIN, ...args.split(' ')], {
@@ -237,22 +243,25 @@ describe('an account', () => {
 
   test('that is changed while it is tested stays as it was changed', async () => {
     using it = desk()
-    const { username } = plain()
-    const { cookies } = sandbox.session({ username })
+    const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --jar -', { stdin: header(cookies) })
-    sandbox.revoke({ username })
-    sandbox.weather({ path: '/api/me.json', fault: 'slow', times: 1, delay_s: 8 })
-    const tested = it.run('account test main')
-    // It has read how the account stands by now, and waits for its answer.
-    await Bun.sleep(3000)
-    const paused = await it.run('account pause main')
-    const { out } = await tested
-    sandbox.clearWeather()
-    // For whoever comes next.
-    sandbox.session({ username })
+    const { around, said } = surroundings()
+    const code = await forumd(['account', 'test', 'main', '--config', it.config], {
+      ...around,
+      parts: {
+        ...around.parts,
+        openDesk: (config, outside) =>
+          Promise.resolve({
+            ...openDesk(config, outside),
+            async test() {
+              await it.run('account pause main')
+              return { finding: { kind: 'nobody' }, username: null }
+            },
+          }),
+      },
+    })
 
-    expect(paused.out).toBe('main is paused\n')
-    expect(out).toMatch(/^main +dead /m)
+    expect([code, said.out]).toEqual([1, expect.stringMatching(/^main +dead /m)])
     expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
   })
 
