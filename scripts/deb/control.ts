@@ -1,3 +1,5 @@
+import { GLIBC_LEAST } from '../release/targets.ts'
+
 /** What the package says of itself, and what is done when it comes and goes (deb-control(5), deb-postinst(5)). */
 export const control = (about: {
   version: string
@@ -8,7 +10,7 @@ Version: ${about.version}
 Architecture: ${about.arch}
 Maintainer: The forumd authors <root@localhost>
 Installed-Size: ${about.size_kib}
-Depends: libc6 (>= 2.29), systemd | systemd-sysusers
+Depends: libc6 (>= ${GLIBC_LEAST}), systemd | systemd-sysusers
 Recommends: ca-certificates
 Suggests: chromium
 Section: net

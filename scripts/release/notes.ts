@@ -1,5 +1,6 @@
 import type { Run } from './runs.ts'
 import { BUN } from './runtimes.ts'
+import { GLIBC_LEAST } from './targets.ts'
 
 /** A file of a release, with where it runs and whether it was tried. */
 export type Made = { file: string; bytes: number; run: Run }
@@ -22,7 +23,7 @@ ${rows.join('\n')}
 
 Run means: it told its version, judged the example configuration, and its demo read, matched and delivered. Of each executable
 the machine, the loader and the libraries it asks for were looked at, and it was made twice, with the same bytes.
-All are made of Bun ${BUN}. Those for glibc want 2.17 or later; those for musl want \`libstdc++\` (\`apk add libstdc++\`).
+All are made of Bun ${BUN}. Those for glibc want ${GLIBC_LEAST} or later; those for musl want \`libstdc++\` (\`apk add libstdc++\`).
 
 \`forumd-${version}.cdx.json\` is the bill of materials (CycloneDX 1.6), \`THIRD-PARTY-NOTICES\` the licences of what is in the
 executable. \`sha256sum --check --ignore-missing SHA256SUMS\` holds what you have fetched to what was made; docs/install.md has

@@ -11,6 +11,9 @@ export type Target = {
   deb?: 'amd64' | 'arm64'
 }
 
+/** The oldest glibc that the executables run with. */
+export const GLIBC_LEAST = '2.17'
+
 /** What a program for glibc needs; the rest is in it. */
 const GLIBC = ['libc.so.6', 'libdl.so.2', 'libm.so.6', 'libpthread.so.0']
 
@@ -27,7 +30,7 @@ export const TARGETS: readonly Target[] = [
       machine: 'x86-64',
       interpreter: '/lib64/ld-linux-x86-64.so.2',
       needed: ['ld-linux-x86-64.so.2', ...GLIBC],
-      glibc: '2.17',
+      glibc: GLIBC_LEAST,
     },
     deb: 'amd64',
   },
@@ -39,7 +42,7 @@ export const TARGETS: readonly Target[] = [
       machine: 'aarch64',
       interpreter: '/lib/ld-linux-aarch64.so.1',
       needed: ['ld-linux-aarch64.so.1', ...GLIBC],
-      glibc: '2.17',
+      glibc: GLIBC_LEAST,
     },
     deb: 'arm64',
   },

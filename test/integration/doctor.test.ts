@@ -2,6 +2,7 @@
 // Method: a whole set-up that is well, and then each thing broken alone.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
+  chmodSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -199,6 +200,20 @@ describe('of the storage it finds', () => {
     expect(code).toBe(1)
     expect(of('database')[0]?.found).toContain('secrets.key is missing')
     expect(existsSync(it.file('data/secrets.key'))).toBe(false)
+  })
+
+  test('a key file that every user of the machine may read', async () => {
+    using it = await withDatabase()
+    const key = it.file('data/secrets.key')
+    expect((await it.examine()).of('key')).toEqual([])
+    chmodSync(key, 0o644)
+
+    const { code, of } = await it.examine()
+
+    expect([code, of('key')]).toEqual([
+      0,
+      [expect.objectContaining({ verdict: 'warn', mend: `chmod 600 ${key}` })],
+    ])
   })
 
   test('an older schema, which it leaves as it is', async () => {

@@ -84,7 +84,10 @@ function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside
         ),
       ]
     openInstance({ ...config.storage, clock, random }, { mode: 'beside' }).close()
-    return [fine('database', `every page is sound, schema ${version}, and the key file is its own`)]
+    return [
+      fine('database', `every page is sound, schema ${version}, and the key file is its own`),
+      ...lookAtKey(paths),
+    ]
   } catch (error) {
     const { code, message } = explain(error)
     const denied = /EACCES|READONLY|CANTOPEN/.test(errorCode(error))
@@ -93,6 +96,14 @@ function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside
     return [bad('database', message, refusalOf(paths.dir) === 'EROFS' ? REMOUNT : owner)]
   }
 }
+
+const OTHERS_READ = 0o004
+
+/** With the key, a copy of the database opens every account. */
+const lookAtKey = ({ key }: Paths): Finding[] =>
+  (statSync(key).mode & OTHERS_READ) === 0
+    ? []
+    : [doubtful('key', `${key} may be read by every user of this machine`, `chmod 600 ${key}`)]
 
 /** The schema of a database that is sound. Throws what openInstance would. */
 function versionOf({ db: path }: Paths): number {
