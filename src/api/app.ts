@@ -102,6 +102,7 @@ export function createApp(deps: AppDeps) {
   const authenticate = createAuthenticate(db, clock)
   const gate = createGate({
     words,
+    clock,
     random,
     authenticate,
     lent,

@@ -8,6 +8,9 @@ const MIB = 1024 * 1024
 const BODY_MAX = MIB
 const IMAGE_BODY_MAX = 8 * MIB
 const BODY_WITHIN_MS = 30_000
+/** So much of a refused body is read, and for so long, that its sender hears why: all that any call may send. */
+const PASSED_MAX = IMAGE_BODY_MAX
+const PASSED_WITHIN_MS = 2000
 /** The text that a body is decoded to, and what is made of it; its bytes themselves are given back here. */
 const LEFT_OF_A_BYTE = 2
 /** More than any call of ours needs. */
@@ -96,6 +99,31 @@ async function readBytes(request: Request, max: number, clock: Clock): Promise<U
     throw error
   } finally {
     arrived.abort()
+  }
+}
+
+/**
+ * Reads the body of a request that is refused, and forgets it at once. Who still sends when the connection is closed learns
+ * that it is broken, and not why. A body that is larger than any call may send is not worth it.
+ */
+export async function letPass(request: Request, clock: Clock): Promise<void> {
+  if (Number(request.headers.get('content-length') ?? 0) > PASSED_MAX) return
+  const reader = request.body?.getReader()
+  if (!reader) return
+  const arrived = new AbortController()
+  const late = clock.sleep(PASSED_WITHIN_MS, arrived.signal).then(() => null)
+  try {
+    for (let passed = 0; passed <= PASSED_MAX;) {
+      const next = await Promise.race([reader.read(), late])
+      if (next === null || next.done) return
+      passed += next.value.byteLength
+      giveBack(next.value)
+    }
+  } catch {
+    // Broken off: nobody is there to hear anything.
+  } finally {
+    arrived.abort()
+    reader.cancel().catch(() => {})
   }
 }
 

@@ -3,9 +3,9 @@ import type { HTTPHeaders } from 'elysia'
 import { ApiError } from '../core/errors.ts'
 import { proxyHeader, SESSION_PARTS, sessionHeader } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
-import type { Random } from '../outside.ts'
+import type { Clock, Random } from '../outside.ts'
 import { type Authenticate, bearer, type Holders, holderWith, operatorOnly } from './auth.ts'
-import { bodyMax, tooLarge } from './body.ts'
+import { bodyMax, letPass, tooLarge } from './body.ts'
 import { actsByCookie, HOUSE_HEADERS, isForPrograms, isHouse, type Site } from './dashboard-site.ts'
 import type { Lent } from './dashboard.ts'
 import type { Pacers } from './pace.ts'
@@ -16,11 +16,8 @@ import { type Entry, pathOf, type Table } from './table.ts'
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const PREFLIGHT_S = 86_400
 
-/**
- * Of a body that nobody reads, as much is let pass: all that any call may send. Who is refused while still sending would
- * otherwise hear that the connection is broken, and not why.
- */
-const LEFT_UNREAD_MAX = 8 * 1024 * 1024
+/** Of a body that nobody reads, as much is let pass for the sake of the connection. */
+const LEFT_UNREAD_MAX = 64 * 1024
 
 /** Reads and paced calls may wait this long without a byte: more than a read's deadline and its wait together. */
 const QUIET_S = 120
@@ -36,6 +33,7 @@ export type Gate = (arrival: Arrival) => Promise<Response | undefined>
 
 type Deps = {
   words: Words
+  clock: Clock
   random: Random
   authenticate: Authenticate
   /** Who calls that the house makes itself are made for. */
@@ -55,10 +53,19 @@ type Deps = {
  * fields, and what it costs, its route finds out afterwards.
  */
 export function createGate(deps: Deps): Gate {
-  const { words, random, holders, pacers, peerOf, features, lent, site } = deps
+  const { words, clock, random, holders, pacers, peerOf, features, lent, site } = deps
   const preflight = preflightHeaders(words)
 
-  return async ({ request, headers, server }) => {
+  return async (arrival) => {
+    try {
+      return await judge(arrival)
+    } catch (error) {
+      if (mayHaveMore(arrival.request)) await letPass(arrival.request, clock)
+      throw error
+    }
+  }
+
+  async function judge({ request, headers, server }: Arrival): Promise<Response | undefined> {
     const path = pathOf(request.url)
     const house = isHouse(path)
     const known = lent.of(request)

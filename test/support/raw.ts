@@ -1,16 +1,23 @@
 import { connect } from 'node:net'
 
-/** Sends these bytes and reads until the other side closes. What comes back is Latin-1, heads and all. */
-export function sendRaw(url: string, bytes: string | Uint8Array): Promise<string> {
+/** A connection on which bytes are sent as they are; `answer` is all that came back once the other side has closed. */
+export function openRaw(url: string) {
   const { hostname, port } = new URL(url)
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let answer = ''
-  const socket = connect(Number(port), hostname, () => socket.write(bytes))
-  socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
+  const { promise: answer, resolve } = Promise.withResolvers<string>()
+  let heard = ''
+  const socket = connect(Number(port), hostname)
+  socket.on('data', (chunk) => (heard += chunk.toString('latin1')))
   // A side that closes while we still write is an answer too.
   socket.on('error', () => {})
-  socket.on('close', () => resolve(answer))
-  return promise
+  socket.on('close', () => resolve(heard))
+  return { send: (bytes: string | Uint8Array) => void socket.write(bytes), answer }
+}
+
+/** Sends these bytes and reads until the other side closes. What comes back is Latin-1, heads and all. */
+export function sendRaw(url: string, bytes: string | Uint8Array): Promise<string> {
+  const raw = openRaw(url)
+  raw.send(bytes)
+  return raw.answer
 }
 
 /** The head lines of a request that ends its connection, ready to be sent. */
