@@ -14,6 +14,7 @@ import { redeliveries } from './deliveries-redeliver.ts'
 import { limit, maybeInstant, maybeOneOf, optionalText, query } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { answers } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 
 const PAGE_MAX = 200
 const PAGE = 50
@@ -67,10 +68,8 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow)
  * `nudge` is called after something was queued.
  */
 export const deliveries = (infra: Infra, db: Db, nudge: () => void = () => {}) => {
-  const app = new Elysia({ name: 'deliveries' })
-  for (const place of [infra.words.monitor, `/api${infra.words.monitor}`])
-    app.use(group(place, infra, db)).use(redeliveries(place, infra, db, nudge))
-  return app
+  const of = (place: string) => [group(place, infra, db), redeliveries(place, infra, db, nudge)]
+  return atBothPlaces(infra.words, of).flat()
 }
 
 const group = (prefix: string, { keyed }: Infra, db: Db) =>

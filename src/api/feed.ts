@@ -13,6 +13,7 @@ import type { Infra } from './infra.ts'
 import type { Checked } from './late.ts'
 import { absentMonitor } from './monitor-shapes.ts'
 import { answers, refuses } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 
 const ENTRIES = 50
 const FRESH_S = 60
@@ -28,9 +29,7 @@ export const feedUrl = ({ db, links }: FeedDeps, monitor_id: string): string =>
 
 /** A monitor's matches as Atom, for who knows the address, under both places where monitoring answers. */
 export const feed = (infra: Infra, deps: FeedDeps) =>
-  new Elysia({ name: 'feed' })
-    .use(group(infra.words.monitor, infra, deps))
-    .use(group(`/api${infra.words.monitor}`, infra, deps))
+  atBothPlaces(infra.words, (place) => group(place, infra, deps))
 
 const group = (prefix: string, { keyed, words }: Infra, deps: FeedDeps) =>
   new Elysia({ name: `feed ${prefix}`, prefix })

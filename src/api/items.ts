@@ -10,6 +10,7 @@ import type { Infra } from './infra.ts'
 import type { Checked } from './late.ts'
 import { absentMonitor } from './monitor-shapes.ts'
 import { answers } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 
 const PAGE_MAX = 200
 const PAGE = 50
@@ -47,9 +48,7 @@ const itemsQuery = query(() => ({
 
 /** A monitor's matches for who comes to fetch them, under both places where monitoring answers. */
 export const items = (infra: Infra, db: Db) =>
-  new Elysia({ name: 'items' })
-    .use(group(infra.words.monitor, infra, db))
-    .use(group(`/api${infra.words.monitor}`, infra, db))
+  atBothPlaces(infra.words, (place) => group(place, infra, db))
 
 const group = (prefix: string, { keyed }: Infra, db: Db) =>
   new Elysia({ name: `items ${prefix}`, prefix })

@@ -12,6 +12,7 @@ import { addMonitor, editMonitor, type MonitorDeps } from './monitor-edits.ts'
 import { monitorHealth } from './monitor-health.ts'
 import { absentMonitor, createMonitorShapes, toMonitor, toSlots } from './monitor-shapes.ts'
 import { answers, refuses, shownAs } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 
 const NAME_MAX = 120
 const CADENCE_MAX_S = 86_400
@@ -72,9 +73,7 @@ const SPEC_REFUSALS = [
 
 /** Monitors: add, list, update, remove and health, under both places where monitoring answers. */
 export const monitors = (infra: Infra, deps: MonitorDeps) =>
-  new Elysia({ name: 'monitors' })
-    .use(group(infra.words.monitor, infra, deps))
-    .use(group(`/api${infra.words.monitor}`, infra, deps))
+  atBothPlaces(infra.words, (place) => group(place, infra, deps))
 
 function group(prefix: string, infra: Infra, deps: MonitorDeps) {
   const { words, clock } = infra

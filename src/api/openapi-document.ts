@@ -11,6 +11,7 @@ import { exampleAnswers, exampleBodies } from './openapi-examples.ts'
 import { toParameters } from './openapi-parameters.ts'
 import { inWords, TAGS, toldPolicy } from './openapi-words.ts'
 import { jsonSchema } from './openapi.ts'
+import { monitorPlaces } from './places.ts'
 import { type Policy, policyOf } from './policy.ts'
 import { tellsSession } from './session.ts'
 import { isNamed, NAMING_PARAMETER } from './writes/document.ts'
@@ -50,12 +51,13 @@ export function openApiDocument({
 }): Json {
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
+  const [, other_place] = monitorPlaces(words)
   const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
     if (detail.hide === true || !METHODS.includes(method)) continue
     // Told once: the tag says that the other prefix answers alike.
-    if (path.startsWith(`/api${words.monitor}/`)) continue
+    if (path.startsWith(`${other_place}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)
     const shown = path.replace(/:(\w+)/g, '{$1}')
     const operation = toOperation({

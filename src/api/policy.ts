@@ -1,5 +1,6 @@
 import type { Words } from '../core/wire.ts'
 import type { Scope } from '../store/keys.ts'
+import { monitorPlaces } from './places.ts'
 
 /** The paces a call may fall under; each has its own number in `[limits]`. */
 export type LimitName =
@@ -54,7 +55,7 @@ export function policyOf(words: Words, method: string, path: string): Policy {
   if (path === '/dashboard/session' && method === 'POST') return { ...OPEN, limit: 'sign_in' }
   if (under(path, '/dashboard')) return OPEN
   if (under(path, '/operator')) return { ...CLOSED, operator: true, limit: 'management' }
-  for (const place of [words.monitor, `/api${words.monitor}`]) {
+  for (const place of monitorPlaces(words)) {
     // Who reads a feed has no header to send: its address is the key.
     if (path === `${place}/feed/:token`) return OPEN
     if (path === `${place}/webhook/test`)

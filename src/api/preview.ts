@@ -18,6 +18,7 @@ import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { isoOrNull } from './monitor-shapes.ts'
 import { answers, refuses, shownAs } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 import { previewShape } from './preview-shape.ts'
 import type { SamplePace } from './sample-pace.ts'
 
@@ -47,9 +48,7 @@ export const itemId = () =>
 
 /** What a filter would match, under both places where monitoring answers. Free, and nothing is delivered. */
 export const preview = (infra: Infra, deps: PreviewDeps) =>
-  new Elysia({ name: 'preview' })
-    .use(group(infra.words.monitor, infra, deps))
-    .use(group(`/api${infra.words.monitor}`, infra, deps))
+  atBothPlaces(infra.words, (place) => group(place, infra, deps))
 
 function group(prefix: string, infra: Infra, deps: PreviewDeps) {
   const { words } = infra

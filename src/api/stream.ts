@@ -10,6 +10,7 @@ import { query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { cursor } from './items.ts'
 import { absentMonitor } from './monitor-shapes.ts'
+import { atBothPlaces } from './places.ts'
 import { openEvents } from './stream-events.ts'
 
 const OPEN_MAX = 10
@@ -26,9 +27,7 @@ const streamQuery = query(() => ({ id: required('id', { max: 64 }), after: curso
 /** A monitor's matches as they come, under both places where monitoring answers. */
 export function stream(infra: Infra, deps: StreamDeps) {
   const open = new Map<string, number>()
-  return new Elysia({ name: 'stream' })
-    .use(group(infra.words.monitor, infra, deps, open))
-    .use(group(`/api${infra.words.monitor}`, infra, deps, open))
+  return atBothPlaces(infra.words, (place) => group(place, infra, deps, open))
 }
 
 const group = (

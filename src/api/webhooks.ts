@@ -18,6 +18,7 @@ import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
 import type { Checked } from './late.ts'
 import { answers, refuses } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 import { edits, newSecret } from './webhooks-edit.ts'
 import { absent, idOf, namedBody, shapes, toWebhook } from './webhooks-shape.ts'
 
@@ -47,9 +48,7 @@ const createBody = closed(() => ({
 
 /** Targets: create, list, update, rotate, test, delete, under both places where monitoring answers. */
 export const webhooks = (infra: Infra, deps: WebhookDeps) =>
-  new Elysia({ name: 'webhooks' })
-    .use(group(`${infra.words.monitor}/webhook`, infra, deps))
-    .use(group(`/api${infra.words.monitor}/webhook`, infra, deps))
+  atBothPlaces(infra.words, (place) => group(`${place}/webhook`, infra, deps))
 
 const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
   new Elysia({ name: `webhooks ${prefix}`, prefix })

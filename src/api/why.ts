@@ -9,6 +9,7 @@ import { optionalText, query } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { absentMonitor } from './monitor-shapes.ts'
 import { answers } from './openapi.ts'
+import { atBothPlaces } from './places.ts'
 import { fullnameOf, itemId, type PreviewDeps } from './preview.ts'
 import { deliveriesOf, payloadOf, toAttempts } from './why-deliveries.ts'
 import { whyItem } from './why-item.ts'
@@ -19,9 +20,7 @@ export type WhyDeps = PreviewDeps & { db: Db; instance_id: string; freshness_ms:
 
 /** Why a match was delivered or not, under both places where monitoring answers. */
 export const why = (infra: Infra, deps: WhyDeps) =>
-  new Elysia({ name: 'why' })
-    .use(group(infra.words.monitor, infra, deps))
-    .use(group(`/api${infra.words.monitor}`, infra, deps))
+  atBothPlaces(infra.words, (place) => group(place, infra, deps))
 
 const whyQuery = query(() => ({
   delivery_id: optionalText('delivery_id', { max: 64 }),

@@ -91,14 +91,14 @@ export function createRoutes({ config, clock, instance }: Around, parts: Parts) 
       limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
     }),
-    monitors(infra, {
+    ...monitors(infra, {
       db,
       watch: lookup,
       plan_of: parts.plan_of,
       nudge: parts.nudgeMonitors,
       feed_url: (id) => feedUrl({ db, links }, id),
     }),
-    webhooks(infra, {
+    ...webhooks(infra, {
       db,
       sealSecret: parts.sealSecret,
       checkTarget: createCheck(guard),
@@ -106,12 +106,12 @@ export function createRoutes({ config, clock, instance }: Around, parts: Parts) 
       mails: parts.mails,
       nudge: parts.nudgeSender,
     }),
-    items(infra, db),
-    stream(infra, { db, ended: parts.ended }),
-    feed(infra, { db, links }),
+    ...items(infra, db),
+    ...stream(infra, { db, ended: parts.ended }),
+    ...feed(infra, { db, links }),
     confirm({ db, links }),
     unsubscribe({ db, links, clock }),
-    deliveries(infra, db, parts.nudgeSender),
+    ...deliveries(infra, db, parts.nudgeSender),
     feedback(infra, db),
     operatorRoutes({
       db,
@@ -125,8 +125,8 @@ export function createRoutes({ config, clock, instance }: Around, parts: Parts) 
       storage: parts.storage,
       reads: reads_health.state,
     }),
-    preview(infra, looking),
-    why(infra, { ...looking, db, instance_id, freshness_ms }),
+    ...preview(infra, looking),
+    ...why(infra, { ...looking, db, instance_id, freshness_ms }),
   ]
   return { routes, drafting: () => desk }
 }

@@ -141,7 +141,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
     limits: NO_LIMITS,
     public_url,
     routes: (infra) => [
-      webhooks(infra, {
+      ...webhooks(infra, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
         checkTarget: () => Promise.resolve(null),
@@ -149,9 +149,9 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
         mails: true,
         nudge: () => {},
       }),
-      items(infra, db),
-      stream(infra, { db, ended: ended.signal }),
-      feed(infra, { db, links }),
+      ...items(infra, db),
+      ...stream(infra, { db, ended: ended.signal }),
+      ...feed(infra, { db, links }),
       confirm({ db, links }),
       unsubscribe({ db, links, clock }),
     ],

@@ -45,14 +45,14 @@ export function startMonitors({ plan = PLAN, community = 'subforum' } = {}) {
     words: createWords({ platform: 'forum', community }),
     limits: NO_LIMITS,
     routes: (infra) => [
-      monitors(infra, {
+      ...monitors(infra, {
         db,
         watch: stage.feed.watch,
         plan_of: () => plan,
         feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),
       }),
-      deliveries(infra, db),
+      ...deliveries(infra, db),
     ],
   })
   app.listen({ port: 0, hostname: '127.0.0.1' })

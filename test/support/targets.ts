@@ -74,14 +74,14 @@ export async function startTargets({
     words,
     limits: LIMITS,
     routes: (infra) => [
-      webhooks(infra, {
+      ...webhooks(infra, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
         checkTarget: createCheck(guard),
         testTarget: createTester({ db, send, clock, random, words }),
         nudge: () => void (nudges += 1),
       }),
-      deliveries(infra, db, () => void (nudges += 1)),
+      ...deliveries(infra, db, () => void (nudges += 1)),
     ],
   })
   app.listen({ port: 0, hostname: '127.0.0.1' })
