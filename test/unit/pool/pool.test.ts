@@ -375,6 +375,16 @@ describe('an account of kind oauth', () => {
     client_secret: 's',
     refresh_token: 'r1',
   } as const
+  /** Signed in by its first token, with a second one to come. */
+  async function withTokens() {
+    const stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    const far = stage.clock.now() + 600 * MINUTE
+    stage.renewals.push(token('t1', far), token('t2', far))
+    await stage.pool.turn()
+    await stage.pass(5 * MINUTE)
+    return stage
+  }
   test('gets its token by itself, and a new one two minutes before it ends', async () => {
     using stage = startStage()
     stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
@@ -394,12 +404,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('whose token is refused gets one more, and needs a person when that one is refused too', async () => {
-    using stage = startStage()
-    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
-    const far = stage.clock.now() + 600 * MINUTE
-    stage.renewals.push(token('t1', far), token('t2', far))
-    await stage.pool.turn()
-    await stage.pass(5 * MINUTE)
+    using stage = await withTokens()
     stage.pool.heard(answered('o', { kind: 'login_required' }))
     expect(stage.pool.lease('read')).toBeNull()
     await stage.turn()
@@ -461,12 +466,7 @@ describe('an account of kind oauth', () => {
   })
 
   test('is not given up for late refusals of the token before', async () => {
-    using stage = startStage()
-    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
-    const far = stage.clock.now() + 600 * MINUTE
-    stage.renewals.push(token('t1', far), token('t2', far))
-    await stage.pool.turn()
-    await stage.pass(5 * MINUTE)
+    using stage = await withTokens()
     // Several requests leave with the token that the platform takes back.
     const before = leased(stage.pool.lease('read'))
     stage.pool.heard(answered('o', { kind: 'login_required' }), before)
