@@ -1,11 +1,11 @@
 /**
  * Many words looked for in one text at once. A tree of letters, entered wherever a word of it may begin: for most,
  * where a word of the text begins; for those that may stand within words (other scripts, signs, substrings) at every
- * letter. Nothing in it is ever rebuilt, so that a word can come or go between two texts at the cost of its letters.
+ * letter. Nothing in it is ever rebuilt, so that a word can come between two texts at the cost of its letters.
  *
  * Aho and Corasick's automaton would spare it from reading letters again after a part that fits, by links between the
  * ends of words. But where it is entered, most words of a text fall out after three or four letters, none is followed
- * further than the longest term, and those links have to be made anew for all words when one of them changes.
+ * further than the longest term, and those links have to be made anew for all words when another one comes.
  */
 
 import {
@@ -33,13 +33,10 @@ export type Automaton = {
    * ASCII letter or digit follows. One entry a word, and another one if it is open too.
    */
   add(word: string, open: boolean, entry: number): void
-  remove(word: string, open: boolean): void
   /** The entry of a word; 0 when it is not looked for. */
   find(word: string, open: boolean): number
   /** Tells the entries of all words that occur in a text, once for each occurrence. */
   scan(text: string, found: (entry: number) => void): void
-  /** How many nodes its tree has. */
-  nodes(): number
 }
 
 /** ASCII letters and digits, which always cling to a neighbour of their kind. */
@@ -58,7 +55,7 @@ const OPEN = 2
 export function createAutomaton(begins: Begins): Automaton {
   const by_word = begins === 'word'
   const tree = createLetterTree()
-  const { get, set, child, grow, drop } = tree
+  const { get, set, child, grow } = tree
   const tails = createTails()
   /** Where one word may go on and the same one may not: the entry of the first by that of the second. */
   const opened = new Map<number, number>()
@@ -81,7 +78,7 @@ export function createAutomaton(begins: Begins): Automaton {
     const below = grow(node, code)
     set(below, END, end)
     const next = tails.firstOf(tail)
-    if (next === -1) return tails.drop(tail)
+    if (next === -1) return
     set(below, LETTER, code | (next << 16))
     set(below, BELOW, (tails.shorten(tail) << BITS) | TAILED)
   }
@@ -107,10 +104,9 @@ export function createAutomaton(begins: Begins): Automaton {
     return tails.behind(text, at + 1, get(node, BELOW) >> BITS)
   }
 
-  /** The node where a word ends, with or without its tail, 0 when it does not; `path` is told every node on the way. */
-  function endOf(word: string, open: boolean, path?: number[]): number {
+  /** The node where a word ends, with or without its tail; 0 when it does not. */
+  function endOf(word: string, open: boolean): number {
     for (let at = 0, node = 0; ; at++) {
-      path?.push(node)
       const tailing = isTailed(node)
       if (tailing || at === word.length) {
         const ends = (get(node, END) & (open ? OPEN : CLOSED)) !== 0
@@ -140,25 +136,6 @@ export function createAutomaton(begins: Begins): Automaton {
         if (next === 0)
           return settle(grow(node, code), word, at + 1, (entry << BITS) | (open ? OPEN : CLOSED))
         node = next
-      }
-    },
-
-    remove(word, open) {
-      const path: number[] = []
-      const node = endOf(word, open, path)
-      if (node === 0) return
-      const other = get(node, END) & (open ? CLOSED : OPEN)
-      const left = other === 0 ? 0 : entryAt(node, !open)
-      if (other !== 0) opened.delete(open ? left : entryAt(node, open))
-      set(node, END, (left << BITS) | other)
-      if (isTailed(node)) {
-        tails.drop(get(node, BELOW) >> BITS)
-        set(node, BELOW, 0)
-      }
-      for (let i = path.length - 1; i > 0; i--) {
-        const it = path[i] ?? 0
-        if (get(it, BELOW) !== 0 || get(it, END) !== 0) return
-        drop(path[i - 1] ?? 0, it)
       }
     },
 
@@ -205,7 +182,5 @@ export function createAutomaton(begins: Begins): Automaton {
         }
       }
     },
-
-    nodes: tree.nodes,
   }
 }

@@ -13,10 +13,12 @@ import {
 import type { Item } from './items.ts'
 import { withRoom } from './room.ts'
 
-/** Which words are listened for, and who waits for them. Waiters are small whole numbers. */
+/**
+ * Which words are listened for, and who waits for them. Waiters are small whole numbers. Nothing is ever taken out: who has
+ * gone is told all the same, and it is made anew once that is most of them.
+ */
 export type Index = {
   add(needs: Needs, waiter: number): void
-  remove(needs: Needs, waiter: number): void
   /** Looks for all words in an item, and tells who waited for one of them, some more than once. */
   listen(item: Item, found: (waiter: number) => void): void
   /** For the questions of who waits: after {@link listen} they know which of their words need be looked for at all. */
@@ -26,16 +28,16 @@ export type Index = {
 }
 
 /**
- * The words of the views that treat case alike, and how many needs want each of the fields looked at, and how many of
- * those without accents. A word is heard in either view: where it was heard in the wrong one, looking for it tells.
+ * The words of the views that treat case alike, which fields are looked at for them, and whether also without accents. A
+ * word is heard in either view: where it was heard in the wrong one, looking for it tells.
  */
 type Book = {
   case_view: 0 | 2
   words: Automaton
   /** Few look for what may begin within a word. */
   anywhere: Automaton | null
-  wanted: Map<SearchField, number>
-  folding: number
+  wanted: Set<SearchField>
+  folding: boolean
 }
 
 const ITEMS_MAX = 0xffff_fffe
@@ -44,10 +46,7 @@ const ITEMS_MAX = 0xffff_fffe
 export function createIndex(): Index {
   // Words are numbers from 1; 0 is none. What is known of each stands in rows: a million objects would be a burden.
   let made = 0
-  const free: number[] = []
   const listener: Listener = { item: 0, heard_in: new Uint32Array(64) }
-  /** How many needs name it. */
-  let users = new Uint32Array(64)
   /** Who waits for it (-1: nobody); most words have one monitor that does, and need no list of others. */
   let waiters = new Int32Array(64)
   const others = new Map<number, number[]>()
@@ -58,7 +57,7 @@ export function createIndex(): Index {
     let book = books.get(case_view)
     if (book === undefined) {
       const words = createAutomaton('word')
-      book = { case_view, words, anywhere: null, wanted: new Map(), folding: 0 }
+      book = { case_view, words, anywhere: null, wanted: new Set(), folding: false }
       books.set(case_view, book)
     }
     return book
@@ -71,47 +70,27 @@ export function createIndex(): Index {
 
   const numberOf = (word: Word): number => automatonOf(word).find(word.text, !word.right)
 
-  function want({ fields, words }: Needs, by: 1 | -1): void {
+  function want({ fields, words }: Needs): void {
     const [word] = words
     if (word === undefined) return
     const book = bookOf(word.view)
-    const { wanted } = book
-    if (foldsAccents(word.view)) book.folding += by
-    for (const field of fields) {
-      const count = (wanted.get(field) ?? 0) + by
-      if (count > 0) wanted.set(field, count)
-      else wanted.delete(field)
-    }
+    book.folding ||= foldsAccents(word.view)
+    for (const field of fields) book.wanted.add(field)
   }
 
   /** Room for a word of this number. */
   function makeRoom(number: number): void {
-    if (number < users.length) return
+    if (number < waiters.length) return
     const length = withRoom(number + 1)
     listener.heard_in = copied(listener.heard_in, new Uint32Array(length))
-    users = copied(users, new Uint32Array(length))
     waiters = copied(waiters, new Int32Array(length))
   }
 
-  function enter(word: Word): number {
-    const known = numberOf(word)
-    if (known !== 0) return known
-    const number = free.pop() ?? ++made
-    makeRoom(number)
-    users[number] = 0
-    waiters[number] = -1
-    automatonOf(word).add(word.text, !word.right, number)
-    return number
-  }
-
-  function leave(word: Word): void {
-    const number = numberOf(word)
-    const left = (users[number] ?? 0) - 1
-    if (number === 0) return
-    users[number] = left
-    if (left > 0) return
-    free.push(number)
-    automatonOf(word).remove(word.text, !word.right)
+  function enter(word: Word): void {
+    if (numberOf(word) !== 0) return
+    makeRoom(++made)
+    waiters[made] = -1
+    automatonOf(word).add(word.text, !word.right, made)
   }
 
   function wait(number: number, waiter: number): void {
@@ -123,30 +102,11 @@ export function createIndex(): Index {
     }
   }
 
-  function stopWaiting(number: number, waiter: number): void {
-    const list = others.get(number)
-    if (waiters[number] === waiter) waiters[number] = list?.pop() ?? -1
-    else if (list !== undefined) {
-      const at = list.indexOf(waiter)
-      if (at !== -1) list.splice(at, 1)
-    }
-    if (list?.length === 0) others.delete(number)
-  }
-
   return {
     add(needs, waiter) {
-      want(needs, 1)
-      for (const word of needs.words) {
-        const number = enter(word)
-        users[number] = (users[number] ?? 0) + 1
-      }
+      want(needs)
+      for (const word of needs.words) enter(word)
       for (const word of needs.one_of ?? []) wait(numberOf(word), waiter)
-    },
-
-    remove(needs, waiter) {
-      want(needs, -1)
-      for (const word of needs.one_of ?? []) stopWaiting(numberOf(word), waiter)
-      for (const word of needs.words) leave(word)
     },
 
     listen(item, found) {
@@ -172,7 +132,7 @@ export function createIndex(): Index {
           const text = textOf(item, field, case_view)
           words.scan(text, hear)
           anywhere?.scan(text, hear)
-          if (folding === 0) continue
+          if (!folding) continue
           const folded = textOf(item, field, case_view === 0 ? 1 : 3)
           if (folded === text) continue
           words.scan(folded, hear)
@@ -181,7 +141,7 @@ export function createIndex(): Index {
     },
 
     hearing: { listener, numberOf },
-    words: () => made - free.length,
+    words: () => made,
   }
 }
 

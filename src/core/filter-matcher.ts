@@ -7,17 +7,13 @@ import { type Ask, compileFilter } from './filter-compile.ts'
 import { createIndex } from './filter-index.ts'
 import { needsOf } from './filter-needs.ts'
 import type { FilterSpec } from './filter-spec.ts'
-import { decodeFilterSpec } from './filter.ts'
 import type { Item } from './items.ts'
 import { withRoom } from './room.ts'
 
 /** Tells which of many filters an item satisfies, without asking each. */
 export type Matcher = {
-  /**
-   * Puts a monitor in, or another version of its spec, as it is stored; the version it has already costs nothing.
-   * @throws ApiError when the text is no spec; nothing has changed then
-   */
-  set(id: string, version: number, text: string): void
+  /** Puts a monitor in, or another version of its spec; the version it has already costs nothing. */
+  set(id: string, version: number, spec: FilterSpec): void
   remove(id: string): void
   has(id: string, version: number): boolean
   /** Monitors that match an item at first sight, and the keywords they matched it with. */
@@ -26,41 +22,48 @@ export type Matcher = {
   ids(): string[]
   /** How many words it listens for. */
   words(): number
+  /** Whether most of what it listens for is for nobody any more, so that another one had better be made. */
+  isWorn(): boolean
 }
 
-/** The spec stays the text that it is stored as, which is a fifth of it read: it is read again for the few that need it. */
-type Entry = { id: string; version: number; text: string; has_patterns: boolean; ask: Ask | null }
+/** A monitor's spec is not kept: for the few that something comes close to it is asked for again. */
+type Entry = { id: string; version: number; has_patterns: boolean; ask: Ask | null }
 
 /** Filters kept compiled. Those of monitors that nothing ever comes close to are not even made. */
 const COMPILED_MAX = 100_000
+
+/** Versions that are gone, beside as many as there are monitors, before a matcher is worn. */
+const GONE_MIN = 100
+
+/** The spec that was put in for a version of a monitor; null when it can no longer be had, and nothing matches. */
+export type SpecOf = (monitor_id: string, version: number) => FilterSpec | null
 
 /** Told how long it took to ask one monitor whose patterns are its customer's own. */
 export type OnPatterns = (monitor_id: string, work: () => void) => void
 
 /** A matcher that knows no monitor yet. */
-export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher {
+export function createMatcher(specOf: SpecOf, around: OnPatterns = (_, work) => work()): Matcher {
+  /** By the number under which it waits, which nobody gets again; undefined once it is gone. */
   const entries: (Entry | undefined)[] = []
-  const free: number[] = []
   const places = new Map<string, number>()
   const index = createIndex()
-  const named = new Map<string, Set<number>>()
+  const named = new Map<string, number[]>()
   const always = new Set<number>()
   const compiled = new Set<Entry>()
   // In which question an entry was last found, so that it is asked once.
   let asked = new Uint32Array(64)
   let question = 0
 
-  function change(way: 'add' | 'remove', spec: FilterSpec, slot: number): void {
+  function listen(spec: FilterSpec, slot: number): void {
     const needs = needsOf(spec)
-    index[way](needs, slot)
+    index.add(needs, slot)
     if (needs.one_of !== null) return
     const names = namesIn(spec)
-    if (names.length === 0) always[way === 'add' ? 'add' : 'delete'](slot)
+    if (names.length === 0) always.add(slot)
     for (const name of names) {
-      const slots = named.get(name) ?? new Set()
-      slots[way === 'add' ? 'add' : 'delete'](slot)
-      if (slots.size > 0) named.set(name, slots)
-      else named.delete(name)
+      const slots = named.get(name)
+      if (slots === undefined) named.set(name, [slot])
+      else slots.push(slot)
     }
   }
 
@@ -68,20 +71,21 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
     const slot = places.get(id)
     const entry = slot === undefined ? undefined : entries[slot]
     if (slot === undefined || entry === undefined) return
-    change('remove', decodeFilterSpec(entry.text), slot)
     compiled.delete(entry)
+    always.delete(slot)
     entries[slot] = undefined
     places.delete(id)
-    free.push(slot)
   }
 
-  function compile(entry: Entry): Ask {
+  function compile(entry: Entry): Ask | null {
+    const spec = specOf(entry.id, entry.version)
+    if (spec === null) return null
     if (compiled.size >= COMPILED_MAX) {
       for (const it of compiled) it.ask = null
       compiled.clear()
     }
     compiled.add(entry)
-    return (entry.ask = compileFilter(decodeFilterSpec(entry.text), index.hearing))
+    return (entry.ask = compileFilter(spec, index.hearing))
   }
 
   function candidates(item: Item): number[] {
@@ -103,20 +107,19 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
   }
 
   return {
-    set(id, version, text) {
+    set(id, version, spec) {
       const known = places.get(id)
       if (known !== undefined && entries[known]?.version === version) return
-      const spec = decodeFilterSpec(text)
       remove(id)
-      const slot = free.pop() ?? entries.length
-      entries[slot] = { id, version, text, has_patterns: spec.regex.length > 0, ask: null }
+      const slot = entries.length
+      entries.push({ id, version, has_patterns: spec.regex.length > 0, ask: null })
       places.set(id, slot)
       if (slot >= asked.length) {
         const longer = new Uint32Array(withRoom(slot + 1))
         longer.set(asked)
         asked = longer
       }
-      change('add', spec, slot)
+      listen(spec, slot)
     },
     remove,
     has(id, version) {
@@ -129,6 +132,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
         const entry = entries[slot]
         if (entry === undefined) continue
         const ask = entry.ask ?? compile(entry)
+        if (ask === null) continue
         let matched: ReturnType<Ask> = null
         if (entry.has_patterns) around(entry.id, () => void (matched = ask(item)))
         else matched = ask(item)
@@ -138,6 +142,7 @@ export function createMatcher(around: OnPatterns = (_, work) => work()): Matcher
     },
     ids: () => [...places.keys()],
     words: index.words,
+    isWorn: () => entries.length > 2 * places.size + GONE_MIN,
   }
 }
 

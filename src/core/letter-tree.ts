@@ -44,19 +44,12 @@ export type LetterTree = {
   child(node: number, code: number): number
   /** Makes a child with this letter, which must not be there. */
   grow(parent: number, code: number): number
-  /** Takes a child away from its parent. */
-  drop(parent: number, node: number): void
-  /** How many nodes there are. */
-  nodes(): number
 }
 
 /** A root and nothing below it. */
 export function createLetterTree(): LetterTree {
   let cells = new Int32Array(64 * NODE)
   let made = NODE
-  let count = 0
-  const freed: number[] = []
-  const freed_tables: number[] = []
 
   /** Room for so many numbers, all 0. */
   function allot(size: number): number {
@@ -86,10 +79,8 @@ export function createLetterTree(): LetterTree {
   }
 
   function make(code: number): number {
-    const node = freed.pop() ?? allot(NODE)
-    cells.fill(0, node, node + NODE)
+    const node = allot(NODE)
     set(node, LETTER, code)
-    count += 1
     return node
   }
 
@@ -127,8 +118,7 @@ export function createLetterTree(): LetterTree {
     const node = make(code)
     if (chained(parent) >= CHAIN_MAX) {
       const siblings = chain(get(parent, BELOW) >> BITS)
-      const table = freed_tables.pop() ?? allot(TABLE)
-      cells.fill(0, table, table + TABLE)
+      const table = allot(TABLE)
       set(parent, BELOW, (table << BITS) | TABLED)
       for (const it of siblings) put(parent, it)
     }
@@ -136,21 +126,5 @@ export function createLetterTree(): LetterTree {
     return node
   }
 
-  /** Takes a child away from its parent. */
-  function drop(parent: number, node: number): void {
-    const place = placeOf(node)
-    const rest = chain(chainFor(parent, place)).filter((it) => it !== node)
-    for (const [i, it] of rest.entries()) set(it, NEXT, rest[i + 1] ?? 0)
-    begin(parent, place, rest[0] ?? 0)
-    const below = get(parent, BELOW)
-    const table = below >> BITS
-    if ((below & KIND) === TABLED && cells.subarray(table, table + TABLE).every((it) => it === 0)) {
-      freed_tables.push(table)
-      set(parent, BELOW, 0)
-    }
-    freed.push(node)
-    count -= 1
-  }
-
-  return { cells: () => cells, get, set, child, grow, drop, nodes: () => count }
+  return { cells: () => cells, get, set, child, grow }
 }

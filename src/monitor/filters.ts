@@ -45,13 +45,13 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
 
   const lacks = ({ id, updated_at }: Watching): boolean => lacking.get(id) === updated_at
 
-  /** What `take` makes of a monitor's stored text; null when it has none that can be read, which is told once. */
-  function fromText<T>(monitor: Watching, take: (text: string) => T): T | null {
+  /** A monitor's spec from its stored text; null when it has none that can be read, which is told once. */
+  function read(monitor: Watching): FilterSpec | null {
     if (lacks(monitor)) return null
     const { id, updated_at } = monitor
     const text = findFilterSpec(db, id)
     try {
-      if (text !== null) return take(text)
+      if (text !== null) return decodeFilterSpec(text)
     } catch (error) {
       log('error', 'filter.unreadable', { monitor: id, error: String(error) })
     }
@@ -64,7 +64,7 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
     const { id, updated_at } = monitor
     const found = recent.get(id)
     const same = found?.updated_at === updated_at
-    const spec = same ? found.spec : fromText(monitor, decodeFilterSpec)
+    const spec = same ? found.spec : read(monitor)
     if (spec === null) return null
     // Whoever was asked for last stands last.
     recent.delete(id)
@@ -85,17 +85,15 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
     const known = streams.get(stream_id)
     if (known !== undefined) return known
     if (streams.size >= STREAMS_MAX) streams.clear()
-    const matcher = createMatcher(around)
+    const matcher = createMatcher((id, updated_at) => read({ id, updated_at }), around)
     streams.set(stream_id, matcher)
     return matcher
   }
 
   function put(matcher: Matcher, it: Watching): void {
-    const set = (text: string): true => {
-      matcher.set(it.id, it.updated_at, text)
-      return true
-    }
-    if (fromText(it, set) === null) matcher.remove(it.id)
+    const spec = read(it)
+    if (spec === null) matcher.remove(it.id)
+    else matcher.set(it.id, it.updated_at, spec)
   }
 
   function warmUp(stream_id: number, watchers: readonly Watching[]): boolean {
@@ -116,6 +114,8 @@ export function createFilters(db: Db, log: Log, mono?: () => number): Filters {
     }
     const here = new Set(watchers.map(({ id }) => id))
     for (const id of matcher.ids()) if (!here.has(id)) matcher.remove(id)
+    // The stream's next check finds none, and makes another in small parts.
+    if (matcher.isWorn()) streams.delete(stream_id)
     return matcher.match
   }
 

@@ -4,7 +4,7 @@ import { compileFilter } from '../../src/core/filter-compile.ts'
 import { createMatcher } from '../../src/core/filter-matcher.ts'
 import { type ItemVerdict, judgeItem } from '../../src/core/filter-preview.ts'
 import { FIELDS } from '../../src/core/filter-spec.ts'
-import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
+import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
 import type { Comment, Item, Post } from '../../src/core/items.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { commentOf, postOf } from '../support/items.ts'
@@ -373,8 +373,9 @@ const LINES: Line[] = [
 
 test.each(LINES)('%s: %s', (_, __, given, item, verdict) => {
   const spec = parseFilterSpec(given, words)
-  const matcher = createMatcher()
-  matcher.set('mon_1', 1, encodeFilterSpec(spec))
+  const text = encodeFilterSpec(spec)
+  const matcher = createMatcher(() => decodeFilterSpec(text))
+  matcher.set('mon_1', 1, decodeFilterSpec(text))
 
   expect(judgeItem(spec, item, words).verdict).toBe(verdict)
   // What is decided later is not asked at first sight.

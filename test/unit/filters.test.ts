@@ -75,6 +75,37 @@ test('monitors come to a stream, are edited, and leave it', () => {
   expect(ids(filters.among(1, []), 'deno')).toEqual([])
 })
 
+test('what is for nobody any more is not kept for good: a stream is made anew, in small parts', () => {
+  const { filters, keep } = start()
+  const kept = Array.from({ length: 60 }, (_, i) => keep(`mon_${i}`, within({ q: `word${i}` })))
+  const ask = () => ids(filters.among(1, kept), 'word59')
+  ask()
+  let edits = 0
+  for (; edits < 1000 && filters.isWarm(1); edits++) {
+    kept[0] = keep('mon_0', within({ q: `edit${edits}` }), 2 + edits)
+    expect(ask()).toEqual(['mon_59'])
+  }
+  // A hundred, and as many as there are.
+  expect(edits).toBe(161)
+  expect(filters.warmUp(1, kept)).toBe(true)
+  expect(filters.warmUp(1, kept)).toBe(false)
+  expect(filters.isWarm(1)).toBe(true)
+  expect(ids(filters.among(1, kept), 'edit160')).toEqual(['mon_0'])
+  expect(ids(filters.among(1, kept), 'edit159')).toEqual([])
+})
+
+test('a monitor that is edited between a question and its answer is asked by what it says now', () => {
+  const { filters, keep } = start()
+  const a = keep('mon_a', within({ include_any: ['bun'] }))
+  const b = keep('mon_b', within({ include_any: ['bun'] }))
+  const ask = filters.among(1, [a, b])
+  keep('mon_a', within({ include_any: ['bun'], include_all: ['deno'] }), 2)
+  keep('mon_b', '{"q":"(("}', 2)
+
+  expect(ids(ask, 'bun')).toEqual([])
+  expect(ids(ask, 'bun and deno')).toEqual(['mon_a'])
+})
+
 test('a spec that cannot be read matches nothing and is told once', () => {
   const { filters, keep, events } = start()
   const good = keep('mon_a', within({}))
