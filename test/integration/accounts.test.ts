@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { Desk } from '../../src/cli/desk.ts'
+import { type Opened, withInstance } from '../../src/cli/instance.ts'
 import { run as forumd } from '../../src/cli/run.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { exchangeSecrets, listAccounts } from '../../src/store/accounts.ts'
 import { openDesk } from '../../src/upstream.ts'
 import { tempFolder } from '../support/folder.ts'
 import { surroundings } from '../unit/cli/surroundings.ts'
@@ -62,6 +65,26 @@ token_url = "${sandbox.url}/api/v1/access_token"
       ])
       return { code, out, err }
     },
+    /** Runs the program here, where `answer` stands for the platform. */
+    async testedBy(args: string, answer: Desk['test']): Promise<{ code: number; out: string }> {
+      const { around, said } = surroundings()
+      const code = await forumd([...args.split(' '), '--config', this.config], {
+        ...around,
+        parts: {
+          ...around.parts,
+          openDesk: (config, outside) =>
+            Promise.resolve({ ...openDesk(config, outside), test: answer }),
+        },
+      })
+      return { code, out: said.out }
+    },
+    within: (work: (opened: Opened) => void) =>
+      withInstance(folder.file('forumd.toml'), surroundings().around, work),
+    /** Takes in an account of the platform that is as good as any. */
+    async add(name: string) {
+      const { cookies } = sandbox.session({ username: plain().username })
+      await this.run(`account add ${name} --jar -`, { stdin: header(cookies) })
+    },
     async accounts() {
       const { out } = await this.run('account list --json')
       return (JSON.parse(out) as { accounts: Record<string, unknown>[] }).accounts
@@ -77,6 +100,14 @@ const header = (cookies: Record<string, string>) =>
   Object.entries(cookies)
     .map(([name, value]) => `${name}=${value}`)
     .join('; ')
+
+const ALIVE = { kind: 'alive' } as const
+const GRANT = {
+  kind: 'oauth',
+  client_id: 'app',
+  client_secret: 'secret',
+  refresh_token: 'one',
+} as const
 
 describe('account add', () => {
   test('takes in cookies from a file, standard input and the environment, and says whose they are', async () => {
@@ -245,24 +276,51 @@ describe('an account', () => {
     using it = desk()
     const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --jar -', { stdin: header(cookies) })
-    const { around, said } = surroundings()
-    const code = await forumd(['account', 'test', 'main', '--config', it.config], {
-      ...around,
-      parts: {
-        ...around.parts,
-        openDesk: (config, outside) =>
-          Promise.resolve({
-            ...openDesk(config, outside),
-            async test() {
-              await it.run('account pause main')
-              return { finding: { kind: 'nobody' }, username: null }
-            },
-          }),
-      },
+    const { code, out } = await it.testedBy('account test main', async () => {
+      await it.run('account pause main')
+      return { finding: { kind: 'nobody' }, username: null }
     })
 
-    expect([code, said.out]).toEqual([1, expect.stringMatching(/^main +dead /m)])
+    expect([code, out]).toEqual([1, expect.stringMatching(/^main +dead /m)])
     expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
+  })
+
+  test('keeps the grant that it was given in exchange when the test of the next one goes wrong', async () => {
+    using it = desk()
+    for (const name of ['first', 'second']) await it.add(name)
+    const asked: unknown[] = []
+    const answer: Desk['test'] = ({ secrets }) => {
+      asked.push(secrets)
+      if (asked.length === 2) return Promise.reject(new Error('the cable was pulled'))
+      return Promise.resolve({ finding: ALIVE, username: null, secrets: GRANT })
+    }
+    expect(await it.testedBy('account test', answer)).toMatchObject({ code: 1 })
+    expect(await it.testedBy('account test first', answer)).toMatchObject({ code: 0 })
+
+    expect(asked[2]).toEqual(GRANT)
+  })
+
+  test('is asked about again when the daemon has exchanged its grant meanwhile', async () => {
+    using it = desk()
+    await it.add('main')
+    await it.testedBy('account test', () =>
+      Promise.resolve({ finding: ALIVE, username: null, secrets: GRANT }),
+    )
+    const after = { ...GRANT, refresh_token: 'a newer one' }
+    const asked: unknown[] = []
+    const ended = await it.testedBy('account test', async ({ secrets }) => {
+      asked.push(secrets)
+      if (asked.length > 1) return { finding: ALIVE, username: null }
+      const change = { before: GRANT, after }
+      await it.within(({ db, ring }) => {
+        exchangeSecrets(db, ring, listAccounts(db)[0]?.id ?? '', change)
+      })
+      return { finding: { kind: 'nobody' }, username: null }
+    })
+
+    expect(asked).toEqual([GRANT, after])
+    expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/^main +alive /m) })
+    expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
   })
 
   test('is paused, resumed, removed; each by a name that exists', async () => {
