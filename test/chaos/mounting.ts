@@ -10,18 +10,22 @@ export class MountRefused extends Error {
   override name = 'MountRefused'
 }
 
-/** Runs a command to its end. Throws MountRefused with what it said when it fails. */
-async function sure(...command: string[]): Promise<void> {
+/** Runs a command to its end, and gives what it printed. Throws MountRefused with what it said when it fails. */
+async function sure(...command: string[]): Promise<string> {
   let child
   try {
-    child = Bun.spawn(command, { stdout: 'ignore', stderr: 'pipe' })
+    child = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' })
   } catch (error) {
     throw new MountRefused(
       `${command[0]}: ${error instanceof Error ? error.message : 'no such command'}`,
     )
   }
-  const said = await new Response(child.stderr).text()
+  const [printed, said] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
   if ((await child.exited) !== 0) throw new MountRefused(`${command.join(' ')}: ${said.trim()}`)
+  return printed.trim()
 }
 
 /** A file system in memory that is full after so many MiB. Throws MountRefused. */
@@ -60,28 +64,28 @@ export async function mountPowered(): Promise<Powered> {
   const path = join(dir, 'disk')
   const image = join(dir, 'image')
   await mkdir(path)
-  const mount = () => sure('mount', '-t', 'xfs', '-o', 'loop', image, path)
-  try {
-    await sure('truncate', '-s', `${IMAGE_MIB}M`, image)
-    await sure('mkfs.xfs', '-q', image)
-    await mount()
-  } catch (error) {
-    await rm(dir, { recursive: true })
-    throw error
-  }
+  await using undone = new AsyncDisposableStack()
+  undone.defer(() => rm(dir, { recursive: true }))
+  await sure('truncate', '-s', `${IMAGE_MIB}M`, image)
+  await sure('mkfs.xfs', '-q', image)
+  // One device for all that follows: `mount -o loop` would make another each time, and on a busy machine, where the last
+  // one is not gone yet, mounts nothing now and then and says that all is well.
+  const device = await sure('losetup', '--find', '--show', image)
+  undone.defer(async () => void (await sure('losetup', '--detach', device)))
+  const mount = () => sure('mount', '-t', 'xfs', device, path)
+  await mount()
+  undone.defer(async () => void (await sure('umount', path)))
+  const kept = undone.move()
   return {
     path,
     // Without the flag that would flush the journal first.
-    cut: () => sure('xfs_io', '-x', '-c', 'shutdown', path),
+    cut: async () => void (await sure('xfs_io', '-x', '-c', 'shutdown', path)),
     async restore() {
       await sure('umount', path)
       await mount()
       await sure('mountpoint', '-q', path)
     },
-    async [Symbol.asyncDispose]() {
-      await sure('umount', path)
-      await rm(dir, { recursive: true })
-    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
 
