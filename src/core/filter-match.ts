@@ -45,7 +45,7 @@ export const mannerOf = (spec: FilterSpec, hearing?: Hearing): Manner => ({
 const DEAF: Listener = { item: 0, heard_in: new Uint32Array(1) }
 
 /** A word that nobody listens for. */
-export const plainProbe = (word: Word): Probe => ({ ...word, number: 0, listener: DEAF })
+const plainProbe = (word: Word): Probe => ({ ...word, number: 0, listener: DEAF })
 
 const probeOf = (word: Word, { hearing }: Manner): Probe =>
   hearing === undefined

@@ -143,7 +143,7 @@ function readTerm(text: string, at: number, view: View): { token: Token; end: nu
   if (operator !== undefined) return { token: { kind: operator, at }, end }
   if (written === '')
     throw wrong(text, start, `expected a term or a quoted phrase right after ${name ?? ''}:`)
-  if (/^-+$/.test(written) || normalise(written, view) === '')
+  if ((text[start] !== '"' && /^-+$/.test(written)) || normalise(written, view) === '')
     throw wrong(text, start, 'expected a term; quote it to look for signs alone')
   return { token: { kind: 'term', at, query: { kind: 'term', written, field, prefix } }, end }
 }

@@ -82,6 +82,11 @@ describe('reading q', () => {
     expect(() => parseQuery(q)).toThrow(sentence)
   })
 
+  test('signs alone are looked for where they are quoted, as their refusal says', () => {
+    expect(() => parseQuery('a OR --')).toThrow('quote it to look for signs alone')
+    expect(shape(parseQuery('a OR "--"'))).toBe('(or a --)')
+  })
+
   test('sixteen levels are read and the seventeenth is refused', () => {
     expect(shape(parseQuery(nested(16)))).toBe('a')
     expect(() => parseQuery(nested(17))).toThrow('position 17: is nested deeper than 16 levels')

@@ -67,6 +67,34 @@ test('searches of the whole platform share one request, and what they find is to
   expect(stage.titles('mon_mouse')).toEqual(['a mouse', 'a laser for a mouse'])
 })
 
+test.each([
+  ['signs alone', { include_any: ['--', 'mouse'] }, '"--" OR mouse', 'a -- b'],
+  ['a quote, which no expression can say', { include_any: ['"', 'mouse'] }, '"" OR mouse', 'a " b'],
+  ['accents that its filter folds', { q: 'cafe', fold_accents: true }, 'cafe', 'a Café'],
+])('a search for %s keeps neither itself nor others from what a round finds', async (...one) => {
+  const [, filter_spec, place, title] = one
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  const both = `(${place}) OR (laser)`
+  for (let i = 10; i > 0; i--) {
+    const old = post(++serial, 'an old laser for a mouse at a cafe', START - i * 600 * S)
+    for (const q of ['laser', place, both]) stage.feed.put(q, old)
+  }
+  stage.monitor('mon_laser', { q: 'laser' })
+  stage.monitor('mon_other', filter_spec)
+  await stage.look()
+  for (let i = 0; i < 4; i++) await stage.check()
+  const since = stage.feed.asked.length
+  put(stage, both, 'a laser', stage.clock.now())
+  put(stage, both, title, stage.clock.now())
+  await stage.check()
+  await stage.check()
+
+  expect(asked(stage, since)).toEqual([both, both])
+  expect(stage.titles('mon_laser')).toEqual(['a laser'])
+  expect(stage.titles('mon_other')).toEqual([title])
+})
+
 test('a round that fills a page splits its convoy at once, and none of it is lost', async () => {
   await using stage = await travelling()
   for (let i = 0; i < 40; i++)
