@@ -1,9 +1,8 @@
 import type { Plan } from '../core/gate.ts'
 import { type Bundle, deleteBundle, listBundled, listClosed } from '../store/bundles.ts'
 import { transact } from '../store/db.ts'
-import { insertDelivery } from '../store/deliveries.ts'
-import { listTargets } from '../store/targets.ts'
-import { contentOf, type EmitDeps, keep, type Parcel, sendTo } from './emit.ts'
+import { goneTarget, listTargets } from '../store/targets.ts'
+import { type EmitDeps, keep, type Parcel, sendTo } from './emit.ts'
 
 export type BundleDeps = EmitDeps & { plan_of: (name: string) => Plan }
 
@@ -42,16 +41,5 @@ function closeOne(deps: BundleDeps, bundle: Bundle, now: number): boolean {
   const [target] = listTargets(db, customer_id, [webhook_id], monitor_id)
   if (target !== undefined) return sendTo(deps, parcel, target)
   // It was deleted while it waited: what would have been a pending row fails as they did.
-  const { id: delivery_id, body } = contentOf(deps, parcel, webhook_id)
-  insertDelivery(db, {
-    id: delivery_id,
-    customer_id,
-    monitor_id,
-    webhook_id,
-    now,
-    status: 'failed',
-    last_error: 'webhook_deleted',
-    body: body(),
-  })
-  return false
+  return sendTo(deps, parcel, goneTarget(db, webhook_id), 'webhook_deleted')
 }

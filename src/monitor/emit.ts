@@ -59,8 +59,13 @@ export function contentOf({ instance_id }: EmitDeps, parcel: Parcel, webhook_id:
   return { id, body }
 }
 
-/** Writes a parcel's row for one target; true when it is pending. */
-export function sendTo(deps: EmitDeps, parcel: Parcel, target: Target): boolean {
+/** Writes a parcel's row for one target; true when it is pending. `refused`: why nothing can be sent there. */
+export function sendTo(
+  deps: EmitDeps,
+  parcel: Parcel,
+  target: Target,
+  refused: 'webhook_paused' | 'webhook_deleted' | null = target.paused ? 'webhook_paused' : null,
+): boolean {
   const { db } = deps
   const { monitor_id, customer_id, suppressed, ceiling } = parcel
   const { id, body } = contentOf(deps, parcel, target.id)
@@ -81,8 +86,8 @@ export function sendTo(deps: EmitDeps, parcel: Parcel, target: Target): boolean 
       withhold({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
     return false
   }
-  if (target.paused) {
-    const row = { ...base, status: 'failed' as const, last_error: 'webhook_paused' as const }
+  if (refused !== null) {
+    const row = { ...base, status: 'failed' as const, last_error: refused }
     if (insertDelivery(db, { ...row, body: body() })) deps.on_written?.('failed', target.kind)
     return false
   }

@@ -13,14 +13,25 @@ export function awaitsConfirmation(db: Db, webhook_id: string): boolean {
 
 /** Takes a target into service because its reader said yes. Its address; null when it is gone. */
 export function confirmTarget(db: Db, webhook_id: string): string | null {
-  return (
-    db
-      .query<{ url: string }, [{ webhook_id: string }]>(
-        `UPDATE webhooks SET awaits_confirmation = 0
-          WHERE id = $webhook_id AND deleted_at IS NULL RETURNING url`,
+  return transact(db, () => {
+    const row = db
+      .query<{ url: string; awaited: number }, [{ webhook_id: string }]>(
+        'SELECT url, awaits_confirmation AS awaited FROM webhooks WHERE id = $webhook_id AND deleted_at IS NULL',
       )
-      .get({ webhook_id })?.url ?? null
-  )
+      .get({ webhook_id })
+    if (row === null) return null
+    if (row.awaited === 1) {
+      db.query('UPDATE webhooks SET awaits_confirmation = 0 WHERE id = $webhook_id').run({
+        webhook_id,
+      })
+      // No trigger tells of it: since when mail may go there, and that what was matched before was not for this reader.
+      db.query(
+        `INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER),
+           'webhook.changed', $webhook_id, json_object('confirmed', json('true')))`,
+      ).run({ webhook_id })
+    }
+    return row.url
+  })
 }
 
 /** How many targets of kind email were made since then: by a customer, and for an address whoever made them. */

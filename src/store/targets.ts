@@ -49,4 +49,12 @@ export function listTargets(
   return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
 }
 
+/** A target that was deleted while something waited for it. */
+export function goneTarget(db: Db, id: string): Target {
+  const row = db
+    .query<{ kind: WebhookKind }, [{ id: string }]>('SELECT kind FROM webhooks WHERE id = $id')
+    .get({ id })
+  return { id, kind: row?.kind ?? 'webhook', paused: true }
+}
+
 const NOBODY: ReadonlySet<string> = new Set()

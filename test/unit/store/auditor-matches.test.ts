@@ -5,6 +5,7 @@ import { findUndelivered } from '../../../src/store/auditor-matches.ts'
 import { putIntoBundle } from '../../../src/store/bundles.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
+import { confirmTarget } from '../../../src/store/mail-targets.ts'
 import { insertMatch } from '../../../src/store/matches.ts'
 import { inOneGo } from '../../../src/store/parts.ts'
 import { insertWebhook } from '../../../src/store/webhooks.ts'
@@ -99,6 +100,20 @@ test.each([
       : sql,
   )
   expect(found(db)).toEqual([])
+})
+
+test('a reader of mail who says yes after a match was not meant by it', () => {
+  using db = stage()
+  db.run("UPDATE webhooks SET kind = 'email', awaits_confirmation = 1 WHERE id = 'wh_2'")
+  match(db, 't3_a')
+  deliver(db, 'wh_1', ['t3_a'])
+  expect(confirmTarget(db, 'wh_2')).toBe('https://hooks.example.com/')
+  expect(found(db)).toEqual([])
+
+  // Following the link once more changes nothing, and is not told again.
+  expect(confirmTarget(db, 'wh_2')).toBe('https://hooks.example.com/')
+  const told = db.query("SELECT detail FROM audit WHERE kind = 'webhook.changed'").all()
+  expect(told).toEqual([{ detail: '{"confirmed":true}' }])
 })
 
 test('of many matches each is looked at, a part at a time', () => {
