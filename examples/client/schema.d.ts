@@ -1396,7 +1396,7 @@ export interface paths {
     put?: never
     /**
      * Send deliveries again that have ended
-     * @description By delivery_id, or those of a span of time; without status those that failed or died. Same delivery_id and body, the ladder from its beginning. skipped counts what cannot go: on its way already, or its target is gone, paused or switched off. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * @description By delivery_id, or those of a span of time; without status those that failed or died. Same delivery_id and body, the ladder from its beginning. skipped counts what cannot go: on its way already, its target is gone, paused or switched off, or its content is blanked because of its age. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
      */
     post: operations['postForumMonitorDeliveriesRedeliver']
     delete?: never

@@ -95,7 +95,7 @@ export const redeliveries = (prefix: string, { keyed, clock }: Infra, db: Db, nu
       detail: {
         summary: 'Send deliveries again that have ended',
         description:
-          'By delivery_id, or those of a span of time; without status those that failed or died. Same delivery_id and body, the ladder from its beginning. skipped counts what cannot go: on its way already, or its target is gone, paused or switched off.',
+          'By delivery_id, or those of a span of time; without status those that failed or died. Same delivery_id and body, the ladder from its beginning. skipped counts what cannot go: on its way already, its target is gone, paused or switched off, or its content is blanked because of its age.',
         tags: ['Monitoring'],
         ...answers(() => z.object({ queued: z.int(), skipped: z.int(), dry_run: z.boolean() })),
       },

@@ -5,7 +5,7 @@ import { tellEnded, tellEndedTo } from './ended.ts'
 import { dueDeliveries, type Free } from './outbox-due.ts'
 import { pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
-import { clearFailures, recordFailure, retireWebhook } from './webhook-standing.ts'
+import { clearFailures, isShut, recordFailure, retireWebhook } from './webhook-standing.ts'
 
 // The pending rows are the queue. A lease is the id of the boot that holds it, not a time: no stall of the loop lets
 // it lapse, and the next start frees it at once (the alternative, a time lease, does both worse).
@@ -73,12 +73,14 @@ export type Ended = {
 export type Told = { headers: Readonly<Record<string, string>>; body_start: string }
 
 /**
- * Writes down how an attempt ended: the delivery's next state, the attempt, and what it says about the target. Within a
- * transaction. False when the delivery is no longer this boot's to decide, such as after its target was deleted.
+ * Writes down how an attempt ended: the delivery's next state, the attempt, and what it says about the target. Where that
+ * was shut meanwhile there is no next attempt, as there is none for what waited. Within a transaction. False when the delivery is no longer this boot's to decide, such as after its target was deleted.
  */
 export function recordEnded(db: Db, boot: string, ended: Ended, now: number): boolean {
   const { delivery, verdict } = ended
   const error = verdict.status === 'delivered' ? null : verdict.error
+  const again = verdict.status === 'pending' && !isShut(db, delivery.webhook_id)
+  const status = verdict.status === 'pending' && !again ? 'failed' : verdict.status
   const { changes } = db
     .query(
       `UPDATE deliveries SET status = $status, attempts = attempts + 1, rung = rung + 1, lease = NULL,
@@ -89,9 +91,9 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
     .run({
       row: delivery.row,
       boot,
-      status: verdict.status,
-      error,
-      next_attempt_at: verdict.status === 'pending' ? now + verdict.delay_ms : null,
+      status,
+      error: status === verdict.status ? error : 'webhook_paused',
+      next_attempt_at: again ? now + verdict.delay_ms : null,
       delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
     })
   if (changes === 0) return false
@@ -110,8 +112,7 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
     headers: ended.told && JSON.stringify(ended.told.headers),
     body_start: ended.told?.body_start ?? null,
   })
-  if (verdict.status !== 'pending')
-    tellEnded(db, { status: verdict.status, kind: delivery.kind, count: 1 })
+  if (status !== 'pending') tellEnded(db, { status, kind: delivery.kind, count: 1 })
   if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
   if (verdict.status === 'failed' || verdict.status === 'dead')
     recordFailure(db, delivery.webhook_id, now)

@@ -15,7 +15,10 @@ export type Which =
       webhook_id: string | null
     }
 
-/** `queued` go out again; `skipped` cannot: on their way already, or their target is gone, paused, switched off or does not want it. */
+/**
+ * `queued` go out again; `skipped` cannot: on their way already, blanked because of their age, or their target is gone,
+ * paused, switched off or does not want it.
+ */
 export type Redelivery = { queued: number; skipped: number }
 
 /** More deliveries than one call takes; `count` is how many there are. */
@@ -30,7 +33,9 @@ type Found = {
 }
 
 // A reader of mail who has not said yes, or has said no, is not written to by way of a new round either.
+// And what has no content any more would be taken for a delivery that arrived.
 const SENDABLE = `status <> 'pending' AND w.id IS NOT NULL AND w.deleted_at IS NULL
+  AND d.row > coalesce((SELECT blanked_to FROM instance), 0)
   AND w.active = 1 AND w.paused_at IS NULL AND w.awaits_confirmation = 0
   AND NOT EXISTS (SELECT 1 FROM unsubscribed u
                    WHERE u.webhook_id = d.webhook_id AND u.monitor_id = d.monitor_id)`

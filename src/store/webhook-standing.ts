@@ -17,6 +17,12 @@ export function failWaiting(db: Db, id: string, error: 'webhook_deleted' | 'webh
   tellEndedTo(db, id, { status: 'failed', count })
 }
 
+/** Whether nothing more is to be sent to a target: it is switched off, or its receiver has said that it is gone. */
+export const isShut = (db: Db, id: string): boolean =>
+  db
+    .query("SELECT 1 FROM webhooks WHERE id = $id AND (active = 0 OR pause_reason = 'gone')")
+    .get({ id }) !== null
+
 /** Lets what waits for a target, or is on its way, come in its order, or no more so. */
 export function orderWaiting(db: Db, id: string, ordered: boolean): void {
   db.query(

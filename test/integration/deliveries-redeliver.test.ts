@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { envelope } from '../../src/core/envelope.ts'
+import { blankBodies } from '../../src/store/bodies.ts'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { redeliver } from '../../src/store/redeliver.ts'
 import { retireWebhook } from '../../src/store/webhook-standing.ts'
@@ -89,6 +90,23 @@ test('what is on its way, or has no target that takes it, is skipped', async () 
     queued: 0,
     skipped: 1,
   })
+})
+
+test('what is blanked because of its age is skipped: nobody is sent an empty delivery that would count as arrived', async () => {
+  const { it, id } = await started()
+  await using _ = it
+  it.db.run(
+    "INSERT OR IGNORE INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 0, 0)",
+  )
+  ended(it, 'old', id, 'dead')
+  blankBodies(it.db, it.clock.now() + 1, 10)
+  ended(it, 'young', id, 'dead')
+
+  const many = await it.call(REDELIVER, { since: SINCE, until: '2026-01-02' })
+  expect(many.body).toEqual({ queued: 1, skipped: 1, dry_run: false })
+  const one = await it.call(REDELIVER, { delivery_id: 'old' })
+  expect(one.body).toEqual({ queued: 0, skipped: 1, dry_run: false })
+  expect(statuses(it)).toEqual({ old: 'dead 1', young: 'pending 2' })
 })
 
 test('what was withheld goes out by its own id only, and counts as a delivery of its day', async () => {

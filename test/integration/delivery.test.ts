@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { deleteWebhook, updateWebhook } from '../../src/store/webhooks.ts'
 import { startDelivering } from '../support/delivering.ts'
 
 const SECOND = 1000
@@ -262,7 +263,6 @@ test('the signature carries true time when our own clock is known to be wrong', 
 })
 
 test('a target deleted while an attempt is on its way ends the delivery as webhook_deleted', async () => {
-  const { deleteWebhook } = await import('../../src/store/webhooks.ts')
   await using it = await startDelivering()
   const release = Promise.withResolvers<void>()
   it.receiver.answers.push({ until: release.promise, status: 500 })
@@ -273,6 +273,46 @@ test('a target deleted while an attempt is on its way ends the delivery as webho
 
   expect(it.receiver.received).toHaveLength(1)
   expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 0, last_error: 'webhook_deleted' })
+})
+
+test('what is on its way to a target that is switched off meanwhile may arrive, and is not tried again', async () => {
+  await using it = await startDelivering()
+  const release = Promise.withResolvers<void>()
+  it.receiver.answers.push(
+    { until: release.promise, status: 500 },
+    { until: release.promise, status: 200 },
+  )
+  it.put('dlv_1')
+  it.put('dlv_2')
+  it.nudge()
+  await it.clock.advance(0)
+  updateWebhook(it.db, 'cus_1', 'wh_1', { active: false })
+  release.resolve()
+  await it.clock.advance(HOUR)
+
+  expect(it.receiver.received).toHaveLength(2)
+  const rows = ['dlv_1', 'dlv_2'].map((id) => it.row(id))
+  expect(rows.toSorted((a, b) => (a.status < b.status ? -1 : 1))).toEqual([
+    { status: 'delivered', attempts: 1, last_error: null },
+    { status: 'failed', attempts: 1, last_error: 'webhook_paused' },
+  ])
+  expect(it.db.query('SELECT error FROM attempts WHERE error IS NOT NULL').all()).toEqual([
+    { error: 'http_500' },
+  ])
+})
+
+test('nor is it where another attempt has learned that the receiver is gone', async () => {
+  await using it = await startDelivering()
+  const release = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: release.promise, status: 503 }, 410)
+  await it.deliver('dlv_1')
+  await it.deliver('dlv_2')
+  release.resolve()
+  await it.clock.advance(HOUR)
+
+  expect(it.receiver.received).toHaveLength(2)
+  expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 1, last_error: 'webhook_paused' })
+  expect(it.row('dlv_2')).toEqual({ status: 'failed', attempts: 1, last_error: 'http_410' })
 })
 
 test('a body that no longer has its checksum is never sent', async () => {

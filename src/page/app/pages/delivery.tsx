@@ -39,7 +39,7 @@ export function DeliveryPage({ id }: { id: string }) {
     say(
       answer.value.queued > 0
         ? 'On its way again.'
-        : 'It cannot be sent: it is on its way already, or its target is gone, paused or switched off.',
+        : 'It cannot be sent: it is on its way already, its target is gone, paused or switched off, or its content is too old to be kept.',
     )
     why.again()
   }

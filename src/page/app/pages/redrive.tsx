@@ -96,7 +96,8 @@ function RedriveDialog({ close, again }: { close: () => void; again: () => void 
       {counted && (
         <Notice tone="plain">
           {many(counted.queued, 'delivery', 'deliveries')} would be sent; {count(counted.skipped)}{' '}
-          cannot be, because their target is gone, paused or switched off.
+          cannot be, because their target is gone, paused or switched off, or their content is too
+          old to be kept.
         </Notice>
       )}
       <div class="actions">
