@@ -246,6 +246,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     db,
     clock,
     signal,
+    clock_offset_ms: watch.clock_offset_ms,
     retention_days: config.storage.retention_days,
   })
   let turns = 0

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_MS } from '../core/idempotency.ts'
-import type { Clock } from '../outside.ts'
+import { type Clock, createJumpWatch } from '../outside.ts'
 import { blankBodies, packBodies } from '../store/bodies.ts'
 import { pruneHours } from '../store/convoys.ts'
 import { type Db, transact } from '../store/db.ts'
@@ -23,6 +23,8 @@ const BODIES_AT_ONCE = 500
 /** Bodies worked on in one turn, of which there is one a minute: more than are written in a minute, or it would never catch up. */
 const BODIES_A_TURN = 10_000
 const DAY_MS = 86_400_000
+/** After so long the platform's answers have told whether a clock is right that was just set, or is new to us. */
+const UNSURE_MS = 10 * 60_000
 
 /**
  * Housekeeping, for a loop: puts streams to sleep whose customers are gone, and forgets what no health report looks at
@@ -32,19 +34,23 @@ export function createUpkeep({
   db,
   clock,
   signal,
+  clock_offset_ms,
   retention_days = 0,
 }: {
   db: Db
   clock: Clock
+  /** How far true time is ahead of our clock, as the platform tells it; left out, ours is believed at once. */
+  clock_offset_ms?: () => number
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** After so many days the bodies of deliveries are blanked; 0: never. */
   retention_days?: number
 }): () => Promise<number> {
+  const jumped = createJumpWatch(clock)
+  let sure_from = clock_offset_ms === undefined ? -Infinity : clock.mono() + UNSURE_MS
   let pruned_at = -Infinity
-  return async () => {
-    const now = clock.now()
-    transact(db, () => settleStreams(db, now))
+
+  async function forget(now: number): Promise<void> {
     forgetOldSecrets(db, now)
     await byTurns(
       inParts((limit) => packBodies(db, now - PACK_AFTER_MS, limit)),
@@ -55,16 +61,24 @@ export function createUpkeep({
         inParts((limit) => blankBodies(db, now - retention_days * DAY_MS, limit)),
         signal,
       )
-    if (Math.abs(now - pruned_at) >= PRUNE_MS) {
-      const before_at = now - KEEP_MS
-      transact(db, () => {
-        pruneHours(db, now)
-        pruneEvents(db, before_at)
-        pruneNamedWrites(db, now - IDEMPOTENCY_MS)
-      })
-      await byTurns(forgetOld(db, { before_at, keep: KEEP_ITEMS }), signal)
-      pruned_at = now
-    }
+    if (Math.abs(now - pruned_at) < PRUNE_MS) return
+    const before_at = now - KEEP_MS
+    transact(db, () => {
+      pruneHours(db, now)
+      pruneEvents(db, before_at)
+      pruneNamedWrites(db, now - IDEMPOTENCY_MS)
+    })
+    await byTurns(forgetOld(db, { before_at, keep: KEEP_ITEMS }), signal)
+    pruned_at = now
+  }
+
+  return async () => {
+    const now = clock.now()
+    transact(db, () => settleStreams(db, now))
+    if (jumped() !== 0) sure_from = clock.mono() + UNSURE_MS
+    // What is forgotten is gone: a clock that is ahead must not make anything old. Rows are dated by either clock.
+    const ahead_ms = Math.min(0, clock_offset_ms?.() ?? 0)
+    if (clock.mono() >= sure_from) await forget(now + ahead_ms)
     return now + SETTLE_MS
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { listAttempts } from '../../src/store/deliveries.ts'
 import { redeliver } from '../../src/store/redeliver.ts'
-import { updateWebhook } from '../../src/store/webhooks.ts'
+import { rotateSecret, updateWebhook } from '../../src/store/webhooks.ts'
 import { type Delivering, startDelivering } from '../support/delivering.ts'
 
 const ids = (it: Delivering) =>
@@ -38,6 +38,26 @@ test.each([3_600_000, -3_600_000])('a clock set by %i ms changes no pace', async
   await it.clock.advance(100)
   expect(ids(it)).toHaveLength(2)
 })
+
+test.each([3_600_000, -3_600_000])(
+  'a clock set by %i ms makes no overlap of two secrets longer or shorter',
+  async (jump) => {
+    await using it = await startDelivering()
+    const secret = new TextEncoder().encode(`whsec_${Buffer.alloc(32, 8).toString('base64')}`)
+    rotateSecret(it.db, 'cus_1', { id: 'wh_1', secret, until: it.clock.now() + 600_000 })
+    const signedBy = () =>
+      it.receiver.received.at(-1)?.headers.get('x-service-signature')?.match(/v1=/g)?.length
+    it.clock.jump(jump)
+    await it.deliver('dlv_1')
+    expect(signedBy()).toBe(2)
+    await it.clock.advance(590_000)
+    await it.deliver('dlv_2')
+    expect(signedBy()).toBe(2)
+    await it.clock.advance(20_000)
+    await it.deliver('dlv_3')
+    expect(signedBy()).toBe(1)
+  },
+)
 
 test('in order: the next waits until the one before has ended, whatever it takes', async () => {
   await using it = await startDelivering()

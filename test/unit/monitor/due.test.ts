@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { createUpkeep } from '../../../src/monitor/upkeep.ts'
 import { transact } from '../../../src/store/db.ts'
+import { keepMatch, listMatchesAfter } from '../../../src/store/match-bodies.ts'
 import { removeMonitorOf } from '../../../src/store/watching.ts'
 import { CUSTOMER, post, START, startStage } from './stage.ts'
 
@@ -215,6 +216,38 @@ test('upkeep gets through the bodies of more than a minute, and lets others have
   expect(blanked()).toBe(500)
   await ended
   expect(blanked()).toBe(1300)
+})
+
+test.each([
+  ['set ahead and back again', [0, 20 * DAY, -20 * DAY], [true, true, true]],
+  ['set ahead, and left there while the platform tells', [0, 20 * DAY, 0], [true, true, true]],
+  ['right, and what is old is old', [16 * DAY], [false]],
+])('by a clock that is %s upkeep forgets nothing too early', async (_, steps, kept) => {
+  await using stage = startStage()
+  let ahead_ms = 0
+  const upkeep = createUpkeep({
+    ...stage,
+    clock_offset_ms: () => -ahead_ms,
+    signal: new AbortController().signal,
+  })
+  const match = { monitor_id: 'mon_1', body: new Uint8Array(1), matched_at: START }
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  for (let n = 0; n < 2; n++) keepMatch(stage.db, match)
+  const found: boolean[] = []
+  for (const ms of steps) {
+    if (steps.length > 1) stage.jump(ms)
+    else stage.pass(ms)
+    // At once nobody knows more than our own clock; minutes later the platform has told.
+    await upkeep()
+    if (steps.length > 1) ahead_ms += ms
+    for (let i = 0; i < 12; i++) {
+      stage.pass(60 * S)
+      await upkeep()
+    }
+    found.push(listMatchesAfter(stage.db, { monitor_id: 'mon_1', seq: 0, limit: 9 }).length === 2)
+  }
+
+  expect(found).toEqual(kept)
 })
 
 test("upkeep puts a removed customer's streams to sleep", async () => {
