@@ -3,7 +3,10 @@ import type { Db } from './db.ts'
 /** A match as it is fetched. `seq` counts from 1 within the monitor; `body` is what a webhook would get. */
 export type MatchBody = { seq: number; body: Uint8Array; matched_at: number }
 
-/** Keeps a match for whoever comes to fetch it, in the transaction that finds it. */
+/**
+ * Keeps a match for whoever comes to fetch it, in the transaction that finds it. Where there is none to count on from, the
+ * count begins after the last restore, as {@link skipAhead} has it.
+ */
 export function keepMatch(
   db: Db,
   match: { monitor_id: string; body: Uint8Array; matched_at: number },
@@ -11,9 +14,21 @@ export function keepMatch(
   db.query(
     `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
      VALUES ($monitor_id,
-             coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = $monitor_id), 0) + 1,
+             coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = $monitor_id),
+                      (SELECT max(at) FROM events WHERE kind = 'restore_detected'), 0) + 1,
              $body, $matched_at)`,
   ).run(match)
+}
+
+/**
+ * Lets the count of every monitor go on from the instant of a restore: how far it had come is not known any more, and who
+ * has fetched further than what came back would not be told of the next ones. Each monitor's newest is there once more.
+ */
+export function skipAhead(db: Db, now: number): void {
+  db.query(
+    `UPDATE match_bodies AS it SET seq = $now
+      WHERE seq < $now AND seq = (SELECT max(seq) FROM match_bodies WHERE monitor_id = it.monitor_id)`,
+  ).run({ now })
 }
 
 /** A monitor's matches after `seq`, oldest first. */

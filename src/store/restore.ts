@@ -16,6 +16,7 @@ import { APPLICATION_ID, connect, type Db, isStorageError, migrate, transact } f
 import { insertEvent } from './events.ts'
 import { readOrMake, syncPath } from './files.ts'
 import { takeLock } from './lock.ts'
+import { skipAhead } from './match-bodies.ts'
 import { DatabaseDamaged, KeyMissing, type Paths } from './place.ts'
 import { refuseUnreleased } from './unreleased.ts'
 import { isWalBroken } from './wal.ts'
@@ -149,6 +150,7 @@ function prepare(
     db.query('UPDATE instance SET key_fingerprint = ?').run(ring.fingerprint)
     // What was matched since the backup is not known any more; health has to say so.
     insertEvent(db, { kind: 'restore_detected', stream_id: null, at: now, until_at: null })
+    skipAhead(db, now)
     // Who has signed out since the backup must not be signed in again by it.
     removeWebSessions(db)
   })

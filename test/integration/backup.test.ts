@@ -20,6 +20,7 @@ import { createWords } from '../../src/core/wire.ts'
 import { openAccount } from '../../src/store/accounts.ts'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { openInstance } from '../../src/store/instance.ts'
+import { keepMatch, listMatchesAfter } from '../../src/store/match-bodies.ts'
 import { pathsOf } from '../../src/store/place.ts'
 import { restoreInstance } from '../../src/store/restore.ts'
 import { insertWebhook } from '../../src/store/webhooks.ts'
@@ -125,6 +126,39 @@ test('what was lost comes back, and what was there is moved aside', () => {
     db.query("SELECT count(*) AS n FROM events WHERE kind = 'restore_detected'").get(),
   ).toEqual({ n: 1 })
   close()
+})
+
+test('who had fetched more than came back is given all that comes next', () => {
+  using it = backedUp()
+  const match = (monitor_id: string) => {
+    const { db, close } = opened(it.path)
+    keepMatch(db, { monitor_id, body: new Uint8Array(1), matched_at: 0 })
+    const { length, [length - 1]: last } = listMatchesAfter(db, { monitor_id, seq: 0, limit: 99 })
+    close()
+    return last?.seq ?? 0
+  }
+  const { db, close } = opened(it.path)
+  for (const id of ['mon_old', 'mon_new'])
+    db.run(
+      `INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+       SELECT ?, id, '{}', 60, 0, 0, 0 FROM customers`,
+      [id],
+    )
+  close()
+  match('mon_old')
+  const backup = it.file('with-matches.sqlite')
+  expect(forumd(it.path, ['backup', backup]).code).toBe(0)
+  const issued = { mon_old: [match('mon_old'), match('mon_old')], mon_new: [match('mon_new')] }
+  expect(issued).toEqual({ mon_old: [2, 3], mon_new: [1] })
+
+  for (let nth = 0; nth < 2; nth++) {
+    expect(forumd(it.path, ['restore', backup]).code).toBe(0)
+    for (const [monitor_id, seqs] of Object.entries(issued)) {
+      const next = match(monitor_id)
+      expect(next).toBeGreaterThan(Math.max(...seqs))
+      seqs.push(next)
+    }
+  }
 })
 
 /** Ends a daemon without a word, with what was added meanwhile in its log alone, and puts the backup in its place. */
