@@ -67,8 +67,11 @@ export function splitRound(seen: Seen): Report {
       own.length === 0
         ? isMissing(stream, read_to, at.ended_at)
         : !known && isUnproven(stream, at.ended_at)
-    )
+    ) {
       strays.push(stream.id)
+      // Nor does it prove that a monitor that begins there has been shown what it begins with.
+      if (floor_at !== null) continue
+    }
     findings.push(findingOf({ stream, floor_at }, seen, mine))
   }
   // What is not proved of a rider leaves it as it was: it is looked at by itself when that is due.

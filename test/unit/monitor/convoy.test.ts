@@ -314,3 +314,22 @@ test('who waits for a round is looked at when it ends, whatever the schedule say
 
   expect(asked(stage, since)).toEqual(['ants+bees', 'cats', 'ants+bees+cats'])
 })
+
+test('where a monitor begins on a place that is left out of a round, it begins when the place is back', async () => {
+  await using stage = await travelling()
+  const now = stage.clock.now()
+  const first = post(++serial, 'its baseline', now, { subforum: 'bees' })
+  stage.feed.put('bees', first)
+  put(stage, 'bees', 'seen before by another', now + S)
+  put(stage, 'ants', 'an ant', now + S)
+  await stage.check()
+  stage.monitor('mon_late', { subforum: ['bees'] }, { baseline: first })
+  stage.feed.close('bees')
+  const since = stage.feed.asked.length
+  await stage.check()
+  expect(asked(stage, since)[0]).toBe('ants+bees+cats')
+  stage.feed.open('bees')
+  for (let i = 0; i < 3; i++) await stage.check()
+
+  expect(stage.titles('mon_late')).toEqual(['seen before by another'])
+})
