@@ -65,9 +65,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     const now = clock.now()
     looks_at = -Infinity
     transact(db, () => {
-      rebaseStreams(db, jump_ms)
-      rebaseBundles(db, jump_ms)
-      rebaseCandidates(db, jump_ms)
+      rebaseStreams(db, jump_ms, now)
+      rebaseBundles(db, jump_ms, now)
+      rebaseCandidates(db, jump_ms, now)
       insertEvent(db, { kind: 'clock_jump', stream_id: null, at: now - jump_ms, until_at: now })
     })
     log('warn', 'monitor.clock_jumped', { jump_ms })

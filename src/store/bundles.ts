@@ -94,11 +94,12 @@ export function deleteBundle(db: Db, id: number): void {
   db.query('DELETE FROM bundles WHERE id = $id').run({ id })
 }
 
-/** Moves the times at which bundles close by the jump that the clock made. */
-export function rebaseBundles(db: Db, jump_ms: number): void {
+/** Moves the times at which bundles close by the jump that the clock made; those that were opened since are right as they are. */
+export function rebaseBundles(db: Db, jump_ms: number, now: number): void {
   db.query(
-    'UPDATE bundles SET close_at = close_at + $jump_ms, opened_at = opened_at + $jump_ms',
-  ).run({ jump_ms })
+    `UPDATE bundles SET close_at = close_at + $jump_ms, opened_at = opened_at + $jump_ms
+      WHERE opened_at + $jump_ms <= $now`,
+  ).run({ jump_ms, now })
 }
 
 /** No bundle waits longer than the longest window, whatever the clock did while nobody was running. */

@@ -110,9 +110,9 @@ export function pruneCandidates(db: Db, now: number): void {
   ).run({ now })
 }
 
-/** Moves what our clock dates by the jump it made. */
-export function rebaseCandidates(db: Db, jump_ms: number): void {
-  db.query('UPDATE candidates SET asked_at = asked_at + $jump_ms').run({ jump_ms })
+/** Moves what our clock dates by the jump it made, and no further than to now: some may have been asked about since. */
+export function rebaseCandidates(db: Db, jump_ms: number, now: number): void {
+  db.query('UPDATE candidates SET asked_at = min(asked_at + $jump_ms, $now)').run({ jump_ms, now })
 }
 
 /** Nobody waits for an instant that lies ahead because the clock was put back. */

@@ -135,14 +135,15 @@ export function moveHead(db: Db, id: number, { head, ...rest }: Moved & { head: 
 }
 
 /**
- * Moves what the wall clock dates by the jump it made, so that ages and due times go on as if it had not.
+ * Moves what the wall clock dates by the jump it made, so that ages and due times go on as if it had not. What was written
+ * since, by the clock as it is now, is moved no further than to there, and waits an interval at most.
  */
-export function rebaseStreams(db: Db, jump_ms: number): void {
+export function rebaseStreams(db: Db, jump_ms: number, now: number): void {
   db.query(
-    `UPDATE streams SET next_check_at = next_check_at + $jump_ms,
-            last_check_at = last_check_at + $jump_ms, created_at = created_at + $jump_ms,
-            shown_at = shown_at + $jump_ms, alone_at = alone_at + $jump_ms`,
-  ).run({ jump_ms })
+    `UPDATE streams SET next_check_at = min(next_check_at + $jump_ms, max(next_check_at, $now + 1000 * interval_s)),
+            last_check_at = min(last_check_at + $jump_ms, $now), created_at = min(created_at + $jump_ms, $now),
+            shown_at = min(shown_at + $jump_ms, $now), alone_at = min(alone_at + $jump_ms, $now)`,
+  ).run({ jump_ms, now })
 }
 
 /** No stream waits longer than its own interval, whatever the clock did while nobody was running. */
