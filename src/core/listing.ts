@@ -20,7 +20,7 @@ const ISSUED = /^([A-Za-z0-9][A-Za-z0-9_=+/.:-]{0,511})~([0-9]{1,7})$/
 /** The platform cuts every listing at about 1,000 positions, some of which it filters away again. */
 export const LISTING_WALL = 900
 /** A search may be cut at 250. The same tenth is allowed for rows filtered away. */
-const SEARCH_WALL = 225
+export const SEARCH_WALL = 225
 
 /** Reads a cursor that we issued, or the platform's own; null for anything else. */
 export function readCursor(text: string): Cursor | null {

@@ -1,5 +1,6 @@
-import { LISTING_WALL } from './listing.ts'
+import { LISTING_WALL, SEARCH_WALL } from './listing.ts'
 import { holdsAny, newestAt, oldestAt, type Row } from './stream-rows.ts'
+import type { StreamKind } from './stream.ts'
 
 /**
  * What the pages of a stream tell: whether a check reached the point where the last finished one stood, and where the
@@ -44,6 +45,8 @@ export type Look = {
   believing: boolean
   /** The ids that an earlier, cut check did not reach and this one looks for further down; null: there are none. */
   lost: readonly string[] | null
+  /** A listing that ends with so many rows may have more that the platform does not list. */
+  wall: number
   /** Distinct rows in the platform's order. */
   rows: readonly Row[]
   pages: number
@@ -66,12 +69,16 @@ export type Sighting = { look: Look } & (
   { kind: 'reached' | 'onward' | 'again' | 'empty' | 'stale' } | { kind: 'cut'; reason: CutReason }
 )
 
-type Start = Pick<Look, 'head' | 'floor_at' | 'believing'> & { lost?: readonly string[] | null }
+type Start = Pick<Look, 'head' | 'floor_at' | 'believing'> & {
+  lost?: readonly string[] | null
+  kind?: StreamKind
+}
 
-/** A check that has not asked for anything yet. */
-export const startLook = ({ lost = null, ...from }: Start): Look => ({
+/** A check of a stream of this kind that has not asked for anything yet. */
+export const startLook = ({ lost = null, kind = 'posts', ...from }: Start): Look => ({
   ...from,
   lost,
+  wall: wallOf(kind),
   rows: [],
   pages: 0,
   tries: 0,
@@ -82,6 +89,12 @@ export const startLook = ({ lost = null, ...from }: Start): Look => ({
   enough: false,
   healed: false,
 })
+
+// Whether there was more under a post is told in another way.
+function wallOf(kind: StreamKind): number {
+  if (kind === 'thread') return Infinity
+  return kind === 'search' ? SEARCH_WALL : LISTING_WALL
+}
 
 /** Reads one page. `after` null is the only sign that a listing has ended; a short page is none. */
 export function sight(look: Look, page: { rows: readonly Row[]; after: string | null }): Sighting {
@@ -116,9 +129,9 @@ function advance(look: Look, page: { rows: readonly Row[]; after: string | null 
     look.met ||
     holdsAny(page.rows, look.head?.anchors ?? []) ||
     // The last check saw an empty listing: whatever there is now is new, and must be seen to its end.
-    (look.head?.anchors.length === 0 && ended && rows.length < LISTING_WALL)
+    (look.head?.anchors.length === 0 && ended && rows.length < look.wall)
   // One that ends well before the platform ends every listing has nothing more.
-  const whole = ended && rows.length < LISTING_WALL
+  const whole = ended && rows.length < look.wall
   const oldest_at = oldestAt(rows)
   const deep = look.floor_at === null || (oldest_at !== null && oldest_at < look.floor_at)
   const enough = met && (deep || whole)

@@ -78,7 +78,8 @@ async function lookAtOne(
   const started_at = clock.now()
   const { head } = stream
   const believing = isBelieving(stream, started_at)
-  const start = startLook({ head, floor_at, believing, lost: lost?.anchors ?? null })
+  const lost_anchors = lost?.anchors ?? null
+  const start = startLook({ head, floor_at, believing, lost: lost_anchors, kind: stream.kind })
   const { look, items, ending } = await readBack(deps, stream, start)
   const lost_gap = lost?.gap_id ?? null
   const finding = (how: Ending): Finding => {
@@ -111,7 +112,7 @@ async function lookAtAll(
   const floors = travellers.flatMap(({ floor_at }) => floor_at ?? [])
   const floor_at = floors.length === 0 ? null : Math.min(...floors)
   const believing = travellers.every(({ stream }) => isBelieving(stream, started_at))
-  const start = startLook({ head: convoy.head, floor_at, believing })
+  const start = startLook({ head: convoy.head, floor_at, believing, kind: convoy.kind })
   const feed = feedOf([...travellers, ...riders])
   const { look, items, ending } = await readBack(deps, feed, start)
   const ended_at = clock.now()

@@ -40,6 +40,19 @@ describe('reaching the head', () => {
     expect(sight(first(), page(rows(100, 1))).kind).toBe('reached')
   })
 
+  test.each([
+    ['posts', 899, 'reached'],
+    ['posts', 900, 'cut'],
+    ['search', 224, 'reached'],
+    ['search', 225, 'cut'],
+    // All of a thread comes at once, however much it is.
+    ['thread', 5000, 'reached'],
+  ] as const)('of %s that end after %i rows the last may be where a monitor begins', (...one) => {
+    const [kind, count, expected] = one
+    const look = startLook({ head: null, floor_at: 0, believing: false, kind })
+    expect(sight(look, page(rows(count, 1), null)).kind).toBe(expected)
+  })
+
   test('one row that the last check ended with is enough', () => {
     expect(sight(after(rows(100, 1)), page(rows(103, 100))).kind).toBe('reached')
   })

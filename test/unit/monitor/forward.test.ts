@@ -190,6 +190,26 @@ test('a baseline beyond the first page is read back to', async () => {
   expect(stage.feed.asked.length - asked).toBe(1)
 })
 
+test.each([
+  ['a search, which may end before all is told', { q: 'cat' }, 'cat', 'listing_exhausted'],
+  ['a place, which has no more', { subforum: ['cats'] }, 'cats', null],
+])('250 rows since its baseline are all that there is to see of %s', async (...one) => {
+  const [, filter_spec, place, cut] = one
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  const baseline = post(1, 'a cat', START - 300 * S)
+  for (let i = 0; i < 250; i++) stage.feed.put(place, post(2 + i, 'a cat', START - (250 - i) * S))
+  stage.monitor('mon_1', filter_spec, { baseline })
+  await stage.look()
+  expect(stage.titles()).toHaveLength(250)
+  expect(stage.cuts()).toEqual([cut])
+  await stage.check()
+
+  expect(stage.cuts()).toEqual([cut, null])
+  const told = { reason: cut, from_at: baseline.created_utc * S, until_at: START - 250 * S }
+  expect(stage.gaps()).toMatchObject(cut === null ? [] : [told])
+})
+
 test('a monitor made while the platform is down still gets what was created since', async () => {
   await using stage = startStage()
   stage.webhook('wh_1')
