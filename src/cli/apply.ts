@@ -12,6 +12,7 @@ import { createProblems } from './code/problems.ts'
 import { type Code, readCode } from './code/read.ts'
 import { command, EXIT, type Surroundings, UsageError } from './command.ts'
 import { type Opened, withInstance } from './instance.ts'
+import { plain } from './plain.ts'
 
 export const apply = command({
   name: 'apply',
@@ -140,16 +141,17 @@ function asText({ plans, made, dry_run }: Shown): string {
       const about = step.action === 'change' ? `  ${step.fields.join(', ')}` : ''
       const left = step.action === 'left' ? '  not in the file; --prune removes it' : ''
       return [
-        `  ${sign} ${step.what} ${step.name === null ? step.id : `${step.name} (${step.id})`}${about}${left}`,
+        `  ${sign} ${step.what} ${step.name === null ? step.id : `${plain(step.name)} (${step.id})`}${about}${left}`,
       ]
     })
     return told.length === 0 ? [] : [customer, ...told]
   })
-  const secrets = made.map(({ webhook_id, name, secret, awaits_confirmation }) =>
-    awaits_confirmation
-      ? `${name ?? webhook_id} waits for its reader's yes: a test delivery to it sends the mail that asks`
-      : `${name ?? webhook_id} signs with ${secret}, shown this once`,
-  )
+  const secrets = made.map(({ webhook_id, name: given, secret, awaits_confirmation }) => {
+    const name = plain(given ?? webhook_id)
+    return awaits_confirmation
+      ? `${name} waits for its reader's yes: a test delivery to it sends the mail that asks`
+      : `${name} signs with ${secret}, shown this once`
+  })
   const would = dry_run ? 'would be ' : ''
   const sum = `${count('create')} ${would}created, ${count('change')} ${would}changed, ${count('remove')} ${would}removed, ${count('keep')} as they were`
   return [...lines, ...secrets, sum, ''].join('\n')

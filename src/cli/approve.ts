@@ -5,6 +5,7 @@ import { type Draft, findDraft, listDrafts, moveDraft } from '../store/drafts.ts
 import { openInstance } from '../store/instance.ts'
 import { command, EXIT, Refusal, type Surroundings, UsageError } from './command.ts'
 import { readConfig } from './config-file.ts'
+import { plain } from './plain.ts'
 import { table } from './table.ts'
 
 const LIST_MAX = 1000
@@ -29,22 +30,18 @@ const shown = (it: Draft, now: number) => ({
   answer: it.answer,
 })
 
-/** What a stranger's program wrote, with nothing in it that moves a cursor or turns a line around. */
-const plain = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+/** What a stranger's program wrote, as JSON. */
+const asJson = (value: unknown): string => plain(JSON.stringify(value))
 
 /** The same, cut where nobody reads on: a picture may be among it. `--json` has all of it. */
 function clipped(value: unknown): string {
-  const text = plain(value)
+  const text = asJson(value)
   return text.length > CARD_MAX ? `${text.slice(0, CARD_MAX)}… (${text.length} characters)` : text
 }
 
 /** The same, short enough for a row: what is said before where it is said. */
 function oneLine({ text: said, ...rest }: Record<string, unknown>): string {
-  const text = plain(said === undefined ? rest : { text: said, ...rest })
+  const text = asJson(said === undefined ? rest : { text: said, ...rest })
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
 }
 
@@ -165,7 +162,7 @@ function tell(
     `${id}: ${action} by a program of ${customer_name}`,
     ...Object.entries(body).map(([name, value]) => `  ${name}: ${clipped(value)}`),
     standing(draft, now),
-    ...(answer === null ? [] : [`answer: ${plain(answer)}`]),
+    ...(answer === null ? [] : [`answer: ${asJson(answer)}`]),
   ]
   stdout.write(`${lines.join('\n')}\n`)
   return code

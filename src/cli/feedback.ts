@@ -8,6 +8,7 @@ import { command, EXIT, Refusal, UsageError } from './command.ts'
 import { customerNamed } from './customers.ts'
 import { parseWhole } from './inputs.ts'
 import { withInstance } from './instance.ts'
+import { plain } from './plain.ts'
 import { table } from './table.ts'
 
 const LIST = 50
@@ -117,7 +118,7 @@ export const feedbackAnswer = command({
     around.stdout.write(
       values.json
         ? `${JSON.stringify({ id, status: answered.status, response: answered.response })}\n`
-        : `${answered.title}: ${answered.status}${answered.response === null ? '' : `, “${answered.response}”`}\n`,
+        : `${plain(answered.title)}: ${answered.status}${answered.response === null ? '' : `, “${answered.response}”`}\n`,
     )
     return EXIT.done
   },

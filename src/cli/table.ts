@@ -1,3 +1,5 @@
+import { plain } from './plain.ts'
+
 type Cell = string | number | boolean | null
 
 /** Rows as aligned columns under the names of their fields; a sentence when there are none. */
@@ -7,12 +9,12 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[], none: str
   const names = Object.keys(first)
   const lines = [names, ...rows.map((row) => names.map((name) => shown(row[name] ?? null)))]
   const widths = names.map((_, column) =>
-    Math.max(...lines.map((line) => (line[column] ?? '').length)),
+    Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))),
   )
   return lines
     .map((line) =>
       line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell)))
         .join('  ')
         .trimEnd(),
     )
@@ -22,7 +24,7 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[], none: str
 
 const shown = (cell: Cell): string => {
   if (cell === null) return '-'
-  return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell)
+  return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : plain(String(cell))
 }
 
 /** Fields one under the other, their names aligned. */

@@ -287,6 +287,21 @@ test('a slot that pruning frees can be taken by what takes its place', async () 
   expect(pruned.told).toEqual(['create monitor two', 'remove monitor one'])
 })
 
+test('a name that a customer gave does nothing to the terminal it is shown on', async () => {
+  using it = await setUp()
+  const one = 'a\\u001b[2Jb'
+  const hooks = `${HEAD}[[customers.webhooks]]\nname = "${one}"\nurl = "https://a.example.com/"\n`
+
+  const made = await it.apply(hooks)
+  const left = await it.apply(HEAD)
+
+  for (const { out } of [made, left]) {
+    expect(out).not.toContain('\u001b')
+    expect(out).toContain(`webhook ${one} (wh_`)
+  }
+  expect(made.out).toContain(`${one} signs with whsec_`)
+})
+
 const HEAD = 'version = 1\n[[customers]]\nname = "ann"\n'
 const hook = (url: string, more = '') =>
   `${HEAD}[[customers.webhooks]]\nname = "x"\nurl = "${url}"\n${more}`

@@ -240,6 +240,8 @@ test('an operator lists feedback and answers it on the command line', () => {
   const said = { type: 'bug' as const, details: 'It did.', area: null, evidence: null }
   for (const n of [1, 2])
     insertFeedback(db, { ...said, id: `fb_${n}`, title: `bug ${n}`, customer_id, created_at: n })
+  const unruly = 'a\u001b[2Jb'
+  insertFeedback(db, { ...said, id: 'fb_0', title: unruly, customer_id, created_at: 0 })
   db.close()
 
   const answered = forumd(
@@ -249,9 +251,13 @@ test('an operator lists feedback and answers it on the command line', () => {
   const rows = JSON.parse(forumd(['feedback', 'list', '--json']).out).feedback
 
   expect(answered).toEqual({ code: 0, out: 'bug 1: shipped, “in 1.1”\n', err: '' })
+  // What a customer wrote does nothing to the operator's terminal.
+  expect(forumd(['feedback', 'answer', 'fb_0', '--status', 'new']).out).toBe('a\\u001b[2Jb: new\n')
+  expect(forumd(['feedback', 'list']).out).not.toContain('\u001b')
   expect(rows).toMatchObject([
     { id: 'fb_2', customer: 'ann', status: 'new', response: null, title: 'bug 2' },
     { id: 'fb_1', customer: 'ann', status: 'shipped', response: 'in 1.1', details: 'It did.' },
+    { id: 'fb_0', title: unruly },
   ])
   expect(forumd(['feedback', 'list', '--status', 'new']).out).toContain('fb_2')
   expect(forumd(['feedback', 'list', '--status', 'new']).out).not.toContain('fb_1')
