@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { errorCode } from '../core/error-code.ts'
 import { base32 } from '../core/totp.ts'
-import { type Surroundings, UsageError } from './command.ts'
+import { Refusal, type Surroundings, UsageError } from './command.ts'
 
 /** Where a secret may be named to be: never on the command line, which every process of the machine can read. */
 export const FROM = 'FILE|-|env:NAME'
@@ -40,10 +40,13 @@ export function createSources(around: Around) {
     )
   }
 
-  /** Asks the person at the terminal, without showing what is typed; null when nobody is there. */
+  /** Asks the person at the terminal, without showing what is typed; null when nobody is there. Throws Refusal. */
   async function ask(question: string): Promise<string | null> {
     if (!around.stdinIsTerminal || around.askSecret === undefined) return null
-    return around.askSecret(question)
+    const typed = await around.askSecret(question)
+    // The platform counts sign-ins that fail: one with nothing in it is not tried.
+    if (typed === '') throw new Refusal('nothing was typed, and nothing is done')
+    return typed
   }
 
   return { read, secret, ask }

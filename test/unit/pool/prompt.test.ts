@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
 
 import { readHidden } from '../../../src/cli/account-prompt.ts'
+import { createSources } from '../../../src/cli/account-secrets.ts'
 
 /** A terminal that is typed at, and what it shows. */
 function terminal() {
@@ -47,4 +48,19 @@ test('Ctrl-C gives up and leaves the terminal as it was', async () => {
 
   expect(await typed.then(String, (error: Error) => error.message)).toBe('given up')
   expect(it.raw).toEqual([true, false])
+})
+
+test.each([
+  ['', 'nothing was typed, and nothing is done'],
+  ['hunter2', 'hunter2'],
+])('%j at a prompt is %j', async (typed, becomes) => {
+  const sources = createSources({
+    env: {},
+    readStdin: () => Promise.resolve(''),
+    stdinIsTerminal: true,
+    warn: () => {},
+    askSecret: () => Promise.resolve(typed),
+  })
+
+  expect(await sources.ask('Password: ').catch((error: Error) => error.message)).toBe(becomes)
 })
