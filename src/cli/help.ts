@@ -37,7 +37,8 @@ function group(title: string, commands: readonly Command[], width: number): stri
 }
 
 const FIRST_STEPS = [
-  'Begin with `forumd demo`. With a configuration (config.example.toml shows every key):',
+  'Begin with `forumd demo`.',
+  'With a configuration (config.example.toml shows every key):',
   '  forumd check-config',
   '  forumd key create --customer me',
   '  forumd serve',
@@ -52,17 +53,22 @@ export function overview(commands: readonly Command[], { whole }: { whole: boole
     'Usage: forumd COMMAND [options]',
     '',
     ...GROUPS.flatMap(([title, words]) => group(title, commands.filter(belongsTo(words)), width)),
-    'Every command takes --config FILE. `forumd help COMMAND` shows its options and examples.',
-    `Exit codes: ${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} bad usage or configuration, ` +
-      `${EXIT.restart} start me again,`,
-    `${EXIT.broken} the database is missing or damaged, do not start me again.`,
+    ...wrap(
+      'Every command takes --config FILE. `forumd help COMMAND` shows its options and examples.',
+      WIDTH,
+    ),
+    ...wrap(
+      `Exit codes: ${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} bad usage or configuration, ` +
+        `${EXIT.restart} start me again, ${EXIT.broken} the database is missing or damaged, do not start me again.`,
+      WIDTH,
+    ),
     '',
     ...(whole ? [...FIRST_STEPS, ''] : []),
   ].join('\n')
 }
 
 /** As wide as lines are easy to read; a terminal of any use has as much. */
-const NOTES_WIDTH = 80
+const WIDTH = 80
 
 /** One command: what it does, how it is called, its options, its examples. */
 export function describe(it: Command): string {
@@ -72,10 +78,10 @@ export function describe(it: Command): string {
   return [
     `${it.summary[0]?.toUpperCase()}${it.summary.slice(1)}.`,
     '',
-    `Usage: ${usageOf(it)}`,
+    ...headOf(it),
     '',
     ...columns(options),
-    ...(it.notes === undefined ? [] : ['', ...wrap(it.notes, NOTES_WIDTH)]),
+    ...(it.notes === undefined ? [] : ['', ...wrap(it.notes, WIDTH)]),
     '',
     'Examples:',
     ...it.examples.map((example) => `  ${example}`),
@@ -84,11 +90,24 @@ export function describe(it: Command): string {
 }
 
 /** How a command is called, in one line. */
-export function usageOf({ name, operands = [], options }: Command): string {
+export const usageOf = (it: Command): string => usageParts(it).join(' ')
+
+/** The command itself, and then each thing that may stand after it. */
+function usageParts({ name, operands = [], options }: Command): string[] {
   const given = Object.entries<Option>(options).map(([option, it]) =>
     it.required ? spell(option, it) : `[${spell(option, it)}]`,
   )
-  return ['forumd', name, ...operands, ...given].join(' ')
+  return [['forumd', name, ...operands].join(' '), ...given]
+}
+
+/** The same in lines, none of which parts an option from its value. */
+export const usageLines = (it: Command, width: number): string[] => wrap(usageParts(it), width)
+
+function headOf(it: Command): string[] {
+  const usage = 'Usage: '
+  return usageLines(it, WIDTH - usage.length).map(
+    (line, at) => (at === 0 ? usage : ' '.repeat(usage.length)) + line,
+  )
 }
 
 const spell = (name: string, { value }: Option) => `--${name}${value ? ` ${value}` : ''}`
@@ -97,5 +116,9 @@ function columns(
   rows: readonly [string, string][],
   width = Math.max(...rows.map(([left]) => left.length)),
 ): string[] {
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+  return rows.flatMap(([left, right]) =>
+    wrap(right, WIDTH - width - 4).map(
+      (line, at) => `  ${(at === 0 ? left : '').padEnd(width)}  ${line}`,
+    ),
+  )
 }

@@ -1,6 +1,6 @@
 import type { Command, Option } from './command.ts'
 import { EXIT } from './command.ts'
-import { COMMON, usageOf } from './help.ts'
+import { COMMON, usageLines } from './help.ts'
 import { wrap } from './wrap.ts'
 
 /** Text as roff reads it: nothing of it is a request, and a dash is a dash that can be copied. */
@@ -86,7 +86,7 @@ function section(it: Command): string[] {
     filled(`${first.toUpperCase()}${rest.join('')}.`),
     '.PP',
     '.nf',
-    roff(usageOf(it)),
+    roff(usageLines(it, LINE_MAX).join('\n    ')),
     '.fi',
     ...optionsOf(options),
     ...(notes === undefined ? [] : ['.PP', filled(notes)]),

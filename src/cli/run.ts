@@ -16,6 +16,10 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
     }
     if (['help', '--help', '-h'].includes(first)) return await showHelp(rest, around)
     if (['--version', '-v'].includes(first)) return await run(['version'], around)
+    if (first.startsWith('-'))
+      throw new UsageError(`options stand after the command: forumd COMMAND ${first}`)
+    if (rest.length === 1 && isGroup(first) && ['--help', '-h'].includes(rest[0] ?? ''))
+      return await showHelp([first], around)
     const { command, args } = await find(argv)
     const { values, operands } = parse(command, args)
     if (values['help'] === true) return await showHelp(command.name.split(' '), around)
@@ -28,6 +32,10 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
     return code
   }
 }
+
+/** Whether it takes a second word to name a command: `key`. */
+const isGroup = (word: string) =>
+  !COMMANDS.has(word) && [...COMMANDS.keys()].some((name) => name.startsWith(`${word} `))
 
 async function showHelp(words: readonly string[], { stdout }: Surroundings): Promise<number> {
   stdout.write(await helpOf(words))

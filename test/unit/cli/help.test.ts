@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { COMMANDS } from '../../../src/cli/commands.ts'
+import { COMMANDS, loadAll } from '../../../src/cli/commands.ts'
 import { run } from '../../../src/cli/run.ts'
 import { surroundings } from './surroundings.ts'
 
@@ -47,6 +47,33 @@ test.each([[['key', 'create', '--help']], [['key', 'create', '--customer', 'x', 
     expect(out).toContain('Usage: forumd key create')
   },
 )
+
+test.each(['--help', '-h'])('key %s shows the commands of the group', async (option) => {
+  expect(await forumd('key', option)).toEqual(await forumd('help', 'key'))
+})
+
+test.each([[['--config', 'x.toml', 'serve']], [['--custmer']]])(
+  'an option in the place of the command is told where it stands: %j',
+  async (args) => {
+    const { code, err } = await forumd(...args)
+
+    expect(code).toBe(2)
+    expect(err).toBe(`forumd: options stand after the command: forumd COMMAND ${args[0]}\n`)
+  },
+)
+
+test('no line of help but an example is longer than a terminal is wide, and none parts an option from its value', async () => {
+  const texts = [await forumd('help')]
+  for (const { name, options } of await loadAll()) {
+    const help = await forumd('help', ...name.split(' '))
+    const usage = help.out.slice(0, help.out.indexOf('\n  --'))
+    for (const [option, { value = '' }] of Object.entries(options))
+      expect(usage).toContain(`--${option} ${value}`.trim())
+    texts.push(help)
+  }
+  const lines = texts.flatMap(({ out }) => (out.split('\nExamples:\n')[0] ?? '').split('\n'))
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+})
 
 test('each command is known by the name it gives itself', async () => {
   for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)

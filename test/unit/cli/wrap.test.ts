@@ -14,6 +14,10 @@ test.each([
   expect(wrap(text, width)).toEqual(lines)
 })
 
+test('what is given in parts is broken between them alone', () => {
+  expect(wrap(['a', '[--b C]', '[--d E F]'], 10)).toEqual(['a [--b C]', '[--d E F]'])
+})
+
 test('no word is lost, and no line is too long that could be broken', () => {
   const word = fc.stringMatching(/^[a-z.]{1,12}$/)
   fc.assert(
