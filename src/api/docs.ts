@@ -25,6 +25,7 @@ const pageOf = (title: string) => `<!doctype html>
 <link rel="icon" href="data:,">
 </head>
 <body>
+<noscript>This page needs JavaScript. All that it shows is in <a href="/openapi.json">/openapi.json</a>.</noscript>
 <div id="reference"></div>
 <script src="/docs/reference.js"></script>
 <script src="/docs/start.js"></script>

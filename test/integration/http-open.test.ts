@@ -134,6 +134,8 @@ test('the reference for people needs nothing from another host', async () => {
 
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(page.text).not.toMatch(/https?:/)
+  // Who lets no script run is told where to read instead.
+  expect(page.text).toMatch(/<noscript>.*\/openapi\.json/)
   for (const [, src = ''] of page.text.matchAll(/src="([^"]+)"/g))
     expect((await house.call(src, NO_KEY)).status).toBe(200)
   expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
