@@ -73,9 +73,12 @@ function pollLog(
   return {
     gaps: listGaps(db, query),
     events: listEvents(db, { monitor_id, since_at }),
-    seen: countSeen(db, { monitor_id, since_at: since_at + offset_ms }),
+    // Items tell whole seconds: the one in which a monitor began is its own.
+    seen: countSeen(db, { monitor_id, since_at: secondOf(since_at + offset_ms) - 1 }),
   }
 }
+
+const secondOf = (at: number) => Math.floor(at / 1000) * 1000
 
 const toEvent = ({ kind, at, until_at, stream }: Omit<PollEvent, 'kind'> & { kind: string }) => ({
   kind,

@@ -743,3 +743,15 @@ test('the table has a row for every cell', () => {
   expect(ROWS.length).toBeGreaterThanOrEqual(40)
   expect(new Set(ROWS.map(([title]) => title)).size).toBe(ROWS.length)
 })
+
+test('what was posted in the very second in which a monitor was made is counted with what it has seen', async () => {
+  const house = startMonitors()
+  await using _ = house
+  const { stage } = house
+  stage.pass(700)
+  const { id } = (await house.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
+  saw(house, 2, START)
+  saw(house, 1, START - S)
+
+  expect(await house.health(id)).toMatchObject({ coverage_24h: { posts_in_window_at_least: 2 } })
+})
