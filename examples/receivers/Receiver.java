@@ -18,6 +18,7 @@ public class Receiver {
     static boolean verify(String secret, String header, byte[] body, long nowS) throws GeneralSecurityException {
         var t = Pattern.compile("(?:^|,)t=([0-9]{1,12})(?:,|$)").matcher(header);
         if (!t.find() || Math.abs(nowS - Long.parseLong(t.group(1))) > 300) return false;
+        if (secret == null || secret.isEmpty()) return false; // Anybody could sign with it.
         var mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
         mac.update((t.group(1) + ".").getBytes(UTF_8));

@@ -30,6 +30,7 @@ async function verify(
   headers: Record<string, string>,
   body: Uint8Array,
   data: Record<string, unknown> = {},
+  FORUMD_SECRET = real.secret,
 ) {
   const { nodes } = await readWorkflow()
   const code = nodes.find(({ name }) => name === 'Verify')?.parameters.jsCode ?? ''
@@ -40,7 +41,7 @@ async function verify(
   const [answer] = await run.call(
     { helpers },
     { all: () => [{ json: { headers } }] },
-    { FORUMD_SECRET: real.secret },
+    { FORUMD_SECRET },
     () => data,
     createRequire(import.meta.url),
   )
@@ -85,6 +86,12 @@ describe('the workflow for n8n', () => {
     ],
   ])('refuses one that is signed with %s', async (_, headers) => {
     expect(await verify(headers(), real.body)).toEqual({ status: 401, items: [] })
+  })
+
+  test('refuses everything while it has no secret, for anybody can sign with an empty one', async () => {
+    const forged = { 'x-service-signature': sign('', now_s(), real.body) }
+
+    expect(await verify(forged, real.body, {}, '')).toEqual({ status: 401, items: [] })
   })
 
   test('reads no field that a delivered item lacks', async () => {

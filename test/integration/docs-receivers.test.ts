@@ -156,4 +156,12 @@ describe.each(here)('the receiver in %s', (language) => {
     expect(await post(it(), body, signature)).toBe(401)
     expect(it().running.lines.length).toBe(before)
   })
+
+  test('refuses everything while it has no secret, for anybody can sign with an empty one', async () => {
+    const { body } = it()
+    await using running = await runReceiver(language, '')
+
+    expect(await post({ ...it(), running }, body, sign('', now_s(), body))).toBe(401)
+    expect(running.lines).toEqual([])
+  })
 })
