@@ -255,6 +255,33 @@ describe('from a folder of downloads', () => {
   })
 })
 
+test('by hand, line by line, all is in place on a system that has no more folders than a small Debian', () => {
+  using folder = tempFolder()
+  const { path } = folder
+  for (const there of ['usr/local/bin', 'usr/local/share/man', 'etc/systemd/system', 'usr/share'])
+    mkdirSync(join(path, there), { recursive: true })
+  const page = readFileSync(join(root, 'docs/install.md'), 'utf8')
+  const [, by_hand = ''] = /^## By hand\n[^]*?```sh\n([^]*?)```/m.exec(page) ?? []
+  const lines = by_hand
+    .replaceAll(/(?<= )\/(?=usr|etc)/g, `${path}/`)
+    .replace('-g forumd ', '')
+    .replace('dist/forumd', programIn(folder))
+  // What is the system's own is done as if.
+  const as_if =
+    'sudo() { case $1 in useradd | systemctl) ;; *) "$@" ;; esac; }; sudoedit() { test -f "$1"; }'
+  const bin = `${path}/usr/local/bin:${process.env['PATH'] ?? ''}`
+
+  const { exitCode, stderr } = Bun.spawnSync(
+    ['bash', '-ec', `set -o pipefail; ${as_if}\n${lines}`],
+    { cwd: root, env: { PATH: bin } },
+  )
+
+  expect({ exitCode, said: stderr.toString() }).toEqual({ exitCode: 0, said: '' })
+  expect(readFileSync(path + CONFIG, 'utf8')).toContain('\ndir = "/var/lib/forumd"\n')
+  expect(readFileSync(`${path}/usr/local/share/man/man1/forumd.1`, 'utf8')).toBe('man\n')
+  expect(lines.indexOf('sudoedit')).toBeLessThan(lines.indexOf('enable --now'))
+})
+
 test.each([
   [['--purge'], {}, 'it takes nothing, --from FOLDER or --remove, not --purge'],
   [['--from'], {}, '--from takes a folder, and nothing is none'],
