@@ -62,6 +62,13 @@ test('the page of capacity has no figure that benchmarks.md and bars.md do not h
   expect(figures.length).toBeGreaterThan(12)
 })
 
+test('the inspector of MCP is named with the version that was tried', () => {
+  const { dependencies } = JSON.parse(read('scripts/mcp-tools/package.json'))
+  const [, version] = /npx @modelcontextprotocol\/inspector@(\S+)/.exec(read('docs/mcp.md')) ?? []
+
+  expect(version).toBe(dependencies['@modelcontextprotocol/inspector'])
+})
+
 test('README measures nothing that benchmarks.md does not have, at a revision that it names', () => {
   const measured = read('docs/benchmarks.md')
   const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(read('README.md')) ?? []
