@@ -22,7 +22,9 @@ export function takeLock(path: string): Lock {
     held.close()
     // Whatever else it is, a folder that may not be written to or a full disk, has to be told as what it is.
     if (error instanceof SQLiteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code ?? ''))
-      throw new InstanceLocked(`another forumd is using this data folder (${path} is locked)`)
+      throw new InstanceLocked(
+        `another forumd is using this data folder (${path} is locked): stop that one first, or name another [storage].dir`,
+      )
     throw error
   }
   return { release: () => held.close() }

@@ -352,6 +352,7 @@ test('while a daemon holds the folder nothing is restored', () => {
   daemon.close()
   expect(code).toBe(1)
   expect(err).toContain('another forumd is using this data folder')
+  expect(err).toContain('stop that one first')
 })
 
 test('a backup of a daemon that goes on writing has all that was acknowledged, and comes back whole', async () => {
