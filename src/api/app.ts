@@ -28,6 +28,7 @@ import type { RouteLike } from './openapi-document.ts'
 import { createPacers, type Limits } from './pace.ts'
 import { createPeerOf } from './peer.ts'
 import type { Features } from './policy.ts'
+import { mendQuery } from './query-text.ts'
 import type { ReadsHealth } from './reads-health.ts'
 import { createRefusals } from './refusals.ts'
 import { scrape } from './scrape.ts'
@@ -139,6 +140,7 @@ export function createApp(deps: AppDeps) {
         ? null
         : readJson(request, bodyMax(words, path))
     })
+    .onTransform({ as: 'global' }, ({ query, request }) => mendQuery(query, request.url))
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
       const status = set.status ?? 200
       heardStatus(Number(status))

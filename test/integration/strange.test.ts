@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
+import { Elysia } from 'elysia'
+
+import { query, required } from '../../src/api/fields.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startHouse as startDaemon } from '../support/house.ts'
 import { json, startHouse } from '../support/http.ts'
@@ -161,6 +164,41 @@ describe('a body', () => {
 
     expect(body).toEqual({ ids: ['b'] })
   })
+})
+
+/** A house whose one read answers what it was asked. */
+const echoing = () =>
+  startHouse({
+    routes: ({ words, keyed }) => [
+      new Elysia({ name: 'echo' })
+        .use(keyed)
+        .get(`${words.api}/search`, ({ query: { q } }) => ({ q }), {
+          query: query(() => ({ q: required('q') })),
+        }),
+    ],
+  })
+
+describe('a text in a query', () => {
+  test.each(['coffee, tea', ',', 'a,', '[1]', '["a","b"]', '[]', '{}', '{"a":1}', '100%, really'])(
+    'such as %s is what was sent',
+    async (text) => {
+      await using house = echoing()
+
+      for (const q of [encodeURIComponent(text), encodeURI(text)])
+        expect((await house.call(`/api/forum/search?sort=new&q=${q}`)).body).toEqual({ q: text })
+    },
+  )
+
+  test.each(['q=a&q=b', 'q=a,b&q=c', 'q=&q=', 'q=a&q=a', '%71=a&q=[1]'])(
+    'as in %s is refused when it is given twice',
+    async (sent) => {
+      await using house = echoing()
+      const { status, body } = await house.call(`/api/forum/search?${sent}`)
+
+      expect(status).toBe(400)
+      expect(body['error']).toBe('q must be given once, as text')
+    },
+  )
 })
 
 test('a port that another daemon listens on is not shared with it', async () => {
