@@ -67,7 +67,7 @@ export function readBodySession(body: Record<string, unknown>, sending: Sending)
       name: part === 'session' ? session_cookie : part,
       value,
     })),
-    ...forwarded(body, sending),
+    ...forwarded(body, sending, given),
   ]
   // The session's own cookie comes first, and is there: this is for the type alone.
   if (first === undefined) throw incomplete(words, 'session')
@@ -119,23 +119,44 @@ function incomplete(words: Words, missing: SessionPart): ApiError {
   })
 }
 
-/** The cookies beside the session's own: those in `cookies`, and what else the body holds where that is asked for. */
-function forwarded(body: Record<string, unknown>, sending: Sending): Cookie[] {
+type Given = readonly { part: SessionPart; value: string }[]
+
+/**
+ * The cookies beside the session's own: those in `cookies`, and what else the body holds where that is asked for. A whole
+ * jar may be sent, as a login answers it: what of it has been given as the session's own is not sent twice.
+ */
+function forwarded(body: Record<string, unknown>, sending: Sending, given: Given): Cookie[] {
   const { words, session_cookie, known, forwards } = sending
   const ours = [...known, ...sessionFields(words)]
   const beside = forwards ? Object.entries(body).filter(([field]) => !ours.includes(field)) : []
-  // One that only differs by case would be a second session in the eyes of whoever reads it carelessly.
-  const taken = new Map(
-    SESSION_PARTS.map((part) => [
-      sessionField(words, part).toLowerCase(),
-      sessionField(words, part),
-    ]),
+  const own = new Map<string, string>()
+  for (const { part, value } of given) {
+    own.set(sessionField(words, part), value)
+    if (part === 'session') own.set(session_cookie, value)
+  }
+  const jar = Object.entries(jarOf(body['cookies'])).filter(
+    ([name, value]) => own.get(name) !== value,
   )
+  const read = createCookieReader(sending, given)
+  return [
+    ...jar.map(([name, value]) => read('cookies.', name, value)),
+    ...beside.map(([name, value]) => read('', name, value)),
+  ]
+}
+
+/** Reads cookies one after another, none twice, and none that the session has already under another value or spelling. */
+function createCookieReader({ words, session_cookie }: Sending, given: Given) {
+  const fields = SESSION_PARTS.map((part) => sessionField(words, part))
+  // One that only differs by case would be a second session in the eyes of whoever reads it carelessly.
+  const taken = new Map(fields.map((field) => [field.toLowerCase(), field]))
   taken.set(session_cookie.toLowerCase(), words.session)
+  const left = fields.filter(
+    (field) => !given.some(({ part }) => sessionField(words, part) === field),
+  )
   const names = new Set<string>()
-  const cookie = (place: string, name: string, value: unknown): Cookie => {
+  return (place: string, name: string, value: unknown): Cookie => {
     const field = place + shown(name)
-    const instead = taken.get(name.toLowerCase())
+    const instead = left.includes(name) ? undefined : taken.get(name.toLowerCase())
     if (instead !== undefined) throw invalidField(field, `must be sent as ${instead}`)
     if (!isCookieName(name)) throw invalidField(field, NAME_FORM)
     if (names.has(name)) throw invalidField(field, 'must be given once')
@@ -145,12 +166,6 @@ function forwarded(body: Record<string, unknown>, sending: Sending): Cookie[] {
     names.add(name)
     return { name, value }
   }
-  return [
-    ...Object.entries(jarOf(body['cookies'])).map(([name, value]) =>
-      cookie('cookies.', name, value),
-    ),
-    ...beside.map(([name, value]) => cookie('', name, value)),
-  ]
 }
 
 const SHOWN_MAX = 64

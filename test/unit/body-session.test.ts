@@ -84,7 +84,23 @@ describe('further cookies', () => {
     expect(read(body)).toBe('native_session=sss; loid=lll; over18=1')
   })
 
+  test('may be the whole jar of a login: what the session has of it already is not sent twice', () => {
+    const jar = { forum_session: 'sss', loid: 'lll', token_v2: 'ttt', csv: '2', over18: '1' }
+
+    for (const whole of [read, forwarding])
+      expect(whole({ ...BOTH, csv: '2', cookies: jar })).toBe(
+        'native_session=sss; loid=lll; csv=2; token_v2=ttt; over18=1',
+      )
+    expect(read({ ...BOTH, cookies: { native_session: 'sss', loid: 'lll' } })).toBe(
+      'native_session=sss; loid=lll',
+    )
+    expect(read({ cookies: jar })).toEqual(['SESSION_REQUIRED', undefined])
+  })
+
   test.each([
+    [{ token_v2: 'a', cookies: { token_v2: 'b' } }, 'cookies.token_v2'],
+    [{ cookies: { Token_v2: 'a' } }, 'cookies.Token_v2'],
+    [{ cookies: { token_v2: 1 } }, 'cookies.token_v2'],
     [{ cookies: { loid: 'x' } }, 'cookies.loid'],
     [{ cookies: { LOID: 'x' } }, 'cookies.LOID'],
     [{ cookies: { native_session: 'x' } }, 'cookies.native_session'],
