@@ -11,6 +11,7 @@ import type { Item, Page } from '../core/items.ts'
 import type { Fault } from '../core/outcome.ts'
 import { rowOf } from '../core/row.ts'
 import { oldestAt } from '../core/stream-rows.ts'
+import type { StreamKind } from '../core/stream.ts'
 import { wireCode, worded, type Words } from '../core/wire.ts'
 import { type Lot, lotsOf, type Sampling } from '../gateway/sampling.ts'
 import { toApiError } from './faults.ts'
@@ -137,14 +138,30 @@ function refuseAllFailed(found: readonly Found[], words: Words): void {
   const faults = found.flatMap(({ fault }) => fault ?? [])
   const [first] = faults
   if (first === undefined || faults.length < found.length) return
-  if (first.kind !== 'forbidden' && first.kind !== 'not_found')
+  const field = fieldOf(found[0]?.lot.kind, words)
+  if ((first.kind !== 'forbidden' && first.kind !== 'not_found') || field === null)
     throw toApiError(first, { flavour: 'read', with_session: false })
-  const names = found.flatMap(({ lot }) => lot.places)
-  throw new ApiError('subforum_not_found', {
-    field: `filter_spec.${words.community}`,
-    message: `${names.join(', ')} cannot be watched`,
-    extra: { names, reason: first.reason },
+  const names = [...new Set(found.flatMap(({ lot }) => lot.places))]
+  const sentence = `${names.join(', ')} cannot be watched`
+  const extra = { names, reason: first.reason }
+  if (field === words.community)
+    throw new ApiError('subforum_not_found', {
+      field: `filter_spec.${field}`,
+      message: sentence,
+      extra,
+    })
+  throw new ApiError('INVALID_REQUEST', {
+    field: `filter_spec.${field}`,
+    message: `filter_spec.${field}: ${sentence}`,
+    extra,
   })
+}
+
+/** The field of a spec that names the places of such a feed; null where none does. */
+function fieldOf(kind: StreamKind | undefined, words: Words): string | null {
+  if (kind === 'posts' || kind === 'comments') return words.community
+  if (kind === 'thread') return 'thread'
+  return kind === 'user_comments' ? 'author' : null
 }
 
 /** When the oldest row of a page was created, in seconds; null without one. */

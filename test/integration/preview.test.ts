@@ -197,6 +197,26 @@ describe('refusals', () => {
     })
   })
 
+  test.each([
+    [{ thread: ['zzzzz'] }, 'filter_spec.thread', 'zzzzz'],
+    [{ author: ['Nobody_There'], kind: 'comment' }, 'filter_spec.author', 'nobody_there'],
+  ])(
+    'what is not there, as in %j, is refused by the field that names it',
+    async (spec, field, name) => {
+      await using house = await furnished()
+      const answer = await ask(house, { filter_spec: spec })
+
+      expect(answer.status).toBe(400)
+      expect(answer.body).toEqual({
+        error: `${field}: ${name} cannot be watched`,
+        code: 'INVALID_REQUEST',
+        field,
+        names: [name],
+        reason: 'absent',
+      })
+    },
+  )
+
   test('who has the platform asked too often has to wait, and what is repeated costs nothing', async () => {
     await using house = await furnished({
       change: (config) => (config.limits.management_per_minute = 0),
