@@ -6,6 +6,9 @@ import { visibleText } from './markdown.ts'
 type Test = (text: string) => boolean
 const LETTER = /[\p{L}\p{N}]/u
 
+/** A word without the signs of the sentence that it stands in: "which grinder?" asks for a grinder, not for "grinder?". */
+const bare = (word: string): string => word.replace(/^["'¿¡]+|["',.;:!?]+$/g, '')
+
 /**
  * Reads a search as the platform would, for looking into comments: adjacent words all occur, `OR`, `NOT`,
  * `-`, quotes and parentheses mean what they say, and `field:value` speaks of the post, so it is left out.
@@ -59,7 +62,7 @@ export function parseSearch(q: string): Test | null {
 
   function term(token: string): Test | null {
     const quoted = token.startsWith('"')
-    const text = normalise(quoted ? token.slice(1, -1) : token)
+    const text = quoted ? normalise(token.slice(1, -1)) : bare(normalise(token))
     if (!LETTER.test(text) || (!quoted && /^[a-z_]+:[^/]/.test(text))) return null
     words++
     // A trailing `*` asks for words that begin so.

@@ -26,6 +26,14 @@ test.each([
   ['author:ada quick', 'bun is quick'],
   [') quick', 'bun is quick'],
   ['"quick', 'bun is quick'],
+  ['which grinder?', 'which of the grinders, or any grinder at all'],
+  ['coffee, tea', 'tea and coffee'],
+  ['¿café?', 'un café'],
+  ['“rate limit”', 'the limit of a rate'],
+  ['note: hot', 'a hot note'],
+  ['grind*, hot', 'hot grinders'],
+  ['e.g. C++, .NET', 'C++ and .NET, e.g. here'],
+  ['bun -paid?', 'bun is free'],
 ])('%p is found in %p', (q, text) => {
   expect(parseSearch(q)?.(text)).toBe(true)
 })
@@ -41,11 +49,13 @@ test.each([
   ['bun NOT hiring', 'bun is hiring'],
   ['bun -(hiring OR paid)', 'bun is paid'],
   ['bun -"is hiring"', 'bun is hiring'],
+  ['bun -paid?', 'bun is paid'],
+  ['"coffee, tea"', 'coffee tea'],
 ])('%p is not found in %p', (q, text) => {
   expect(parseSearch(q)?.(text)).toBe(false)
 })
 
-test.each(['-hiring', 'NOT x', 'author:ada', '"', '()', '-', '***', 'OR'])(
+test.each(['-hiring', 'NOT x', 'author:ada', '"', '()', '-', '***', 'OR', '?', '...'])(
   'a search of nothing but %p has no word to look for',
   (q) => {
     expect(parseSearch(q)).toBeNull()
