@@ -20,7 +20,7 @@ import type { Item } from './items.ts'
 export type Listener = { item: number; heard_in: Uint32Array }
 
 /** A word, ready to be looked for. Where somebody has listened for it, only in the item that it was heard in. */
-export type Probe = Word & { number: number; listener: Listener }
+type Probe = Word & { number: number; listener: Listener }
 
 /** How a spec's terms are looked for, and where those that name no field. */
 export type Manner = {

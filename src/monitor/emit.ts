@@ -50,7 +50,7 @@ export function keep(deps: EmitDeps, parcel: Parcel): void {
 }
 
 /** The id of a parcel for one target, or for nobody in particular, and its frozen body. */
-export function contentOf({ instance_id }: EmitDeps, parcel: Parcel, webhook_id: string | null) {
+function contentOf({ instance_id }: EmitDeps, parcel: Parcel, webhook_id: string | null) {
   const { monitor_id, names, rows } = parcel
   const id = deliveryId(instance_id, monitor_id, webhook_id, names)
   const content = { delivery_id: id, monitor_id, items: rows, grouped: rows.length > 1 }
