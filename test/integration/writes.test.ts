@@ -140,6 +140,8 @@ describe('a write that cannot be', () => {
     ['vote', { id: 't3_abc', url: '/comments/abc', direction: 'up' }, 'url'],
     ['vote', { id: 't3_abc' }, 'direction'],
     ['vote', { id: 't3_abc', direction: 2 }, 'direction'],
+    ['vote', { id: 't3_abc', direction: 'constructor' }, 'direction'],
+    ['vote', { id: 't3_abc', direction: '__proto__' }, 'direction'],
     ['vote', { id: 't3_abc', direction: 'up', locale: 'en' }, 'locale'],
     ['dm', { subject: 'a', text: 'b' }, 'to'],
     ['dm', { to: 'two words', subject: 'a', text: 'b' }, 'to'],

@@ -14,7 +14,12 @@ import { readAs, sessionShape } from './fields.ts'
 
 const FULLNAME = /^t[13]_[a-z0-9]{1,13}$/
 
-const BY_NUMBER: Readonly<Record<string, Direction>> = { '1': 'up', '0': 'none', '-1': 'down' }
+// No object: it would find what objects have of themselves, such as `constructor`.
+const BY_NUMBER = new Map<string, Direction>([
+  ['1', 'up'],
+  ['0', 'none'],
+  ['-1', 'down'],
+])
 const SENTENCE = `direction must be one of ${DIRECTIONS.join(', ')}, or 1, -1, 0`
 
 const direction = () =>
@@ -23,7 +28,7 @@ const direction = () =>
       error: ({ input }) => (input === undefined ? 'direction is required' : SENTENCE),
     })
     .transform((given, context) => {
-      const found = DIRECTIONS.find((it) => it === given) ?? BY_NUMBER[String(given)]
+      const found = DIRECTIONS.find((it) => it === given) ?? BY_NUMBER.get(String(given))
       if (found !== undefined) return found
       context.addIssue(SENTENCE)
       return z.NEVER
