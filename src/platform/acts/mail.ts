@@ -5,6 +5,7 @@ import type { Client } from '../client.ts'
 import { dataOf } from '../items.ts'
 import type { Call } from '../platform.ts'
 import { iso, listAt, type Row, rowAt, secondsAt, textAt, unreadable, wordAt } from '../read.ts'
+import { badCursor } from './bad-cursor.ts'
 import type { Actor, Forms } from './form.ts'
 
 const FIELDS = { to: 'to', subject: 'subject', text: 'text' }
@@ -83,6 +84,8 @@ export function createMail({ client, forms }: { client: Client; forms: Forms }) 
       if (row === undefined) return { ok: false, fault: { kind: 'not_found', reason: 'absent' } }
       const newest = row.messages.toReversed()
       const from = newest.findIndex((it) => it.id === ask.after) + 1
+      // The first page again would pass for the next one.
+      if (from === 0 && ask.after !== null) return badCursor('this conversation')
       const messages = newest.slice(from, from + ask.limit)
       const more = from + ask.limit < newest.length
       return ok({ messages, after: more ? (messages.at(-1)?.id ?? null) : null })

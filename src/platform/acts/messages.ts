@@ -3,6 +3,7 @@ import type { Acted, WriteFault } from '../../core/native-refusals.ts'
 import { ok } from '../../core/outcome.ts'
 import { FIRST_THREADS, readThreadsCursor, writeThreadsCursor } from '../../core/threads-cursor.ts'
 import type { Call } from '../platform.ts'
+import { badCursor } from './bad-cursor.ts'
 import type { Chat } from './chat.ts'
 import type { Actor, Forms } from './form.ts'
 import type { createMail, Draft, MailPage } from './mail.ts'
@@ -29,7 +30,7 @@ export function createMessages({ forms, mail, chat }: Deps) {
   ): Promise<Acted<Threads>> {
     const { folder, limit } = ask
     const since = ask.after === null ? FIRST_THREADS : readThreadsCursor(ask.after)
-    if (since === null) return BAD_CURSOR
+    if (since === null) return badCursor('threads')
     const page =
       since.mail === null
         ? ok(NO_MAIL)
@@ -76,16 +77,3 @@ const prefersChat = (fault: WriteFault): boolean =>
   fault.kind === 'refused' && RATHER_CHAT.has(fault.code)
 
 const NO_CHAT: Acted<never> = { ok: false, fault: { kind: 'forbidden', reason: null } }
-
-const BAD_CURSOR: Acted<never> = {
-  ok: false,
-  fault: {
-    kind: 'refused',
-    code: 'BAD_CURSOR',
-    message: 'after must be a cursor that a page of threads gave',
-    field: 'after',
-    retry_after_s: null,
-    meaning: 'INVALID_REQUEST',
-    terminal: true,
-  },
-}

@@ -375,6 +375,16 @@ describe('what was said', () => {
     })
   })
 
+  test('in a conversation by mail does not begin anew for a cursor of another', async () => {
+    await using it = await acting()
+    await it.acts.send(draft, it.as('ann'))
+    const thread_id = it.sandbox.world.users.get('ann')?.sent[0]?.name ?? ''
+
+    const done = await it.acts.messages({ thread_id, limit: 1, after: 't4_zzzz' }, it.as('ann'))
+
+    expect(done).toMatchObject({ ok: false, fault: { meaning: 'INVALID_REQUEST', field: 'after' } })
+  })
+
   test('in a room is told with who said it to whom', async () => {
     await using it = await acting()
     const thread_id = await chatted(it, 'One')
