@@ -424,6 +424,30 @@ describe('a small world', () => {
   })
 
   test.each([
+    ['/posts?subforum=coffee', 't1_abc~3', 'posts'],
+    ['/posts?subforum=coffee', 't5_abc', 'posts'],
+    ['/sub/coffee/top?t=all', 't1_abc~3', 'posts'],
+    ['/search?q=grinder', 't1_abc~3', 'posts'],
+    ['/search/comments/deep?q=grinder', 't1_abc~3', 'posts'],
+    ['/sub/coffee/comments?limit=5', 't3_abc~25', 'comments'],
+    ['/user/ada/comments?limit=5', 't3_abc', 'comments'],
+  ])('%s does not begin anew for %s, a cursor of something else', async (path, after, rows) => {
+    const before = house.asked().length
+    const { status, body } = await house.get(`${path}&after=${after}`)
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'INVALID_REQUEST', field: 'after' })
+    expect(body.error).toStartWith(`after must be a cursor of a listing of ${rows}`)
+    expect(house.asked().length).toBe(before)
+  })
+
+  test('a cursor that names nothing is passed on as the platform made it', async () => {
+    await house.get('/posts?subforum=coffee&after=rb_abc~25')
+
+    expect(house.sandbox.requests.at(-1)?.query).toMatch(/[?&]after=rb_abc(&|$)/)
+  })
+
+  test.each([
     [{}, 'ids'],
     [{ ids: [] }, 'ids'],
     [{ ids: 'abc' }, 'ids'],

@@ -41,7 +41,7 @@ export function communities(desk: Desk, reads: Reads) {
       },
       {
         params: ofSubforum,
-        query: query(paged),
+        query: query(() => paged('t1')),
         detail: {
           summary: `The newest comments of a ${words.community}`,
           tags: ['Communities'],
@@ -97,7 +97,7 @@ export function directories(desk: Desk, reads: Reads) {
         )
       },
       {
-        query: query(paged),
+        query: query(() => paged()),
         detail: {
           summary: `The platform's list of ${which} ${words.communities}`,
           tags: ['Communities'],

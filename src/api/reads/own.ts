@@ -33,7 +33,7 @@ export function own(desk: Desk, reads: Reads) {
         query: query(() => ({
           sort: oneOf('sort', FEED_SORTS, 'best'),
           t: oneOf('t', TIMES, 'day'),
-          ...paged(),
+          ...paged('t3'),
         })),
         detail: {
           summary: 'The front page of your own account',

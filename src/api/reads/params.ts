@@ -2,7 +2,6 @@ import * as z from 'zod'
 
 import { readCursor } from '../../core/listing.ts'
 import { bareId, SUBFORUM_NAME, USER_NAME } from '../../core/names.ts'
-import { once } from '../../core/once.ts'
 import type { Words } from '../../core/wire.ts'
 import { formed, limit, query } from '../fields.ts'
 
@@ -76,24 +75,37 @@ export const fullnames = () =>
 
 const CURSOR_MAX = 600
 
-/** Where a listing goes on. Empty is as good as left out: the first page. */
-export const after = once(() =>
+type Kind = 't1' | 't3'
+const BAD_CURSOR =
+  'after must be a cursor of an earlier answer, passed back as it was issued, or a fullname such as t3_abc123'
+const ROWS: Record<Kind, string> = { t1: 'comments', t3: 'posts' }
+
+/** Whether a cursor names something else than the rows that are listed; one of the platform's own making names nothing. */
+const isOther = (native: string, kind: Kind | undefined): boolean =>
+  kind !== undefined && /^t\d_/.test(native) && !native.startsWith(`${kind}_`)
+
+/**
+ * Where a listing goes on, of rows of this `kind`: for a cursor of another the platform would begin anew. Empty is as good
+ * as left out: the first page.
+ */
+export const after = (kind?: Kind) =>
   z
     .string({ error: 'after must be given once, as text' })
     .max(CURSOR_MAX, `after must be at most ${CURSOR_MAX} characters`)
     .default('')
     .transform((text, context) => {
       const found = text === '' ? null : readCursor(text)
-      if (found !== null || text === '') return found
+      if (text === '' || (found !== null && !isOther(found.native, kind))) return found
       context.addIssue(
-        'after must be a cursor of an earlier answer, passed back as it was issued, or a fullname such as t3_abc123',
+        found !== null && kind !== undefined
+          ? `after must be a cursor of a listing of ${ROWS[kind]}, which begins with ${kind}_`
+          : BAD_CURSOR,
       )
       return z.NEVER
-    }),
-)
+    })
 
-/** What every listing takes. */
-export const paged = once(() => ({ limit: limit(100, 25), after: after() }))
+/** What every listing takes; `kind` is what its rows are, where they are of one kind. */
+export const paged = (kind?: Kind) => ({ limit: limit(100, 25), after: after(kind) })
 
 /** What a caller named in the words of the wire, under our own names: the opposite of `worded`. */
 export function plain<T extends object>(words: Words, named: T): T

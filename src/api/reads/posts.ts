@@ -26,7 +26,7 @@ export function posts(desk: Desk, reads: Reads) {
       subforum: subforumName(words.community),
       sort: oneOf('sort', SORTS, 'new'),
       t: oneOf('t', TIMES, 'day'),
-      ...paged(),
+      ...paged('t3'),
     }),
   )
   return new Elysia({ name: 'reads.posts', prefix: words.api })
@@ -57,7 +57,7 @@ export function posts(desk: Desk, reads: Reads) {
       },
       {
         params: ofSubforum,
-        query: query(() => ({ t: oneOf('t', TIMES, 'week'), ...paged() })),
+        query: query(() => ({ t: oneOf('t', TIMES, 'week'), ...paged('t3') })),
         detail: {
           summary: `The best posts of a ${words.community}`,
           tags: ['Reads'],

@@ -66,7 +66,7 @@ export function search(desk: Desk, reads: Reads) {
       sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
       t: t(),
       nsfw: nsfw(),
-      ...paged(),
+      ...paged('t3'),
       ...pageFilter(),
     }),
   )
@@ -121,7 +121,7 @@ export function search(desk: Desk, reads: Reads) {
           sort: oneOf('sort', TALK_SORTS, 'relevance'),
           t: t(),
           nsfw: nsfw(),
-          ...paged(),
+          ...paged('t3'),
         })),
         detail: {
           summary: 'Search posts by what is said under them',
@@ -174,7 +174,7 @@ export function search(desk: Desk, reads: Reads) {
             max: DEEP_AUTHORS_MAX,
             fallback: DEEP_AUTHORS,
           }),
-          after: after(),
+          after: after('t3'),
         })),
         detail: {
           summary: 'Search comments',
@@ -198,7 +198,7 @@ export function search(desk: Desk, reads: Reads) {
           sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
           t: t(),
           nsfw: nsfw(),
-          ...paged(),
+          ...paged('t3'),
         })),
         detail: {
           summary: 'Search posts with pictures or video',

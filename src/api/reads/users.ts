@@ -40,7 +40,7 @@ export function users(desk: Desk, reads: Reads) {
         query: query(() => ({
           sort: oneOf('sort', COMMENT_SORTS, 'new'),
           t: maybeOneOf('t', TIMES),
-          ...paged(),
+          ...paged('t1'),
         })),
         detail: {
           summary: 'Comments of a user',
@@ -61,7 +61,7 @@ export function users(desk: Desk, reads: Reads) {
         query: query(() => ({
           sort: oneOf('sort', POST_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),
-          ...paged(),
+          ...paged('t3'),
         })),
         detail: {
           summary: 'Posts of a user',
