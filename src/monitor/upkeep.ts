@@ -53,12 +53,14 @@ export function createUpkeep({
   async function forget(now: number): Promise<void> {
     forgetOldSecrets(db, now)
     await byTurns(
-      inParts((limit) => packBodies(db, now - PACK_AFTER_MS, limit)),
+      inParts((limit) => packBodies(db, { before_at: now - PACK_AFTER_MS, now }, limit)),
       signal,
     )
     if (retention_days > 0)
       await byTurns(
-        inParts((limit) => blankBodies(db, now - retention_days * DAY_MS, limit)),
+        inParts((limit) =>
+          blankBodies(db, { before_at: now - retention_days * DAY_MS, now }, limit),
+        ),
         signal,
       )
     if (Math.abs(now - pruned_at) < PRUNE_MS) return

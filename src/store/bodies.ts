@@ -24,10 +24,14 @@ type Row = {
 /** How far one kind of work on old bodies has come is kept in the row of the instance. */
 type Cursor = 'packed_to' | 'blanked_to'
 
+/** Older than what, and by which clock: what is dated further ahead of `now` than an hour was written by one that was wrong. */
+type Old = { before_at: number; now: number }
+const AHEAD_MS = 3_600_000
+
 /** Packs the bodies of up to `limit` deliveries older than `before_at`; their rows stay as they are. Returns how many. */
-export function packBodies(db: Db, before_at: number, limit: number): number {
+export function packBodies(db: Db, old: Old, limit: number): number {
   const pack = db.query('UPDATE delivery_bodies SET body = $body WHERE delivery_row = $row')
-  return walk(db, 'packed_to', before_at, limit, ({ row, body }) => {
+  return walk(db, 'packed_to', old, limit, ({ row, body }) => {
     const whole = unpackBody(body)
     const packed = Bun.zstdCompressSync(whole, { level: LEVEL })
     if (packed.length < whole.length) pack.run({ row, body: packed })
@@ -38,14 +42,14 @@ export function packBodies(db: Db, before_at: number, limit: number): number {
  * Takes the content out of up to `limit` deliveries older than `before_at`, and what their receivers said; the rows and
  * their ids stay. Returns how many.
  */
-export function blankBodies(db: Db, before_at: number, limit: number): number {
+export function blankBodies(db: Db, old: Old, limit: number): number {
   const blank = db.query(
     'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
   )
   const forget = db.query(
     'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
   )
-  return walk(db, 'blanked_to', before_at, limit, ({ row, id, monitor_id }) => {
+  return walk(db, 'blanked_to', old, limit, ({ row, id, monitor_id }) => {
     const body = Buffer.from(
       JSON.stringify({ delivery_id: id, monitor_id, count: 0, grouped: false, items: [] }),
     )
@@ -58,19 +62,28 @@ export function blankBodies(db: Db, before_at: number, limit: number): number {
 function walk(
   db: Db,
   cursor: Cursor,
-  before_at: number,
+  { before_at, now }: Old,
   limit: number,
   work: (row: Row) => void,
 ): number {
   return transact(db, () => {
     const from = db.query<{ at: number }, []>(`SELECT ${cursor} AS at FROM instance`).get()?.at ?? 0
     // What still waits, after all this time, keeps the bytes that it is to be sent with, and is come back to.
-    const stays = ({ created_at, status }: Pick<Row, 'created_at' | 'status'>) =>
-      created_at >= before_at || status === 'pending'
+    const stays = ({ row, created_at, status }: Pick<Row, 'row' | 'created_at' | 'status'>) =>
+      status === 'pending' || (datedAt(row, created_at) ?? Infinity) >= before_at
+    // Of a row that a wrong clock has dated ahead nothing is known but that the next one was written after it.
+    const datedAt = (row: number, created_at: number): number | undefined =>
+      created_at <= now + AHEAD_MS
+        ? created_at
+        : db
+            .query<{ at: number }, [{ row: number; latest: number }]>(
+              'SELECT created_at AS at FROM deliveries WHERE row > $row AND created_at <= $latest ORDER BY row LIMIT 1',
+            )
+            .get({ row, latest: now + AHEAD_MS })?.at
     // Mostly there is nothing to do, which a look at one row tells.
     const next = db
-      .query<Pick<Row, 'created_at' | 'status'>, [{ from: number }]>(
-        'SELECT created_at, status FROM deliveries WHERE row > $from ORDER BY row LIMIT 1',
+      .query<Pick<Row, 'row' | 'created_at' | 'status'>, [{ from: number }]>(
+        'SELECT row, created_at, status FROM deliveries WHERE row > $from ORDER BY row LIMIT 1',
       )
       .get({ from })
     if (next === null || stays(next)) return 0

@@ -99,7 +99,7 @@ test('what is blanked because of its age is skipped: nobody is sent an empty del
     "INSERT OR IGNORE INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 0, 0)",
   )
   ended(it, 'old', id, 'dead')
-  blankBodies(it.db, it.clock.now() + 1, 10)
+  blankBodies(it.db, { before_at: it.clock.now() + 1, now: it.clock.now() }, 10)
   ended(it, 'young', id, 'dead')
 
   const many = await it.call(REDELIVER, { since: SINCE, until: '2026-01-02' })

@@ -155,7 +155,9 @@ test('one item is blanked, and its title on what stands under it', async () => {
 test('what has been packed is found, too, and every body says still what its digest says', async () => {
   await using it = await delivered()
   const db = connect(join(it.house.dir, 'forumd.sqlite'))
-  expect(packBodies(db, Number.MAX_SAFE_INTEGER, 1000)).toBeGreaterThan(0)
+  expect(
+    packBodies(db, { before_at: Number.MAX_SAFE_INTEGER, now: Date.now() }, 1000),
+  ).toBeGreaterThan(0)
 
   await it.forumd('purge', '--author', 'ann_w')
 

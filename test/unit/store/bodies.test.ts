@@ -8,6 +8,9 @@ import { claimDue } from '../../../src/store/outbox.ts'
 import { redeliver } from '../../../src/store/redeliver.ts'
 import { putTarget } from '../../support/target-row.ts'
 
+/** What is older than that, by a clock that is right. */
+const old = (before_at: number) => ({ before_at, now: 1000 })
+
 const TEXT = 'a needle in the hay. '.repeat(40)
 
 /** Deliveries of the instants 1 to `count`, all of them dead. */
@@ -60,17 +63,31 @@ test('old bodies are packed, a few at a time, and read as they were', () => {
   using db = opened(6)
   const before = texts(db)
   const whole = stored(db)[5] ?? 0
-  expect(packBodies(db, 5, 3)).toBe(3)
-  expect(packBodies(db, 5, 3)).toBe(1)
-  expect(packBodies(db, 5, 3)).toBe(0)
+  expect(packBodies(db, old(5), 3)).toBe(3)
+  expect(packBodies(db, old(5), 3)).toBe(1)
+  expect(packBodies(db, old(5), 3)).toBe(0)
 
   expect(stored(db).map((size) => size < whole / 2)).toEqual([true, true, true, true, false, false])
   expect(texts(db)).toEqual(before)
 })
 
+test('what a wrong clock has dated ahead is as old as what was written after it', () => {
+  using db = opened(4)
+  const ahead = 9 * 3_600_000
+  db.run(`UPDATE deliveries SET created_at = ${ahead} WHERE row IN (1, 2)`)
+  const blanked = (before_at: number) =>
+    Array.from({ length: 3 }, () => blankBodies(db, old(before_at), 2))
+
+  // The third was written at 3, and the fourth at 4.
+  expect(blanked(3)).toEqual([0, 0, 0])
+  expect(blanked(4)).toEqual([2, 1, 0])
+  // When it is the clock that is wrong now, nothing tells that anything is old.
+  expect(packBodies(db, { before_at: -9, now: -ahead }, 9)).toBe(0)
+})
+
 test('what was packed goes out again with the very bytes that it had', () => {
   using db = opened(1)
-  packBodies(db, 10, 10)
+  packBodies(db, old(10), 10)
   redeliver(db, {
     customer_id: null,
     which: { delivery_id: 'dlv_0' },
@@ -86,25 +103,25 @@ test('what was packed goes out again with the very bytes that it had', () => {
 test('what still waits keeps its bytes', () => {
   using db = opened(1)
   db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 99")
-  packBodies(db, 10, 10)
-  blankBodies(db, 10, 10)
+  packBodies(db, old(10), 10)
+  blankBodies(db, old(10), 10)
   expect(texts(db)).toEqual([new TextDecoder().decode(bodyOf(0))])
 })
 
 test('what waited when its time came is not forgotten once it has ended', () => {
   using db = opened(3)
   db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 99 WHERE id = 'dlv_1'")
-  expect([blankBodies(db, 10, 10), blankBodies(db, 10, 10)]).toEqual([1, 0])
+  expect([blankBodies(db, old(10), 10), blankBodies(db, old(10), 10)]).toEqual([1, 0])
 
   db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
-  expect(blankBodies(db, 10, 10)).toBe(2)
+  expect(blankBodies(db, old(10), 10)).toBe(2)
   expect(texts(db).filter((text) => text.includes('needle'))).toEqual([])
 })
 
 test('a body that is blanked says so by its shape, and its row stays', () => {
   using db = opened(2)
-  packBodies(db, 10, 10)
-  expect(blankBodies(db, 2, 10)).toBe(1)
+  packBodies(db, old(10), 10)
+  expect(blankBodies(db, old(2), 10)).toBe(1)
   const [blank = '', kept = ''] = texts(db)
   expect(JSON.parse(blank)).toEqual({
     delivery_id: 'dlv_0',
