@@ -30,6 +30,7 @@ export function openEventStream({
   left,
   say,
   on_close,
+  from,
 }: {
   clock: Clock
   ended: AbortSignal
@@ -38,6 +39,11 @@ export function openEventStream({
   say: () => Said
   /** Called once, however it ends. */
   on_close: () => void
+  /**
+   * The id after which it begins, where its events have ids: who is cut off before the first of them comes again with
+   * this one, and misses nothing.
+   */
+  from?: number
 }): ReadableStream<Uint8Array> {
   const gone = new AbortController()
   const over = AbortSignal.any([ended, gone.signal])
@@ -78,7 +84,8 @@ export function openEventStream({
     {
       start(controller) {
         // Something at once, so that the reader learns that it has been let in.
-        controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n\n`))
+        const begins = from === undefined ? '' : `id: ${from}\n`
+        controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n${begins}\n`))
       },
       async pull(controller) {
         let said = look()

@@ -41,5 +41,5 @@ export function openEvents({
     return found.length === 0 ? 'nothing' : { events: found.map(toEvent).join('') }
   }
 
-  return openEventStream({ ...around, say })
+  return openEventStream({ ...around, say, from: seq })
 }

@@ -122,7 +122,7 @@ test('a stream begins with what comes from now on, each event as a webhook gets 
   const stream = await follow(it, '/stream?id=mon_1')
   expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   expect(stream.response.headers.get('x-request-id')).not.toBeNull()
-  expect(await stream.until('retry')).toBe('retry: 3000\n\n')
+  expect(await stream.until('retry')).toBe('retry: 3000\nid: 1\n\n')
   it.match(numbered(2))
   it.match(numbered(3))
   await it.clock.advance(1000)
@@ -157,6 +157,23 @@ test('a stream that was cut goes on after Last-Event-ID, missing and repeating n
   stream.leave()
 })
 
+test('a stream that was cut before its first event goes on where it began', async () => {
+  await using it = await startReaders()
+  it.match(numbered(1))
+  const first = await follow(it, '/stream?id=mon_1')
+  const said = await first.until('retry')
+  first.leave()
+  it.match(numbered(2))
+  // As any reader of server-sent events comes again: with the last id that it was told.
+  const last = /^id: (\d+)$/m.exec(said)?.[1] ?? ''
+  const again = await follow(it, '/stream?id=mon_1', last === '' ? {} : { 'last-event-id': last })
+  await it.clock.advance(1000)
+  await again.until('number 2')
+
+  expect(again.events()).toMatchObject([{ id: '2', data: { items: [numbered(2)] } }])
+  again.leave()
+})
+
 test('a Last-Event-ID that is none of ours is said to be so', async () => {
   await using it = await startReaders()
   const { response } = await follow(it, '/stream?id=mon_1', { 'last-event-id': 'abc' })
@@ -168,7 +185,7 @@ test('a quiet stream says every fifteen seconds that it is still there', async (
   const stream = await follow(it, '/stream?id=mon_1')
   await stream.until('retry')
   await it.clock.advance(15_000)
-  expect(await stream.until(': nothing new')).toBe('retry: 3000\n\n: nothing new\n\n')
+  expect(await stream.until(': nothing new')).toBe('retry: 3000\nid: 0\n\n: nothing new\n\n')
   stream.leave()
 })
 
