@@ -21,8 +21,11 @@ type Sent = {
   told: Told | null
 }
 
-/** One attempt. `body` is the frozen body; chat services get theirs made from it. */
-export type Send = (to: Addressee, delivery: { id: string; body: Uint8Array }) => Promise<Sent>
+/** What is sent. `body` is the frozen body; chat services get theirs made from it. `attempts`: those before this one. */
+type Sending = { id: string; body: Uint8Array; attempts?: number }
+
+/** One attempt. */
+export type Send = (to: Addressee, delivery: Sending) => Promise<Sent>
 
 export type SendDeps = {
   transport: Transport
@@ -66,14 +69,18 @@ export function createSend(deps: SendDeps): Send {
 
   async function carry(
     to: Addressee,
-    { id, body }: { id: string; body: Uint8Array },
+    { id, body, attempts = 0 }: Sending,
   ): Promise<Pick<Sent, 'attempt' | 'told'>> {
     if (to.kind === 'email') {
       // A mail server that was taken out of the configuration may come back before the ladder ends.
       const attempt = await (deps.email?.deliver(to, body) ?? UNCONFIGURED)
       return { attempt, told: null }
     }
-    const answer = await transport({ url: to.url, ...dress(to.kind, to, id, body) })
+    const answer = await transport({
+      url: to.url,
+      tried: attempts,
+      ...dress(to.kind, to, id, body),
+    })
     return { attempt: toAttempt(to.kind, answer, trueNow()), told: told(answer) }
   }
 

@@ -11,7 +11,13 @@ export type Answer =
   | { kind: 'answered'; status: number; headers: Headers; body: Uint8Array }
   | { kind: 'failed'; error: AttemptError }
 
-type Post = { url: string; headers: Record<string, string>; body: Uint8Array }
+type Post = {
+  url: string
+  headers: Record<string, string>
+  body: Uint8Array
+  /** How often it was tried before: each time it begins with another of the addresses. */
+  tried?: number
+}
 
 /** One POST to an address that a stranger named. Every outcome is a value. */
 export type Transport = (post: Post) => Promise<Answer>
@@ -74,7 +80,7 @@ export function createTransport({
     if (!guarded.ok)
       return failed(guarded.refusal === 'unresolved' ? 'dns_failed' : 'target_not_public')
     let error: AttemptError = 'connect_failed'
-    for (const address of guarded.addresses.slice(0, ADDRESSES_MAX)) {
+    for (const address of fromNext(guarded.addresses, post.tried ?? 0)) {
       if (signal.aborted) return failed('timeout')
       try {
         return await dial(post, guarded.target, address, signal)
@@ -113,6 +119,15 @@ export function createTransport({
       if (open) over.abort(ENDED)
     }
   }
+}
+
+/**
+ * The addresses that one attempt may try. One at which nobody answers in time takes all of the attempt, and may be the
+ * first that is told each time: the next attempt begins with the next.
+ */
+const fromNext = (addresses: readonly string[], tried: number): string[] => {
+  const at = tried % addresses.length
+  return [...addresses.slice(at), ...addresses.slice(0, at)].slice(0, ADDRESSES_MAX)
 }
 
 /** What came of it, and whether nothing more can come. */

@@ -315,6 +315,18 @@ test('nor is it where another attempt has learned that the receiver is gone', as
   expect(it.row('dlv_2')).toEqual({ status: 'failed', attempts: 1, last_error: 'http_410' })
 })
 
+test('where a name has several addresses the next attempt begins with the next of them', async () => {
+  await using it = await startDelivering({ resolve: async () => ['127.0.0.1', '127.0.0.2'] })
+  it.receiver.answers.push(500)
+  await it.deliver('dlv_1')
+  await it.clock.advance(MINUTE)
+
+  // Nobody listens at the second, so that it goes on to the first.
+  const dialled = it.fetched.map((url) => new URL(url).hostname)
+  expect(dialled).toEqual(['127.0.0.1', '127.0.0.2', '127.0.0.1'])
+  expect(it.row('dlv_1')).toMatchObject({ status: 'delivered', attempts: 2 })
+})
+
 test('a body that no longer has its checksum is never sent', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')

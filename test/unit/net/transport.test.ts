@@ -37,8 +37,13 @@ async function transporting({
     fetched,
     /** Resolves when a status has come, or the request has failed. */
     heard: heard.promise,
-    post: (url: string) =>
-      transport({ url, headers: { 'content-type': 'application/json' }, body: BODY }),
+    post: (url: string, tried?: number) =>
+      transport({
+        url,
+        headers: { 'content-type': 'application/json' },
+        body: BODY,
+        ...(tried !== undefined && { tried }),
+      }),
   }
 }
 
@@ -88,6 +93,21 @@ test('the connection goes to the address that was checked, under the name that w
   expect(headers?.get('host')).toBe(`receiver.test:${receiver.port}`)
   expect(headers?.get('accept-encoding')).toBe('identity')
   expect(body).toEqual(BODY)
+})
+
+test('each attempt begins with the next address, for at one of them nobody may ever answer', async () => {
+  const all = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']
+  const { post, fetched } = await transporting({ resolve: async () => all })
+  const dialled = async (tried?: number) => {
+    fetched.length = 0
+    // Nothing listens at port 1.
+    await post('http://receiver.test:1/', tried)
+    return fetched.map((url) => new URL(url).hostname)
+  }
+
+  expect(await dialled()).toEqual(['127.0.0.1', '127.0.0.2', '127.0.0.3'])
+  expect(await dialled(1)).toEqual(['127.0.0.2', '127.0.0.3', '127.0.0.4'])
+  expect(await dialled(6)).toEqual(['127.0.0.3', '127.0.0.4', '127.0.0.1'])
 })
 
 test('a name that changes its mind between two looks is looked at once', async () => {
