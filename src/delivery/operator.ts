@@ -83,7 +83,8 @@ export function createOperator(deps: OperatorDeps): Operator {
 
   async function send({ id, kind, subject, body, attempts }: DueEvent): Promise<void> {
     const { url, headers } = withoutCredentials(webhook)
-    const answer = await transport({ url, headers: { ...headersOf(id, body), ...headers }, body })
+    const all = { ...headersOf(id, body), ...headers }
+    const answer = await transport({ url, headers: all, body, tried: attempts })
     const attempt = toAttempt('webhook', answer, clock.now())
     const verdict = judge(attempt, attempts, LADDER, random.fraction())
     recordEventAttempt(db, { id, ...rowOf(verdict, clock.now()) })
