@@ -168,6 +168,15 @@ export function customerStories(stage: () => Dashboard) {
     expect([first, sought, left, inside]).toEqual(['Skip to the page', 'search', 'SELECT', true])
   })
 
+  asCustomer('a box with a form begins at its first field', async (visitor) => {
+    await visitor.open('/webhooks')
+    await visitor.press('New webhook')
+    await visitor.page.waitForSelector('dialog[open]')
+    await visitor.page.keyboard.sendCharacter('https://typed.at.once.example/')
+
+    expect(await visitor.value('Address')).toBe('https://typed.at.once.example/')
+  })
+
   asCustomer('the theme that was chosen stays', async (visitor) => {
     const ground = () =>
       visitor.page.evaluate('getComputedStyle(document.documentElement).backgroundColor')

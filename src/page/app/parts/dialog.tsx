@@ -8,13 +8,15 @@ import { Trouble } from './notice.tsx'
 
 type DialogProps = { title: string; close: () => void; children: ComponentChildren }
 
-/** A box over the page. Escape, the cross and a click beside it close it, and focus goes back to where it was. */
+/** A box over the page. Escape, the cross and a click beside it close it, and focus goes back to where it was; a form begins at its first field. */
 export function Dialog({ title, close, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     const before = document.activeElement
     box.current?.showModal()
+    // It would begin at the cross, and what is typed at once be lost.
+    box.current?.querySelector<HTMLElement>('form :is(input, select, textarea)')?.focus()
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
