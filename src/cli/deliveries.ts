@@ -73,6 +73,9 @@ export const deliveriesList = command({
   },
 })
 
+const WHY_SKIPPED =
+  ': on their way already, without a target that takes them, or without content any more'
+
 export const deliveriesRedrive = command({
   name: 'deliveries redrive',
   summary: 'sends again what has ended: one delivery, or those of a span of time',
@@ -135,7 +138,7 @@ export const deliveriesRedrive = command({
     around.stdout.write(
       values.json
         ? `${JSON.stringify({ ...answer, dry_run })}\n`
-        : `${queued} ${dry_run ? 'would go' : 'go'} out again, ${skipped} skipped\n`,
+        : `${queued} ${dry_run ? 'would go' : 'go'} out again, ${skipped} skipped${skipped > 0 ? WHY_SKIPPED : ''}\n`,
     )
     return EXIT.done
   },

@@ -489,6 +489,8 @@ test('the operator sees what died, and sends it again', () => {
   )
   expect(redrive('dlv_1').out).toBe('1 go out again, 0 skipped\n')
   expect(list('pending')).toEqual(['dlv_1'])
+  // What was not done says why.
+  expect(redrive('dlv_1').out).toMatch(/^0 go out again, 1 skipped: on their way already, .*target/)
   expect(redrive('--since', '2020-01-01').out).toBe('1 go out again, 0 skipped\n')
   expect(redrive('dlv_none')).toMatchObject({
     code: 1,
