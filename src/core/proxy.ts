@@ -122,7 +122,8 @@ function withCredentials(proxy: Proxy): ProxyParsed {
   const { scheme, username, password } = proxy
   if (!username && !password) return { ok: true, proxy: { ...proxy, ...NOBODY } }
   const given = [username, password].filter((it) => it !== null)
-  if (given.some((it) => CONTROL.test(it)))
+  // Half of a pair is no letter: nothing can send it as it is.
+  if (given.some((it) => CONTROL.test(it) || !it.isWellFormed()))
     return wrong('must not hold control characters in its credentials')
   if (given.some((it) => Buffer.byteLength(it) > CREDENTIAL_BYTES_MAX))
     return wrong(`must keep username and password within ${CREDENTIAL_BYTES_MAX} bytes each`)

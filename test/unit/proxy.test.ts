@@ -57,6 +57,8 @@ describe('a proxy is read from', () => {
 
 describe('a proxy is refused', () => {
   test.each<[unknown, RegExp]>([
+    [{ server: 'p.example.com:1', username: '\ud800', password: 'x' }, /control characters/],
+    ['http://ann:\udc00@p.example.com:1', /control characters/],
     ['', /1 to 2048 characters/],
     ['x'.repeat(2049), /1 to 2048 characters/],
     ['http://p.example.com:1\r\nx', /spaces, control characters/],
