@@ -90,7 +90,7 @@ function fromLines(text: string): Exports {
     if (domain === null) return `${where}: the first field must be a host name`
     if (!isFlag(under) || !isFlag(secure))
       return `${where}: the second and the fourth field must be TRUE or FALSE`
-    if (!/^-?\d+(?:\.\d+)?$/.test(ends)) return `${where}: the fifth field must be a number`
+    if (!/^-?\d{1,20}(?:\.\d+)?$/.test(ends)) return `${where}: the fifth field must be a number`
     return (
       wrongPair(name, value, where) ?? {
         name,

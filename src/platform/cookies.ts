@@ -191,12 +191,17 @@ export function createJars(deps: { base_url: string; session_cookie: string; clo
   }
 }
 
+/** The last instant that a calendar holds. What is to last longer ends then. */
+const LAST_MS = 8.64e15
+
 /** Max-Age counts from now, and wins; afterwards only an instant is left. */
 function fixEnd(cookie: Cookie, now: number): void {
   const { maxAge } = cookie
   if (maxAge === null) return
   if (maxAge !== 'Infinity')
-    cookie.expires = new Date(maxAge === '-Infinity' ? 0 : now + maxAge * 1000)
+    cookie.expires = new Date(
+      maxAge === '-Infinity' ? 0 : Math.min(now + Math.max(0, maxAge) * 1000, LAST_MS),
+    )
   cookie.maxAge = null
 }
 

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../core/outcome.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Clock } from '../outside.ts'
 import { classify } from './classify.ts'
-import { isRow, numberAt, unreadable, wordAt } from './read.ts'
+import { isRow, unreadable, wholeAt, wordAt } from './read.ts'
 import { createTransport } from './transport.ts'
 import type { Visitor } from './visit.ts'
 
@@ -25,6 +25,8 @@ export type Tokens = (grant: Grant, visitor: Visitor) => Promise<Outcome<AccessT
 
 const RENEW_BEFORE_MS = 120_000
 const LASTS_S = 3_600
+/** The longest that is believed: a year. */
+const LASTS_MAX_S = 31_536_000
 
 type Deps = {
   egress: Egress
@@ -78,7 +80,8 @@ function toToken(
   if ('error' in value) return fail({ kind: 'login_required' })
   const token = wordAt(value, 'access_token')
   if (token === null || /[^\x21-\x7e]/.test(token)) return unreadable('access_token')
-  const lasts_ms = Math.max(0, numberAt(value, 'expires_in') ?? LASTS_S) * 1000
+  const told_s = wholeAt(value, 'expires_in') ?? LASTS_S
+  const lasts_ms = Math.min(Math.max(0, told_s), LASTS_MAX_S) * 1000
   return ok({
     value: token,
     // Of a very short one half is used.

@@ -50,10 +50,16 @@ export function flagAt(row: Row, field: string): boolean | null {
 // The range of Date; outside it toISOString throws.
 const LAST_S = 8.64e12
 
-/** Epoch seconds, or null when no calendar holds them. */
+/** Whole epoch seconds, or null when no calendar holds them. Some tokens tell a fraction, and no instant of ours has one. */
 export function secondsAt(row: Row, field: string): number | null {
-  const value = numberAt(row, field)
+  const value = wholeAt(row, field)
   return value !== null && Math.abs(value) <= LAST_S ? value : null
+}
+
+/** Whole epoch milliseconds, or null when no calendar holds them. */
+export function instantAt(row: Row, field: string): number | null {
+  const value = wholeAt(row, field)
+  return value !== null && Math.abs(value) <= LAST_S * 1000 ? value : null
 }
 
 /** Epoch seconds as ISO 8601 in UTC. */

@@ -1,5 +1,5 @@
 import type { Message } from '../../core/acting.ts'
-import { iso, isRow, listAt, numberAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
+import { instantAt, iso, isRow, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
 
 const MESSAGE = 'm.room.message'
 const MEMBER = 'm.room.member'
@@ -23,7 +23,7 @@ export function saidIn(events: readonly Row[]): Said[] {
     const content = rowAt(event, 'content') ?? {}
     const id = wordAt(event, 'event_id')
     const sender = wordAt(event, 'sender')
-    const at = numberAt(event, 'origin_server_ts')
+    const at = instantAt(event, 'origin_server_ts')
     const body = textAt(content, 'body')
     // Taken back: an event without its content, or one that says so.
     if (id === null || sender === null || at === null || body === null) continue
@@ -82,7 +82,7 @@ export function standingIn(events: readonly Row[], me: string): string | null {
 
 /** Epoch ms of the newest of some events; 0 where none tells. */
 export const newestAt = (events: readonly Row[]): number =>
-  Math.max(0, ...events.map((event) => numberAt(event, 'origin_server_ts') ?? 0))
+  Math.max(0, ...events.map((event) => instantAt(event, 'origin_server_ts') ?? 0))
 
 /** Something said, as a message of ours. */
 export const toMessage = (

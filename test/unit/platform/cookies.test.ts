@@ -55,6 +55,12 @@ describe('a cookies.txt', () => {
     ],
     ['no flag', 'www.forum.example\tmaybe\t/\tTRUE\t0\tsession\tsecret', 1, 'TRUE or FALSE'],
     ['no date', 'www.forum.example\tTRUE\t/\tTRUE\tsoon\tsession\tsecret', 1, 'number'],
+    [
+      'a date beyond all numbers',
+      `www.forum.example\tTRUE\t/\tTRUE\t${'9'.repeat(400)}\tsession\tsecret`,
+      1,
+      'number',
+    ],
     ['no host', 'a host\tTRUE\t/\tTRUE\t0\tsession\tsecret', 1, 'host name'],
     ['a wrong name', '\n# x\nforum.example\tTRUE\t/\tTRUE\t0\tses sion\tsecret', 2, 'name'],
     ['a wrong value', 'forum.example\tTRUE\t/\tTRUE\t0\tsession\tsec;ret', 1, 'value'],
@@ -210,6 +216,13 @@ describe('an import', () => {
     expect(found.ok && found.jar.expires_at()).toBe(in_s(DAY) * 1000)
   })
 
+  test('keeps the end of a session that is told with a fraction as a whole instant', () => {
+    const { jars, in_s } = stage()
+    const found = jars.import(`session=${jwt(in_s(DAY) + 0.4342932)}`)
+
+    expect(found.ok && found.jar.expires_at()).toBe(in_s(DAY) * 1000)
+  })
+
   test('never throws, and never repeats what it was given', () => {
     const secret = 'S3CR3T'
     const around = string({ unit: 'binary', maxLength: 60 })
@@ -256,6 +269,17 @@ describe('a jar', () => {
 
     expect(sorted(jar.header())).toBe('csv=2; loid=l1; session=s3')
   })
+
+  test.each(['99999999999999999', '9'.repeat(400), '-99999999999999999'])(
+    'bears a cookie that is to last for %s s',
+    (age) => {
+      const { jar } = imported()
+
+      jar.take([`loid=l2; Path=/; Max-Age=${age}`])
+
+      expect(jar.text()).toContain('"loid"'.repeat(age.startsWith('-') ? 0 : 1))
+    },
+  )
 
   test('tells whether anything changed', () => {
     const { jar } = imported()

@@ -298,6 +298,18 @@ describe('a token', () => {
   })
 
   test.each([
+    [3599.4567, 3_599_000],
+    [1e300, 31_536_000_000],
+    [-5, 0],
+  ])('that lasts %p s ends at a whole instant that a calendar holds', async (expires_in, ms) => {
+    await using it = stage([given({ expires_in })])
+
+    const token = await it.tokens(grant, it.visitor())
+
+    expect(token).toMatchObject({ value: { expires_at: it.clock.now() + ms } })
+  })
+
+  test.each([
     [
       'a grant that was withdrawn',
       Response.json({ error: 'invalid_grant' }, { status: 400 }),

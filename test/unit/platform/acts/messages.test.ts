@@ -404,6 +404,20 @@ describe('what was said', () => {
     })
   })
 
+  test('at a moment that no calendar holds is left out, and keeps nothing else from being told', async () => {
+    await using it = await acting()
+    const thread_id = await chatted(it, 'One')
+    await chatted(it, 'Two')
+    const said = [...it.sandbox.world.rooms.values()][0]?.events.at(-1)
+    Object.assign(said ?? {}, { at: 1e300 })
+
+    const told = await it.acts.messages({ thread_id, ...firstPage }, it.as('ann'))
+    const threads = await it.acts.threads(everything, it.as('ann'))
+
+    expect(told).toMatchObject({ ok: true, value: { messages: [{ body: 'One' }] } })
+    expect(threads).toMatchObject({ ok: true, value: { threads: [{ last_message: 'One' }] } })
+  })
+
   test('in a long room goes on where a page stopped', async () => {
     await using it = await acting()
     const thread_id = await chatted(it, '0')
