@@ -30,6 +30,8 @@ type CareDeps = {
 /** A token this young that is refused will not become better by being renewed. */
 const YOUNG_MS = 60_000
 const RENEW_WAIT_MS = 30_000
+/** However short a token lasts, the next one is not asked for before this. */
+const RENEW_AGAIN_MS = 5_000
 const RENEW_DOUBLINGS_MAX = 5
 /** Sign-ins that came to nothing, after which a person is asked to look. */
 const TRIES_BEFORE_ASKING = 3
@@ -151,7 +153,7 @@ export function createCare(deps: CareDeps) {
     if (!deps.exchanged(it, secrets, after)) return
     it.token = token
     it.token_at = clock.mono()
-    it.renew_at = -Infinity
+    it.renew_at = it.token_at + RENEW_AGAIN_MS
     it.renew_failures = 0
     it.unwritten.add('jar')
     changed()

@@ -403,6 +403,19 @@ describe('an account of kind oauth', () => {
     expect(stage.restarted().lease('read')?.bearer).toBe('t2')
   })
 
+  test('whose tokens end as they are given is not asked for others without a pause', async () => {
+    using stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    const now = stage.clock.now()
+    const over = { value: 't', renew_at: now, expires_at: now }
+    for (let count = 0; count < 500; count++)
+      stage.renewals.push({ ok: true, token: over, refresh_token: 'r1' })
+
+    await stage.pass(MINUTE)
+
+    expect(stage.asked.filter((it) => it === 'renew app').length).toBeLessThan(20)
+  })
+
   test('whose token is refused gets one more, and needs a person when that one is refused too', async () => {
     using stage = await withTokens()
     stage.pool.heard(answered('o', { kind: 'login_required' }))
