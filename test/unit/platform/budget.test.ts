@@ -9,6 +9,7 @@ import {
   throttledFor,
   toldBy,
   waitFor,
+  wish,
 } from '../../../src/platform/budget.ts'
 
 const MINUTE = 60_000
@@ -119,6 +120,19 @@ describe('the window that the platform tells', () => {
     expect(waitAt(budget, 60_000)).toBe(60_000)
     expect(waitAt(budget, 120_000)).toBe(0)
   })
+
+  test.each(['remaining', 'used'])(
+    'goes on letting requests go, whatever number is told as %s',
+    (name) => {
+      const headers = new Headers({ 'x-ratelimit-remaining': '100', 'x-ratelimit-reset': '600' })
+      headers.set(`x-ratelimit-${name}`, '9'.repeat(400))
+      const read = wish(wish(newBudget(30, 0), 0, 'poll'), 0, 'read')
+      const budget = giveBack(take(read), 0, toldBy(headers))
+
+      expect(waitAt(budget, 1)).toBe(0)
+      expect(waitAt(budget, 900_000)).toBe(0)
+    },
+  )
 })
 
 test.each([
