@@ -48,15 +48,20 @@ export function classify(answer: Answer, asked: Asked): Outcome<unknown> {
   if (body.trim() === '') return status === 200 ? throttled(resetAfter(headers)) : ok(null)
   if (!json.ok) return fail(unparsed(answer))
   if (asked.native && json.depth > DEEPEST) return unreadable('body')
-  return dressed(json.value, wait_s, asked)
+  return dressed(json.value, wait_s, asked, headers)
 }
 
 /** Refusals that arrive as a success: a message with an error's number, or a form's list of errors. */
-function dressed(value: unknown, wait_s: number | null, asked: Asked): Outcome<unknown> {
+function dressed(
+  value: unknown,
+  wait_s: number | null,
+  asked: Asked,
+  headers: Headers,
+): Outcome<unknown> {
   if (!isRow(value)) return ok(value)
   const error = wholeAt(value, 'error')
   if (error !== null && error >= 400 && error < 600 && !('data' in value)) {
-    if (error === 429) return throttled(wait_s)
+    if (error === 429) return throttled(wait_s ?? resetAfter(headers))
     return fail(refused(error, { ok: true, value }, wait_s, asked, ''))
   }
   const refusal = isRow(value['json']) ? formRefusal(value['json']) : null

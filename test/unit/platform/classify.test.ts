@@ -281,6 +281,13 @@ const CASES: Case[] = [
     forbidden('private'),
   ],
   ['18: 404', 200, JSON_TYPE, '{"error":404}', notFound('absent')],
+  [
+    '18: 429, and when it ends',
+    200,
+    { ...JSON_TYPE, 'x-ratelimit-reset': '421' },
+    '{"message":"Too Many Requests","error":429}',
+    throttled(421),
+  ],
   ['18: 429', 200, JSON_TYPE, '{"message":"Too Many Requests","error":429}', throttled(THROTTLE_S)],
   ['18: 500', 200, JSON_TYPE, '{"message":"oops","error":500}', unavailable(500)],
   [
