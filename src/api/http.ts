@@ -164,6 +164,7 @@ const preflightHeaders = (words: Words) => ({
     'Authorization',
     'Content-Type',
     'Idempotency-Key',
+    'Last-Event-ID',
     'X-Request-Id',
     ...SESSION_PARTS.map((part) => sessionHeader(words, part)),
     proxyHeader(words),
