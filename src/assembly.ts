@@ -11,7 +11,7 @@ import type { Plan } from './core/gate.ts'
 import { createLinks } from './core/links.ts'
 import type { AccountState } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
-import { createDeeds } from './deeds.ts'
+import { createDeeds, longestAtPlatform } from './deeds.ts'
 import { createSender } from './delivery/sender.ts'
 import { createTester } from './delivery/tester.ts'
 import { createReads } from './gateway/read.ts'
@@ -226,6 +226,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
+    platform_s: longestAtPlatform(config.platform),
     hosts: config.server.hosts,
     page: async () => (await import('./page/assets.ts')).pageFiles(),
     live: { tally, accounts: () => standing(pool), ended: readers.signal },

@@ -13,6 +13,14 @@ import type { createUpstream } from './upstream.ts'
 /** A page takes longer than a request: a browser has to start, to open it, and to type. */
 const BROWSER_DEADLINE_MS = 60_000
 
+const browserDeadline = (deadline_ms: number) => Math.max(deadline_ms, BROWSER_DEADLINE_MS)
+
+/** How long a call may take at the platform, in seconds: the longest is one over HTTP that is done again in a browser. */
+export const longestAtPlatform = ({
+  read_deadline_s,
+}: Pick<Config['platform'], 'read_deadline_s'>): number =>
+  read_deadline_s + browserDeadline(read_deadline_s * 1000) / 1000
+
 type Around = {
   /** Approves what callers name as their pictures. */
   guard: Guard
@@ -33,7 +41,7 @@ export function createDeeds(
     eyes_of,
     clock: outside.clock,
     deadline_ms,
-    browser_deadline_ms: Math.max(deadline_ms, BROWSER_DEADLINE_MS),
+    browser_deadline_ms: browserDeadline(deadline_ms),
   }
   return {
     acting: createActing({

@@ -49,6 +49,8 @@ export type AppDeps = {
   trusted_proxies: readonly string[]
   /** Which writes are switched on; all, unless told. */
   features?: Features
+  /** How long a call may take at the platform, its pace aside; a read with the usual deadline, unless told. */
+  platform_s?: number
   /** Further names under which browsers may reach the dashboard, without ports. */
   hosts?: readonly string[]
   /** The dashboard's page, made at its first use; without it there is no dashboard. */
@@ -73,6 +75,8 @@ export type AppDeps = {
 /** Bun's own answer to a large body has none of ours: the gate and the reader of bodies keep the real bounds. */
 const BODY_MAX_OF_SERVER = Number.MAX_SAFE_INTEGER
 const QUIET_BEFORE_HEADERS_S = 10
+/** What a call may take beside: a gate's wait, a name's lookup, a body that comes slowly. */
+const AROUND_S = 45
 
 const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, profile: true }
 
@@ -112,6 +116,7 @@ export function createApp(deps: AppDeps) {
     pacers: createPacers(clock, deps.limits),
     peerOf,
     features: deps.features ?? ALL_ON,
+    longest_s: () => (deps.platform_s ?? 0) + deps.limits.key_max_wait_s + AROUND_S,
     table: () => table(),
   })
 

@@ -19,8 +19,13 @@ const PREFLIGHT_S = 86_400
 /** Of a body that nobody reads, as much is let pass for the sake of the connection. */
 const LEFT_UNREAD_MAX = 64 * 1024
 
-/** Reads and paced calls may wait this long without a byte: more than a read's deadline and its wait together. */
+/** A connection may be without a byte for this long at least, and the server counts no further than that. */
 const QUIET_S = 120
+const COUNTED_MAX_S = 255
+
+/** How long a connection may be without a byte where an answer may take `longest_s` to begin; 0: for ever. */
+export const quietFor = (longest_s: number): number =>
+  longest_s > COUNTED_MAX_S ? 0 : Math.max(QUIET_S, Math.ceil(longest_s))
 
 type Server = {
   requestIP(request: Request): { address: string } | null
@@ -44,6 +49,8 @@ type Deps = {
   pacers: Pacers
   peerOf: PeerOf
   features: Features
+  /** How long an answer may take to begin, as things stand: its waits and its deadline together. */
+  longest_s: () => number
   /** Asked for at the first request: the routes must all be there by then. */
   table: () => Table<true>
 }
@@ -53,7 +60,7 @@ type Deps = {
  * fields, and what it costs, its route finds out afterwards.
  */
 export function createGate(deps: Deps): Gate {
-  const { words, clock, random, holders, pacers, peerOf, features, lent, site } = deps
+  const { words, clock, random, holders, pacers, peerOf, features, lent, site, longest_s } = deps
   const preflight = preflightHeaders(words)
 
   return async (arrival) => {
@@ -75,7 +82,7 @@ export function createGate(deps: Deps): Gate {
     if (mayHaveMore(request)) headers['connection'] = 'close'
     if (request.method === 'OPTIONS' && !house)
       return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
-    if (!known) server?.timeout(request, QUIET_S)
+    if (!known) server?.timeout(request, quietFor(longest_s()))
     if (house && !known) site.checkHost(request)
     if (isForPrograms(path)) site.checkOrigin(request, socket())
     if (actsByCookie(path)) site.checkSender(request, socket())

@@ -1,0 +1,19 @@
+import { expect, test } from 'bun:test'
+
+import { quietFor } from '../../../src/api/http.ts'
+import { longestAtPlatform } from '../../../src/deeds.ts'
+
+test.each([
+  [30, 120],
+  [130.5, 131],
+  [255, 255],
+  // More than the server can count: as long as it takes.
+  [256, 0],
+])('a connection whose answer may take %p s to begin is kept for %p s', (longest, kept) => {
+  expect(quietFor(longest)).toBe(kept)
+})
+
+test('a call at the platform may take its deadline over HTTP and that of a browser', () => {
+  expect(longestAtPlatform({ read_deadline_s: 30 })).toBe(90)
+  expect(longestAtPlatform({ read_deadline_s: 100 })).toBe(200)
+})
