@@ -171,20 +171,27 @@ function isRange(value: string): boolean {
 
 const LIST_MAX = 1000
 
-/** A list of texts that `test` accepts; `allowed` says what those are. */
-const list = (allowed: string, test: (value: string) => boolean) =>
+/** A list of texts that `test` accepts, each as `kept` has it; `allowed` says what those are. */
+const list = (
+  allowed: string,
+  test: (value: string) => boolean,
+  kept = (value: string): string => value,
+) =>
   kind((value = [], refuse) => {
     if (!Array.isArray(value)) return refuse(`a list, each of it ${allowed}`)
     if (value.length > LIST_MAX) return refuse(`at most ${LIST_MAX} in the list`)
     return value.map((it: unknown, at) =>
-      typeof it === 'string' && test(it) ? it : refuse(allowed, at),
+      typeof it === 'string' && test(it) ? kept(it) : refuse(allowed, at),
     )
   })
 
 /** An address or a name to listen on. */
 export const host = (initial: string) => text('an IP address or a host name', isHost, initial)
-/** Names of hosts. */
-export const hosts = () => list('a host name without scheme and port, or an IP address', isHost)
+/** Names of hosts, kept as an address that was taken apart has them. */
+export const hosts = () =>
+  list('a host name without scheme and port, or an IP address', isHost, (it) =>
+    it.toLowerCase().replace(/\.$/, ''),
+  )
 /** Ranges of addresses. */
 export const ranges = () => list('an IP address or a CIDR range such as 10.0.0.0/8', isRange)
 /** Ranges of addresses, or names of hosts. */

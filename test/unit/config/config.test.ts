@@ -236,6 +236,17 @@ test('plans that are named replace the one that is not', () => {
   })
 })
 
+test('names of hosts are kept as addresses have them: in lower case, without a final dot', () => {
+  const hosts = '["Old.Forum.Example", "M.forum.example.", "2001:DB8::1"]'
+
+  const { link_hosts, media_hosts } = parseConfig(
+    `${REQUIRED}link_hosts = ${hosts}\nmedia_hosts = ["I.Forum.Example"]`,
+  ).platform
+
+  expect(link_hosts).toEqual(['old.forum.example', 'm.forum.example', '2001:db8::1'])
+  expect(media_hosts).toEqual(['i.forum.example'])
+})
+
 test('addresses lose the slash at their end', () => {
   const config = parseConfig(`${REQUIRED}[server]\npublic_url = "https://a.example/forum//"`)
 
