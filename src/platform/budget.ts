@@ -208,7 +208,7 @@ export function toldBy(headers: { get(name: string): string | null }): Told | nu
 }
 
 /** No window holds so many. With what is beyond all numbers nothing can be reckoned, and nothing would leave again. */
-const TOLD_MAX = 1_000_000
+const TOLD_MAX = 1_000_000_000
 
 function numeral(headers: { get(name: string): string | null }, name: string): number | null {
   const text = headers.get(`x-ratelimit-${name}`)?.trim() ?? ''
