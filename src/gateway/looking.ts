@@ -34,7 +34,7 @@ const UNREACHABLE = fail({ kind: 'unavailable', status: null, retry_after_s: nul
 
 /** Decides whose eyes a read has, and by which way it leaves; both stay the same through all its requests. */
 export function createLooking({
-  witness: { platform, nobody },
+  witness: { platform, isNobodys, isDoubtful },
   eyes_of,
   clock,
   deadline_ms,
@@ -49,7 +49,7 @@ export function createLooking({
   async function look<T>(call: Call, work: Work<T>): Promise<Outcome<T>> {
     const outcome = await work(call)
     // What everybody may see was seen, but not through the account: that is for the pool to know.
-    const dead = outcome.ok && call.eyes.whose === 'pool' && nobody(call) !== null
+    const dead = outcome.ok && call.eyes.whose === 'pool' && isNobodys(call)
     const fault = outcome.ok ? null : outcome.fault
     eyes_of.report(call.eyes, dead ? SESSION_DEAD.fault : fault)
     return outcome
@@ -70,7 +70,7 @@ export function createLooking({
     const call = callOf(session)
     const outcome = await work(call)
     // An empty page is what a dead session and a search without results have in common.
-    if (!outcome.ok || nobody(call) !== 'empty') return outcome
+    if (!outcome.ok || !isDoubtful(call)) return outcome
     const me = await alive(platform, call)
     return me.ok ? outcome : me
   }
@@ -78,7 +78,7 @@ export function createLooking({
   async function account<T>(session: Session, work: Work<T>): Promise<Outcome<T>> {
     const call = callOf(session)
     const outcome = await work(call)
-    return outcome.ok && nobody(call) !== null ? SESSION_DEAD : outcome
+    return outcome.ok && isNobodys(call) ? SESSION_DEAD : outcome
   }
 
   const callOf = (session: Session): Call => ({

@@ -1,15 +1,14 @@
 import { type Outcome } from '../core/outcome.ts'
 import type { Call, Listing, Platform } from '../platform/platform.ts'
 
-/** What was seen of a call's listings: one was made for nobody, and whether it had rows. */
-type Sight = 'rows' | 'empty'
-
 /** Remembers which calls the platform answered as if nobody had asked. A call that is gone is forgotten. */
 export type Witness = {
   /** The same platform, its listings looked at on their way. */
   platform: Platform
-  /** How a call was answered that was taken for nobody's; null when none of its listings said so. */
-  nobody(call: Call): Sight | null
+  /** Whether a listing of a call said that it was for nobody. */
+  isNobodys(call: Call): boolean
+  /** Whether a listing had no rows, and did not tell that it was for somebody: it may have been for nobody. */
+  isDoubtful(call: Call): boolean
 }
 
 /**
@@ -17,14 +16,17 @@ export type Witness = {
  * listing tells. Here it is noted for every call, so that no read has to remember to look.
  */
 export function createWitness(platform: Platform): Witness {
-  const seen = new WeakMap<Call, Sight>()
+  const strangers = new WeakSet<Call>()
+  const doubtful = new WeakSet<Call>()
 
   const watched =
     <Query, Row>(list: (query: Query, call: Call) => Promise<Outcome<Listing<Row>>>) =>
     async (query: Query, call: Call) => {
       const listing = await list(query, call)
-      if (listing.ok && listing.value.logged_in === false)
-        seen.set(call, listing.value.rows.length > 0 ? 'rows' : 'empty')
+      if (!listing.ok) return listing
+      const { rows, logged_in } = listing.value
+      if (logged_in === false) strangers.add(call)
+      if (logged_in !== true && rows.length === 0) doubtful.add(call)
       return listing
     }
 
@@ -42,6 +44,7 @@ export function createWitness(platform: Platform): Witness {
       feed: watched(platform.feed),
       communities: watched(platform.communities),
     },
-    nobody: (call) => seen.get(call) ?? null,
+    isNobodys: (call) => strangers.has(call),
+    isDoubtful: (call) => doubtful.has(call),
   }
 }

@@ -12,7 +12,8 @@ export type Readers<T> = Readonly<Record<string, Reader<T>>>
 
 /** One native page: its rows, where it goes on, and whether the platform knew us. */
 export function readListing<T>(value: unknown, readers: Readers<T>): Outcome<Listing<T>> {
-  if (isNothing(value)) return ok({ rows: [], after: null, logged_in: false })
+  // It is how a search ends that finds nothing, whoever asked; and how nobody is answered.
+  if (isNothing(value)) return ok({ rows: [], after: null, logged_in: null })
   const data = dataOf(value, 'Listing')
   if (!data) return unreadable('kind')
   const children = data['children']

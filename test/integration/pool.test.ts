@@ -319,6 +319,46 @@ test('an application reads beside a session, each by its own proof at its own ho
   expect(bearer.grants[1]).toEndWith('refresh_token=r2')
 })
 
+test('a search that finds nothing says nothing of the account that searched', async () => {
+  await using bearer = await startBearer()
+  await using it = await startHouse({
+    world: 'seeded',
+    change(config) {
+      config.platform.session_cookie = SESSION_COOKIE
+      config.platform.api_url = bearer.url
+      config.platform.token_url = `${bearer.url}/token`
+      config.limits.read_cache_s = 0
+    },
+  })
+  const { username, cookies } = plainOf(it)
+  const application = { client_id: 'app', client_secret: 'shh', refresh_token: 'r1' }
+  const search = async () => {
+    for (let n = 0; n < 3; n++)
+      expect((await it.call('/api/forum/search/communities?q=zzzzzz')).body).toMatchObject({
+        communities: [],
+        listing_status: 'unknown',
+      })
+  }
+
+  addAccounts(it, [
+    { name: 'application', secrets: { kind: 'oauth', ...application }, standing: newStanding(0) },
+  ])
+  await it.clock.advance(MINUTE)
+  await search()
+  expect(bearer.asked.some(({ path }) => path.startsWith('/subreddits/search'))).toBe(true)
+  expect(await statesIn(it)).toEqual({ ready: 1 })
+  expect(bearer.grants.length).toBe(1)
+
+  addAccounts(it, [{ name: 'session', username, cookies }])
+  await it.clock.advance(MINUTE)
+  const since = it.sandbox.requests.length
+  for (let n = 0; n < 4; n++) await search()
+  await it.clock.advance(10 * SECOND)
+  const asked = it.sandbox.requests.slice(since).map(({ path }) => path.split('?')[0])
+  expect(new Set(asked)).toEqual(new Set(['/subreddits/search.json']))
+  expect(await statesIn(it)).toEqual({ ready: 2 })
+})
+
 /** A host that grants tokens for an hour, and answers whoever has one with an empty listing. */
 async function startBearer() {
   const grants: string[] = []
@@ -342,6 +382,8 @@ async function startBearer() {
       // Plenty at first, so that it is chosen; then little, so that the session is.
       if (path === '/api/v1/me')
         return Response.json({ id: 'app1', name: 'somebody' }, remaining('9000000.0'))
+      // Where it finds nothing, a string with braces in it.
+      if (path.startsWith('/subreddits/search')) return Response.json('{}', remaining('100.0'))
       const data = { modhash: null, after: null, children: [] }
       return Response.json({ kind: 'Listing', data }, remaining('100.0'))
     },

@@ -251,6 +251,7 @@ describe('a read through the caller’s own account', () => {
 
   test('is never an empty list because the session is dead', async () => {
     const dead = visiting({ search: async () => emptied, me: nobody })
+    const silent = visiting({ search: async () => page([]), me: nobody })
     const alive = visiting({ search: async () => emptied, me: me('ann') })
     const query = {
       q: 'x',
@@ -263,6 +264,7 @@ describe('a read through the caller’s own account', () => {
     }
 
     expect(faultOf(await dead.reads.search(query, session))).toBe('login_required')
+    expect(faultOf(await silent.reads.search(query, session))).toBe('login_required')
     expect(await alive.reads.search(query, session)).toMatchObject({
       value: { body: { posts: [] } },
     })

@@ -117,15 +117,20 @@ test.each([
 test.each([
   ['{}', '{}'],
   ['the string "{}"', '"{}"'],
-])('%s where a listing would be is an empty one, for nobody', async (_what, body) => {
-  await using it = stage([new Response(body, { headers: { 'content-type': 'application/json' } })])
+])(
+  '%s where a listing would be is an empty one, and tells nothing of whom it is for',
+  async (_what, body) => {
+    await using it = stage([
+      new Response(body, { headers: { 'content-type': 'application/json' } }),
+    ])
 
-  expect(await it.forum.searchCommunities({ ...page, q: 'x', nsfw: true }, it.call())).toEqual({
-    ok: true,
-    value: { rows: [], after: null, logged_in: false },
-  })
-  expect(await it.forum.nodesById(['x'], it.call())).toEqual({ ok: true, value: [] })
-})
+    expect(await it.forum.searchCommunities({ ...page, q: 'x', nsfw: true }, it.call())).toEqual({
+      ok: true,
+      value: { rows: [], after: null, logged_in: null },
+    })
+    expect(await it.forum.nodesById(['x'], it.call())).toEqual({ ok: true, value: [] })
+  },
+)
 
 test('an empty page that goes on goes on', async () => {
   await using it = stage([Response.json(listing([], { dist: 25, after: 't3_on' }))])
