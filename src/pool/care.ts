@@ -113,7 +113,7 @@ export function createCare(deps: CareDeps) {
       it.username = me.value.name
       it.last_ok_at = clock.now()
     }
-    const finding = findingOf(me)
+    const finding = findingOf(me, it.secrets)
     if (finding.kind === 'nobody' && it.secrets.kind === 'oauth') refused(it)
     else move(it, afterProbe(it.standing, finding, clock.now()))
     return finding

@@ -4,6 +4,7 @@ import type { Finding, StateReason } from '../core/pool.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Jar } from '../platform/cookies.ts'
 import type { Eyes, Use } from '../platform/platform.ts'
+import type { AccountSecrets } from '../store/accounts.ts'
 
 /** A session's cookies, opened. */
 export type OpenJar = Pick<Jar, 'header' | 'take' | 'has_session' | 'text' | 'expires_at'>
@@ -41,10 +42,15 @@ export type Craft = {
   headroom(eyes_id: string, use: Use): { requests: number; until_ms: number }
 }
 
-/** What the answer to "who am I" shows. */
-export function findingOf(me: Outcome<Me | null>): Finding {
+/** Whether it is an application by itself: it reads, and the platform takes it for nobody. */
+const actsForNobody = (secrets: AccountSecrets): boolean =>
+  secrets.kind === 'oauth' && secrets.refresh_token === null
+
+/** What the answer to "who am I" shows of whoever proves themselves with these secrets. */
+export function findingOf(me: Outcome<Me | null>, secrets: AccountSecrets): Finding {
+  const nobody: Finding = { kind: actsForNobody(secrets) ? 'alive' : 'nobody' }
   if (me.ok) {
-    if (me.value === null) return { kind: 'nobody' }
+    if (me.value === null) return nobody
     if (me.value.is_locked) return { kind: 'locked' }
     return { kind: me.value.is_suspended ? 'suspended' : 'alive' }
   }
@@ -55,7 +61,7 @@ export function findingOf(me: Outcome<Me | null>): Finding {
     case 'blocked':
       return { kind: 'blocked' }
     case 'login_required':
-      return { kind: 'nobody' }
+      return nobody
     case 'forbidden':
     case 'not_found':
     case 'timeout':

@@ -15,7 +15,7 @@ type Tested = { finding: Finding; username: string | null; jar?: Jar; secrets?: 
 
 /** What the operator asks of the platform for an account while no pool has it in hand. Nothing is kept here. */
 export function createDesk({ craft, jars, clock }: { craft: Craft; jars: Jars; clock: Clock }) {
-  async function asSession({ jar: stored, proxy }: Claim): Promise<Tested> {
+  async function asSession({ jar: stored, proxy, secrets }: Claim): Promise<Tested> {
     const jar = stored === null ? null : craft.openJar(stored)
     if (!jar?.has_session()) return NOBODY
     const before = jar.text()
@@ -25,7 +25,7 @@ export function createDesk({ craft, jars, clock }: { craft: Craft; jars: Jars; c
       on_cookies: (lines) => void jar.take(lines),
     }
     const me = await craft.me(eyes)
-    return { ...told(me), ...(jar.text() !== before && { jar: toJar(jar) }) }
+    return { ...told(me, secrets), ...(jar.text() !== before && { jar: toJar(jar) }) }
   }
 
   async function asApplication(
@@ -36,13 +36,13 @@ export function createDesk({ craft, jars, clock }: { craft: Craft; jars: Jars; c
     const known = jar === null ? null : tokenShape().parse(JSON.parse(jar))
     // A token that is good is asked with as it is: another one would take the daemon's away.
     if (known !== null && known.renew_at > clock.now())
-      return told(await craft.me({ ...through(proxy), bearer: known.value }))
+      return told(await craft.me({ ...through(proxy), bearer: known.value }), secrets)
     const renewed = await craft.renew({ ...grant, proxy })
     if (!renewed.ok)
       return renewed.final ? NOBODY : { finding: { kind: 'unclear' }, username: null }
     const me = await craft.me({ ...through(proxy), bearer: renewed.token.value })
     return {
-      ...told(me),
+      ...told(me, secrets),
       jar: ofToken(renewed.token),
       secrets: { kind, ...grant, refresh_token: renewed.refresh_token },
     }
@@ -69,8 +69,8 @@ const NOBODY: Tested = { finding: { kind: 'nobody' }, username: null }
 
 const through = (proxy: Proxy | null): Eyes => ({ ...ANONYMOUS, id: 'desk', whose: 'pool', proxy })
 
-const told = (me: Outcome<Me | null>) => ({
-  finding: findingOf(me),
+const told = (me: Outcome<Me | null>, secrets: AccountSecrets) => ({
+  finding: findingOf(me, secrets),
   username: me.ok ? (me.value?.name ?? null) : null,
 })
 
