@@ -1,4 +1,5 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import * as z from 'zod'
 
 import { version } from '../../package.json'
 import type { Ask, HeldSession } from './call.ts'
@@ -12,6 +13,14 @@ export type Message = {
   ask: Ask
   session: HeldSession
 }
+
+const calledOff = z.looseObject({ method: z.literal('notifications/cancelled') })
+
+/** Beside the calls of one request there is no other to call off; and the answer to one of these would be waited for. */
+const withoutCalledOff = (message: unknown): unknown =>
+  Array.isArray(message)
+    ? message.filter((it: unknown) => !calledOff.safeParse(it).success)
+    : message
 
 /**
  * Answers messages of MCP's streamable HTTP, each for itself: no session is opened, so that there is none to guess, to
@@ -27,7 +36,7 @@ export function createMcpHttp(document: unknown): (it: Message) => Promise<Respo
     const leave = () => void server.close()
     request.signal.addEventListener('abort', leave, { once: true })
     try {
-      return await transport.handleRequest(request, { parsedBody: message })
+      return await transport.handleRequest(request, { parsedBody: withoutCalledOff(message) })
     } finally {
       request.signal.removeEventListener('abort', leave)
       await server.close()

@@ -263,6 +263,16 @@ describe('a hostile client', () => {
     expect(told).toMatchObject({ code: 'BODY_TOO_LARGE' })
   })
 
+  test('that calls off what stands beside it is answered all the same', async () => {
+    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'forum_health' } }
+    const off = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+
+    const { status, told } = await post(it.house.url(), it.house.key, JSON.stringify([asked, off]))
+
+    expect([status, told?.['id']]).toEqual([200, 1])
+    expect((await post(it.house.url(), it.house.key, JSON.stringify([off]))).status).toBe(202)
+  })
+
   test('that calls a tool which is none, or a method which is none, is told so', async () => {
     const tool = await send(message('tools/call', { name: 'forum_login', arguments: {} }))
     const method = await send(message('resources/read', { uri: 'file:///etc/passwd' }))
