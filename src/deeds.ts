@@ -26,7 +26,7 @@ type Around = {
   guard: Guard
   upstream: ReturnType<typeof createUpstream>
   /** Whose ways out a caller's session may borrow. */
-  eyes_of: Pick<EyesOf, 'lease' | 'own'>
+  eyes_of: Pick<EyesOf, 'lease' | 'own' | 'way'>
 }
 
 /** What the configured platform lets a caller's own account do, and the ways to a session of one. */

@@ -2,7 +2,7 @@ import type { Proxy } from '../core/proxy.ts'
 import type { Clock } from '../outside.ts'
 import type { BrowserLogin, BrowserLoginResult } from '../platform/browser/login.ts'
 import type { Login } from '../platform/login.ts'
-import type { EyesOf } from './looking.ts'
+import { type EyesOf, wayOut } from './looking.ts'
 
 /** The ways to sign in. */
 export const LOGIN_METHODS = ['http', 'browser'] as const
@@ -31,7 +31,7 @@ type Deps = {
   browser_login: BrowserLogin
   /** The proxies that a browser can leave by. */
   browser_schemes: readonly Proxy['scheme'][]
-  eyes_of: Pick<EyesOf, 'lease'>
+  eyes_of: Pick<EyesOf, 'lease' | 'way'>
   clock: Clock
   deadline_ms: number
   browser_deadline_ms: number
@@ -45,7 +45,7 @@ export function createSignIn(deps: Deps): (ask: SignIn) => Promise<SignedIn> {
   const { login, browser_login, browser_schemes, eyes_of, clock } = deps
 
   return async ({ method, proxy: asked, ...ask }) => {
-    const proxy = asked ?? eyes_of.lease('read')?.proxy ?? null
+    const proxy = asked ?? wayOut(eyes_of)
     const whose = asked === null ? ('pool' as const) : ('caller' as const)
     const inBrowser = () => {
       const deadline_at = clock.now() + deps.browser_deadline_ms

@@ -40,7 +40,7 @@ export type Acting = {
 type Deps = {
   acts: Acts
   browser_comment: BrowserComment
-  eyes_of: Pick<EyesOf, 'lease' | 'own'>
+  eyes_of: Pick<EyesOf, 'lease' | 'own' | 'way'>
   clock: Clock
   /** One act with all that it needs to know first. */
   deadline_ms: number

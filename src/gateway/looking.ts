@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 
 import type { Me } from '../core/items.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
+import type { Proxy } from '../core/proxy.ts'
 import { cookieHeader, type Session } from '../core/session.ts'
 import type { Clock } from '../outside.ts'
 import type { Call, Eyes, Platform } from '../platform/platform.ts'
@@ -13,6 +14,8 @@ export type EyesOf = {
   lease(use: 'read', avoid?: readonly string[]): Eyes | null
   /** The eyes that a session belongs to which the pool itself has lent; null for a caller's. */
   own?(session: Session): Eyes | null
+  /** The way out for a session that is not the pool's, null for the direct one; left out, that of a pair to read with. */
+  way?(): Proxy | null
   /** Tells how a read through these eyes ended. */
   report(eyes: Eyes, fault: Fault | null): void
 }
@@ -90,16 +93,23 @@ export function createLooking({
 }
 
 /** The eyes of the account that a session is of: the pool's where it lent the session, else a caller's own. */
-export function callersEyes(session: Session, eyes_of: Pick<EyesOf, 'lease' | 'own'>): Eyes {
+export function callersEyes(
+  session: Session,
+  eyes_of: Pick<EyesOf, 'lease' | 'own' | 'way'>,
+): Eyes {
   const lent = eyes_of.own?.(session) ?? null
   if (lent !== null) return lent
   const id = `caller:${fingerprint(session)}`
   const own = { id, whose: 'caller', cookie: cookieHeader(session), bearer: null } as const
   if (session.proxy !== null) return { ...own, proxy: session.proxy }
   // Of the pool's accounts a session borrows the way out, and nothing else.
-  const proxy = eyes_of.lease('read')?.proxy ?? null
+  const proxy = wayOut(eyes_of)
   return { ...own, proxy, ...(proxy && { lent: true }) }
 }
+
+/** The way out for who names none. */
+export const wayOut = (eyes_of: Pick<EyesOf, 'lease' | 'way'>): Proxy | null =>
+  eyes_of.way ? eyes_of.way() : (eyes_of.lease('read')?.proxy ?? null)
 
 /** Whose account a call is made through; `login_required` when the platform takes it for nobody's. */
 export async function alive(platform: Platform, call: Call): Promise<Outcome<Me>> {

@@ -1,6 +1,7 @@
 import type { Fault } from '../core/outcome.ts'
 import { choose } from '../core/planning.ts'
 import type { AccountState, Finding } from '../core/pool.ts'
+import type { Proxy } from '../core/proxy.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Session } from '../core/session.ts'
 import type { Clock, Log } from '../outside.ts'
@@ -37,6 +38,11 @@ type Heard = { eyes: string; path_kind: string; fault: Fault | null }
 export type Pool = {
   /** The eyes that can best afford one more call, none of those to avoid; null when there are none. */
   lease(use: Use, avoid?: readonly string[]): Eyes | null
+  /**
+   * The way out for who brings a session of their own: that of an account to read with; as long as there is none, that of
+   * any which is not put aside, so that nobody leaves by the direct one where the operator has others. Null: direct.
+   */
+  way(): Proxy | null
   /** A session of one account, by the operator's name for it; or why it cannot be had now. */
   lend(name: string): { ok: true; session: Session } | { ok: false; why: NotLent }
   /** The eyes of a session that was lent; null for any other. */
@@ -115,27 +121,38 @@ export function createPool(deps: PoolDeps): Pool {
 
   reload()
 
-  return {
-    lease(use, avoid = []) {
-      look()
-      const all = members.all()
-      if (all.length === 0)
-        return deps.allow_anonymous && !avoid.includes(ANONYMOUS.id) ? ANONYMOUS : null
-      const offers = all.flatMap((it) => offer(it, use) ?? [])
-      const blind: string[] = []
-      for (;;) {
-        const chosen = choose(offers, [...avoid, ...blind])
-        if (chosen === null) return null
-        const { it } = chosen
-        const eyes = eyesOf(it, clock, changed)
-        if (eyes === null) {
-          blind.push(it.id)
-          continue
-        }
-        members.servedLast(it)
-        members.use(it)
-        return eyes
+  function lease(use: Use, avoid: readonly string[] = []): Eyes | null {
+    look()
+    const all = members.all()
+    if (all.length === 0)
+      return deps.allow_anonymous && !avoid.includes(ANONYMOUS.id) ? ANONYMOUS : null
+    const offers = all.flatMap((it) => offer(it, use) ?? [])
+    const blind: string[] = []
+    for (;;) {
+      const chosen = choose(offers, [...avoid, ...blind])
+      if (chosen === null) return null
+      const { it } = chosen
+      const eyes = eyesOf(it, clock, changed)
+      if (eyes === null) {
+        blind.push(it.id)
+        continue
       }
+      members.servedLast(it)
+      members.use(it)
+      return eyes
+    }
+  }
+
+  return {
+    lease,
+    way() {
+      const eyes = lease('read')
+      if (eyes !== null) return eyes.proxy
+      const ways = members.all().filter(({ standing }) => standing.state !== 'paused')
+      const open = ways.filter((it) => it.way_closed_until <= clock.mono())
+      const [it] = (open.length > 0 ? open : ways).toSorted((one, other) => one.used - other.used)
+      if (it) members.servedLast(it)
+      return it?.proxy ?? null
     },
     lend(name) {
       look()

@@ -241,6 +241,16 @@ describe('a read through the caller’s own account', () => {
     })
   })
 
+  test('leaves by a way of the pool also while none of its accounts may read', async () => {
+    const empty = poolOf()
+    const pool = { ...empty, eyes_of: { ...empty.eyes_of, way: () => PROXY } }
+    const { calls, reads } = visiting({ posts: async () => good }, pool)
+
+    await reads.posts(CATS, session)
+
+    expect(calls[0]?.eyes).toMatchObject({ whose: 'caller', proxy: PROXY, lent: true })
+  })
+
   test('of public content is answered although the session is dead', async () => {
     const { reads } = visiting({ posts: async () => strangers })
 

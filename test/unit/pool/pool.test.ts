@@ -493,6 +493,38 @@ describe('an account of kind oauth', () => {
   })
 })
 
+describe('the way out of who brings a session of their own', () => {
+  test('is that of an account which may read', () => {
+    using stage = startStage()
+    stage.addProxy('prx_1')
+    stage.add('a', { jar: null })
+    stage.add('b', { proxy_id: 'prx_1' })
+    stage.pool.reload()
+
+    expect(stage.pool.way()).toMatchObject({ host: 'way.test' })
+  })
+
+  test('stays one of the pool while none of its accounts may read', () => {
+    using stage = startStage()
+    stage.addProxy('prx_1')
+    stage.add('a', { jar: null, proxy_id: 'prx_1' })
+    stage.add('b', { standing: paused(stage.clock.now()) })
+    stage.pool.reload()
+
+    expect(stage.pool.lease('read')).toBeNull()
+    expect(stage.pool.way()).toMatchObject({ host: 'way.test' })
+  })
+
+  test('is the direct one where the pool has no other', () => {
+    using stage = startStage()
+    expect(stage.pool.way()).toBeNull()
+
+    stage.add('a', { jar: null })
+    stage.pool.reload()
+    expect(stage.pool.way()).toBeNull()
+  })
+})
+
 test('an account whose secrets do not open is left out, and said so', () => {
   using stage = startStage()
   stage.add('a')
