@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../core/outcome.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Clock } from '../outside.ts'
 import { classify } from './classify.ts'
+import { isHtml } from './pages.ts'
 import { isRow, unreadable, wholeAt, wordAt } from './read.ts'
 import { createTransport } from './transport.ts'
 import type { Visitor } from './visit.ts'
@@ -63,10 +64,15 @@ export function createTokens({ egress, clock, token_url, user_agent, timeout_ms 
       signal,
     })
     if (!answer.ok) return answer
+    const { status, headers, body } = answer.value
+    const page = isHtml(headers.get('content-type'), body)
     // 400 is how a grant that was withdrawn is answered, 401 an application that nobody knows.
-    if (answer.value.status === 400) return fail({ kind: 'login_required' })
+    if (status === 400 && !page) return fail({ kind: 'login_required' })
     const read = classify(answer.value, { now: clock.now() })
-    return read.ok ? toToken(read.value, asked_at, refresh_token) : read
+    if (read.ok) return toToken(read.value, asked_at, refresh_token)
+    // A page that stands in the way, or leads to one, says nothing of the grant: only the operator could mend that.
+    const aside = read.fault.kind === 'login_required' && (page || status < 400)
+    return aside ? fail({ kind: 'blocked' }) : read
   }
 }
 

@@ -259,6 +259,12 @@ describe('no verdict', () => {
   })
 })
 
+const markup = (body: string, status = 200) =>
+  new Response(`<!doctype html><html>${body}</html>`, {
+    status,
+    headers: { 'content-type': 'text/html' },
+  })
+
 const given = (more: object = {}) =>
   Response.json({ access_token: 'at1', token_type: 'bearer', expires_in: 3600, ...more })
 
@@ -319,6 +325,14 @@ describe('a token', () => {
     ['an unknown application', Response.json({ error: 401 }, { status: 401 }), 'login_required'],
     ['a throttling', new Response('', { status: 429 }), 'throttled'],
     ['a block page', block(), 'blocked'],
+    // What bars the way says nothing of the grant.
+    ['a page that calls it wrong', markup('<h1>Bad Request</h1>', 400), 'rejected'],
+    ['a page to sign in on', markup('<title>Log in</title>'), 'blocked'],
+    [
+      'the way to such a page',
+      new Response(null, { status: 302, headers: { location: '/login/' } }),
+      'blocked',
+    ],
     ['a fault', new Response('', { status: 503 }), 'unavailable'],
     ['an answer without one', Response.json({}), 'unreadable'],
     ['one that fits no header', given({ access_token: 'a\nb' }), 'unreadable'],
