@@ -70,7 +70,8 @@ export function createListings(client: Prover, read: RowReaders): Listings {
     userItems({ name, tab, ...query }, call) {
       const path = `/user/${encode(name)}/${tab}.json`
       const own = SESSION_ONLY.has(tab)
-      const ask = { path_kind: 'user_listing', path, query, person: OWNER[tab], own }
+      const person = own ? ('own' as const) : ('public' as const)
+      const ask = { path_kind: 'user_listing', path, query, person, own }
       return list(ask, { t3: read.postItem, t1: read.commentItem }, call)
     },
     feed({ sort, ...query }, call) {
@@ -99,17 +100,6 @@ function suitable<T extends { over_18: boolean | null }>(
 ): Outcome<Listing<T>> {
   if (!page.ok || nsfw) return page
   return ok({ ...page.value, rows: page.value.rows.filter((it) => it.over_18 !== true) })
-}
-
-/** Whether strangers may see a listing of a person, or only its owner. */
-const OWNER: Readonly<Record<UserTab, 'public' | 'own'>> = {
-  overview: 'public',
-  submitted: 'public',
-  comments: 'public',
-  gilded: 'public',
-  upvoted: 'own',
-  saved: 'own',
-  hidden: 'own',
 }
 
 /** Listings that are asked for with a session or not at all, whoever else may see them. */

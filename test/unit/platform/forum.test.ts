@@ -222,10 +222,11 @@ test('a refused listing of a person says suspended, a refused list of saves does
     ok: false,
     fault: { kind: 'forbidden', reason: 'user_suspended' },
   })
-  expect(await it.forum.userItems({ ...query, tab: 'saved' }, it.as())).toEqual({
-    ok: false,
-    fault: { kind: 'forbidden', reason: null },
-  })
+  for (const tab of ['saved', 'gilded'] as const)
+    expect(await it.forum.userItems({ ...query, tab }, it.as())).toEqual({
+      ok: false,
+      fault: { kind: 'forbidden', reason: null },
+    })
 })
 
 test("a suspended person's own page is an answer", async () => {
