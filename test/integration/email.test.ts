@@ -117,6 +117,14 @@ test('a bundle is one mail that names every item', async () => {
   for (let n = 0; n < 25; n++) expect(mail?.text).toContain(`Kettle number ${n}\n`)
 })
 
+test('the page that a mail leads to is dark as a whole where its reader likes it dark', async () => {
+  await using it = await startReaders()
+  const page = await (await fetch(it.links.unsubscribe(await it.confirmed(), 'mon_1'))).text()
+
+  // Of the body alone it would darken the button, and leave the ground white.
+  expect(page).toContain(':root{color-scheme:light dark}')
+})
+
 test('one click stops this monitor for this reader, and nothing else', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
