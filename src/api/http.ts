@@ -79,10 +79,12 @@ export function createGate(deps: Deps): Gate {
     // What the house asks of itself has no socket.
     const socket = () => (known ? undefined : server?.requestIP(request)?.address)
     Object.assign(headers, commonHeaders(requestId(request, random)), house ? HOUSE_HEADERS : CORS)
-    if (mayHaveMore(request)) headers['connection'] = 'close'
+    const quiet_s = quietFor(longest_s())
+    // A connection that is waited for without end must not stay when it is done.
+    if (mayHaveMore(request) || quiet_s === 0) headers['connection'] = 'close'
     if (request.method === 'OPTIONS' && !house)
       return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
-    if (!known) server?.timeout(request, quietFor(longest_s()))
+    if (!known) server?.timeout(request, quiet_s)
     if (house && !known) site.checkHost(request)
     if (isForPrograms(path)) site.checkOrigin(request, socket())
     if (actsByCookie(path)) site.checkSender(request, socket())
