@@ -146,11 +146,15 @@ function listed(value: Row): Said | null {
   }
 }
 
-/** `{"jquery":[…],"success":false}`: the code stands in the name of what the page shall show. */
-function scripted(value: Row): Said | null {
-  if (value['success'] !== false || !Array.isArray(value['jquery'])) return null
-  const [, code = 'UNNAMED', field = ''] =
-    /"\.error\.([A-Z_]+)(?:\.field-(\w*))?"/.exec(JSON.stringify(value['jquery'])) ?? []
+/**
+ * `{"jquery":[…],"success":false}`: the code stands in the name of what the page shall show. Where nothing is said of a
+ * success, only such a name is a refusal.
+ */
+function scripted({ jquery, success }: Row): Said | null {
+  if (success === true || !Array.isArray(jquery)) return null
+  const named = /"\.error\.([A-Z_]+)(?:\.field-(\w*))?"/.exec(JSON.stringify(jquery))
+  if (named === null && success !== false) return null
+  const [, code = 'UNNAMED', field = ''] = named ?? []
   return { code, message: null, field: field || null, pause_s: null }
 }
 

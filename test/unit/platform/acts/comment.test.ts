@@ -237,15 +237,22 @@ describe('nothing is written', () => {
 })
 
 test.each([
-  ['THREAD_LOCKED', '.error.THREAD_LOCKED.field-parent', 'THREAD_LOCKED'],
-  ['a code nobody knows', '.error.NEW_AND_STRANGE.field-text', 'FORUM_REJECTED'],
-])('%s is read out of a script for a page', async (_what, selector, meaning) => {
+  ['THREAD_LOCKED', '.error.THREAD_LOCKED.field-parent', 'THREAD_LOCKED', { success: false }],
+  [
+    'a code nobody knows',
+    '.error.NEW_AND_STRANGE.field-text',
+    'FORUM_REJECTED',
+    { success: false },
+  ],
+  // As it was recorded: of a refusal the script alone tells.
+  ['TOO_OLD', '.error.TOO_OLD.field-parent', 'ARCHIVED', {}],
+])('%s is read out of a script for a page', async (_what, selector, meaning, told) => {
   const script = {
     jquery: [
       [0, 1, 'call', ['body']],
       [2, 3, 'call', [selector]],
     ],
-    success: false,
+    ...told,
   }
   await using it = stage([alive(), Response.json(script)])
 
