@@ -63,6 +63,8 @@ export function findingOf(me: Outcome<Me | null>, secrets: AccountSecrets): Find
     case 'login_required':
       return nobody
     case 'forbidden':
+      // In few words, the same.
+      return actsForNobody(secrets) ? nobody : { kind: 'unclear' }
     case 'not_found':
     case 'timeout':
     case 'unavailable':

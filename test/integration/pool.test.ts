@@ -359,33 +359,38 @@ test('a search that finds nothing says nothing of the account that searched', as
   expect(await statesIn(it)).toEqual({ ready: 2 })
 })
 
-test('an application that acts for nobody reads all the same, also with its next token', async () => {
-  await using bearer = await startBearer({ for_somebody: false })
-  await using it = await startHouse({
-    world: 'seeded',
-    change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
-      config.platform.api_url = bearer.url
-      config.platform.token_url = `${bearer.url}/token`
-      config.limits.read_cache_s = 0
-    },
-  })
-  const secrets = { kind: 'oauth', client_id: 'app', client_secret: 'shh' } as const
-  addAccounts(it, [
-    { name: 'app', secrets: { ...secrets, refresh_token: null }, standing: newStanding(0) },
-  ])
+test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
+  'an application that acts for nobody, told so by %j, reads all the same',
+  async (told) => {
+    await using bearer = await startBearer(told)
+    await using it = await startHouse({
+      world: 'seeded',
+      change(config) {
+        config.platform.session_cookie = SESSION_COOKIE
+        config.platform.api_url = bearer.url
+        config.platform.token_url = `${bearer.url}/token`
+        config.limits.read_cache_s = 0
+      },
+    })
+    const secrets = { kind: 'oauth', client_id: 'app', client_secret: 'shh' } as const
+    addAccounts(it, [
+      { name: 'app', secrets: { ...secrets, refresh_token: null }, standing: newStanding(0) },
+    ])
 
-  for (const wait of [MINUTE, 61 * MINUTE]) {
-    await it.clock.advance(wait)
-    expect((await it.call(READ)).status).toBe(200)
-    expect(await statesIn(it)).toEqual({ ready: 1 })
-  }
-  expect(bearer.asked.at(-1)?.authorization).toBe('bearer t2')
-  expect(bearer.grants[0]).toEndWith('grant_type=client_credentials')
-})
+    for (const wait of [MINUTE, 61 * MINUTE]) {
+      await it.clock.advance(wait)
+      expect((await it.call(READ)).status).toBe(200)
+      expect(await statesIn(it)).toEqual({ ready: 1 })
+    }
+    expect(bearer.asked.at(-1)?.authorization).toBe('bearer t2')
+    expect(bearer.grants[0]).toEndWith('grant_type=client_credentials')
+    // Once at first, and then at each hour: its place is no question that stays open.
+    expect(bearer.asked.filter(({ path }) => path === '/api/v1/me').length).toBeLessThan(4)
+  },
+)
 
-/** A host that grants tokens for an hour, and answers whoever has one with an empty listing. */
-async function startBearer({ for_somebody = true } = {}) {
+/** A host that grants tokens for an hour, to `nobody` in the words in which it says so, and answers whoever has one with an empty listing. */
+async function startBearer(nobody: object | null = null) {
   const grants: string[] = []
   const asked: { path: string; authorization: string | null; cookie: string | null }[] = []
   const server = Bun.serve({
@@ -400,13 +405,12 @@ async function startBearer({ for_somebody = true } = {}) {
         return Response.json({
           access_token: `t${number}`,
           expires_in: 3600,
-          ...(for_somebody && { refresh_token: `r${number + 1}` }),
+          ...(nobody === null && { refresh_token: `r${number + 1}` }),
         })
       }
       asked.push({ path, authorization, cookie: request.headers.get('cookie') })
       // Plenty at first, so that it is chosen; then little, so that the session is.
-      if (path === '/api/v1/me' && !for_somebody)
-        return Response.json({ reason: 'USER_REQUIRED', fields: [] }, { status: 403 })
+      if (path === '/api/v1/me' && nobody !== null) return Response.json(nobody, { status: 403 })
       if (path === '/api/v1/me')
         return Response.json({ id: 'app1', name: 'somebody' }, remaining('9000000.0'))
       // Where it finds nothing, a string with braces in it.
