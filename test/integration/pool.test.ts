@@ -387,6 +387,7 @@ test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
     // Once at first, and then at each hour: its place is no question that stays open.
     expect(bearer.asked.filter(({ path }) => path === '/api/v1/me').length).toBeLessThan(4)
   },
+  20_000,
 )
 
 /** A host that grants tokens for an hour, to `nobody` in the words in which it says so, and answers whoever has one with an empty listing. */
