@@ -1,4 +1,5 @@
-import { type ProxyTrouble } from '../core/outcome.ts'
+import { errorCode } from '../core/error-code.ts'
+import type { ProxyTrouble } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../outside.ts'
 import { mayHaveLeft } from './departure.ts'
@@ -201,10 +202,7 @@ const UNREACHABLE =
 
 // Of an error only the code is looked at, and of a refused tunnel the status: the rest may name what is nobody's business.
 function troubleOf(thrown: unknown): ProxyTrouble {
-  const code =
-    thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string'
-      ? thrown.code
-      : ''
+  const code = errorCode(thrown)
   if (code === 'ERR_PROXY_TUNNEL')
     return thrown instanceof Error && /: 40[17]\b/.test(thrown.message) ? 'denied' : 'failed'
   return UNREACHABLE.test(code) ? 'unreachable' : 'failed'

@@ -1,4 +1,5 @@
 import type { Target } from '../core/address.ts'
+import { errorCode } from '../core/error-code.ts'
 import type { AttemptError } from '../core/ladder.ts'
 import type { Clock, Fetch } from '../outside.ts'
 import type { Guard } from './guard.ts'
@@ -85,7 +86,7 @@ export function createTransport({
       try {
         return await dial(post, guarded.target, address, signal)
       } catch (thrown) {
-        const code = codeOf(thrown)
+        const code = errorCode(thrown)
         error = signal.aborted ? 'timeout' : errorOf(code)
         if (!UNREACHED.has(code)) break
       }
@@ -168,9 +169,6 @@ const isEmpty = (headers: Headers): boolean =>
   headers.get('content-length') === '0' && !headers.has('transfer-encoding')
 
 // Only the code is ever looked at: Bun's errors carry the whole URL beside it.
-const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
-
 function errorOf(code: string): AttemptError {
   if (TLS.test(code)) return 'tls_failed'
   if (UNREADABLE.test(code)) return 'bad_answer'
