@@ -193,7 +193,7 @@ function bury(db: Db, which: 'TRUE' | 'id = $id', params: { id: string } | null 
 
 /**
  * Moves every wait by as much as the wall clock has jumped, so that each takes as long as was meant, and the clocks of
- * targets with it: a week of failures is a week, and an overlap of two secrets as long as it is, whatever the clock does. What was due at once stays so.
+ * targets with it: a week of failures is a week, and an overlap of two secrets no shorter than it is, whatever the clock does. What was due at once stays so.
  */
 export function followJump(db: Db, jump_ms: number, now: number): void {
   transact(db, () => {
@@ -202,9 +202,10 @@ export function followJump(db: Db, jump_ms: number, now: number): void {
               CASE WHEN rung = 0 THEN min($now, next_attempt_at + $jump_ms) ELSE next_attempt_at + $jump_ms END
         WHERE row IN ${pendingDeliveries('row')}`,
     ).run({ jump_ms, now })
+    // An overlap is made no shorter: it may have been asked for since the clock was put back.
     db.query(
       `UPDATE webhooks SET failing_since = failing_since + $jump_ms,
-              old_secret_until = old_secret_until + $jump_ms
+              old_secret_until = old_secret_until + max(0, $jump_ms)
         WHERE failing_since IS NOT NULL OR old_secret_until IS NOT NULL`,
     ).run({ jump_ms })
   })
