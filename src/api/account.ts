@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { invalid } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import { bucketed } from '../core/usage.ts'
 import type { Clock } from '../outside.ts'
@@ -69,8 +70,6 @@ const shapes = once(() => {
   })
   return { me, payments, usage }
 })
-
-const iso = (ms: number) => new Date(ms).toISOString()
 const usd = (micros: number) => micros / 1e6
 
 /** What a customer may know of its own books; free. */

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import type { Clock } from '../outside.ts'
 import type { Db } from '../store/db.ts'
@@ -95,7 +96,7 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
       },
       pending: countPending(db, whose, PENDING_MAX),
       recent: listHappenings(db, whose).map((it) => ({
-        at: new Date(it.at).toISOString(),
+        at: iso(it.at),
         what: it.what,
         monitor_id: it.monitor_id,
         monitor_name: it.monitor_name,
@@ -118,7 +119,7 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
       const text = JSON.stringify(look(whose))
       const took_ms = clock.mono() - before
       const until = before + Math.max(FRESH_MS, took_ms * SHARE)
-      const fresh = { until, at: new Date(clock.now()).toISOString(), text }
+      const fresh = { until, at: iso(clock.now()), text }
       seen.set(key, fresh)
       return fresh
     },

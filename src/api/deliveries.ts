@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -56,8 +57,8 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow)
     status,
     attempts,
     last_error,
-    created_at: new Date(created_at).toISOString(),
-    delivered_at: delivered_at === null ? null : new Date(delivered_at).toISOString(),
+    created_at: iso(created_at),
+    delivered_at: iso(delivered_at),
     // The very bytes that were sent, read back: what is shown cannot differ from what was delivered.
     payload: payloadShape().parse(JSON.parse(new TextDecoder().decode(body))),
   }

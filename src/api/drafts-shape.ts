@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { DRAFT_ACTIONS, DRAFT_STATUSES, statusOf } from '../core/draft.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import { SESSION_PARTS, sessionField } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
@@ -29,8 +30,6 @@ export const draftsQuery = query(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 
-const iso = (at: number) => new Date(at).toISOString()
-
 /** A draft as its customer sees it. */
 export const toDraft = (it: Draft, now: number) => ({
   id: it.id,
@@ -39,7 +38,7 @@ export const toDraft = (it: Draft, now: number) => ({
   status: statusOf(it, now),
   created_at: iso(it.created_at),
   expires_at: iso(it.expires_at),
-  decided_at: it.decided_at === null ? null : iso(it.decided_at),
+  decided_at: iso(it.decided_at),
   customer: { id: it.customer_id, name: it.customer_name },
   answer: it.answer,
 })

@@ -1,3 +1,4 @@
+import { iso } from '../core/instant.ts'
 import { escapeMarkup } from '../core/markup.ts'
 import { readMessage } from '../core/shown.ts'
 import type { FeedMonitor } from '../store/feeds.ts'
@@ -51,8 +52,6 @@ function entriesOf({ body, matched_at }: MatchBody, community: string): string[]
     ].join('\n')
   })
 }
-
-const iso = (at: number) => new Date(at).toISOString()
 
 /** Characters that no XML document may hold, not even escaped. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for

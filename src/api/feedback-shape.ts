@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import {
   type CustomersFeedback,
@@ -67,8 +68,6 @@ export const listQuery = query(() => ({
   cursor: formed('cursor', /^fb_[\w-]{1,64}$/, 'the next_cursor of an earlier page').optional(),
   limit: limit(PAGE_MAX, PAGE),
 }))
-
-const iso = (at: number) => new Date(at).toISOString()
 
 /** A row as its customer sees it. */
 export const toFeedback = (row: Feedback) => ({

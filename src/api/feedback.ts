@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import type { Db } from '../store/db.ts'
 import { findFeedback, insertFeedback, listFeedback } from '../store/feedback.ts'
 import { feedbackBody, listQuery, shapes, toFeedback, toPage } from './feedback-shape.ts'
@@ -24,7 +25,7 @@ export const feedback = ({ keyed, clock, random }: Infra, db: Db) =>
           customer_id: customer.id,
           created_at,
         })
-        return { id, status: 'new', created_at: new Date(created_at).toISOString() }
+        return { id, status: 'new', created_at: iso(created_at) }
       },
       {
         body: feedbackBody,

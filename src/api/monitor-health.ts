@@ -9,6 +9,7 @@ import {
   windowSince,
 } from '../core/coverage.ts'
 import { countersOf, judgeCadence } from '../core/health.ts'
+import { iso } from '../core/instant.ts'
 import type { Log } from '../outside.ts'
 import { listGaps } from '../store/checks.ts'
 import type { Customer } from '../store/customers.ts'
@@ -19,7 +20,6 @@ import { listWatched } from '../store/monitors.ts'
 import { countSeen } from '../store/seen.ts'
 import type { Infra } from './infra.ts'
 import { type MonitorDeps, wantMonitor } from './monitor-edits.ts'
-import { iso, isoOrNull } from './monitor-shapes.ts'
 
 /** What a monitor did in the last 24 hours, and what its streams can prove. */
 export function monitorHealth(
@@ -47,7 +47,7 @@ export function monitorHealth(
     active,
     daily_delivery_ceiling: plan_of(customer.plan).daily_deliveries,
     ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
-    last_match_at: isoOrNull(lastDeliveryAt(db, id)),
+    last_match_at: iso(lastDeliveryAt(db, id)),
     coverage_24h: toCoverage(judgeCoverage(polls, liveness, { active, since_at })),
     stream_liveness: liveness,
     cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
@@ -83,7 +83,7 @@ const secondOf = (at: number) => Math.floor(at / 1000) * 1000
 const toEvent = ({ kind, at, until_at, stream }: Omit<PollEvent, 'kind'> & { kind: string }) => ({
   kind,
   at: iso(at),
-  until: isoOrNull(until_at),
+  until: iso(until_at),
   stream,
 })
 
@@ -93,9 +93,9 @@ const toCoverage = ({ since_at, gaps, ...rest }: Coverage) => ({
   gaps: gaps.map(({ recorded_at, from_at, until_at, healed_at, ...gap }) => ({
     ...gap,
     at: iso(recorded_at),
-    from: isoOrNull(from_at),
-    until: isoOrNull(until_at),
-    healed_at: isoOrNull(healed_at),
+    from: iso(from_at),
+    until: iso(until_at),
+    healed_at: iso(healed_at),
   })),
   observed_events: rest.observed_events.map(toEvent),
   unobserved_events: rest.unobserved_events.map(toEvent),

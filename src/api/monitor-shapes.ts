@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ApiError } from '../core/errors.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../core/filter.ts'
 import type { Plan } from '../core/gate.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import { STREAM_KINDS, type StreamKind } from '../core/stream.ts'
 import { worded, type Words } from '../core/wire.ts'
@@ -13,11 +14,6 @@ import { countSlots, listWatched, type Monitor } from '../store/monitors.ts'
 /** One error for what is absent and what is somebody else's: the answers must not differ by a byte. */
 export const absentMonitor = () =>
   new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
-
-/** An instant, epoch milliseconds, as ISO 8601 in UTC. */
-export const iso = (at: number): string => new Date(at).toISOString()
-/** The same for an instant that may not be known. */
-export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
 /** A monitor as it is shown. */
 export function toMonitor(
@@ -36,7 +32,7 @@ export function toMonitor(
     active,
     created_at: iso(monitor.created_at),
     updated_at: iso(monitor.updated_at),
-    last_match_at: isoOrNull(monitor.last_match_at),
+    last_match_at: iso(monitor.last_match_at),
     feed_url: feed_url(id),
     streams: listWatched(db, id).map(({ key, kind, place, interval_s }) =>
       worded(words, { id: key, kind, subforum: isSubforum(kind) ? place : null, interval_s }),

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import type { Ring } from '../core/seal.ts'
 import type { Clock, Log } from '../outside.ts'
 import { type Account, listAccounts, pauseAccount, resumeAccount } from '../store/accounts.ts'
@@ -33,8 +34,6 @@ export type OperatorPoolDeps = {
   requests: RequestCounts
   allow_anonymous: boolean
 }
-
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
 /** The operator's accounts and ways out, and what is done with them. No secret is ever among it. */
 export function operatorPool(deps: OperatorPoolDeps) {

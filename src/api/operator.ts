@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 
 import { version } from '../../package.json'
 import { ApiError, invalid } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import type { Clock } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { answerFeedback, listFeedback } from '../store/feedback.ts'
@@ -32,8 +33,6 @@ export type OperatorDeps = OperatorPoolDeps & {
   /** How reads go, as `/health` says it. */
   reads: () => string
 }
-
-const iso = (at: number) => new Date(at).toISOString()
 
 /**
  * `/operator/…`, for operators' keys. It stays out of the public document: that is the customers' interface, and a client

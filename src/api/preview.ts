@@ -7,6 +7,7 @@ import { judgeItem, matchesPerDay, previewOf } from '../core/filter-preview.ts'
 import { filterSchema } from '../core/filter-schema.ts'
 import type { FilterSpec } from '../core/filter-spec.ts'
 import { parseFilterSpec, renderFilterSpec } from '../core/filter.ts'
+import { iso } from '../core/instant.ts'
 import type { Item, Page } from '../core/items.ts'
 import type { Fault } from '../core/outcome.ts'
 import { rowOf } from '../core/row.ts'
@@ -17,7 +18,6 @@ import { type Lot, lotsOf, type Sampling } from '../gateway/sampling.ts'
 import { toApiError } from './faults.ts'
 import { closed } from './fields.ts'
 import type { Infra } from './infra.ts'
-import { isoOrNull } from './monitor-shapes.ts'
 import { answers, refuses, shownAs } from './openapi.ts'
 import { atBothPlaces } from './places.ts'
 import { previewShape } from './preview-shape.ts'
@@ -185,7 +185,7 @@ function toFeed(words: Words, { lot, page, fault, matched }: Found & { matched: 
     place: placed || lot.kind === 'search' ? null : place,
     scanned: page?.rows.length ?? null,
     matched: page === null ? null : matched,
-    oldest: isoOrNull(oldest_s === null ? null : oldest_s * 1000),
+    oldest: iso(oldest_s === null ? null : oldest_s * 1000),
     error:
       fault === null
         ? null

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
+import { iso } from '../core/instant.ts'
 import { toSecret } from '../core/signature.ts'
 import type { Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
@@ -85,7 +86,7 @@ export const edits = (prefix: string, infra: Infra, { db, sealSecret, nudge }: D
         return {
           id,
           secret,
-          old_secret_until: until === null ? null : new Date(until).toISOString(),
+          old_secret_until: iso(until),
         }
       },
       {

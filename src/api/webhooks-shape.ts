@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../core/errors.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import { WEBHOOK_KINDS } from '../core/webhook-kind.ts'
 import { PAUSE_REASONS, type Webhook } from '../store/webhooks.ts'
@@ -29,8 +30,6 @@ export function idOf({
 /** One error for what is absent and what is somebody else's: the answers must not differ by a byte. */
 export const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such webhook' })
 
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
-
 /** A target as it is shown. */
 export const toWebhook = ({
   id,
@@ -45,7 +44,7 @@ export const toWebhook = ({
   id,
   kind,
   url,
-  created_at: new Date(created_at).toISOString(),
+  created_at: iso(created_at),
   active,
   paused_at: iso(paused_at),
   pause_reason,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { deliveryId } from '../core/delivery-id.ts'
+import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import type { Db } from '../store/db.ts'
 import { listAttempts } from '../store/deliveries.ts'
@@ -11,7 +12,6 @@ import {
   listWebhookIds,
   type ToldDelivery,
 } from '../store/why.ts'
-import { iso, isoOrNull } from './monitor-shapes.ts'
 
 const payload_shape = once(() =>
   z.looseObject({
@@ -67,7 +67,7 @@ export function toAttempts(db: Db, customer_id: string, delivery: ToldDelivery) 
     },
     last_error,
     created_at: iso(created_at),
-    delivered_at: isoOrNull(delivered_at),
+    delivered_at: iso(delivered_at),
     attempts: attempts.map(({ started_at, ended_at, http_status, ...attempt }) => ({
       ...attempt,
       started_at: iso(started_at),

@@ -5,6 +5,7 @@ import { type Judged, judgeItem } from '../core/filter-preview.ts'
 import type { FilterSpec } from '../core/filter-spec.ts'
 import { markdownOf } from '../core/filter-text.ts'
 import { isAhead } from '../core/gate.ts'
+import { iso } from '../core/instant.ts'
 import type { Item } from '../core/items.ts'
 import { once } from '../core/once.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -21,7 +22,6 @@ import {
 } from '../store/why.ts'
 import { toApiError } from './faults.ts'
 import type { Infra } from './infra.ts'
-import { iso, isoOrNull } from './monitor-shapes.ts'
 import type { WhyDeps } from './why.ts'
 
 /** What became of an item at a monitor, and what that means. */
@@ -72,9 +72,9 @@ export async function whyItem({ words }: Infra, deps: WhyDeps, asked: Asked) {
     outcome,
     means: OUTCOMES[outcome],
     created_at: item === null ? null : iso(item.created_utc * 1000),
-    matched_at: isoOrNull(match?.matched_at ?? null),
-    collected_until: isoOrNull(collected_until),
-    waiting_until: isoOrNull(waiting?.until_at ?? null),
+    matched_at: iso(match?.matched_at ?? null),
+    collected_until: iso(collected_until),
+    waiting_until: iso(waiting?.until_at ?? null),
     first_seen: firstSeen(words, sightings, item, freshness_ms),
     filter_edited_since: match !== null && monitor.updated_at > match.matched_at,
     as_of: item === null ? null : kept === null ? ('now' as const) : ('match' as const),

@@ -1,3 +1,4 @@
+import { iso } from '../core/instant.ts'
 import {
   type Account,
   findAccountByName,
@@ -11,8 +12,6 @@ import { listProxies } from '../store/proxies.ts'
 import { command, EXIT, Refusal } from './command.ts'
 import { type Opened, withInstance } from './instance.ts'
 import { table } from './table.ts'
-
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
 /** The account of this name. Throws Refusal naming where to look. */
 export function accountNamed(db: Db, name: string): Account {

@@ -1,4 +1,5 @@
 import { statusOf } from '../core/draft.ts'
+import { iso } from '../core/instant.ts'
 import { findAccountByName } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import { type Draft, findDraft, listDrafts, moveDraft } from '../store/drafts.ts'
@@ -15,8 +16,6 @@ const CARD_MAX = 12_000
 const TAKEN_UP_WITHIN_MS = 10_000
 const WRITTEN_WITHIN_MS = 120_000
 const LOOK_EVERY_MS = 200
-
-const iso = (at: number) => new Date(at).toISOString()
 
 const shown = (it: Draft, now: number) => ({
   id: it.id,

@@ -1,3 +1,4 @@
+import { iso } from '../core/instant.ts'
 import {
   type Customer,
   findCustomerByName,
@@ -16,7 +17,6 @@ import { showDollars, toDollars } from './money.ts'
 import { card, table } from './table.ts'
 
 const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const
-const iso = (at: number) => new Date(at).toISOString()
 const balanceOf = ({ unlimited, balance_micros }: Customer) =>
   unlimited ? 'unlimited' : showDollars(balance_micros)
 

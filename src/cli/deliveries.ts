@@ -1,4 +1,4 @@
-import { parseInstant } from '../core/instant.ts'
+import { iso, parseInstant } from '../core/instant.ts'
 import { DELIVERY_STATUSES, listAllDeliveries } from '../store/deliveries.ts'
 import { redeliver, REDELIVERED_STATUSES, type Which } from '../store/redeliver.ts'
 import { command, EXIT, Refusal, UsageError } from './command.ts'
@@ -11,8 +11,6 @@ import { table } from './table.ts'
 const LIST_MAX = 1000
 const LIST = 50
 const REDRIVE_MAX = 100_000
-
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
 function oneOf<const V extends string>(name: string, text: string, allowed: readonly V[]): V {
   const found = allowed.find((it) => it === text)

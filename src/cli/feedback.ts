@@ -1,3 +1,4 @@
+import { iso } from '../core/instant.ts'
 import {
   answerFeedback,
   FEEDBACK_STATUSES,
@@ -14,8 +15,6 @@ import { table } from './table.ts'
 const LIST = 50
 const LIST_MAX = 1000
 const RESPONSE_MAX = 8000
-
-const iso = (at: number) => new Date(at).toISOString()
 
 function chosen<const V extends string>(
   name: string,

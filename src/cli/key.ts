@@ -1,11 +1,10 @@
+import { iso } from '../core/instant.ts'
 import { listCustomers } from '../store/customers.ts'
 import { listKeys, revokeKey } from '../store/keys.ts'
 import { command, EXIT, Refusal } from './command.ts'
 import { customerNamed } from './customers.ts'
 import { withInstance } from './instance.ts'
 import { table } from './table.ts'
-
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
 export const keyList = command({
   name: 'key list',

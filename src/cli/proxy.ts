@@ -1,3 +1,4 @@
+import { iso } from '../core/instant.ts'
 import { parseProxy, type Proxy, proxyOrigin } from '../core/proxy.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
@@ -19,7 +20,6 @@ import { troubleOf } from './proxy-words.ts'
 import { table } from './table.ts'
 
 const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
 export const proxyAdd = command({
   name: 'proxy add',

@@ -1,3 +1,4 @@
+import { iso } from './instant.ts'
 import type { Tier } from './price.ts'
 
 type Counts = { calls: number; billed_calls: number; cost_usd: number; errors: number }
@@ -29,7 +30,7 @@ export function bucketed(
   const usage = [...starts]
     .toSorted(([a], [b]) => a - b)
     .map(([start, inside]) => ({
-      start: new Date(start).toISOString(),
+      start: iso(start),
       ...sum(inside),
       by_tier: Object.fromEntries(
         [...Map.groupBy(inside, ({ tier }) => tier)].map(([tier, rows]) => [tier, sum(rows)]),

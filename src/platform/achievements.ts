@@ -1,7 +1,7 @@
 import type { Achievement } from '../core/items.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import { dataOf } from './items.ts'
-import { addressAt, iso, type Row, secondsAt, textAt, unreadable, wordAt } from './read.ts'
+import { addressAt, isoOfSeconds, type Row, secondsAt, textAt, unreadable, wordAt } from './read.ts'
 
 /** What a person was given by the platform. `base` is its address without a slash at its end. */
 export function readAchievements(base: string, value: unknown): Outcome<Achievement[]> {
@@ -28,6 +28,6 @@ function toAchievement(base: string, row: Row, name: string): Achievement {
     description: wordAt(row, 'description'),
     icon_url: addressAt(row, 'icon_70') ?? addressAt(row, 'icon_40'),
     url: link?.startsWith('/') ? base + link : link,
-    granted: granted === null ? null : iso(granted),
+    granted: granted === null ? null : isoOfSeconds(granted),
   }
 }

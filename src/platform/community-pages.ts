@@ -2,7 +2,7 @@ import type { Rules, WikiPage } from '../core/items.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import { dataOf } from './items.ts'
 import {
-  iso,
+  isoOfSeconds,
   isRow,
   listAt,
   type Row,
@@ -41,7 +41,7 @@ function toRule(row: Row, name: string, index: number): Rules['rules'][number] {
     applies_to: kind === 'link' || kind === 'comment' ? APPLIES_TO[kind] : 'all',
     violation_reason: wordAt(row, 'violation_reason'),
     priority: wholeAt(row, 'priority') ?? index,
-    created: created === null ? null : iso(created),
+    created: created === null ? null : isoOfSeconds(created),
   }
 }
 
@@ -59,7 +59,7 @@ export function readWiki(value: unknown): Outcome<WikiPage> {
     content_html: wordAt(page, 'content_html'),
     may_revise: page['may_revise'] === true,
     revision_id: wordAt(page, 'revision_id'),
-    revision_date: date === null ? null : iso(date),
+    revision_date: date === null ? null : isoOfSeconds(date),
     revised_by: by && wordAt(by, 'name'),
     reason: wordAt(page, 'reason'),
   })

@@ -2,7 +2,7 @@ import type { AuthorInfo, Comment, Node, Post } from '../core/items.ts'
 import { crosspostParentOf, mediaKindOf, targetOf, thumbnailOf } from './media.ts'
 import {
   flagAt,
-  iso,
+  isoOfSeconds,
   isRow,
   numberAt,
   type Row,
@@ -45,7 +45,7 @@ export function toPost(base: string, row: Row): Post {
     url: base + permalink,
     upvotes: scoreOf(row),
     comments: wholeAt(row, 'num_comments') ?? 0,
-    created: iso(created_utc),
+    created: isoOfSeconds(created_utc),
     created_utc,
     text: textAt(row, 'selftext') ?? '',
     link_url: row['is_self'] === true || target === null ? null : absolute(base, target),
@@ -87,7 +87,7 @@ export function toComment(base: string, row: Row): Comment {
     post_id: postIdOf(row),
     link_title: textAt(row, 'link_title'),
     link_url: link_url === null ? null : absolute(base, link_url),
-    created: iso(created_utc),
+    created: isoOfSeconds(created_utc),
     created_utc,
     parent_id: wordAt(row, 'parent_id'),
     is_submitter: row['is_submitter'] === true,
@@ -118,7 +118,7 @@ const hiddenScore = (row: Row): { score_hidden?: true } =>
 /** ISO of the last edit; old edits are told as `true`, without their time. */
 function editedOf(row: Row): string | boolean {
   const seconds = secondsAt(row, 'edited')
-  return seconds === null || seconds === 0 ? row['edited'] === true : iso(seconds)
+  return seconds === null || seconds === 0 ? row['edited'] === true : isoOfSeconds(seconds)
 }
 
 const authorInfoOf = (row: Row): AuthorInfo => ({

@@ -2,7 +2,7 @@ import type { Community, Moderator, User } from '../core/items.ts'
 import {
   addressAt,
   flagAt,
-  iso,
+  isoOfSeconds,
   listAt,
   type Row,
   rowAt,
@@ -33,7 +33,7 @@ export function toUser(base: string, row: Row): User {
     id: wordAt(row, 'id'),
     name,
     url: `${base}/user/${encodeURIComponent(name)}/`,
-    created: created_utc === null ? null : iso(created_utc),
+    created: created_utc === null ? null : isoOfSeconds(created_utc),
     created_utc,
     link_karma: wholeAt(told, 'link_karma'),
     comment_karma: wholeAt(told, 'comment_karma'),
@@ -66,7 +66,7 @@ export function toCommunity(base: string, row: Row): Community {
     description: textAt(row, 'public_description'),
     subscribers: wholeAt(row, 'subscribers'),
     active_users: wholeAt(row, 'active_user_count') ?? wholeAt(row, 'accounts_active'),
-    created: created_utc === null ? null : iso(created_utc),
+    created: created_utc === null ? null : isoOfSeconds(created_utc),
     created_utc,
     type: wordAt(row, 'subreddit_type'),
     over_18: flagAt(row, 'over18'),
@@ -86,6 +86,6 @@ export function toModerator(row: Row): Moderator {
     name: textAt(row, 'name') ?? '',
     mod_permissions: listAt(row, 'mod_permissions').filter((it) => typeof it === 'string'),
     flair_text: wordAt(row, 'author_flair_text'),
-    added: date === null ? null : iso(date),
+    added: date === null ? null : isoOfSeconds(date),
   }
 }

@@ -63,7 +63,7 @@ export function instantAt(row: Row, field: string): number | null {
 }
 
 /** Epoch seconds as ISO 8601 in UTC. */
-export const iso = (seconds: number): string => new Date(seconds * 1000).toISOString()
+export const isoOfSeconds = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
 /** An absolute http(s) address, or null. Some of them come entity-escaped even when raw text was asked for. */
 export function addressAt(row: Row, field: string): string | null {

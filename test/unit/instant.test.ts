@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { parseInstant } from '../../src/core/instant.ts'
+import { iso, parseInstant } from '../../src/core/instant.ts'
 
 test.each([
   ['2026-01-31', '2026-01-31T00:00:00.000Z'],
@@ -26,4 +26,8 @@ test.each([
   ' 2026-01-31',
 ])('%j is no instant', (text) => {
   expect(parseInstant(text)).toBeNull()
+})
+
+test('an instant is told in UTC to the millisecond, and one that is not known stays unknown', () => {
+  expect([iso(1_795_159_800_007), iso(null)]).toEqual(['2026-11-20T07:30:00.007Z', null])
 })

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { bodyObject, readProxy, refuseProxies } from '../../core/body-session.ts'
 import { ApiError } from '../../core/errors.ts'
+import { iso } from '../../core/instant.ts'
 import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import { base32 } from '../../core/totp.ts'
@@ -114,8 +115,6 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
     },
   )
 }
-
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
 const VERDICTS = ['AUTH_FAILED', 'TWO_FACTOR_REQUIRED', 'TWO_FACTOR_INVALID'] as const
 

@@ -1,5 +1,6 @@
 import type { Message } from '../../core/acting.ts'
-import { instantAt, iso, isRow, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
+import { iso } from '../../core/instant.ts'
+import { instantAt, isRow, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
 
 const MESSAGE = 'm.room.message'
 const MEMBER = 'm.room.member'
@@ -95,7 +96,7 @@ export const toMessage = (
   ...people,
   subject: null,
   body,
-  created: iso(at / 1000),
+  created: iso(at),
   // A room has one mark for all that was said in it, which stands with the conversation.
   unread: false,
 })

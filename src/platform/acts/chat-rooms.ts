@@ -1,5 +1,6 @@
 import type { Folder, Thread } from '../../core/acting.ts'
-import { iso, isRow, numberAt, type Row, rowAt, wordAt } from '../read.ts'
+import { iso } from '../../core/instant.ts'
+import { isRow, numberAt, type Row, rowAt, wordAt } from '../read.ts'
 import { eventsOf, namesIn, newestAt, peerIn, saidIn } from './chat-events.ts'
 import type { Room } from './threads.ts'
 
@@ -70,7 +71,7 @@ function toRoom(
     with: peer === null ? null : (namesIn(events).get(peer) ?? null),
     subject: null,
     ...rest,
-    last_message_at: at > 0 ? iso(at / 1000) : null,
+    last_message_at: at > 0 ? iso(at) : null,
     channel: 'chat',
   }
   return { thread, at, peer, mine }

@@ -4,7 +4,16 @@ import { ok, type Outcome } from '../../core/outcome.ts'
 import type { Client } from '../client.ts'
 import { dataOf } from '../items.ts'
 import type { Call } from '../platform.ts'
-import { iso, listAt, type Row, rowAt, secondsAt, textAt, unreadable, wordAt } from '../read.ts'
+import {
+  isoOfSeconds,
+  listAt,
+  type Row,
+  rowAt,
+  secondsAt,
+  textAt,
+  unreadable,
+  wordAt,
+} from '../read.ts'
 import { badCursor } from './bad-cursor.ts'
 import type { Actor, Forms } from './form.ts'
 
@@ -136,7 +145,7 @@ function toMessage(row: Row, actor: Actor): Message | null {
     to: wordAt(row, 'dest'),
     subject: textAt(row, 'subject'),
     body: textAt(row, 'body') ?? '',
-    created: iso(created),
+    created: isoOfSeconds(created),
     unread: row['new'] === true && wordAt(row, 'author') !== actor.name,
   }
 }
