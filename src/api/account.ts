@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { invalid } from '../core/errors.ts'
 import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
+import { toUsd } from '../core/price.ts'
 import { bucketed } from '../core/usage.ts'
 import type { Clock } from '../outside.ts'
 import { findCustomer } from '../store/customers.ts'
@@ -70,7 +71,6 @@ const shapes = once(() => {
   })
   return { me, payments, usage }
 })
-const usd = (micros: number) => micros / 1e6
 
 /** What a customer may know of its own books; free. */
 export const account = ({ db, keyed, clock, monitors }: Deps) =>
@@ -86,8 +86,8 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           id,
           name,
           plan,
-          credits_remaining: usd(balance_micros),
-          credits_used: usd(cost_micros),
+          credits_remaining: toUsd(balance_micros),
+          credits_used: toUsd(cost_micros),
           total_requests: calls,
           created_at: iso(created_at),
           monitors: monitors({ id, plan }),
@@ -109,7 +109,7 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
           ({ id, kind, amount_micros, note, created_at }) => ({
             id,
             kind,
-            amount_usd: usd(amount_micros),
+            amount_usd: toUsd(amount_micros),
             note,
             created_at: iso(created_at),
           }),

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { ApiError } from '../core/errors.ts'
 import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
+import { toUsd } from '../core/price.ts'
 import type { Clock } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -92,7 +93,7 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
         ...countChecks(db, whose, now - MINUTE_MS),
         matches: countMatches(db, whose, now - MINUTE_MS),
         ...counts,
-        spent_usd: spent_micros / 1e6,
+        spent_usd: toUsd(spent_micros),
       },
       pending: countPending(db, whose, PENDING_MAX),
       recent: listHappenings(db, whose).map((it) => ({

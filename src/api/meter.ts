@@ -2,7 +2,7 @@ import type { HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../core/errors.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { PriceMicros, Tier } from '../core/price.ts'
+import { type PriceMicros, type Tier, toUsd } from '../core/price.ts'
 import type { Clock, Log, Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { endHold, hold, release } from '../store/ledger.ts'
@@ -32,7 +32,9 @@ export type Meter = <T>(
 
 /** Micro-dollars as dollars with up to six decimals. */
 export const dollars = (micros: number): string => {
-  const text = (Math.abs(micros) / 1e6).toFixed(6).replace(/\.?0+$/, '')
+  const text = toUsd(Math.abs(micros))
+    .toFixed(6)
+    .replace(/\.?0+$/, '')
   return micros < 0 ? `-${text}` : text
 }
 
@@ -176,7 +178,7 @@ export function createMeter(deps: Deps): Meter {
 const tooDear = ({ amount_micros }: { amount_micros: number }): ApiError =>
   new ApiError('insufficient_credits', {
     message: `this call costs ${dollars(amount_micros)} USD`,
-    extra: { price_usd: amount_micros / 1e6 },
+    extra: { price_usd: toUsd(amount_micros) },
   })
 
 type Translate = (fault: Extract<Outcome<unknown>, { ok: false }>['fault']) => ApiError

@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import { version } from '../../package.json'
 import { ApiError, invalid } from '../core/errors.ts'
 import { iso } from '../core/instant.ts'
+import { toUsd } from '../core/price.ts'
 import type { Clock } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { answerFeedback, listFeedback } from '../store/feedback.ts'
@@ -55,7 +56,7 @@ function house({ db, clock, storage, reads }: OperatorDeps) {
           .slice(0, CUSTOMERS_MAX)
           .map(({ balance_micros, unlimited, created_at, requests, ...row }) => ({
             ...row,
-            credits_remaining: balance_micros / 1e6,
+            credits_remaining: toUsd(balance_micros),
             unlimited: unlimited === 1,
             created_at: iso(created_at),
             requests_24h: requests,

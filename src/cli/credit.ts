@@ -1,7 +1,8 @@
+import { toUsd } from '../core/price.ts'
 import { command, EXIT } from './command.ts'
 import { customerNamed, grant } from './customers.ts'
 import { withInstance } from './instance.ts'
-import { parseDollars, showDollars, toDollars } from './money.ts'
+import { parseDollars, showDollars } from './money.ts'
 
 export const creditAdd = command({
   name: 'credit add',
@@ -24,7 +25,7 @@ export const creditAdd = command({
     )
     around.stdout.write(
       values.json
-        ? `${JSON.stringify({ customer: name, credits_remaining: toDollars(balance_micros) })}\n`
+        ? `${JSON.stringify({ customer: name, credits_remaining: toUsd(balance_micros) })}\n`
         : `${name} has ${showDollars(balance_micros)}\n`,
     )
     return EXIT.done

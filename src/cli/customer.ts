@@ -1,4 +1,5 @@
 import { iso } from '../core/instant.ts'
+import { toUsd } from '../core/price.ts'
 import {
   type Customer,
   findCustomerByName,
@@ -13,7 +14,7 @@ import { command, EXIT, Refusal } from './command.ts'
 import { customerNamed, grant, makeCustomer, parseCredits } from './customers.ts'
 import { parseName, parsePlan } from './inputs.ts'
 import { withInstance } from './instance.ts'
-import { showDollars, toDollars } from './money.ts'
+import { showDollars } from './money.ts'
 import { card, table } from './table.ts'
 
 const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const
@@ -24,7 +25,7 @@ const toJson = ({ id, name, plan, balance_micros, unlimited, created_at }: Custo
   id,
   name,
   plan,
-  credits_remaining: toDollars(balance_micros),
+  credits_remaining: toUsd(balance_micros),
   unlimited,
   created_at: iso(created_at),
 })
@@ -107,7 +108,7 @@ export const customerShow = command({
       values.json
         ? `${JSON.stringify({
             ...toJson(customer),
-            credits_used: toDollars(cost_micros),
+            credits_used: toUsd(cost_micros),
             total_requests: calls,
             keys,
           })}\n`

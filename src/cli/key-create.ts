@@ -1,5 +1,6 @@
 import { errorCode } from '../core/error-code.ts'
 import { apiKey } from '../core/ids.ts'
+import { toUsd } from '../core/price.ts'
 import { type Customer, findCustomerByName } from '../store/customers.ts'
 import { transact } from '../store/db.ts'
 import { insertKey } from '../store/keys.ts'
@@ -7,7 +8,7 @@ import { type Call, command, EXIT, type Option, Refusal, UsageError } from './co
 import { grant, makeCustomer, parseCredits } from './customers.ts'
 import { parseExpiry, parseName, parseScopes, parseToken } from './inputs.ts'
 import { type Opened, withInstance } from './instance.ts'
-import { showDollars, toDollars } from './money.ts'
+import { showDollars } from './money.ts'
 
 const OPTIONS = {
   customer: { type: 'string', value: 'NAME', help: 'whose key it is; made when it is new' },
@@ -117,7 +118,7 @@ function show(
 ) {
   if (json) {
     const { name = null, plan = null, balance_micros = null } = customer ?? {}
-    const credits_remaining = balance_micros === null ? null : toDollars(balance_micros)
+    const credits_remaining = balance_micros === null ? null : toUsd(balance_micros)
     const shown = { key: token, key_id, customer: name, plan, credits_remaining }
     stdout.write(`${JSON.stringify(shown)}\n`)
     return

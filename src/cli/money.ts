@@ -1,3 +1,4 @@
+import { toUsd } from '../core/price.ts'
 import { UsageError } from './command.ts'
 
 const MOST_DOLLARS = 1_000_000_000
@@ -13,9 +14,8 @@ export function parseDollars(text: string): number {
   return micros
 }
 
-/** Micro-dollars as a decimal number of dollars, as JSON carries it. */
-export const toDollars = (micros: number): number => Number((micros / 1_000_000).toFixed(6))
-
 /** Micro-dollars for a person: at least two decimals, at most six. */
 export const showDollars = (micros: number): string =>
-  `${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')} USD`
+  `${toUsd(micros)
+    .toFixed(6)
+    .replace(/0{1,4}$/, '')} USD`

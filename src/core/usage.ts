@@ -1,5 +1,5 @@
 import { iso } from './instant.ts'
-import type { Tier } from './price.ts'
+import { type Tier, toUsd } from './price.ts'
 
 type Counts = { calls: number; billed_calls: number; cost_usd: number; errors: number }
 
@@ -45,7 +45,7 @@ function sum(rows: readonly UsageHour[]): Counts {
   return {
     calls: add(({ calls }) => calls),
     billed_calls: add(({ billed_calls }) => billed_calls),
-    cost_usd: add(({ cost_micros }) => cost_micros) / 1e6,
+    cost_usd: toUsd(add(({ cost_micros }) => cost_micros)),
     errors: add(({ errors }) => errors),
   }
 }

@@ -7,8 +7,9 @@ import {
   parseToken,
   parseWhole,
 } from '../../../src/cli/inputs.ts'
-import { parseDollars, showDollars, toDollars } from '../../../src/cli/money.ts'
+import { parseDollars, showDollars } from '../../../src/cli/money.ts'
 import { nearest } from '../../../src/core/nearest.ts'
+import { toUsd } from '../../../src/core/price.ts'
 
 test.each([
   ['5', 5_000_000],
@@ -19,7 +20,7 @@ test.each([
   ['1000000000', 1_000_000_000_000_000],
 ])('%s dollars are %i micro-dollars, exactly', (text, micros) => {
   expect(parseDollars(text)).toBe(micros)
-  expect(toDollars(micros)).toBe(Number(text))
+  expect(toUsd(micros)).toBe(Number(text))
 })
 
 test.each([
