@@ -18,7 +18,7 @@ import type {
   Answered,
   FeedQuery,
   NamesQuery,
-  OwnAsked,
+  Own,
   PostsQuery,
   Reads,
   SubforumsQuery,
@@ -72,7 +72,7 @@ export function createReads(deps: Deps): Reads {
   }
 
   const own =
-    <Query, Body>(work: Work<Query, Body>): OwnAsked<Query, Body> =>
+    <Query, Body>(work: Work<Query, Body>): Own<Query, Body> =>
     async (query, session) =>
       read(await looking.account(session, (call) => work(query, call)), 'miss')
 

@@ -57,43 +57,41 @@ type AchievementsBody = { achievements: Achievement[]; count: number }
 
 /** An answer, and whether it was kept, shared or asked for. */
 export type Answered<Body> = Promise<Outcome<Read<Body>>>
-/** Of what everybody sees: shared with others who ask the same. */
-type Asked<Query, Body> = Shared<Query, Body>
-/** The same, or with a session what its account sees: never shared or kept. */
-type AskedAs<Query, Body> = {
+/** A shared read, or with a session what its account sees: that is never shared or kept. */
+export type SharedAs<Query, Body> = {
   (query: Query, session: Session | null): Answered<Body>
   kept(query: Query, session: Session | null): Take<Body> | null
 }
-/** Of what nobody sees without an account. */
-export type OwnAsked<Query, Body> = (query: Query, session: Session) => Answered<Body>
+/** A read of what nobody sees without an account. */
+export type Own<Query, Body> = (query: Query, session: Session) => Answered<Body>
 
 /** Everything that can be read of the platform. Names and ids are checked by the caller. */
 export type Reads = {
-  posts: AskedAs<PostsQuery, PostsBody>
-  post: Asked<{ id: string }, Post>
+  posts: SharedAs<PostsQuery, PostsBody>
+  post: Shared<{ id: string }, Post>
   /** Posts by their ids, without prefix; at most 100. */
-  byId: Asked<{ ids: string[] }, ByIdBody>
-  search: AskedAs<SearchQuery, SearchBody>
-  searchMedia: Asked<MediaQuery, MediaBody>
-  searchCommunities: Asked<NamesQuery, CommunitiesBody>
-  searchUsers: Asked<NamesQuery, UsersBody>
-  deepSearch: Asked<DeepQuery, DeepBody>
-  deepAuthors: Asked<DeepAuthorsQuery, DeepAuthorsBody>
+  byId: Shared<{ ids: string[] }, ByIdBody>
+  search: SharedAs<SearchQuery, SearchBody>
+  searchMedia: Shared<MediaQuery, MediaBody>
+  searchCommunities: Shared<NamesQuery, CommunitiesBody>
+  searchUsers: Shared<NamesQuery, UsersBody>
+  deepSearch: Shared<DeepQuery, DeepBody>
+  deepAuthors: Shared<DeepAuthorsQuery, DeepAuthorsBody>
   /** A post and its comments; with `full`, `more` nodes are followed as far as tree_fetches reaches. */
-  tree: AskedAs<TreeRead, TreeBody>
-  comment: Asked<{ id: string; replies: boolean }, CommentBody>
-  subforum: Asked<{ name: string }, Community>
-  subforumComments: AskedAs<Paged & { subforum: string }, CommentsBody>
-  subforums: Asked<SubforumsQuery, SubforumsBody>
-  rules: Asked<{ name: string }, Rules>
-  wiki: Asked<{ subforum: string; page: string }, WikiPage>
-  user: Asked<{ name: string }, User>
-  userComments: Asked<UserPageQuery, CommentsBody>
-  userPosts: Asked<UserPageQuery, PostsBody>
-  achievements: Asked<{ name: string }, AchievementsBody>
-  feed: OwnAsked<FeedQuery, PostsBody>
-  ownItems: OwnAsked<OwnQuery, OwnBody>
-  moderators: OwnAsked<{ name: string }, { moderators: Moderator[] }>
+  tree: SharedAs<TreeRead, TreeBody>
+  comment: Shared<{ id: string; replies: boolean }, CommentBody>
+  subforum: Shared<{ name: string }, Community>
+  subforumComments: SharedAs<Paged & { subforum: string }, CommentsBody>
+  subforums: Shared<SubforumsQuery, SubforumsBody>
+  rules: Shared<{ name: string }, Rules>
+  wiki: Shared<{ subforum: string; page: string }, WikiPage>
+  user: Shared<{ name: string }, User>
+  userComments: Shared<UserPageQuery, CommentsBody>
+  userPosts: Shared<UserPageQuery, PostsBody>
+  achievements: Shared<{ name: string }, AchievementsBody>
+  feed: Own<FeedQuery, PostsBody>
+  ownItems: Own<OwnQuery, OwnBody>
+  moderators: Own<{ name: string }, { moderators: Moderator[] }>
   /** What a permalink names; null when it is none of the platform's. */
   place(permalink: string): Place | null
   /** Never shared or kept: what it asks is how things stand now. */

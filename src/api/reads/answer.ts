@@ -5,7 +5,8 @@ import type { Outcome } from '../../core/outcome.ts'
 import type { Tier } from '../../core/price.ts'
 import type { Session } from '../../core/session.ts'
 import { worded, type Words } from '../../core/wire.ts'
-import type { Read, Take } from '../../gateway/cache.ts'
+import type { Read } from '../../gateway/cache.ts'
+import type { SharedAs } from '../../gateway/reads.ts'
 import type { Holder } from '../auth.ts'
 import type { Asked } from '../faults.ts'
 import type { Meter } from '../meter.ts'
@@ -13,12 +14,6 @@ import { dressOnce, lasts } from '../one-piece.ts'
 import type { Gate } from './gate.ts'
 
 type Manner = { tier?: Tier; flavour?: Asked['flavour']; session?: Session | null }
-
-/** A read that others may have asked for already; with a session it is the caller's own, and shared with nobody. */
-type Shareable<Query, T> = {
-  (query: Query, session: Session | null): Promise<Outcome<Read<T>>>
-  kept(query: Query, session: Session | null): Take<T> | null
-}
 
 /**
  * Meters a read, once there is room for it, and says in X-Cache where its answer came from. `session` is whose account
@@ -35,7 +30,7 @@ export type Answer = <T>(
 export type AnswerShared = <Query, T extends object>(
   holder: Holder,
   headers: HTTPHeaders,
-  read: Shareable<Query, T>,
+  read: SharedAs<Query, T>,
   query: Query,
   manner?: Omit<Manner, 'flavour'>,
 ) => Promise<T>
@@ -53,11 +48,11 @@ export function createAnswers(
         headers['x-cache'] = cache
         return body
       }),
-    answerShared: (holder, headers, asked, query, { tier = 'read', session = null } = {}) =>
+    answerShared: (holder, headers, read, query, { tier = 'read', session = null } = {}) =>
       gate(holder.key.id, async () => {
-        const { body, cache } = await meter(tier, holder, headers, () => asked(query, session), {
+        const { body, cache } = await meter(tier, holder, headers, () => read(query, session), {
           with_session: session !== null,
-          kept: () => asked.kept(query, session),
+          kept: () => read.kept(query, session),
         })
         headers['x-cache'] = cache
         if (cache === 'hit') lasts(body)
