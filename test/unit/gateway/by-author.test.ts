@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import { byAuthor } from '../../src/gateway/by-author.ts'
-import { aComment, aPost } from '../support/reads.ts'
+import { byAuthor } from '../../../src/gateway/by-author.ts'
+import { aComment, aPost } from '../../support/reads.ts'
 
 const said = (author: string, score: number, subforum = 'cats') => {
   const { id, body, permalink, url, created } = aComment(`${author}${score}`)

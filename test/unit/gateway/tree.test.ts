@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Node } from '../../src/core/items.ts'
-import { fail, ok } from '../../src/core/outcome.ts'
-import { countMore, everyNode, repliesOf } from '../../src/gateway/nodes.ts'
-import type { Platform } from '../../src/platform/platform.ts'
-import { fakeClock } from '../support/clock.ts'
-import { aNode, aPost, more, readsOver, tree } from '../support/reads.ts'
+import type { Node } from '../../../src/core/items.ts'
+import { fail, ok } from '../../../src/core/outcome.ts'
+import { countMore, everyNode, repliesOf } from '../../../src/gateway/nodes.ts'
+import type { Platform } from '../../../src/platform/platform.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { aNode, aPost, more, readsOver, tree } from '../../support/reads.ts'
 
 const clock = () => fakeClock(() => Promise.resolve())
 const FULL = {

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 
-import type { Item } from '../../src/core/items.ts'
-import { createFilters } from '../../src/monitor/filters.ts'
-import { insertCustomer } from '../../src/store/customers.ts'
-import { openDb } from '../../src/store/db.ts'
-import { postOf } from '../support/items.ts'
+import type { Item } from '../../../src/core/items.ts'
+import { createFilters } from '../../../src/monitor/filters.ts'
+import { insertCustomer } from '../../../src/store/customers.ts'
+import { openDb } from '../../../src/store/db.ts'
+import { postOf } from '../../support/items.ts'
 
 /** Monitors as the store keeps them, each a spec and when it was last changed. */
 function start(mono?: () => number) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import { weigh } from '../../src/gateway/weight.ts'
-import { aComment, aNode, aPost } from '../support/reads.ts'
+import { weigh } from '../../../src/gateway/weight.ts'
+import { aComment, aNode, aPost } from '../../support/reads.ts'
 
 const all = (value: unknown) => weigh(value, Number.POSITIVE_INFINITY)
 

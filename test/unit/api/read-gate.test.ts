@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { createReadGate } from '../../src/api/reads/gate.ts'
-import { admit } from '../../src/core/degraded.ts'
-import { ApiError } from '../../src/core/errors.ts'
-import { fakeClock } from '../support/clock.ts'
+import { createReadGate } from '../../../src/api/reads/gate.ts'
+import { admit } from '../../../src/core/degraded.ts'
+import { ApiError } from '../../../src/core/errors.ts'
+import { fakeClock } from '../../support/clock.ts'
 
 const settled = () => new Promise<void>(setImmediate)
 

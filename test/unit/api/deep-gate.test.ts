@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import { createDeepGate } from '../../src/api/reads/gate.ts'
-import { fakeClock } from '../support/clock.ts'
+import { createDeepGate } from '../../../src/api/reads/gate.ts'
+import { fakeClock } from '../../support/clock.ts'
 
 const settled = () => new Promise<void>(setImmediate)
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
-import { fail, type Fault, ok, type Outcome } from '../../src/core/outcome.ts'
-import type { Session } from '../../src/core/session.ts'
-import type { Read } from '../../src/gateway/cache.ts'
-import { ANONYMOUS, type Call, type Eyes, type Platform } from '../../src/platform/platform.ts'
-import { fakeClock } from '../support/clock.ts'
-import { aComment, aPost, page, readsOver, tree } from '../support/reads.ts'
+import { fail, type Fault, ok, type Outcome } from '../../../src/core/outcome.ts'
+import type { Session } from '../../../src/core/session.ts'
+import type { Read } from '../../../src/gateway/cache.ts'
+import { ANONYMOUS, type Call, type Eyes, type Platform } from '../../../src/platform/platform.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { aComment, aPost, page, readsOver, tree } from '../../support/reads.ts'
 
 const clock = () => fakeClock(() => Promise.resolve())
 const FIRST = { limit: 25, after: null }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Proxy } from '../../src/core/proxy.ts'
-import { createSignIn, type SignIn } from '../../src/gateway/act-login.ts'
-import type { BrowserLoginResult } from '../../src/platform/browser/login.ts'
-import type { LoginResult } from '../../src/platform/login.ts'
-import { ANONYMOUS } from '../../src/platform/platform.ts'
-import { fakeClock } from '../support/clock.ts'
+import type { Proxy } from '../../../src/core/proxy.ts'
+import { createSignIn, type SignIn } from '../../../src/gateway/act-login.ts'
+import type { BrowserLoginResult } from '../../../src/platform/browser/login.ts'
+import type { LoginResult } from '../../../src/platform/login.ts'
+import { ANONYMOUS } from '../../../src/platform/platform.ts'
+import { fakeClock } from '../../support/clock.ts'
 
 const ANN: SignIn = {
   username: 'ann',

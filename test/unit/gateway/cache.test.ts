@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { fail, ok, type Outcome } from '../../src/core/outcome.ts'
-import { createShare } from '../../src/gateway/cache.ts'
-import { fakeClock } from '../support/clock.ts'
-import { aNode, aPost, page, readsOver, tree } from '../support/reads.ts'
+import { fail, ok, type Outcome } from '../../../src/core/outcome.ts'
+import { createShare } from '../../../src/gateway/cache.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { aNode, aPost, page, readsOver, tree } from '../../support/reads.ts'
 
 function counted(
   keep_ms: number,

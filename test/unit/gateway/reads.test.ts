@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Liveness, MediaPost, Post } from '../../src/core/items.ts'
-import { fail, ok, type Outcome } from '../../src/core/outcome.ts'
-import type { Read } from '../../src/gateway/cache.ts'
-import { ANONYMOUS, type Call } from '../../src/platform/platform.ts'
-import { fakeClock } from '../support/clock.ts'
-import { aComment, aNode, aPost, more, page, readsOver, tree } from '../support/reads.ts'
+import type { Liveness, MediaPost, Post } from '../../../src/core/items.ts'
+import { fail, ok, type Outcome } from '../../../src/core/outcome.ts'
+import type { Read } from '../../../src/gateway/cache.ts'
+import { ANONYMOUS, type Call } from '../../../src/platform/platform.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { aComment, aNode, aPost, more, page, readsOver, tree } from '../../support/reads.ts'
 
 const clock = () => fakeClock(() => Promise.resolve())
 const FIRST = { limit: 25, after: null }

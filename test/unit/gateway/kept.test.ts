@@ -1,13 +1,13 @@
 import { heapStats } from 'bun:jsc'
 import { expect, test } from 'bun:test'
 
-import { inOnePiece, lasts } from '../../src/api/one-piece.ts'
-import { createRows } from '../../src/api/reads/answer.ts'
-import { ok } from '../../src/core/outcome.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { createShare } from '../../src/gateway/cache.ts'
-import { fakeClock } from '../support/clock.ts'
-import { aPost } from '../support/reads.ts'
+import { inOnePiece, lasts } from '../../../src/api/one-piece.ts'
+import { createRows } from '../../../src/api/reads/answer.ts'
+import { ok } from '../../../src/core/outcome.ts'
+import { createWords } from '../../../src/core/wire.ts'
+import { createShare } from '../../../src/gateway/cache.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { aPost } from '../../support/reads.ts'
 
 const MIB = 1024 * 1024
 const { posts: dressed } = createRows(createWords({ platform: 'forum', community: 'subforum' }))
