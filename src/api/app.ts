@@ -6,6 +6,7 @@ import type { Clock, Log, Random } from '../outside.ts'
 import { type Db, tellStorageError } from '../store/db.ts'
 import { createTogether } from '../store/together.ts'
 import { account } from './account.ts'
+import { createAdmit } from './admit.ts'
 import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './body.ts'
 import { dashboardLive, type LiveDeps } from './dashboard-live.ts'
@@ -17,7 +18,6 @@ import { createLent, dashboardApi } from './dashboard.ts'
 import { docs } from './docs.ts'
 import { errors } from './errors.ts'
 import { health } from './health.ts'
-import { createGate } from './http.ts'
 import type { Infra } from './infra.ts'
 import { createInside } from './inside.ts'
 import { createMeter } from './meter.ts'
@@ -72,7 +72,7 @@ export type AppDeps = {
   routes: (infra: Infra) => AnyElysia[]
 }
 
-/** Bun's own answer to a large body has none of ours: the gate and the reader of bodies keep the real bounds. */
+/** Bun's own answer to a large body has none of ours: whoever admits it and the reader of bodies keep the real bounds. */
 const BODY_MAX_OF_SERVER = Number.MAX_SAFE_INTEGER
 const QUIET_BEFORE_HEADERS_S = 10
 /** What a call may take beside: a gate's wait, a name's lookup, a body that comes slowly. */
@@ -105,7 +105,7 @@ export function createApp(deps: AppDeps) {
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const lent = createLent()
   const authenticate = createAuthenticate(db, clock)
-  const gate = createGate({
+  const admit = createAdmit({
     words,
     clock,
     random,
@@ -137,7 +137,7 @@ export function createApp(deps: AppDeps) {
   })
     .onRequest(({ request, set, server }) => {
       started.set(request, clock.mono())
-      return gate({ request, headers: set.headers, server })
+      return admit({ request, headers: set.headers, server })
     })
     .onParse({ as: 'global' }, ({ request }) => {
       const path = pathOf(request.url)

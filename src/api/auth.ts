@@ -12,7 +12,7 @@ export type Holder = { customer: Customer; key: Key }
 /** Holders of the calls in flight. A request that is gone takes its entry with it. */
 export type Holders = { put(request: Request, holder: Holder): void; of(request: Request): Holder }
 
-/** Remembers who a request belongs to from the gate to the route. */
+/** Remembers who a request belongs to from its admission to the route. */
 export function createHolders(): Holders {
   const holders = new WeakMap<Request, Holder>()
   return {

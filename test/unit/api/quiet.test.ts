@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { quietFor } from '../../../src/api/http.ts'
+import { quietFor } from '../../../src/api/admit.ts'
 import { longestAtPlatform } from '../../../src/deeds.ts'
 import { startHouse } from '../../support/http.ts'
 

@@ -34,7 +34,7 @@ type Server = {
 type Arrival = { request: Request; headers: HTTPHeaders; server: Server | null }
 
 /** Decides whether a request goes on to its route. Answers a preflight itself; throws what stops a request. */
-export type Gate = (arrival: Arrival) => Promise<Response | undefined>
+export type Admit = (arrival: Arrival) => Promise<Response | undefined>
 
 type Deps = {
   words: Words
@@ -59,7 +59,7 @@ type Deps = {
  * The order in which a call is looked at (contract 4): key, pace, route and method, size. What is wrong with its
  * fields, and what it costs, its route finds out afterwards.
  */
-export function createGate(deps: Deps): Gate {
+export function createAdmit(deps: Deps): Admit {
   const { words, clock, random, holders, pacers, peerOf, features, lent, site, longest_s } = deps
   const preflight = preflightHeaders(words)
 
