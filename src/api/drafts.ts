@@ -1,10 +1,11 @@
 import { Elysia, type HTTPHeaders } from 'elysia'
 import * as z from 'zod'
 
+import { sessionFields } from '../core/body-session.ts'
 import { DRAFT_MS } from '../core/draft.ts'
 import { ApiError, invalid } from '../core/errors.ts'
 import { once } from '../core/once.ts'
-import { invalidField, SESSION_PARTS, sessionField } from '../core/session.ts'
+import { invalidField } from '../core/session.ts'
 import type { Db } from '../store/db.ts'
 import { type Draft, DRAFTS_OPEN_MAX, findDraft, insertDraft, listDrafts } from '../store/drafts.ts'
 import type { DraftDesk, Written } from './drafts-desk.ts'
@@ -50,7 +51,7 @@ function found(db: Db, id: string, customer_id: string | null): Draft {
 /** The routes of a customer's drafts: what its programs want to write, and what it decides. */
 export function drafts(infra: Infra, { db, desk }: Deps) {
   const { words, keyed, readJson, clock, random } = infra
-  const ofSession = [...SESSION_PARTS.map((part) => sessionField(words, part)), 'cookies', 'proxy']
+  const ofSession = sessionFields(words)
 
   const show = (draft: Draft) => toDraft(draft, clock.now())
 

@@ -34,8 +34,8 @@ export type Sending = {
   schemes: Schemes
 }
 
-/** The fields that every body with a session may have. */
-const sessionFields = (words: Words): string[] => [
+/** The fields that every body with a session may have, in the words of the wire. Whoever must not see a session leaves these out. */
+export const sessionFields = (words: Words): string[] => [
   ...SESSION_PARTS.map((part) => sessionField(words, part)),
   'cookies',
   'proxy',

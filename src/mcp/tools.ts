@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
+import { sessionFields } from '../core/body-session.ts'
 import { DRAFT_ACTIONS, type DraftAction, pathOfDraft } from '../core/draft.ts'
-import { SESSION_PARTS, sessionField } from '../core/session.ts'
 import { createWords, type Words } from '../core/wire.ts'
 import { DRAFTED, TOLD } from './told.ts'
 
@@ -114,11 +114,7 @@ type Inputs = { properties: Json; required: string[]; fields: Map<string, Place>
 
 /** Everything that a call takes, but for sessions and ways out: those are not for a model to hold. */
 function inputsOf(words: Words, operation: Operation): Inputs & { session_in_body: boolean } {
-  const kept = new Set([
-    ...SESSION_PARTS.map((part) => sessionField(words, part)),
-    'cookies',
-    'proxy',
-  ])
+  const kept = new Set(sessionFields(words))
   const given = operation.parameters.filter((it) => it.in !== 'header' && !kept.has(it.name))
   const body = objectShape.parse(
     operation.requestBody?.content[JSON_TYPE]?.schema ?? { type: 'object' },
