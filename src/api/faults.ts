@@ -14,8 +14,11 @@ export type Asked = {
   with_session: boolean
 }
 
-const RETRY_TIMEOUT_S = 2
-const RETRY_UNAVAILABLE_S = 5
+/** After how many seconds a caller may try again where the platform names no pause: its answer was late, or it was not there. */
+export const RETRY_S = { timeout: 2, unavailable: 5 }
+
+/** A pause as it is told, in whole seconds: at least one, and never shorter than it is. */
+export const pause = (seconds: number): number => Math.max(1, Math.ceil(seconds))
 
 const REFUSED: Record<RefusalReason, string> = {
   private: 'this place is private',
@@ -42,7 +45,7 @@ export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiE
     case 'throttled':
       return new ApiError('HTTP_429', {
         message: 'the platform asks to slow down',
-        retry_after_s: Math.max(1, Math.ceil(fault.retry_after_s)),
+        retry_after_s: pause(fault.retry_after_s),
       })
     case 'login_required':
       return with_session
@@ -58,7 +61,7 @@ export function toApiError(fault: Fault, { flavour, with_session }: Asked): ApiE
       return flavour === 'read'
         ? new ApiError('upstream_timeout', {
             message: 'the platform did not answer in time',
-            retry_after_s: RETRY_TIMEOUT_S,
+            retry_after_s: RETRY_S.timeout,
           })
         : upstreamError('the platform did not answer in time')
     case 'blocked':
@@ -88,6 +91,6 @@ function unavailable(flavour: Flavour, message: string, retry_after_s: number | 
   if (flavour !== 'read') return upstreamError(message)
   return new ApiError('upstream_unavailable', {
     message,
-    retry_after_s: Math.max(1, Math.ceil(retry_after_s ?? RETRY_UNAVAILABLE_S)),
+    retry_after_s: pause(retry_after_s ?? RETRY_S.unavailable),
   })
 }

@@ -1,17 +1,13 @@
 import { ApiError, type ErrorDetails } from '../../core/errors.ts'
 import type { Refusal } from '../../core/native-refusals.ts'
 import type { ActFault } from '../../gateway/act-browser.ts'
-import { because, PROXY } from '../faults.ts'
+import { because, pause, PROXY, RETRY_S } from '../faults.ts'
 
-const RETRY_TIMEOUT_S = 2
-const RETRY_UNAVAILABLE_S = 5
 const RETRY_BROWSER_S = 60
 
 /** What to do about a human check that nobody here answers. */
 export const ADVICE =
   "sign in with an ordinary browser of the account's owner and use its cookies as the session"
-
-const wait = (seconds: number) => Math.max(1, Math.ceil(seconds))
 
 /**
  * What the caller is told about a write that was not done, or of which nobody knows. What the platform itself said is
@@ -29,7 +25,7 @@ export function toActError(fault: ActFault): ApiError {
     case 'throttled':
       return new ApiError('FORUM_RATELIMIT', {
         message: 'the platform asks to slow down',
-        retry_after_s: wait(fault.retry_after_s),
+        retry_after_s: pause(fault.retry_after_s),
         // Only what the platform was asked is paid for.
         ...(fault.unasked && { billed: false }),
         extra: { upstream_code: 'HTTP_429' },
@@ -47,7 +43,7 @@ export function toActError(fault: ActFault): ApiError {
     case 'timeout':
       return new ApiError('upstream_timeout', {
         message: 'there was no time left to do it; nothing was done',
-        retry_after_s: RETRY_TIMEOUT_S,
+        retry_after_s: RETRY_S.timeout,
       })
     case 'unavailable':
       return unavailable('the platform could not be reached', fault.retry_after_s)
@@ -90,7 +86,7 @@ export const noBrowser = (why: string): ApiError =>
 const unavailable = (message: string, retry_after_s: number | null): ApiError =>
   new ApiError('upstream_unavailable', {
     message: `${message}; nothing was done`,
-    retry_after_s: wait(retry_after_s ?? RETRY_UNAVAILABLE_S),
+    retry_after_s: pause(retry_after_s ?? RETRY_S.unavailable),
   })
 
 /** The platform's own no, with its own words inside. */
@@ -99,7 +95,7 @@ function toRefusal({ code, message, field, retry_after_s, meaning, terminal }: R
   const details: ErrorDetails = {
     message: `the platform refuses this (${said})`,
     ...(field !== null && { field }),
-    ...(retry_after_s !== null && { retry_after_s: wait(retry_after_s) }),
+    ...(retry_after_s !== null && { retry_after_s: pause(retry_after_s) }),
     // An error that is decided here elsewhere is the platform's own this time.
     billed: true,
     extra: { upstream_code: code, upstream_message: message, terminal },
