@@ -2,11 +2,10 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../core/errors.ts'
-import { parseInstant } from '../core/instant.ts'
 import type { Db } from '../store/db.ts'
 import { redeliver, REDELIVERED_STATUSES, type Which } from '../store/redeliver.ts'
 import { findWebhook } from '../store/webhooks.ts'
-import { closed } from './fields.ts'
+import { closed, maybeInstant } from './fields.ts'
 import type { Infra } from './infra.ts'
 import type { Checked } from './late.ts'
 import { answers } from './openapi.ts'
@@ -21,19 +20,11 @@ const text = (name: string) =>
     .string({ error: `${name} must be text` })
     .min(1)
     .optional()
-const instant = (name: string) => {
-  const sentence = `${name} must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z`
-  return z
-    .string({ error: sentence })
-    .refine((it) => parseInstant(it) !== null, sentence)
-    .meta({ format: 'date-time' })
-    .optional()
-}
 
 const redeliverBody = closed(() => ({
   delivery_id: text('delivery_id'),
-  since: instant('since'),
-  until: instant('until'),
+  since: maybeInstant('since'),
+  until: maybeInstant('until'),
   status: z
     .enum(REDELIVERED_STATUSES, {
       error: `status must be one of ${REDELIVERED_STATUSES.join(', ')}`,
@@ -54,15 +45,14 @@ function whichOf(body: Body, now: number): Which {
         throw invalid(field, `${field} does not go with delivery_id, which names one delivery`)
     return { delivery_id }
   }
-  const from = since === undefined ? null : parseInstant(since)
-  if (from === null) throw invalid('since', 'since is required, or delivery_id')
-  if (from < now - DAYS_MAX * DAY_MS)
+  if (since === undefined) throw invalid('since', 'since is required, or delivery_id')
+  if (since < now - DAYS_MAX * DAY_MS)
     throw invalid('since', `since must be at most ${DAYS_MAX} days ago`)
-  const to = (until === undefined ? null : parseInstant(until)) ?? now
-  if (to < from) throw invalid('until', 'until must not be before since')
+  const to = until ?? now
+  if (to < since) throw invalid('until', 'until must not be before since')
   // What arrived is sent again only when that is asked for.
   const statuses = status === undefined ? (['failed', 'dead'] as const) : [status]
-  return { since: from, until: to, statuses, webhook_id: webhook_id ?? null }
+  return { since, until: to, statuses, webhook_id: webhook_id ?? null }
 }
 
 /** A new round for deliveries that have ended. */
