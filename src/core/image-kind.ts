@@ -1,8 +1,10 @@
 /** The pictures that a profile takes, by what they are, not by what they are called. */
 export type ImageKind = 'png' | 'jpeg' | 'webp'
 
-/** 5 MiB. */
-export const IMAGE_BYTES_MAX = 5 * 1024 * 1024
+/** How much a picture may weigh, as people are told it. */
+export const IMAGE_MIB_MAX = 5
+/** The same in bytes. */
+export const IMAGE_BYTES_MAX = IMAGE_MIB_MAX * 1024 * 1024
 
 /** What each kind is called on the wire, and how its files end. */
 export const IMAGE_TYPES: Readonly<Record<ImageKind, { type: string; suffix: string }>> = {
@@ -14,7 +16,6 @@ export const IMAGE_TYPES: Readonly<Record<ImageKind, { type: string; suffix: str
 /** A picture that may be sent, or a sentence that says what is wrong with it. */
 export type ImageRead = { ok: true; kind: ImageKind } | { ok: false; why: string }
 
-const MIB = 1024 * 1024
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 const JPEG = [0xff, 0xd8, 0xff]
 const RIFF = [0x52, 0x49, 0x46, 0x46]
@@ -27,7 +28,7 @@ const SHORTEST = 16
 /** Looks at the bytes alone: a name or a content type may say anything. */
 export function readImage(bytes: Uint8Array): ImageRead {
   if (bytes.length > IMAGE_BYTES_MAX)
-    return { ok: false, why: `must have at most ${IMAGE_BYTES_MAX / MIB} MiB` }
+    return { ok: false, why: `must have at most ${IMAGE_MIB_MAX} MiB` }
   const kind = bytes.length < SHORTEST ? null : kindOf(bytes)
   return kind === null
     ? { ok: false, why: 'must be a PNG, JPEG or WebP picture' }

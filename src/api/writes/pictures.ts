@@ -1,6 +1,6 @@
 import { type Refusal, REFUSALS } from '../../core/address.ts'
 import { invalid } from '../../core/errors.ts'
-import { IMAGE_BYTES_MAX, type ImageKind, readImage } from '../../core/image-kind.ts'
+import { IMAGE_MIB_MAX, type ImageKind, readImage } from '../../core/image-kind.ts'
 
 /** A picture that may be sent. */
 export type Picture = { bytes: Uint8Array; kind: ImageKind }
@@ -13,12 +13,11 @@ export type LoadPicture = (
   | { ok: false; why: Refusal | 'unreachable' | 'not_found' | 'too_large' | 'too_slow' }
 >
 
-const MIB = 1024 * 1024
 const TROUBLE = {
   ...REFUSALS,
   unreachable: 'could not be reached',
   not_found: 'must answer 200 with the picture itself',
-  too_large: `must have at most ${IMAGE_BYTES_MAX / MIB} MiB`,
+  too_large: `must have at most ${IMAGE_MIB_MAX} MiB`,
   too_slow: 'did not answer in time',
 }
 

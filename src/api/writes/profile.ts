@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
+import { IMAGE_MIB_MAX } from '../../core/image-kind.ts'
 import { once } from '../../core/once.ts'
 import { PROXY_SCHEMES } from '../../core/proxy.ts'
 import type { Acting } from '../../gateway/act.ts'
@@ -102,7 +103,7 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
         ),
         detail: {
           summary: place === 'avatar' ? 'Change your picture' : 'Change your banner',
-          description: 'A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is.',
+          description: `A PNG, JPEG or WebP picture of at most ${IMAGE_MIB_MAX} MiB, sent on as it is.`,
           tags,
           operationId: place === 'avatar' ? 'profileAvatar' : 'profileBanner',
           ...answers(() => shapes().picture, {
