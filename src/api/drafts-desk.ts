@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { afterWrite, pathOfDraft, statusOf } from '../core/draft.ts'
+import { afterWrite, EXPIRED, pathOfDraft, statusOf } from '../core/draft.ts'
 import { ApiError, invalid } from '../core/errors.ts'
 import type { Session } from '../core/session.ts'
 import { type Db, isStorageError } from '../store/db.ts'
@@ -90,7 +90,7 @@ export function createDraftDesk(infra: Infra, { db, lend }: DraftsDeps): DraftDe
     return new ApiError('draft_not_waiting', {
       message:
         status === 'expired'
-          ? 'this draft has ended: nobody approved it within 24 hours'
+          ? `this draft has ended: ${EXPIRED}`
           : `this draft is ${status} already`,
       extra: { status },
     })

@@ -1,4 +1,4 @@
-import { statusOf } from '../core/draft.ts'
+import { DRAFT_HOURS, EXPIRED, statusOf } from '../core/draft.ts'
 import { iso } from '../core/instant.ts'
 import { findAccountByName } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
@@ -59,8 +59,7 @@ export const approve = command({
     'forumd approve drf_0199a000-0000-7000-8000-000000000001 --account main',
     'forumd approve drf_0199a000-0000-7000-8000-000000000001 --decline',
   ],
-  notes:
-    'Without an ID it lists the drafts that wait; with one alone it shows that draft whole. The running daemon writes what you approve, once, and its customer pays for it. A draft ends after 24 hours.',
+  notes: `Without an ID it lists the drafts that wait; with one alone it shows that draft whole. The running daemon writes what you approve, once, and its customer pays for it. A draft ends after ${DRAFT_HOURS} hours.`,
   async run({ values, operands: [id], ...around }) {
     const { account, decline, json } = values
     if (id === undefined && (account !== undefined || decline))
@@ -183,7 +182,7 @@ function standing(draft: Draft, now: number): string {
     case 'declined':
       return 'declined: it is not written'
     case 'waiting': {
-      if (statusOf(draft, now) === 'expired') return 'ended: nobody approved it within 24 hours'
+      if (statusOf(draft, now) === 'expired') return `ended: ${EXPIRED}`
       const again = answer === null ? '' : 'not written, it waits again; '
       return `${again}approve it before ${iso(expires_at)}: forumd approve ${id} --account NAME`
     }

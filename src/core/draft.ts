@@ -18,8 +18,12 @@ export const pathOfDraft = (action: DraftAction): string =>
   // No browser is needed for what a person has read already.
   action === 'comment' ? '/v2/comment' : `/${action}`
 
-/** How long a draft may wait for somebody to approve it. */
-export const DRAFT_MS = 24 * 3_600_000
+/** How long a draft may wait for somebody to approve it, as people are told it. */
+export const DRAFT_HOURS = 24
+/** The same in milliseconds. */
+export const DRAFT_MS = DRAFT_HOURS * 3_600_000
+/** What became of a draft that has waited too long. */
+export const EXPIRED = `nobody approved it within ${DRAFT_HOURS} hours`
 
 /**
  * Where a draft stands. `queued`: approved, and not begun; `running`: begun, and its end not written down; `done` and

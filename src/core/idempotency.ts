@@ -5,19 +5,23 @@ import { invalid } from './errors.ts'
 /** The header by which a caller names a write, so that a repeat of it changes nothing. */
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
-/** How long a first answer is kept. */
-export const IDEMPOTENCY_MS = 24 * 3_600_000
+/** How long a first answer is kept, as people are told it. */
+export const IDEMPOTENCY_HOURS = 24
+/** The same in milliseconds. */
+export const IDEMPOTENCY_MS = IDEMPOTENCY_HOURS * 3_600_000
 
+/** How many characters a name may have. */
+export const IDEMPOTENCY_NAME_MAX = 128
 // Printable ASCII: what a header can carry unharmed.
-const NAME = /^[\x20-\x7e]{1,128}$/
+const NAME = /^[\x20-\x7e]+$/
 
 /** The name a call was given; null where it has none. 400 for what is none. */
 export function readIdempotencyKey(header: string | null): string | null {
   if (header === null) return null
-  if (NAME.test(header)) return header
+  if (NAME.test(header) && header.length <= IDEMPOTENCY_NAME_MAX) return header
   throw invalid(
     IDEMPOTENCY_HEADER,
-    `${IDEMPOTENCY_HEADER} must be 1 to 128 printable ASCII characters`,
+    `${IDEMPOTENCY_HEADER} must be 1 to ${IDEMPOTENCY_NAME_MAX} printable ASCII characters`,
   )
 }
 

@@ -1,3 +1,5 @@
+import { DRAFT_HOURS } from '../core/draft.ts'
+
 /** What a tool does to what there is: looks, adds or changes something of ours, or takes something away for good. */
 type Deed = 'looks' | 'changes' | 'removes'
 /** `world`: the platform is asked; `house`: only what forumd itself keeps. */
@@ -152,8 +154,7 @@ export const TOLD: Readonly<Record<string, Told>> = {
 }
 
 /** What every draft is told with: that it is one. */
-export const DRAFTED =
-  'Nothing is written yet: a person reads the draft and approves it within 24 hours, on the dashboard or by `forumd approve`. Tell the person that it waits, and look with find_draft what became of it.'
+export const DRAFTED = `Nothing is written yet: a person reads the draft and approves it within ${DRAFT_HOURS} hours, on the dashboard or by \`forumd approve\`. Tell the person that it waits, and look with find_draft what became of it.`
 
 /** What a model reads of the whole, once. */
 export const INSTRUCTIONS =

@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_HOURS, IDEMPOTENCY_NAME_MAX } from '../../core/idempotency.ts'
 import type { Words } from '../../core/wire.ts'
 import type { Policy } from '../policy.ts'
 
@@ -11,9 +12,8 @@ export const NAMING_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description:
-    'Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing.',
-  schema: { type: 'string', minLength: 1, maxLength: 128 },
+  description: `Names this call, for this key and route: a repeat within ${IDEMPOTENCY_HOURS} hours gets the first answer and changes nothing.`,
+  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_NAME_MAX },
 }
 
 /** What goes into a body's `meta` to show one: a session and these fields. */
