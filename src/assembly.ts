@@ -9,6 +9,7 @@ import type { Config } from './config/schema.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
 import { createLinks } from './core/links.ts'
+import { linkHosts } from './core/permalink.ts'
 import type { AccountState } from './core/pool.ts'
 import { createWords } from './core/wire.ts'
 import { createDeeds, longestAtPlatform } from './deeds.ts'
@@ -108,9 +109,7 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     tree_fetches: config.limits.tree_fetches,
     read_cache_ms: config.limits.read_cache_s * 1000,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
-    base_url: config.platform.base_url,
-    link_hosts: config.platform.link_hosts,
-    short_link_hosts: config.platform.short_link_hosts,
+    hosts: linkHosts(config.platform),
   })
   const deeds = createDeeds(config, { ...outside, log }, { guard, upstream, eyes_of: pool })
 

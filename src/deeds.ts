@@ -1,6 +1,7 @@
 import type { Deeds } from './api/writes/writes.ts'
 import type { Config } from './config/schema.ts'
 import { IMAGE_BYTES_MAX } from './core/image-kind.ts'
+import { linkHosts } from './core/permalink.ts'
 import { createSignIn } from './gateway/act-login.ts'
 import { createActing } from './gateway/act.ts'
 import type { EyesOf } from './gateway/looking.ts'
@@ -48,10 +49,7 @@ export function createDeeds(
       ...within,
       acts: platform.acts,
       browser_comment,
-      hosts: {
-        link: [new URL(at.base_url).host, ...at.link_hosts],
-        short: at.short_link_hosts,
-      },
+      hosts: linkHosts(at),
     }),
     signIn: createSignIn({ ...within, login, browser_login, browser_schemes: BROWSER_SCHEMES }),
     loadPicture: createDownload({

@@ -6,6 +6,16 @@ export type Place = { post_id: string; comment_id: string | null }
 /** Hosts of the platform's links: `link` hosts carry paths, a `short` host carries nothing but a post's id. */
 export type LinkHosts = { link: readonly string[]; short: readonly string[] }
 
+/** The hosts of a platform at `base_url`, as `[platform]` names those beside its own. */
+export const linkHosts = (at: {
+  base_url: string
+  link_hosts: readonly string[]
+  short_link_hosts: readonly string[]
+}): LinkHosts => ({
+  link: [new URL(at.base_url).host, ...at.link_hosts],
+  short: at.short_link_hosts,
+})
+
 const LONGEST = 2048
 // A blank, a control character or a backslash is how one parser is made to disagree with another.
 // oxlint-disable-next-line no-control-regex

@@ -1,7 +1,7 @@
 import type { Shelf } from '../core/listing.ts'
 import { fail, ok } from '../core/outcome.ts'
 import { asksForSomething, filterPage } from '../core/page-filter.ts'
-import { parsePermalink } from '../core/permalink.ts'
+import { type LinkHosts, parsePermalink } from '../core/permalink.ts'
 import type { Session } from '../core/session.ts'
 import type { Clock } from '../outside.ts'
 import type { Platform } from '../platform/platform.ts'
@@ -40,10 +40,7 @@ type Deps = {
   read_cache_ms: number
   /** Told where the answer of each read came from that could have been shared. */
   on_read?: (cache: CacheState) => void
-  /** Where the platform lives, and the other hosts of its links. */
-  base_url: string
-  link_hosts: readonly string[]
-  short_link_hosts: readonly string[]
+  hosts: LinkHosts
 }
 
 const TREE_FETCHES_MAX = 200
@@ -56,10 +53,6 @@ export function createReads(deps: Deps): Reads {
   const looking = createLooking({ witness, eyes_of, clock, deadline_ms })
   const share = createShare(clock, deps.read_cache_ms, deps.on_read)
   const tree_fetches = deps.tree_fetches === 0 ? TREE_FETCHES_MAX : deps.tree_fetches
-  const hosts = {
-    link: [new URL(deps.base_url).host, ...deps.link_hosts],
-    short: deps.short_link_hosts,
-  }
 
   const shared = <Query, Body extends object>(work: Work<Query, Body>) => {
     const common = share(keyOf, (query: Query) => looking.pool((call) => work(query, call)))
@@ -189,7 +182,7 @@ export function createReads(deps: Deps): Reads {
     ownItems: own(ownItems(platform)),
     moderators: own(moderatorsOf(platform)),
 
-    place: (permalink) => parsePermalink(permalink, hosts),
+    place: (permalink) => parsePermalink(permalink, deps.hosts),
     verify: async (ids) =>
       read(await looking.pool((call) => verifyComments(platform, ids, call)), 'miss'),
     visibility: async (id) => {

@@ -71,9 +71,7 @@ export async function startReading({
     read_deadline_ms: 20_000,
     tree_fetches,
     read_cache_ms,
-    base_url: sandbox.url,
-    link_hosts: ['www.forum.test'],
-    short_link_hosts: ['fo.test'],
+    hosts: { link: [new URL(sandbox.url).host, 'www.forum.test'], short: ['fo.test'] },
   })
   const words = createWords(wire)
   const app = createApp({

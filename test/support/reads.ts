@@ -119,8 +119,6 @@ export const readsOver = (
     read_deadline_ms: 30_000,
     tree_fetches: 8,
     read_cache_ms: 5_000,
-    base_url: 'https://www.forum.test',
-    link_hosts: ['old.forum.test'],
-    short_link_hosts: ['fo.test'],
+    hosts: { link: ['www.forum.test', 'old.forum.test'], short: ['fo.test'] },
     ...limits,
   })
