@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 
 import { ApiError, type Code } from '../core/errors.ts'
+import { OWN_TABS } from '../core/listing.ts'
 import type { Proxy } from '../core/proxy.ts'
 import {
   proxyHeader,
@@ -12,7 +13,6 @@ import {
   type SessionUse,
 } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
-import { OWN_TABS } from '../gateway/own.ts'
 import { queryOf } from './table.ts'
 
 const OPTIONAL = [

@@ -12,6 +12,10 @@ type ListingStatus = (typeof LISTING_STATUSES)[number]
  */
 export type Shelf = 'chronological' | 'ranked' | 'search' | 'user'
 
+/** The listings of a person that are read with that person's own session or not at all, whoever else may see them. */
+export const OWN_TABS = ['upvoted', 'saved', 'hidden', 'gilded'] as const
+export type OwnTab = (typeof OWN_TABS)[number]
+
 /** `t3_` and an id, and the other fullnames the platform continues from. */
 const BARE = /^[a-z][a-z0-9]?_[a-z0-9]{1,16}$/
 /** Some listings issue opaque cursors; those come back to us only with a depth, which is how we know we issued them. */

@@ -1,14 +1,10 @@
 import type { Item, Moderator } from '../core/items.ts'
-import type { Shelf, Turn } from '../core/listing.ts'
+import type { OwnTab, Shelf, Turn } from '../core/listing.ts'
 import { fail, ok } from '../core/outcome.ts'
 import type { Platform } from '../platform/platform.ts'
 import { type Paged, paging } from './listing.ts'
 import { alive } from './looking.ts'
 import { listed, type Work } from './pages.ts'
-
-/** The listings that only their owner sees. */
-export const OWN_TABS = ['upvoted', 'saved', 'hidden', 'gilded'] as const
-type OwnTab = (typeof OWN_TABS)[number]
 
 /** A part of what only its owner sees. */
 export type OwnQuery = Paged & { name: string; tab: OwnTab; sort: string; t: string | null }

@@ -1,3 +1,4 @@
+import { OWN_TABS } from '../core/listing.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import type { Ask } from './client.ts'
 import { type Readers, readListing } from './listing.ts'
@@ -102,5 +103,4 @@ function suitable<T extends { over_18: boolean | null }>(
   return ok({ ...page.value, rows: page.value.rows.filter((it) => it.over_18 !== true) })
 }
 
-/** Listings that are asked for with a session or not at all, whoever else may see them. */
-const SESSION_ONLY: ReadonlySet<UserTab> = new Set(['upvoted', 'saved', 'hidden', 'gilded'])
+const SESSION_ONLY: ReadonlySet<UserTab> = new Set(OWN_TABS)

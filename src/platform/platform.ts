@@ -15,6 +15,7 @@ import type {
   Visibility,
   WikiPage,
 } from '../core/items.ts'
+import type { OwnTab } from '../core/listing.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
 
@@ -162,13 +163,5 @@ export type Platform = {
   clock_measured_ms(): number
 }
 
-const USER_TABS = [
-  'overview',
-  'submitted',
-  'comments',
-  'upvoted',
-  'saved',
-  'hidden',
-  'gilded',
-] as const
-export type UserTab = (typeof USER_TABS)[number]
+/** The listings of a person that hold posts and comments as they come. */
+export type UserTab = 'overview' | 'submitted' | 'comments' | OwnTab

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 
-import { OWN_TABS } from '../../gateway/own.ts'
+import { OWN_TABS, type OwnTab } from '../../core/listing.ts'
 import type { Reads } from '../../gateway/reads.ts'
 import { oneOf, query } from '../fields.ts'
 import { answers } from '../openapi.ts'
@@ -10,7 +10,7 @@ import { ofSubforum, ofUser, paged, timeOf, TIMES } from './params.ts'
 const FEED_SORTS = ['best', 'hot', 'new', 'top', 'rising', 'controversial'] as const
 const OWN_SORTS = ['new', 'top', 'hot', 'controversial'] as const
 
-const SUMMARIES: Record<(typeof OWN_TABS)[number], string> = {
+const SUMMARIES: Record<OwnTab, string> = {
   upvoted: 'What your own account has voted up',
   saved: 'What your own account has saved',
   hidden: 'What your own account has hidden',
