@@ -6,10 +6,9 @@ import { once } from '../core/once.ts'
 import { SESSION_PARTS, sessionField } from '../core/session.ts'
 import type { Words } from '../core/wire.ts'
 import type { Draft } from '../store/drafts.ts'
-import { closed, formed, limit, maybeOneOf, query } from './fields.ts'
+import { closed, maybeOneOf, query } from './fields.ts'
+import { besideShape, pageOf, pageQuery } from './pages.ts'
 
-const PAGE_MAX = 100
-const PAGE = 25
 const BODY = "body must be an object: the write's own fields"
 
 /** A new draft: what is to be done, and the fields that the write itself would have. */
@@ -26,8 +25,7 @@ export const draftBody = closed(() => ({
 /** Which drafts are listed. */
 export const draftsQuery = query(() => ({
   status: maybeOneOf('status', ['waiting']),
-  cursor: formed('cursor', /^drf_[\w-]{1,64}$/, 'the next_cursor of an earlier page').optional(),
-  limit: limit(PAGE_MAX, PAGE),
+  ...pageQuery('drf'),
 }))
 
 /** A draft as its customer sees it. */
@@ -49,15 +47,10 @@ export const toOperatorsDraft = (it: Draft, now: number) => ({
   account: it.account,
 })
 
-/** A page of drafts; one row more than the limit tells that there is another. */
+/** A page of drafts, as `show` shows each. */
 export function toDraftPage<S>(rows: readonly Draft[], rows_max: number, show: (it: Draft) => S) {
-  const shown = rows.slice(0, rows_max)
-  return {
-    drafts: shown.map(show),
-    count: shown.length,
-    limit: rows_max,
-    next_cursor: rows.length > rows_max ? (shown.at(-1)?.id ?? null) : null,
-  }
+  const { shown, beside } = pageOf(rows, rows_max)
+  return { drafts: shown.map(show), ...beside }
 }
 
 /** What the document says of an approval's body, which is read after its draft was found. */
@@ -106,11 +99,5 @@ export const draftShapes = once(() => {
       .nullable()
       .meta({ description: 'What the platform call was answered with; null before it.' }),
   })
-  const page = z.object({
-    drafts: z.array(draft),
-    count: z.int().meta({ description: 'Rows of this page.' }),
-    limit: z.int(),
-    next_cursor: z.string().nullable().meta({ description: 'Null at the end.' }),
-  })
-  return { draft, page }
+  return { draft, page: z.object({ drafts: z.array(draft), ...besideShape() }) }
 })

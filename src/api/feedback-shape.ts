@@ -8,15 +8,14 @@ import {
   FEEDBACK_STATUSES,
   FEEDBACK_TYPES,
 } from '../store/feedback.ts'
-import { closed, formed, limit, maybeOneOf, query } from './fields.ts'
+import { closed, maybeOneOf, query } from './fields.ts'
+import { besideShape, pageOf, pageQuery } from './pages.ts'
 
 const TITLE_MAX = 120
 const DETAILS_MAX = 8000
 const AREA_MAX = 60
 const EVIDENCE_MAX = 8000
 const RESPONSE_MAX = 8000
-const PAGE_MAX = 100
-const PAGE = 25
 
 const sentence = (name: string, max: number) => `${name} must be text of 1 to ${max} characters`
 
@@ -65,8 +64,7 @@ export const answerBody = closed(() => ({
 export const listQuery = query(() => ({
   status: maybeOneOf('status', FEEDBACK_STATUSES),
   type: maybeOneOf('type', FEEDBACK_TYPES),
-  cursor: formed('cursor', /^fb_[\w-]{1,64}$/, 'the next_cursor of an earlier page').optional(),
-  limit: limit(PAGE_MAX, PAGE),
+  ...pageQuery('fb'),
 }))
 
 /** A row as its customer sees it. */
@@ -89,19 +87,14 @@ export const toOperator = (row: CustomersFeedback) => ({
   customer: { id: row.customer_id, name: row.customer_name },
 })
 
-/** A page of rows; the cursor is null at the end. One row more than the limit tells that there is another page. */
+/** A page of rows, as `show` shows each. */
 export function toPage<R extends { id: string }, S>(
   rows: readonly R[],
   rows_max: number,
   show: (row: R) => S,
 ) {
-  const shown = rows.slice(0, rows_max)
-  return {
-    feedback: shown.map(show),
-    count: shown.length,
-    limit: rows_max,
-    next_cursor: rows.length > rows_max ? (shown.at(-1)?.id ?? null) : null,
-  }
+  const { shown, beside } = pageOf(rows, rows_max)
+  return { feedback: shown.map(show), ...beside }
 }
 
 // For the document alone.
@@ -122,11 +115,5 @@ export const shapes = once(() => {
     created_at: instant,
     updated_at: instant,
   })
-  const page = z.object({
-    feedback: z.array(feedback),
-    count: z.int().meta({ description: 'Rows of this page.' }),
-    limit: z.int(),
-    next_cursor: z.string().nullable().meta({ description: 'Null at the end.' }),
-  })
-  return { sent, feedback, page }
+  return { sent, feedback, page: z.object({ feedback: z.array(feedback), ...besideShape() }) }
 })

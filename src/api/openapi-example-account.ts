@@ -1,4 +1,5 @@
 import { IDS } from './openapi-example-rows.ts'
+import { PAGE } from './pages.ts'
 
 const MADE = '2026-01-31T11:55:00.000Z'
 const SAID = '2026-01-31T12:01:00.000Z'
@@ -35,7 +36,7 @@ const FEEDBACK = {
   created_at: SAID,
   updated_at: '2026-02-01T09:30:00.000Z',
 }
-const PAGE = { count: 1, limit: 25, next_cursor: null }
+const BESIDE = { count: 1, limit: PAGE, next_cursor: null }
 
 /** An answer of each route of the account, drafts and feedback, by its method and path. */
 export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
@@ -65,7 +66,7 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
     total: counts(21, 0.078),
   },
   'POST /drafts': WAITING,
-  'GET /drafts': { drafts: [WAITING], ...PAGE },
+  'GET /drafts': { drafts: [WAITING], ...BESIDE },
   'GET /drafts/:id': WAITING,
   'POST /drafts/:id/approve': {
     ...DECIDED,
@@ -74,6 +75,6 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
   },
   'POST /drafts/:id/decline': { ...DECIDED, status: 'declined' },
   'POST /feedback': { id: IDS.feedback, status: 'new', created_at: SAID },
-  'GET /feedback': { feedback: [FEEDBACK], ...PAGE },
+  'GET /feedback': { feedback: [FEEDBACK], ...BESIDE },
   'GET /feedback/:id': FEEDBACK,
 }
