@@ -1,6 +1,6 @@
 import type { Account, AccountSecrets, Jar } from '../store/accounts.ts'
 import { checkTotp, FROM, type Sources } from './account-secrets.ts'
-import { type Call, type Option, UsageError } from './command.ts'
+import { type Call, JSON_OPTION, type Option, UsageError } from './command.ts'
 import type { Desk } from './desk.ts'
 
 /** What an account may sign in with. */
@@ -28,7 +28,7 @@ export const ADD = {
     help: 'the way out it always takes; without it the direct one',
   },
   'no-check': { type: 'boolean', help: 'do not ask the platform now' },
-  json: { type: 'boolean', help: 'answer as JSON' },
+  json: JSON_OPTION,
 } as const satisfies Record<string, Option>
 
 /** What an account proves itself with. */

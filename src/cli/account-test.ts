@@ -13,7 +13,7 @@ import { type Db, transact } from '../store/db.ts'
 import { openWay } from '../store/proxies.ts'
 import { VERDICTS } from './account-words.ts'
 import { accountNamed } from './account.ts'
-import { command, EXIT } from './command.ts'
+import { command, EXIT, JSON_OPTION } from './command.ts'
 import type { Desk, Opened as Sealed, Tested } from './desk.ts'
 import { type Opened, withInstance } from './instance.ts'
 import { withDesk } from './open-desk.ts'
@@ -23,7 +23,7 @@ export const accountTest = command({
   name: 'account test',
   summary: 'asks the platform who each account is: alive, dead or blocked',
   operands: ['[NAME]'],
-  options: { json: { type: 'boolean', help: 'answer as JSON' } },
+  options: { json: JSON_OPTION },
   examples: ['forumd account test', 'forumd account test main --json'],
   notes:
     'Ends with 0 when all that were asked about are alive. What it finds, the daemon knows too.',

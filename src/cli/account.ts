@@ -9,7 +9,7 @@ import {
 } from '../store/accounts.ts'
 import { type Db, transact } from '../store/db.ts'
 import { listProxies } from '../store/proxies.ts'
-import { command, EXIT, Refusal } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal } from './command.ts'
 import { type Opened, withInstance } from './instance.ts'
 import { table } from './table.ts'
 
@@ -39,7 +39,7 @@ const toJson = (it: Account, proxies: ReadonlyMap<string, string>) => ({
 export const accountList = command({
   name: 'account list',
   summary: 'shows every account of the pool and how it stands, never its secrets',
-  options: { json: { type: 'boolean', help: 'answer as JSON' } },
+  options: { json: JSON_OPTION },
   examples: ['forumd account list', 'forumd account list --json | jq .accounts'],
   async run({ values, ...around }) {
     const accounts = await withInstance(values.config, around, ({ db }) => {

@@ -10,7 +10,7 @@ import { heldBy } from './code/held.ts'
 import { planCustomer, type Planned, type Planning } from './code/plan.ts'
 import { createProblems } from './code/problems.ts'
 import { type Code, readCode } from './code/read.ts'
-import { command, EXIT, type Surroundings, UsageError } from './command.ts'
+import { command, EXIT, JSON_OPTION, type Surroundings, UsageError } from './command.ts'
 import { type Opened, withInstance } from './instance.ts'
 import { plain } from './plain.ts'
 
@@ -24,7 +24,7 @@ export const apply = command({
       type: 'boolean',
       help: 'remove what the file does not declare, of the customers in it',
     },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: [
     'forumd apply monitors.toml --dry-run',

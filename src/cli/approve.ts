@@ -4,7 +4,7 @@ import { findAccountByName } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import { type Draft, findDraft, listDrafts, moveDraft } from '../store/drafts.ts'
 import { openInstance } from '../store/instance.ts'
-import { command, EXIT, Refusal, type Surroundings, UsageError } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal, type Surroundings, UsageError } from './command.ts'
 import { readConfig } from './config-file.ts'
 import { plain } from './plain.ts'
 import { table } from './table.ts'
@@ -51,7 +51,7 @@ export const approve = command({
   options: {
     account: { type: 'string', value: 'NAME', help: 'write it as this account of the pool' },
     decline: { type: 'boolean', help: 'have it not written' },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: [
     'forumd approve',

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-import { command, EXIT, Refusal } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal } from './command.ts'
 import { withInstance } from './instance.ts'
 import { withBar } from './progress.ts'
 
@@ -17,7 +17,7 @@ export const backup = command({
   name: 'backup',
   summary: 'copies the database to a file, also beside a running daemon',
   operands: ['FILE'],
-  options: { json: { type: 'boolean', help: 'answer as JSON' } },
+  options: { json: JSON_OPTION },
   examples: ['forumd backup /mnt/backups/forumd-2027-01-31.sqlite'],
   notes:
     'The copy is consistent, compact and checked in every page. The key file is never in it: keep a copy of that apart, for without it nothing opens that is sealed. forumd restore puts a backup back.',

@@ -1,11 +1,11 @@
 import { ConfigError } from '../config/toml.ts'
-import { command, EXIT } from './command.ts'
+import { command, EXIT, JSON_OPTION } from './command.ts'
 import { readConfig } from './config-file.ts'
 
 export const checkConfig = command({
   name: 'check-config',
   summary: 'checks the whole configuration and shows every problem with its place',
-  options: { json: { type: 'boolean', help: 'answer as JSON' } },
+  options: { json: JSON_OPTION },
   examples: ['forumd check-config', 'forumd check-config --config /etc/forumd/forumd.toml'],
   notes:
     'A problem is a line: file:line:column: key: what was found; what is allowed. Exit code 2 on any.',

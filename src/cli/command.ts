@@ -101,6 +101,9 @@ export type Option = {
   required?: true
 }
 
+/** For every command whose answer a program may want to read. */
+export const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const satisfies Option
+
 type Values<O> = {
   readonly [K in keyof O]: O[K] extends { type: 'boolean' }
     ? boolean

@@ -1,5 +1,5 @@
 import { toUsd } from '../core/price.ts'
-import { command, EXIT } from './command.ts'
+import { command, EXIT, JSON_OPTION } from './command.ts'
 import { customerNamed, grant } from './customers.ts'
 import { withInstance } from './instance.ts'
 import { parseDollars, showDollars } from './money.ts'
@@ -10,7 +10,7 @@ export const creditAdd = command({
   operands: ['NAME', 'USD'],
   options: {
     note: { type: 'string', value: 'TEXT', help: 'what it was for; shown in its payments' },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: ['forumd credit add acme 25', 'forumd credit add acme 0.5 --note "invoice 17"'],
   async run({ values, operands: [name = '', usd = ''], ...around }) {

@@ -10,14 +10,13 @@ import {
 import { transact } from '../store/db.ts'
 import { listKeys } from '../store/keys.ts'
 import { sumUsage } from '../store/usage.ts'
-import { command, EXIT, Refusal } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal } from './command.ts'
 import { customerNamed, grant, makeCustomer, parseCredits } from './customers.ts'
 import { parseName, parsePlan } from './inputs.ts'
 import { withInstance } from './instance.ts'
 import { showDollars } from './money.ts'
 import { card, table } from './table.ts'
 
-const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const
 const balanceOf = ({ unlimited, balance_micros }: Customer) =>
   unlimited ? 'unlimited' : showDollars(balance_micros)
 

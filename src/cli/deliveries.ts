@@ -1,22 +1,14 @@
 import { iso, parseInstant } from '../core/instant.ts'
 import { DELIVERY_STATUSES, listAllDeliveries } from '../store/deliveries.ts'
 import { redeliver, REDELIVERED_STATUSES, type Which } from '../store/redeliver.ts'
-import { command, EXIT, Refusal, UsageError } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal, UsageError } from './command.ts'
 import { customerNamed } from './customers.ts'
-import { parseWhole } from './inputs.ts'
+import { LIMIT_OPTION, parseChoice, parseLimit } from './inputs.ts'
 import { withInstance } from './instance.ts'
 import { openBar } from './progress.ts'
 import { table } from './table.ts'
 
-const LIST_MAX = 1000
-const LIST = 50
 const REDRIVE_MAX = 100_000
-
-function oneOf<const V extends string>(name: string, text: string, allowed: readonly V[]): V {
-  const found = allowed.find((it) => it === text)
-  if (found !== undefined) return found
-  throw new UsageError(`--${name} is "${text}": allowed are ${allowed.join(', ')}`)
-}
 
 function instantOf(name: string, text: string): number {
   const at = parseInstant(text)
@@ -32,14 +24,14 @@ export const deliveriesList = command({
   options: {
     customer: { type: 'string', value: 'NAME', help: 'only those of this customer' },
     status: { type: 'string', value: 'STATUS', help: `one of ${DELIVERY_STATUSES.join(', ')}` },
-    limit: { type: 'string', value: 'N', help: `at most so many; ${LIST} unless told` },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    limit: LIMIT_OPTION,
+    json: JSON_OPTION,
   },
   examples: ['forumd deliveries list --status dead', 'forumd deliveries list --json --limit 1000'],
   async run({ values, ...around }) {
     const { customer, status, limit } = values
-    const rows_max = limit === undefined ? LIST : parseWhole('limit', limit, 1, LIST_MAX)
-    const of_status = status === undefined ? null : oneOf('status', status, DELIVERY_STATUSES)
+    const rows_max = parseLimit(limit)
+    const of_status = parseChoice('status', status, DELIVERY_STATUSES)
     const rows = await withInstance(values.config, around, ({ db }) =>
       listAllDeliveries(db, {
         customer_id: customer === undefined ? null : customerNamed(db, customer).id,
@@ -88,7 +80,7 @@ export const deliveriesRedrive = command({
     },
     customer: { type: 'string', value: 'NAME', help: 'only those of this customer' },
     'dry-run': { type: 'boolean', help: 'only count' },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: [
     'forumd deliveries redrive --since 2027-01-31T12:00:00Z --dry-run',
@@ -110,7 +102,7 @@ export const deliveriesRedrive = command({
       return {
         since: instantOf('since', since),
         until: until === undefined ? now : instantOf('until', until),
-        statuses: [status === undefined ? 'dead' : oneOf('status', status, REDELIVERED_STATUSES)],
+        statuses: [parseChoice('status', status, REDELIVERED_STATUSES) ?? 'dead'],
         webhook_id: null,
       }
     }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 
 import type { Config } from '../config/schema.ts'
-import { command, EXIT, type Stdout, type Surroundings } from './command.ts'
+import { command, EXIT, JSON_OPTION, type Stdout, type Surroundings } from './command.ts'
 import { readConfig } from './config-file.ts'
 import type { Desk } from './desk.ts'
 import { browserChecks } from './doctor/browser.ts'
@@ -16,7 +16,7 @@ import { openBar } from './progress.ts'
 export const doctor = command({
   name: 'doctor',
   summary: 'looks at everything that forumd needs, and says what to mend',
-  options: { json: { type: 'boolean', help: 'answer as JSON' } },
+  options: { json: JSON_OPTION },
   examples: ['forumd doctor', 'sudo -u forumd forumd doctor --config /etc/forumd/forumd.toml'],
   notes:
     'A line each, ok, warn or fail: the configuration, the storage, the clock, names, the platform, every account and proxy, the browser, the mail server. Nothing is changed; it costs one request to the platform for each account and proxy, and three beside. Ends with 1 on any fail.',

@@ -5,27 +5,14 @@ import {
   FEEDBACK_TYPES,
   listFeedback,
 } from '../store/feedback.ts'
-import { command, EXIT, Refusal, UsageError } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal, UsageError } from './command.ts'
 import { customerNamed } from './customers.ts'
-import { parseWhole } from './inputs.ts'
+import { LIMIT_OPTION, parseChoice, parseLimit } from './inputs.ts'
 import { withInstance } from './instance.ts'
 import { plain } from './plain.ts'
 import { table } from './table.ts'
 
-const LIST = 50
-const LIST_MAX = 1000
 const RESPONSE_MAX = 8000
-
-function chosen<const V extends string>(
-  name: string,
-  text: string | undefined,
-  allowed: readonly V[],
-): V | null {
-  if (text === undefined) return null
-  const found = allowed.find((it) => it === text)
-  if (found !== undefined) return found
-  throw new UsageError(`--${name} is "${text}": allowed are ${allowed.join(', ')}`)
-}
 
 export const feedbackList = command({
   name: 'feedback list',
@@ -34,15 +21,15 @@ export const feedbackList = command({
     status: { type: 'string', value: 'STATUS', help: `one of ${FEEDBACK_STATUSES.join(', ')}` },
     type: { type: 'string', value: 'TYPE', help: `one of ${FEEDBACK_TYPES.join(', ')}` },
     customer: { type: 'string', value: 'NAME', help: 'only that of this customer' },
-    limit: { type: 'string', value: 'N', help: `at most so many; ${LIST} unless told` },
+    limit: LIMIT_OPTION,
     json: { type: 'boolean', help: 'answer as JSON, details and all' },
   },
   examples: ['forumd feedback list --status new', 'forumd feedback list --json --limit 1000'],
   async run({ values, ...around }) {
     const { customer, limit } = values
-    const rows_max = limit === undefined ? LIST : parseWhole('limit', limit, 1, LIST_MAX)
-    const status = chosen('status', values.status, FEEDBACK_STATUSES)
-    const type = chosen('type', values.type, FEEDBACK_TYPES)
+    const rows_max = parseLimit(limit)
+    const status = parseChoice('status', values.status, FEEDBACK_STATUSES)
+    const type = parseChoice('type', values.type, FEEDBACK_TYPES)
     const rows = await withInstance(values.config, around, ({ db }) =>
       listFeedback(db, {
         customer_id: customer === undefined ? null : customerNamed(db, customer).id,
@@ -95,7 +82,7 @@ export const feedbackAnswer = command({
       value: 'TEXT',
       help: 'what the customer reads; - reads standard input',
     },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: [
     'forumd feedback answer fb_0199a000-0000-7000-8000-000000000001 --status triaged',
@@ -103,7 +90,7 @@ export const feedbackAnswer = command({
   ],
   notes: 'What you leave out stays as it is.',
   async run({ values, operands: [id = ''], ...around }) {
-    const status = chosen('status', values.status, FEEDBACK_STATUSES)
+    const status = parseChoice('status', values.status, FEEDBACK_STATUSES)
     const response = values.response === '-' ? await around.readStdin() : values.response
     if (status === null && response === undefined)
       throw new UsageError('--status STATUS or --response TEXT is needed')

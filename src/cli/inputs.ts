@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../core/instant.ts'
 import { type Scope, SCOPES } from '../store/keys.ts'
-import { UsageError } from './command.ts'
+import { type Option, UsageError } from './command.ts'
 
 /** A customer's name as it may be: 1 to 64 printable characters, no blanks around. Throws UsageError. */
 export function parseName(text: string): string {
@@ -49,6 +49,32 @@ export function parseToken(text: string): string {
     'standard input holds no key: allowed are 16 to 256 visible ASCII characters on one line',
   )
 }
+
+/** One of a few words; null when left out. Throws UsageError naming the option and what it may be. */
+export function parseChoice<const V extends string>(
+  option: string,
+  text: string | undefined,
+  allowed: readonly V[],
+): V | null {
+  if (text === undefined) return null
+  const found = allowed.find((it) => it === text)
+  if (found !== undefined) return found
+  throw new UsageError(`--${option} is "${text}": allowed are ${allowed.join(', ')}`)
+}
+
+const ROWS = 50
+const ROWS_MAX = 1000
+
+/** How many rows of a list are shown. */
+export const LIMIT_OPTION = {
+  type: 'string',
+  value: 'N',
+  help: `at most so many; ${ROWS} unless told`,
+} as const satisfies Option
+
+/** The number that {@link LIMIT_OPTION} was given. Throws UsageError. */
+export const parseLimit = (text: string | undefined): number =>
+  text === undefined ? ROWS : parseWhole('limit', text, 1, ROWS_MAX)
 
 /** A whole number from `least` to `most`. Throws UsageError naming the option. */
 export function parseWhole(option: string, text: string, least: number, most: number): number {

@@ -4,7 +4,15 @@ import { toUsd } from '../core/price.ts'
 import { type Customer, findCustomerByName } from '../store/customers.ts'
 import { transact } from '../store/db.ts'
 import { insertKey } from '../store/keys.ts'
-import { type Call, command, EXIT, type Option, Refusal, UsageError } from './command.ts'
+import {
+  type Call,
+  command,
+  EXIT,
+  JSON_OPTION,
+  type Option,
+  Refusal,
+  UsageError,
+} from './command.ts'
 import { grant, makeCustomer, parseCredits } from './customers.ts'
 import { parseExpiry, parseName, parseScopes, parseToken } from './inputs.ts'
 import { type Opened, withInstance } from './instance.ts'
@@ -22,7 +30,7 @@ const OPTIONS = {
   expires: { type: 'string', value: 'ISO', help: 'when the key closes by itself' },
   name: { type: 'string', value: 'TEXT', help: 'what it is for; shown in key list' },
   operator: { type: 'boolean', help: 'a key for /operator (fo_...), of no customer' },
-  json: { type: 'boolean', help: 'answer as JSON' },
+  json: JSON_OPTION,
 } as const satisfies Record<string, Option>
 
 type Issue = Call<typeof OPTIONS>

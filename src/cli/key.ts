@@ -1,7 +1,7 @@
 import { iso } from '../core/instant.ts'
 import { listCustomers } from '../store/customers.ts'
 import { listKeys, revokeKey } from '../store/keys.ts'
-import { command, EXIT, Refusal } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal } from './command.ts'
 import { customerNamed } from './customers.ts'
 import { withInstance } from './instance.ts'
 import { table } from './table.ts'
@@ -11,7 +11,7 @@ export const keyList = command({
   summary: 'shows keys by their first characters, never whole',
   options: {
     customer: { type: 'string', value: 'NAME', help: 'only those of this customer' },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: ['forumd key list', 'forumd key list --customer acme --json'],
   async run({ values, ...around }) {

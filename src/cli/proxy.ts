@@ -13,13 +13,11 @@ import {
 } from '../store/proxies.ts'
 import { createSources, FROM } from './account-secrets.ts'
 import { parsePoolName } from './account-words.ts'
-import { command, EXIT, Refusal, UsageError } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal, UsageError } from './command.ts'
 import { type Opened, withInstance } from './instance.ts'
 import { withDesk } from './open-desk.ts'
 import { troubleOf } from './proxy-words.ts'
 import { table } from './table.ts'
-
-const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const
 
 export const proxyAdd = command({
   name: 'proxy add',

@@ -1,7 +1,7 @@
 import { parseItemId, type Purged } from '../core/purge.ts'
 import { createWords } from '../core/wire.ts'
 import { findPostsBy, purge } from '../store/purge.ts'
-import { command, EXIT, UsageError } from './command.ts'
+import { command, EXIT, JSON_OPTION, UsageError } from './command.ts'
 import { withInstance } from './instance.ts'
 import { openBar } from './progress.ts'
 
@@ -11,7 +11,7 @@ export const purgeContent = command({
   options: {
     author: { type: 'string', value: 'NAME', help: 'everything by this person on the platform' },
     item: { type: 'string', value: 'ID', help: 'one post or comment, such as t3_abc123' },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: ['forumd purge --author somebody', 'forumd purge --item t1_abc123'],
   notes:

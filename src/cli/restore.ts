@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 import type { LostSecrets } from '../store/restore.ts'
-import { command, EXIT, Refusal } from './command.ts'
+import { command, EXIT, JSON_OPTION, Refusal } from './command.ts'
 import { readConfig } from './config-file.ts'
 import { openBar } from './progress.ts'
 
@@ -15,7 +15,7 @@ export const restore = command({
       type: 'boolean',
       help: 'when the key file is lost: restores all but what was sealed, lists it, and ends the links of feeds and mail',
     },
-    json: { type: 'boolean', help: 'answer as JSON' },
+    json: JSON_OPTION,
   },
   examples: [
     'forumd restore /mnt/backups/forumd-2027-01-31.sqlite',
