@@ -1,5 +1,5 @@
-import { type Outcome } from '../core/outcome.ts'
-import type { Call, Listing, Platform } from '../platform/platform.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Call, Listing, Listings, Platform } from '../platform/platform.ts'
 
 /** Remembers which calls the platform answered as if nobody had asked. A call that is gone is forgotten. */
 export type Witness = {
@@ -30,20 +30,21 @@ export function createWitness(platform: Platform): Witness {
       return listing
     }
 
+  // The type asks for every one: a listing that is not watched would let a dead session pass for a living one.
+  const listings: Listings = {
+    posts: watched(platform.posts),
+    comments: watched(platform.comments),
+    search: watched(platform.search),
+    searchMedia: watched(platform.searchMedia),
+    searchCommunities: watched(platform.searchCommunities),
+    searchUsers: watched(platform.searchUsers),
+    userComments: watched(platform.userComments),
+    userItems: watched(platform.userItems),
+    feed: watched(platform.feed),
+    communities: watched(platform.communities),
+  }
   return {
-    platform: {
-      ...platform,
-      posts: watched(platform.posts),
-      comments: watched(platform.comments),
-      search: watched(platform.search),
-      searchMedia: watched(platform.searchMedia),
-      searchCommunities: watched(platform.searchCommunities),
-      searchUsers: watched(platform.searchUsers),
-      userComments: watched(platform.userComments),
-      userItems: watched(platform.userItems),
-      feed: watched(platform.feed),
-      communities: watched(platform.communities),
-    },
+    platform: { ...platform, ...listings },
     isNobodys: (call) => strangers.has(call),
     isDoubtful: (call) => doubtful.has(call),
   }

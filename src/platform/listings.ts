@@ -2,23 +2,9 @@ import { OWN_TABS } from '../core/listing.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import type { Ask } from './client.ts'
 import { type Readers, readListing } from './listing.ts'
-import type { Call, Listing, Platform, UserTab } from './platform.ts'
+import type { Call, Listing, Listings, UserTab } from './platform.ts'
 import type { Prover } from './proof.ts'
 import type { RowReaders } from './readers.ts'
-
-type Listings = Pick<
-  Platform,
-  | 'posts'
-  | 'comments'
-  | 'search'
-  | 'searchMedia'
-  | 'searchCommunities'
-  | 'searchUsers'
-  | 'userComments'
-  | 'userItems'
-  | 'feed'
-  | 'communities'
->
 
 /** Everything that comes a page at a time. */
 export function createListings(client: Prover, read: RowReaders): Listings {

@@ -163,5 +163,11 @@ export type Platform = {
   clock_measured_ms(): number
 }
 
+/** The calls that answer a page at a time. */
+export type Listings = {
+  [Name in keyof Platform as Platform[Name] extends ListingCall ? Name : never]: Platform[Name]
+}
+type ListingCall = (query: never, call: never) => Promise<Outcome<Listing<unknown>>>
+
 /** The listings of a person that hold posts and comments as they come. */
 export type UserTab = 'overview' | 'submitted' | 'comments' | OwnTab
