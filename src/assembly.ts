@@ -5,6 +5,7 @@ import { createReadsHealth } from './api/reads-health.ts'
 import { createCarrying, receiversOf } from './assembly/carrying.ts'
 import { answerScrapes, createEars, hearRequests } from './assembly/heard.ts'
 import { createRoutes } from './assembly/routes.ts'
+import { createTurns } from './assembly/turns.ts'
 import type { Config } from './config/schema.ts'
 import { createAllowed } from './core/address.ts'
 import type { Plan } from './core/gate.ts'
@@ -20,11 +21,9 @@ import { createWatch } from './gateway/watch.ts'
 import { createMonitoring } from './monitor/due.ts'
 import { createFilters } from './monitor/filters.ts'
 import { createSchedule } from './monitor/schedule.ts'
-import { createStallWatch } from './monitor/stalls.ts'
 import { createStorage } from './monitor/storage.ts'
-import { createUpkeep } from './monitor/upkeep.ts'
 import { createGuard } from './net/guard.ts'
-import { createSweep, OWED_MAX_BYTES } from './net/sweep.ts'
+import { createSweep } from './net/sweep.ts'
 import type { Outside } from './outside.ts'
 import { createPool, type Pool } from './pool/pool.ts'
 import { recordConfig } from './store/audit-config.ts'
@@ -41,10 +40,6 @@ const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deli
 /** A mail has so many steps that may each take the time-out; a page may be read through another pair of eyes. */
 const SEND_STEPS = 4
 const LOOK_STEPS = 2
-/** How often monitors look whether a full disk has room again. */
-const FULL_DISK_MS = 1000
-/** Upkeep comes every minute; with so many of its turns everything is freed, whether much was left behind or not. */
-const FREE_EVERY_TURNS = 4
 
 /** What surrounds the parts of one daemon. */
 type Around = {
@@ -237,51 +232,18 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     routes,
   })
-  const stalls = createStallWatch({ db, clock, log })
-  const tellOperator = () => {
-    stalls()
-    return operator.turn()
-  }
-  const keepUp = createUpkeep({
-    db,
-    clock,
-    signal,
-    clock_offset_ms: watch.clock_offset_ms,
-    retention_days: config.storage.retention_days,
-  })
-  let turns = 0
-  function upkeep(): Promise<number> {
-    turns += 1
-    // What is under way when the engine frees the young lives on among the old, and may do so for many minutes.
-    if (turns % FREE_EVERY_TURNS === 0) sweep(OWED_MAX_BYTES)
-    return keepUp()
-  }
-  /** Takes up what the command line, or somebody else beside us, has written since this was last called. */
-  let looked = false
-  function lookBeside() {
-    // What was written before the start counts once.
-    if (!storage.changedBeside() && looked) return
-    looked = true
-    nudgeSender()
-    monitoring.nudge()
-    // Who was paused before a draft was approved does not write it.
-    pool.reload()
-    drafting()?.takeUp()
-  }
-  function checkDue() {
-    lookBeside()
-    // On a full disk nothing could be kept of what would be seen.
-    return storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
-  }
+  const { retention_days } = config.storage
+  const { checkDue, ...turns } = createTurns(
+    { db, clock, log, signal, sweep, clock_offset_ms: watch.clock_offset_ms, retention_days },
+    { monitoring, pool, operator, storage, nudgeSender, drafting },
+  )
   return {
     app,
     sender,
     monitoring: { ...monitoring, checkDue },
     pool,
     storage,
-    lookBeside,
-    tellOperator,
-    upkeep,
+    ...turns,
     close,
     endStreams,
     draftsIdle: async () => drafting()?.idle(),
