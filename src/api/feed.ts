@@ -1,14 +1,14 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { ApiError, invalid } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Links } from '../core/links.ts'
 import type { Db } from '../store/db.ts'
 import { feedRound, findFeedMonitor, rotateFeed } from '../store/feeds.ts'
 import { listNewestMatches } from '../store/match-bodies.ts'
 import { findMonitor } from '../store/monitors.ts'
 import { atomOf } from './feed-atom.ts'
-import { closed } from './fields.ts'
+import { closed, idField, idIn } from './fields.ts'
 import type { Infra } from './infra.ts'
 import type { Checked } from './late.ts'
 import { absentMonitor } from './monitor-shapes.ts'
@@ -20,7 +20,6 @@ const FRESH_S = 60
 
 export type FeedDeps = { db: Db; links: Links }
 
-const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
 const rotateBody = closed(() => ({ id: idField('id'), monitor_id: idField('monitor_id') }))
 
 /** The address at which a monitor's feed answers now. */
@@ -65,10 +64,7 @@ const group = (prefix: string, { keyed, words }: Infra, deps: FeedDeps) =>
     })
 
 function rotate(deps: FeedDeps, customer_id: string, body: Checked<typeof rotateBody>) {
-  if (body.id !== undefined && body.monitor_id !== undefined && body.id !== body.monitor_id)
-    throw invalid('monitor_id', 'monitor_id must equal id, or be left out')
-  const id = body.id ?? body.monitor_id
-  if (id === undefined || id === '') throw invalid('id', 'id is required')
+  const id = idIn(body, 'monitor_id')
   if (findMonitor(deps.db, customer_id, id) === null) throw absentMonitor()
   rotateFeed(deps.db, id)
   return { id, feed_url: feedUrl(deps, id) }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { invalid } from '../core/errors.ts'
 import { parseInstant } from '../core/instant.ts'
 import { type Late, late } from './late.ts'
 
@@ -104,6 +105,24 @@ export const maybeInstant = (name: string) => {
     })
     .optional()
     .meta({ type: 'string', format: 'date-time' })
+}
+
+/** An id in a body, or left out; see {@link idIn}. */
+export const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
+
+/**
+ * The id that a body names, under either of its names: `id`, or one such as `monitor_id`. 400 where it names none, or two.
+ */
+export function idIn<Other extends 'monitor_id' | 'webhook_id'>(
+  body: { id?: string | undefined } & { [name in Other]?: string | undefined },
+  other: Other,
+): string {
+  const { id, [other]: same } = body
+  if (id !== undefined && same !== undefined && id !== same)
+    throw invalid(other, `${other} must equal id, or be left out`)
+  const named = id ?? same
+  if (named === undefined || named === '') throw invalid('id', 'id is required')
+  return named
 }
 
 /** The body of a call: a JSON object that holds these fields and no other. `told` is what the document says of it. */

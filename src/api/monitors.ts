@@ -1,12 +1,11 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { invalid } from '../core/errors.ts'
 import { filterSchema } from '../core/filter-schema.ts'
 import { once } from '../core/once.ts'
 import { listMonitors } from '../store/monitors.ts'
 import { removeMonitorOf } from '../store/watching.ts'
-import { closed, query, required } from './fields.ts'
+import { closed, idIn, query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { addMonitor, editMonitor, type MonitorDeps } from './monitor-edits.ts'
 import { monitorHealth } from './monitor-health.ts'
@@ -52,15 +51,6 @@ const idText = (field: string) =>
     .max(64, `${field} is no monitor's id`)
     .optional()
 const naming = () => ({ id: idText('id'), monitor_id: idText('monitor_id') })
-
-/** The id that a body names, under either of its names. */
-function idOf({ id, monitor_id }: { id?: string | undefined; monitor_id?: string | undefined }) {
-  if (id !== undefined && monitor_id !== undefined && id !== monitor_id)
-    throw invalid('monitor_id', 'monitor_id must equal id, or be left out')
-  const named = id ?? monitor_id
-  if (named === undefined || named === '') throw invalid('id', 'id is required')
-  return named
-}
 
 const tags = ['Monitoring']
 const SPEC_REFUSALS = [
@@ -124,19 +114,23 @@ function group(prefix: string, infra: Infra, deps: MonitorDeps) {
         detail: { summary: 'Your monitors, and your slots', tags, ...answers(() => shapes().list) },
       },
     )
-    .post('/update', ({ customer, body }) => editMonitor(infra, deps, customer, idOf(body), body), {
-      body: editBody,
-      detail: {
-        summary: 'Change, pause or resume a monitor; history is never replayed',
-        tags,
-        ...refuses(...SPEC_REFUSALS),
-        ...answers(() => shapes().changed),
+    .post(
+      '/update',
+      ({ customer, body }) => editMonitor(infra, deps, customer, idIn(body, 'monitor_id'), body),
+      {
+        body: editBody,
+        detail: {
+          summary: 'Change, pause or resume a monitor; history is never replayed',
+          tags,
+          ...refuses(...SPEC_REFUSALS),
+          ...answers(() => shapes().changed),
+        },
       },
-    })
+    )
     .post(
       '/remove',
       ({ customer, body }) => {
-        const id = idOf(body)
+        const id = idIn(body, 'monitor_id')
         if (!removeMonitorOf(db, customer.id, id, clock.now())) throw absentMonitor()
         deps.nudge()
         return { removed: true, id }

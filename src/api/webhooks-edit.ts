@@ -6,10 +6,10 @@ import { toSecret } from '../core/signature.ts'
 import type { Random } from '../outside.ts'
 import type { Db } from '../store/db.ts'
 import { rotateSecret, updateWebhook } from '../store/webhooks.ts'
-import { closed } from './fields.ts'
+import { closed, idIn } from './fields.ts'
 import type { Infra } from './infra.ts'
 import { answers } from './openapi.ts'
-import { absent, idField, idOf, shapes, toWebhook } from './webhooks-shape.ts'
+import { absent, ids, shapes, toWebhook } from './webhooks-shape.ts'
 
 const SECRET_BYTES = 32
 const NAME_MAX = 100
@@ -21,7 +21,6 @@ const NAME = `name must be text of 1 to ${NAME_MAX} characters, or null`
 const PER_SECOND = `max_per_second must be a number from ${PER_SECOND_MIN} to ${PER_SECOND_MAX}, or null for no bound`
 const OVERLAP = `overlap_s must be a whole number from 0 to ${OVERLAP_MAX_S}`
 
-const ids = () => ({ id: idField('id'), webhook_id: idField('webhook_id') })
 const truth = (name: string) => z.boolean({ error: `${name} must be true or false` }).optional()
 
 const updateBody = closed(() => ({
@@ -59,7 +58,7 @@ export const edits = (prefix: string, infra: Infra, { db, sealSecret, nudge }: D
     .post(
       '/update',
       ({ customer, body: { id, webhook_id, ...edit } }) => {
-        const webhook = updateWebhook(db, customer.id, idOf({ id, webhook_id }), edit)
+        const webhook = updateWebhook(db, customer.id, idIn({ id, webhook_id }, 'webhook_id'), edit)
         if (!webhook) throw absent()
         nudge()
         return toWebhook(webhook)
@@ -78,7 +77,7 @@ export const edits = (prefix: string, infra: Infra, { db, sealSecret, nudge }: D
     .post(
       '/rotate',
       ({ customer, body: { overlap_s, ...named } }) => {
-        const id = idOf(named)
+        const id = idIn(named, 'webhook_id')
         const secret = newSecret(infra.random)
         const until = overlap_s === 0 ? null : infra.clock.now() + overlap_s * 1000
         const sealed = sealSecret(id, secret)

@@ -1,31 +1,16 @@
 import * as z from 'zod'
 
-import { ApiError, invalid } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { iso } from '../core/instant.ts'
 import { once } from '../core/once.ts'
 import { WEBHOOK_KINDS } from '../core/webhook-kind.ts'
 import { PAUSE_REASONS, type Webhook } from '../store/webhooks.ts'
-import { closed } from './fields.ts'
+import { closed, idField } from './fields.ts'
 
-/** An id of a target in a body. */
-export const idField = (name: string) => z.string({ error: `${name} must be text` }).optional()
+/** The names of a target in a body. */
+export const ids = () => ({ id: idField('id'), webhook_id: idField('webhook_id') })
 /** A body that names a target and nothing else. */
-export const namedBody = closed(() => ({ id: idField('id'), webhook_id: idField('webhook_id') }))
-
-/** The id a body names, under either of its names. */
-export function idOf({
-  id,
-  webhook_id,
-}: {
-  id?: string | undefined
-  webhook_id?: string | undefined
-}): string {
-  if (id !== undefined && webhook_id !== undefined && id !== webhook_id)
-    throw invalid('webhook_id', 'webhook_id must equal id, or be left out')
-  const named = id ?? webhook_id
-  if (named === undefined || named === '') throw invalid('id', 'id is required')
-  return named
-}
+export const namedBody = closed(ids)
 
 /** One error for what is absent and what is somebody else's: the answers must not differ by a byte. */
 export const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such webhook' })

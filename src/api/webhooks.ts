@@ -14,13 +14,13 @@ import {
 import type { Db } from '../store/db.ts'
 import { deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/webhooks.ts'
 import { checkMailTargets, settleMailto } from './confirm-bounds.ts'
-import { closed } from './fields.ts'
+import { closed, idIn } from './fields.ts'
 import type { Infra } from './infra.ts'
 import type { Checked } from './late.ts'
 import { answers, refuses } from './openapi.ts'
 import { atBothPlaces } from './places.ts'
 import { edits, newSecret } from './webhooks-edit.ts'
-import { absent, idOf, namedBody, shapes, toWebhook } from './webhooks-shape.ts'
+import { absent, namedBody, shapes, toWebhook } from './webhooks-shape.ts'
 
 export type WebhookDeps = {
   db: Db
@@ -79,7 +79,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
     .post(
       '/test',
       async ({ customer, body }) => {
-        const report = await deps.testTarget(customer.id, idOf(body))
+        const report = await deps.testTarget(customer.id, idIn(body, 'webhook_id'))
         if (!report) throw absent()
         return report
       },
@@ -95,7 +95,7 @@ const group = (prefix: string, infra: Infra, deps: WebhookDeps) =>
     .post(
       '/delete',
       ({ customer, body }) => {
-        const id = idOf(body)
+        const id = idIn(body, 'webhook_id')
         if (!deleteWebhook(deps.db, customer.id, id, infra.clock.now())) throw absent()
         deps.nudge()
         return { deleted: true, id }
