@@ -54,7 +54,8 @@ type Deps = {
 
 /** What a call costs; nothing for those who need not pay. */
 type Price = { tier: Tier; micros: number }
-type Hold = { id: string; price: Price }
+/** What is held of a call's customer until it has ended. */
+type Held = { id: string; price: Price }
 type Ended<T> = { value: T } | { error: unknown }
 
 /** The meter of all calls that cost something. */
@@ -87,7 +88,7 @@ export function createMeter(deps: Deps): Meter {
   const chargeOne = createCharges({ db, clock, together: written })
 
   /** Takes the price; null when nothing is held because billing is off. */
-  async function begin(tier: Tier, holder: Holder): Promise<Hold | null> {
+  async function begin(tier: Tier, holder: Holder): Promise<Held | null> {
     if (!billing.enabled) return null
     const id = random.uuid()
     const wanted = { id, ...wantedOf(tier, holder) }
@@ -117,7 +118,7 @@ export function createMeter(deps: Deps): Meter {
 
   /** Books the end of a call. Returns what remains of the balance; null when nothing was held. */
   async function end(
-    held: Hold | null,
+    held: Held | null,
     tier: Tier,
     { customer }: Holder,
     { billed, failed }: { billed: boolean; failed: boolean },
