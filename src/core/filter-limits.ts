@@ -3,10 +3,10 @@ import { wrong } from './filter-fields.ts'
 import { wantedBy } from './filter-keywords.ts'
 import { searchExpressions } from './filter-places.ts'
 import { type FilterSpec, wireName } from './filter-spec.ts'
+import { MANY_SUBFORUMS } from './names.ts'
 import type { Words } from './wire.ts'
 
-// Names that stand for many communities: no row ever says it is in one of them.
-const RESERVED = new Set(['all', 'popular', 'friends', 'mod'])
+const RESERVED: ReadonlySet<string> = new Set(MANY_SUBFORUMS)
 
 type Shown = () => Record<string, unknown>
 

@@ -1,4 +1,5 @@
 import type { Item, Page } from '../core/items.ts'
+import { RESERVED_SUBFORUMS } from '../core/names.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
 import type { StreamKind } from '../core/stream.ts'
 import type { Clock } from '../outside.ts'
@@ -33,9 +34,6 @@ export type Watch = {
   /** How far it was seen to be ahead, give or take a second, however little that is; 0 until it was. */
   clock_measured_ms(): number
 }
-
-// Names that stand for many places, or for whoever is asking.
-const RESERVED = new Set(['all', 'popular', 'friends', 'mod', 'random', 'randnsfw', 'myrandom'])
 
 /** Several subforums travel in one request, joined like this. */
 const JOIN = '+'
@@ -130,7 +128,7 @@ export function createWatch({
     },
 
     async subforum(name) {
-      if (RESERVED.has(name.toLowerCase())) return { kind: 'reserved' }
+      if (RESERVED_SUBFORUMS.has(name.toLowerCase())) return { kind: 'reserved' }
       const found = await through((call) => platform.community(name, call))
       if (found.ok)
         return found.value.type === 'private'
