@@ -9,7 +9,6 @@ import type { Fault } from '../../core/outcome.ts'
 import { type Answer, classify } from '../classify.ts'
 import { type Fields, readRefusal, refusedBy } from '../native-refusals.ts'
 import type { Done } from '../once.ts'
-import { isHtml } from '../pages.ts'
 
 /** What was asked, as far as the meaning of a refusal depends on it. */
 export type Asked = {
@@ -27,14 +26,15 @@ const UNKNOWN: WriteFault = { kind: 'unknown' }
 export function judge(done: Done, asked: Asked): Acted<unknown> {
   if (!done.ok) return failed(done.left ? UNKNOWN : done.fault)
   const { value: answer } = done
-  const refusal = readRefusal(parsed(answer), asked.fields ?? {})
+  const said = parsed(answer)
+  const refusal = readRefusal(said, asked.fields ?? {})
   if (refusal !== null) return failed(refusal)
   const own = asked.statuses?.[answer.status]
   if (own !== undefined) return failed(refusedBy(answer.status, own))
   const { status, body } = answer
   // Some calls that have nothing to say say nothing.
   if (status >= 200 && status < 300 && body.trim() === '') return { ok: true, value: null }
-  const read = classify(answer, asked)
+  const read = classify(said === undefined ? answer : asJson(answer), asked)
   return read.ok ? read : failed(meant(read.fault, answer))
 }
 
@@ -63,9 +63,17 @@ function meant(fault: Fault, { status }: Answer): WriteFault {
   }
 }
 
+/** Some calls call their JSON a page. To take it for one would be to say that nothing was done. */
+const asJson = ({ headers, ...answer }: Answer): Answer => ({
+  ...answer,
+  headers: {
+    get: (name) => (name === 'content-type' ? 'application/json' : headers.get(name)),
+    getSetCookie: () => headers.getSetCookie(),
+  },
+})
+
 /** JSON, or undefined. */
-function parsed({ headers, body }: Answer): unknown {
-  if (isHtml(headers.get('content-type'), body)) return undefined
+function parsed({ body }: Answer): unknown {
   try {
     return JSON.parse(body)
   } catch {

@@ -237,6 +237,22 @@ describe('nothing is written', () => {
 })
 
 test.each([
+  [200, '{}', { ok: true }],
+  [403, '{"message":"Forbidden","error":403}', { ok: false, fault: { kind: 'forbidden' } }],
+  [200, '<html>{}</html>', { ok: false, fault: { kind: 'blocked' } }],
+])(
+  'an answer of %p to a vote that calls itself a page is what it holds: %s',
+  async (status, body, told) => {
+    const answer = new Response(body, { status, headers: { 'content-type': 'text/html' } })
+    await using it = stage([alive(), answer, alive()])
+
+    const done = await it.forum.acts.vote({ id: 't3_ab12', direction: 'up' }, it.as())
+
+    expect(done).toMatchObject(told)
+  },
+)
+
+test.each([
   ['THREAD_LOCKED', '.error.THREAD_LOCKED.field-parent', 'THREAD_LOCKED', { success: false }],
   [
     'a code nobody knows',
