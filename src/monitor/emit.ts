@@ -39,8 +39,6 @@ export type Parcel = {
 export function emit(deps: EmitDeps, parcel: Parcel, targets: readonly Target[]): number {
   // Who fetches gets what a webhook gets, and a monitor needs none.
   if (parcel.suppressed === null) keep(deps, parcel)
-  // What is withheld where there is no target leaves a row too: nothing else would tell of it.
-  else if (targets.length === 0) withhold(deps, parcel, null, parcel.suppressed)
   return targets.filter((target) => sendTo(deps, parcel, target)).length
 }
 
@@ -61,28 +59,6 @@ function contentOf({ instance_id }: EmitDeps, parcel: Parcel, webhook_id: string
   return { id, body }
 }
 
-/** Writes down that a parcel is not sent to a target, or to nobody in particular. */
-function withhold(deps: EmitDeps, parcel: Parcel, target: Target | null, why: Suppressed): void {
-  const { db } = deps
-  const { monitor_id, customer_id } = parcel
-  const { id, body } = contentOf(deps, parcel, target?.id ?? null)
-  const is_new = insertDelivery(db, {
-    id,
-    customer_id,
-    monitor_id,
-    webhook_id: target?.id ?? null,
-    now: rowAt(deps, parcel),
-    status: 'suppressed',
-    reason: why.reason,
-    body: body(why),
-  })
-  if (is_new && target !== null) deps.on_written?.('suppressed', target.kind)
-}
-
-// The day that a delivery counts for is that of its row, by true time: a clock that is wrong makes no day longer.
-const rowAt = ({ db, watch }: EmitDeps, { customer_id, now }: Parcel): number =>
-  nextDeliveryAt(db, customer_id, now + watch.clock_offset_ms())
-
 /** Writes a parcel's row for one target; true when it is pending. `refused`: why nothing can be sent there. */
 export function sendTo(
   deps: EmitDeps,
@@ -92,18 +68,24 @@ export function sendTo(
 ): boolean {
   const { db } = deps
   const { monitor_id, customer_id, suppressed, ceiling } = parcel
-  if (suppressed !== null) {
-    withhold(deps, parcel, target, suppressed)
-    return false
-  }
-  const now = rowAt(deps, parcel)
-  if (!reserveDelivery(db, { monitor_id, ceiling, now })) {
-    const why: Suppressed = { reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling }
-    if (countCeiling(db, { monitor_id, now })) withhold(deps, parcel, target, why)
-    return false
-  }
   const { id, body } = contentOf(deps, parcel, target.id)
+  // The day that a delivery counts for is that of its row, by true time: a clock that is wrong makes no day longer.
+  const now = nextDeliveryAt(db, customer_id, parcel.now + deps.watch.clock_offset_ms())
   const base = { id, customer_id, monitor_id, webhook_id: target.id, now, due_at: parcel.now }
+  const withhold = (why: Suppressed) => {
+    const row = { ...base, status: 'suppressed' as const, reason: why.reason, body: body(why) }
+    if (insertDelivery(db, row)) deps.on_written?.('suppressed', target.kind)
+  }
+
+  if (suppressed !== null) {
+    withhold(suppressed)
+    return false
+  }
+  if (!reserveDelivery(db, { monitor_id, ceiling, now })) {
+    if (countCeiling(db, { monitor_id, now }))
+      withhold({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
+    return false
+  }
   if (refused !== null) {
     const row = { ...base, status: 'failed' as const, last_error: refused }
     if (insertDelivery(db, { ...row, body: body() })) deps.on_written?.('failed', target.kind)

@@ -27,10 +27,7 @@ export type Row = {
   error: string | null
   reason: string | null
 }
-/** `nobodys`: it was written where there was no target, and can go nowhere. */
-type Kept = Row & { monitor: MonitorName; day: number; interrupted: number; nobodys?: true }
-/** How a monitor's match of a thing is called: for its target, or where there is none. */
-type IdOf = (name: MonitorName, thing: string, nobodys?: true) => string
+type Kept = Row & { monitor: MonitorName; day: number; interrupted: number }
 
 const NEW = {
   status: 'pending',
@@ -71,7 +68,8 @@ export function createModel(now: number, ceiling: number) {
   }
 
   /** A match, for the one target there is. `open` counts only targets in service, `listed` names its own. */
-  function tell(name: MonitorName, thing: string, stale: boolean, at: number, id: IdOf) {
+  function tell(name: MonitorName, id: string, stale: boolean, at: number) {
+    if (!target.there || (name === 'open' && !takes())) return
     const day = Math.floor(at / DAY)
     const row: Kept = {
       ...NEW,
@@ -80,18 +78,13 @@ export function createModel(now: number, ceiling: number) {
       day,
     }
     if (stale) Object.assign(row, { status: 'suppressed', due: null, reason: 'stale_item' })
-    if (!target.there || (name === 'open' && !takes())) {
-      // What is withheld is told all the same.
-      if (stale) rows.set(id(name, thing, true), { ...row, nobodys: true })
-      return
-    }
-    if (!stale && (made.get(`${name} ${day}`) ?? 0) >= ceiling)
+    else if ((made.get(`${name} ${day}`) ?? 0) >= ceiling)
       Object.assign(row, { status: 'suppressed', due: null, reason: 'delivery_ceiling' })
-    else if (!stale) {
+    else {
       countOn(name, day)
       if (!takes()) end(row, 'failed', 'webhook_paused')
     }
-    rows.set(id(name, thing), row)
+    rows.set(id, row)
   }
 
   return {
@@ -100,7 +93,7 @@ export function createModel(now: number, ceiling: number) {
     target,
     failing,
     /** The place is looked at, and shows these. `id`: how a monitor's match of a thing is called. */
-    poll(things: readonly Thing[], at: number, id: IdOf) {
+    poll(things: readonly Thing[], at: number, id: (name: MonitorName, thing: string) => string) {
       // Nobody looks at what nobody watches.
       if (!monitors.listed.active && !monitors.open.active) return
       for (const thing of things) {
@@ -113,7 +106,7 @@ export function createModel(now: number, ceiling: number) {
           if (matched.has(`${name} ${thing.name}`)) continue
           matched.add(`${name} ${thing.name}`)
           const stale = (seen.get(thing.name) ?? at) - thing.created > FRESH_MAX
-          tell(name, thing.name, stale, at, id)
+          tell(name, id(name, thing.name), stale, at)
         }
       }
       for (const it of Object.values(monitors)) if (it.active) it.begins = false
@@ -158,7 +151,7 @@ export function createModel(now: number, ceiling: number) {
     },
     redeliver(id: string, at: number) {
       const row = rows.get(id)
-      if (!row || row.nobodys || row.status === 'pending' || !takes()) return
+      if (!row || row.status === 'pending' || !takes()) return
       if (row.status === 'suppressed') countOn(row.monitor, row.day)
       const again = { status: 'pending', rung: 0, interrupted: 0, due: at }
       Object.assign(row, { ...again, round: row.round + 1 })

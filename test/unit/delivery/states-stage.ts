@@ -199,8 +199,7 @@ export function createStage({ start, ceiling }: { start: number; ceiling: number
   return {
     now: () => now,
     wait: (ms: number) => void (now += ms),
-    idOf: (name: MonitorName, thing: string, nobodys?: true) =>
-      deliveryId(INSTANCE, idOf(name), nobodys ? null : TARGET, [thing]),
+    idOf: (name: MonitorName, thing: string) => deliveryId(INSTANCE, idOf(name), TARGET, [thing]),
     /** Lets a look at the place come due, and makes it. */
     async poll(shown: Thing[]) {
       things = shown

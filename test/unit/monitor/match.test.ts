@@ -231,23 +231,6 @@ test('at midnight, UTC, the ceiling begins anew, and each monitor has its own', 
   expect(stage.titles('mon_2')).toEqual(['evening', 'morning'])
 })
 
-test.each([
-  ['stale_item', { subforum: ['cats'] }, START - 3600 * S],
-  ['low_relevance', { subforum: ['cats'], include_any: ['cat', 'dog'], min_relevance: 60 }, START],
-])('without any target what is withheld as %s leaves one row that tells of it', async (...one) => {
-  const [reason, filter_spec, created_at] = one
-  await using stage = startStage()
-  stage.monitor('mon_1', filter_spec, { baseline: post(1, 'a bird', START - 7200 * S) })
-  stage.feed.put('cats', post(2, 'a cat', created_at))
-  await stage.look()
-
-  expect(stage.deliveries()).toMatchObject([{ webhook_id: null, status: 'suppressed', reason }])
-  const payload = stage.payload(stage.deliveries()[0]!)
-  expect(payload).toMatchObject({ count: 1, items: [{ title: 'a cat' }], suppressed: { reason } })
-  // Nor is it there to be fetched.
-  expect(stage.one('SELECT count(*) AS n FROM match_bodies')).toEqual({ n: 0 })
-})
-
 test('a stale item takes nothing of the ceiling', async () => {
   await using stage = startStage({ plan: { ...PLAN, daily_deliveries: 1 } })
   stage.webhook('wh_1')
