@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /** A file system of its own, for as long as a test lasts. */
 export type Mounted = { path: string; [Symbol.asyncDispose](): Promise<void> }
@@ -68,8 +69,6 @@ export async function mountPowered(): Promise<Powered> {
   undone.defer(() => rm(dir, { recursive: true }))
   await sure('truncate', '-s', `${IMAGE_MIB}M`, image)
   await sure('mkfs.xfs', '-q', image)
-  // One device for all that follows: `mount -o loop` would make another each time, and on a busy machine, where the last
-  // one is not gone yet, mounts nothing now and then and says that all is well.
   const device = await sure('losetup', '--find', '--show', image)
   undone.defer(async () => void (await sure('losetup', '--detach', device)))
   const mount = () => sure('mount', '-t', 'xfs', device, path)
@@ -82,11 +81,20 @@ export async function mountPowered(): Promise<Powered> {
     cut: async () => void (await sure('xfs_io', '-x', '-c', 'shutdown', path)),
     async restore() {
       await sure('umount', path)
+      await gone(`/sys/fs/xfs/${basename(device)}`)
       await mount()
       await sure('mountpoint', '-q', path)
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
+}
+
+/**
+ * Until a file system that was unmounted is gone: whoever began a mount namespace meanwhile holds a copy of it, and to mount it
+ * then is to be given the dead one again.
+ */
+async function gone(path: string): Promise<void> {
+  while (existsSync(path)) await Bun.sleep(10)
 }
 
 /** Why this cannot be mounted here; null when it can. */
