@@ -95,14 +95,6 @@ export async function answering(url: string): Promise<void> {
   }
 }
 
-/** A port that is free now. */
-export function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = listener
-  listener.stop(true)
-  return port
-}
-
 /** A folder that is gone at the end. */
 export function temporaryFolder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'forumd-bench-'))

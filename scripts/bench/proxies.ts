@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 
-import { answering, flags, freePort, program, start } from './children.ts'
+import { freePort } from '../../test/support/port.ts'
+import { answering, flags, program, start } from './children.ts'
 
 /** nginx with one worker before an upstream; `cached`: it keeps what it was answered. */
 export async function startNginx(folder: string, upstream: string, cached: boolean) {

@@ -8,8 +8,9 @@ import { createOutside } from '../../src/outside.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
 import { type Instance, openInstance } from '../../src/store/instance.ts'
 import { insertKey } from '../../src/store/keys.ts'
+import { freePort } from '../../test/support/port.ts'
 import { startProcess } from '../../test/support/process.ts'
-import { answering, type Child, freePort, start } from './children.ts'
+import { answering, type Child, start } from './children.ts'
 
 export const HERE = import.meta.dir
 export const CUSTOMER = 'cus_bench'

@@ -1,7 +1,8 @@
 import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type Child, flags, freePort, program, start, temporaryFolder } from './children.ts'
+import { freePort } from '../../test/support/port.ts'
+import { type Child, flags, program, start, temporaryFolder } from './children.ts'
 
 /** What becomes of writes when the power goes: one second of them is lost at most, or none. */
 type Sync = 'everysec' | 'always'

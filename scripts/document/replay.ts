@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { freePort } from '../../test/support/port.ts'
 import type { Exchange } from './record.ts'
 
 // Prism stands as a proxy before a service that gives the recorded answers once more, and says of each what in it the
@@ -88,7 +89,7 @@ async function violationsOf(url: string, exchange: Exchange, at: number): Promis
 }
 
 async function startPrism(command: readonly string[], document: string, upstream: string) {
-  const port = await freePort()
+  const port = freePort()
   const child = Bun.spawn(
     [
       ...command,
@@ -132,13 +133,4 @@ async function startPrism(command: readonly string[], document: string, upstream
     clearTimeout(late)
   }
   return { url, [Symbol.asyncDispose]: end }
-}
-
-/** A port that nobody listens on; Prism cannot be asked for one of its own. */
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = server
-  await server.stop(true)
-  if (port === undefined) throw new Error('no port is free')
-  return port
 }

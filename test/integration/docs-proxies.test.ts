@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { certificate } from '../support/certificate.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { postGrinder, startLoopbackHouse, watchCoffee } from '../support/loopback.ts'
-import { freePort, startListening } from '../support/receivers.ts'
+import { freePort } from '../support/port.ts'
+import { startListening } from '../support/receivers.ts'
 
 setDefaultTimeout(90_000)
 
@@ -38,7 +39,7 @@ const SERVERS = {
   nginx: {
     version: ['-v'],
     async start(folder: Folder, upstream: string): Promise<Front> {
-      const [port, plain] = [await freePort(), await freePort()]
+      const [port, plain] = [freePort(), freePort()]
       const { key, cert } = await certificate()
       writeFileSync(folder.file('key.pem'), key)
       writeFileSync(folder.file('cert.pem'), cert)
@@ -66,7 +67,7 @@ http { access_log off; ${temp.join(' ')}\n${site}\n}`,
   caddy: {
     version: ['version'],
     async start(folder: Folder, upstream: string): Promise<Front> {
-      const port = await freePort()
+      const port = freePort()
       const { key, cert } = await certificate()
       writeFileSync(folder.file('key.pem'), key)
       writeFileSync(folder.file('cert.pem'), cert)

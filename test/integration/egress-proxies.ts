@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Certificate } from '../support/certificate.ts'
+import { freePort } from '../support/port.ts'
 
 /** A real proxy on the loopback. What it carries arrives from `from`, an address that is its alone. */
 export type RunningProxy = { port: number; from: string; [Symbol.asyncDispose](): Promise<void> }
@@ -33,13 +34,6 @@ export const missing = (): string[] => [
   ...(NAMES ? [] : ['libnss-wrapper']),
 ]
 
-function freePort(host: string): number {
-  const listening = Bun.listen({ hostname: host, port: 0, socket: { data() {} } })
-  const { port } = listening
-  listening.stop(true)
-  return port
-}
-
 const isOpen = (port: number): Promise<boolean> =>
   Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } }).then(
     (socket) => (socket.end(), true),
@@ -55,7 +49,7 @@ async function start(
   const dir = await mkdtemp(join(tmpdir(), 'forumd-proxy-'))
   // Some of them step down to a user of their own before they read.
   await chmod(dir, 0o777)
-  const port = freePort('127.0.0.1')
+  const port = freePort()
   const { command, files } = plan(port, dir)
   for (const [name, text] of Object.entries(files)) await Bun.write(join(dir, name), text)
   const hosts = Object.entries(names).map(([name, address]) => `${address} ${name}\n`)
@@ -137,7 +131,7 @@ export async function startSquid(
   names: Record<string, string>,
   { cert, key }: Certificate,
 ): Promise<RunningProxy & { tls_port: number }> {
-  const tls_port = freePort('127.0.0.1')
+  const tls_port = freePort()
   const hash = Bun.spawnSync(['openssl', 'passwd', '-apr1', PASSWORD]).stdout.toString().trim()
   const hosts = Object.entries(names).map(([name, address]) => `${address} ${name}\n`)
   const running = await start('127.0.0.7', {}, (port, dir) => ({

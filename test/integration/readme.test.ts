@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { newcomerOf } from '../../scripts/docs/blocks.ts'
 import { tempFolder } from '../support/folder.ts'
-import { freePort } from '../support/receivers.ts'
+import { freePort } from '../support/port.ts'
 
 const root = join(import.meta.dir, '../..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -14,7 +14,7 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8')
 /** The text with every port it names replaced by one that is free, and the daemon told of its own. */
 async function withFreePorts(text: string): Promise<string> {
   let out = text
-  for (const port of ['8080', '8090', '9000']) out = out.replaceAll(port, String(await freePort()))
+  for (const port of ['8080', '8090', '9000']) out = out.replaceAll(port, String(freePort()))
   const [, daemon = ''] = /127\.0\.0\.1:(\d+)\/api/.exec(out) ?? []
   return out.replace('[platform]', `[server]\nport = ${daemon}\n\n[platform]`)
 }

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 import { type Folder, tempFolder } from './folder.ts'
+import { freePort } from './port.ts'
 
 const examples = join(import.meta.dir, '../../examples')
 const START_MAX_MS = 120_000
@@ -34,26 +34,16 @@ export type Running = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
 /** Runs a receiver of examples/receivers as its first line says, and waits until it listens. */
 export async function runReceiver(language: Language, secret: string): Promise<Running> {
-  const port = await freePort()
+  const port = freePort()
   const { file, run } = LANGUAGES[language]
   return runExample(run(join(examples, 'receivers', file), port), { FORUMD_SECRET: secret }, port)
 }
 
 /** Runs a bridge of examples/bridges with these settings. */
 export async function runBridge(file: string, settings: Record<string, string>): Promise<Running> {
-  return runExample(['node', join(examples, 'bridges', file)], settings, await freePort())
+  return runExample(['node', join(examples, 'bridges', file)], settings, freePort())
 }
 
 async function runExample(
