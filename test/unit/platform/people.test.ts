@@ -167,9 +167,6 @@ test.each([
   ['somebody who really wrote "[removed]"', { ...named, body: '[removed]' }, 'live'],
   ['somebody who really wrote "[deleted]"', { ...named, body: '[deleted]' }, 'live'],
   ['a row without an author', { body: '[removed]' }, 'removed'],
-  ['what a moderator sees of a removed one', { ...named, body: 'x', banned_by: 'mod' }, 'removed'],
-  ['what a moderator sees of a filtered one', { ...named, body: 'x', banned_by: true }, 'removed'],
-  ['what nobody has removed', { ...named, body: 'x', banned_by: null }, 'live'],
 ] as const)('%s: %j is %s', (_what, row, verdict) => {
   expect(livenessOf(row)).toBe(verdict)
 })
