@@ -285,21 +285,9 @@ test('a throttled account rests until the platform said so, also over a restart'
 
 test('an application reads beside a session, each by its own proof at its own host', async () => {
   await using bearer = await startBearer()
-  await using it = await startHouse({
-    world: 'seeded',
-    change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
-      config.platform.api_url = bearer.url
-      config.platform.token_url = `${bearer.url}/token`
-      config.limits.read_cache_s = 0
-    },
-  })
+  await using it = await houseWith(bearer)
   const { username, cookies } = plainOf(it)
-  const application = { client_id: 'app', client_secret: 'shh', refresh_token: 'r1' }
-  addAccounts(it, [
-    { name: 'session', username, cookies },
-    { name: 'application', secrets: { kind: 'oauth', ...application }, standing: newStanding(0) },
-  ])
+  addAccounts(it, [{ name: 'session', username, cookies }, APPLICATION])
   await it.clock.advance(MINUTE)
   for (let n = 0; n < 10; n++) expect((await it.call(READ)).status).toBe(200)
 
@@ -321,17 +309,8 @@ test('an application reads beside a session, each by its own proof at its own ho
 
 test('a search that finds nothing says nothing of the account that searched', async () => {
   await using bearer = await startBearer()
-  await using it = await startHouse({
-    world: 'seeded',
-    change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
-      config.platform.api_url = bearer.url
-      config.platform.token_url = `${bearer.url}/token`
-      config.limits.read_cache_s = 0
-    },
-  })
+  await using it = await houseWith(bearer)
   const { username, cookies } = plainOf(it)
-  const application = { client_id: 'app', client_secret: 'shh', refresh_token: 'r1' }
   const search = async () => {
     for (let n = 0; n < 3; n++)
       expect((await it.call('/api/forum/search/communities?q=zzzzzz')).body).toMatchObject({
@@ -340,9 +319,7 @@ test('a search that finds nothing says nothing of the account that searched', as
       })
   }
 
-  addAccounts(it, [
-    { name: 'application', secrets: { kind: 'oauth', ...application }, standing: newStanding(0) },
-  ])
+  addAccounts(it, [APPLICATION])
   await it.clock.advance(MINUTE)
   await search()
   expect(bearer.asked.some(({ path }) => path.startsWith('/subreddits/search'))).toBe(true)
@@ -363,15 +340,7 @@ test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
   'an application that acts for nobody, told so by %j, reads all the same',
   async (told) => {
     await using bearer = await startBearer(told)
-    await using it = await startHouse({
-      world: 'seeded',
-      change(config) {
-        config.platform.session_cookie = SESSION_COOKIE
-        config.platform.api_url = bearer.url
-        config.platform.token_url = `${bearer.url}/token`
-        config.limits.read_cache_s = 0
-      },
-    })
+    await using it = await houseWith(bearer)
     const secrets = { kind: 'oauth', client_id: 'app', client_secret: 'shh' } as const
     addAccounts(it, [
       { name: 'app', secrets: { ...secrets, refresh_token: null }, standing: newStanding(0) },
@@ -389,6 +358,24 @@ test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
   },
   20_000,
 )
+
+const APPLICATION = {
+  name: 'application',
+  secrets: { kind: 'oauth', client_id: 'app', client_secret: 'shh', refresh_token: 'r1' },
+  standing: newStanding(0),
+} as const
+
+/** A house whose applications get their tokens from a host, and read there. */
+const houseWith = (bearer: { url: string }) =>
+  startHouse({
+    world: 'seeded',
+    change(config) {
+      config.platform.session_cookie = SESSION_COOKIE
+      config.platform.api_url = bearer.url
+      config.platform.token_url = `${bearer.url}/token`
+      config.limits.read_cache_s = 0
+    },
+  })
 
 /** A host that grants tokens for an hour, to `nobody` in the words in which it says so, and answers whoever has one with an empty listing. */
 async function startBearer(nobody: object | null = null) {
