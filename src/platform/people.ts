@@ -32,7 +32,7 @@ export function toUser(base: string, row: Row): User {
   return {
     id: wordAt(row, 'id'),
     name,
-    url: `${base}/user/${encodeURIComponent(name)}/`,
+    url: `${base}/user/${encodeURIComponent(name.toWellFormed())}/`,
     created: created_utc === null ? null : isoOfSeconds(created_utc),
     created_utc,
     link_karma: wholeAt(told, 'link_karma'),

@@ -84,6 +84,13 @@ test('a person from before profiles has none', () => {
   })
 })
 
+test('a name that is no well-formed text is told, and leads somewhere all the same', () => {
+  expect(toUser(BASE, { id: '1', name: 'a\ud800' })).toMatchObject({
+    name: 'a\ud800',
+    url: 'https://forum.example/user/a%EF%BF%BD/',
+  })
+})
+
 test('a community, whole', () => {
   const row = {
     id: '2x',
