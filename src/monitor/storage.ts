@@ -8,7 +8,7 @@ import { BALLAST, createBallast } from '../store/ballast.ts'
 import { type Db, onStorageError } from '../store/db.ts'
 import { type DiskState, judgeDisk, readDisk } from '../store/disk.ts'
 import { byTurns } from '../store/parts.ts'
-import { takeSnapshot } from '../store/snapshots.ts'
+import { SourceDamaged, takeSnapshot } from '../store/snapshots.ts'
 import { noteStorageError } from '../store/storage-errors.ts'
 import type { Schedule } from './schedule.ts'
 
@@ -182,11 +182,13 @@ export function createStorage(deps: StorageDeps): Storage {
           value: head?.hash,
         })
       })
-      .catch((error: unknown) =>
+      .catch((error: unknown) => {
         log('error', 'storage.snapshot_failed', {
           reason: error instanceof Error ? error.message : 'unknown',
-        }),
-      )
+        })
+        // The next start looks at all of it, and says what is wrong.
+        if (error instanceof SourceDamaged) lose('storage')
+      })
       .finally(() => {
         taking = null
       })

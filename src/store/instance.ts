@@ -44,7 +44,7 @@ export function openInstance(place: Place, { mode }: { mode: 'serve' | 'beside' 
       create(paths, place)
     }
     const ring = openRing(paths, random)
-    const db = openSound(paths, mode, lock_path)
+    const db = openSound(paths, { mode, lock_path, now: clock.now() })
     undo.unshift({ release: () => db.close() })
     bringUpToDate(db, mode, lock_path)
     const instance_id = identify(db, paths, ring, random)

@@ -12,6 +12,9 @@ export class CopyFailed extends Error {
   override name = 'CopyFailed'
 }
 
+/** What was to be copied is damaged. */
+export class SourceDamaged extends CopyFailed {}
+
 // A worker of its own, because both the copy and its check keep a thread busy for as long as the disk takes.
 const WORKER = `
 import { Database } from 'bun:sqlite'
@@ -56,7 +59,10 @@ export async function copyDatabase(
   rmSync(part, { force: true })
   try {
     const copy = await inWorker({ from, to: part })
-    if ('error' in copy) throw new CopyFailed(`the copy could not be made: ${inWords(copy.error)}`)
+    if ('error' in copy) {
+      const Failed = DAMAGED.test(copy.error) ? SourceDamaged : CopyFailed
+      throw new Failed(`the copy could not be made: ${inWords(copy.error)}`)
+    }
     if (copy.integrity !== 'ok') throw new CopyFailed(`the copy is damaged: ${copy.integrity}`)
     if (copy.application_id !== APPLICATION_ID || copy.instance_id !== instance_id)
       throw new CopyFailed('the copy is not of this instance')
@@ -69,6 +75,7 @@ export async function copyDatabase(
   }
 }
 
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
 const WORDS: Readonly<Record<string, string>> = {
   SQLITE_FULL: 'the disk it goes to is full',
   SQLITE_CANTOPEN: 'this user may not write into its folder',

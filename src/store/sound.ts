@@ -1,11 +1,17 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 
 import { APPLICATION_ID, connect, type Db, isStorageError } from './db.ts'
 import { InstanceLocked, type Lock, takeLock } from './lock.ts'
 import { damaged, type Paths } from './place.ts'
+import { failedLately } from './storage-errors.ts'
 import { refuseUnreleased } from './unreleased.ts'
 import { isWalBroken } from './wal.ts'
 
+/**
+ * A database of more than this is not looked through before it is used: that takes 2 to 3 s for 800 MB, and a quarter of a
+ * minute where none of it is in memory. It is after the storage has failed, every snapshot reads all of it, and so does doctor.
+ */
+const LOOKED_THROUGH_MAX_BYTES = 64 * 1024 * 1024
 const HEADER_BYTES = 72
 const MAGIC = 'SQLite format 3\u0000'
 const APPLICATION_ID_AT = 68
@@ -48,17 +54,25 @@ function requireWritable({ dir, db }: Paths) {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
 }
 
-/** Looks at all of it before anything is written. While a daemon runs it has been looked at, and is being written. */
-export function openSound(paths: Paths, mode: 'serve' | 'beside', lock_path: string): Db {
+/**
+ * Looks at a database before anything is written: at all of it where it is small, or the storage has failed lately. While a
+ * daemon runs it has been looked at, and is being written.
+ */
+export function openSound(
+  paths: Paths,
+  { mode, lock_path, now }: { mode: 'serve' | 'beside'; lock_path: string; now: number },
+): Db {
   const held = mode === 'serve' ? null : takeIfFree(lock_path)
   const alone = mode === 'serve' || held !== null
   try {
     if (alone) checkLog(paths)
-    return openExisting(paths, { check: alone })
+    return openExisting(paths, { check: alone && (isSmall(paths) || failedLately(paths.dir, now)) })
   } finally {
     held?.release()
   }
 }
+
+const isSmall = ({ db }: Paths): boolean => statSync(db).size <= LOOKED_THROUGH_MAX_BYTES
 
 /** Opening would cut a damaged log off where the damage is. */
 function checkLog(paths: Paths) {

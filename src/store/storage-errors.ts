@@ -29,6 +29,9 @@ export function noteStorageError(dir: string, now: number): void {
   }
 }
 
+/** Whether the storage has failed of late, so that what it holds has to be looked at. */
+export const failedLately = (dir: string, now: number): boolean => read(dir, now).length > 0
+
 /** Whether restarts have not helped: five in ten minutes. */
 export const restartsUseless = (dir: string, now: number): boolean =>
   read(dir, now).length >= RESTARTS_MAX

@@ -1,17 +1,27 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 import { toldBy } from '../../../src/delivery/operator-kinds.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
 import { connect, tellStorageError, transact } from '../../../src/store/db.ts'
 import type { DiskState } from '../../../src/store/disk.ts'
 import { openInstance } from '../../../src/store/instance.ts'
-import { noteStorageError, restartsUseless } from '../../../src/store/storage-errors.ts'
+import {
+  failedLately,
+  noteStorageError,
+  restartsUseless,
+} from '../../../src/store/storage-errors.ts'
 import { tempFolder } from '../../support/folder.ts'
 
 const MINUTE_MS = 60_000
 
-function watched(change: { readDisk?: () => DiskState; signal?: AbortSignal } = {}) {
+type Change = {
+  readDisk?: () => DiskState
+  signal?: AbortSignal
+  snapshots?: Parameters<typeof createStorage>[0]['snapshots']
+}
+
+function watched(change: Change = {}) {
   const folder = tempFolder()
   let now = Date.UTC(2026, 0, 1)
   const began = now
@@ -185,6 +195,25 @@ test('an audit row that was edited is named at the next start', async () => {
   expect(it.events).toEqual([
     { event: 'storage.invariant_broken', fields: { kind: 'audit_edited', target: 'audit 1' } },
   ])
+})
+
+test('a snapshot that finds the database damaged ends the daemon: the next start says what is wrong', async () => {
+  using it = watched({ snapshots: { schedule: () => 0, keep_hourly: 1, keep_daily: 0 } })
+  it.db.run('CREATE TABLE filler (bytes BLOB)')
+  it.db.run(
+    'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO filler SELECT zeroblob(1000) FROM n',
+  )
+  it.db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  const bytes = readFileSync(it.path)
+  const at = bytes.length - 4096 * 100
+  bytes.fill(0xff, at, at + 4096)
+  writeFileSync(it.path, bytes)
+  await it.turn()
+  await it.storage.idle()
+
+  expect(it.lost).toEqual(['storage'])
+  expect(it.events.map(({ event }) => event)).toEqual(['storage.snapshot_failed', 'storage.lost'])
+  expect(failedLately(it.folder.path, it.now())).toBe(true)
 })
 
 test('the fifth storage error in ten minutes makes another start useless, for ten minutes', () => {

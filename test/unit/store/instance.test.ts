@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import {
   cpSync,
@@ -15,6 +16,7 @@ import { NewerDatabase } from '../../../src/store/db.ts'
 import { type Instance, openInstance } from '../../../src/store/instance.ts'
 import { InstanceLocked } from '../../../src/store/lock.ts'
 import { DatabaseDamaged, DatabaseMissing, KeyMissing } from '../../../src/store/place.ts'
+import { noteStorageError } from '../../../src/store/storage-errors.ts'
 import { type Folder, tempFolder } from '../../support/folder.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -131,6 +133,25 @@ test.each([
   expect(() => open(folder)).toThrow(DatabaseDamaged)
   expect(() => open(folder)).toThrow(/newest backup/)
   expect(readFileSync(path)).toEqual(before)
+})
+
+test('a large database is looked through once the storage has failed, and opened at once before that', () => {
+  using folder = settled()
+  const path = folder.file('data/forumd.sqlite')
+  const db = new Database(path)
+  db.run('CREATE TABLE filler (bytes BLOB)')
+  db.run('INSERT INTO filler VALUES (zeroblob(70000000))')
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  const bytes = readFileSync(path)
+  bytes.fill(0xff, 4096 * 9000, 4096 * 9000 + 4)
+  writeFileSync(path, bytes)
+
+  open(folder, 'beside').close()
+  open(folder).close()
+  noteStorageError(folder.file('data'), NOW - 1000)
+  expect(() => open(folder)).toThrow(DatabaseDamaged)
+  expect(() => open(folder, 'beside')).toThrow(/newest backup/)
 })
 
 test('a log that is damaged in the middle is refused, while it may still be saved', () => {
