@@ -80,7 +80,7 @@ token_url = "${sandbox.url}/api/v1/access_token"
     },
     within: (work: (opened: Opened) => void) =>
       withInstance(folder.file('forumd.toml'), surroundings().around, work),
-    /** Takes in an account of the platform that is as good as any. */
+    /** Takes one of the platform's accounts into the pool under this name, by the cookies of a new session. */
     async add(name: string) {
       const { cookies } = sandbox.session({ username: plain().username })
       await this.run(`account add ${name} --jar -`, { stdin: header(cookies) })
