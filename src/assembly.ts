@@ -234,7 +234,16 @@ export function assemble({ config, outside, instance, signal, wake, expect, url,
   })
   const { retention_days } = config.storage
   const { checkDue, ...turns } = createTurns(
-    { db, clock, log, signal, sweep, clock_offset_ms: watch.clock_offset_ms, retention_days },
+    {
+      db,
+      clock,
+      log,
+      own: outside.own,
+      signal,
+      sweep,
+      clock_offset_ms: watch.clock_offset_ms,
+      retention_days,
+    },
     { monitoring, pool, operator, storage, nudgeSender, drafting },
   )
   return {

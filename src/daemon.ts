@@ -55,6 +55,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     lookBeside,
     tellOperator,
     upkeep,
+    shrink,
     close,
     endStreams,
     draftsIdle,
@@ -101,6 +102,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     operator: tellOperator,
     upkeep,
     storage: storage.turn,
+    ...(shrink && { memory: shrink }),
   })) {
     loops.set(name, startLoop({ ...outside, log }, name, signal, turn, onFailedTurn))
     // Whoever asks meanwhile need not wait for what has gathered for all of them.

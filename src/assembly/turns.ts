@@ -5,9 +5,10 @@ import { createStallWatch } from '../monitor/stalls.ts'
 import type { Storage } from '../monitor/storage.ts'
 import { createUpkeep } from '../monitor/upkeep.ts'
 import { OWED_MAX_BYTES, type Sweep } from '../net/sweep.ts'
-import type { Clock, Log } from '../outside.ts'
+import type { Clock, Log, Own } from '../outside.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Db } from '../store/db.ts'
+import { createShrink } from './shrink.ts'
 
 /** How often monitors look whether a full disk has room again. */
 const FULL_DISK_MS = 1000
@@ -18,6 +19,7 @@ type Around = {
   db: Db
   clock: Clock
   log: Log
+  own: Own | undefined
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   sweep: Sweep
@@ -38,7 +40,7 @@ type Parts = {
 
 /** What the loops do in a turn where that is more than one part's own. */
 export function createTurns(
-  { db, clock, log, signal, sweep, clock_offset_ms, retention_days }: Around,
+  { db, clock, log, own, signal, sweep, clock_offset_ms, retention_days }: Around,
   { monitoring, pool, operator, storage, nudgeSender, drafting }: Parts,
 ) {
   const stalls = createStallWatch({ db, clock, log })
@@ -78,5 +80,8 @@ export function createTurns(
       if (upkeeps % FREE_EVERY_TURNS === 0) sweep(OWED_MAX_BYTES)
       return keepUp()
     },
+
+    /** Null where nothing is known of the process. */
+    shrink: own === undefined ? null : createShrink(clock, own),
   }
 }

@@ -61,3 +61,20 @@ test('a house in which nothing large goes by is freed of what has grown old all 
   await house.clock.advance(8 * MINUTE_MS)
   expect(freed).toBe(2)
 })
+
+test('what a burst leaves is given back to the system once the daemon is at rest', async () => {
+  let [resident_bytes, given_back] = [60 * MIB, 0]
+  await using house = await startHouse({
+    own: {
+      resident_bytes: () => resident_bytes,
+      cpu_ms: () => 0,
+      shrink: () => void given_back++,
+    },
+  })
+  await house.clock.advance(MINUTE_MS)
+  expect(given_back).toBe(0)
+
+  resident_bytes += 16 * MIB
+  await house.clock.advance(MINUTE_MS)
+  expect(given_back).toBe(1)
+})

@@ -7,7 +7,7 @@ import { parseConfig } from '../../src/config.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/ids.ts'
 import { startDaemon } from '../../src/daemon.ts'
-import type { Outside } from '../../src/outside.ts'
+import type { Outside, Own } from '../../src/outside.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { BALLAST } from '../../src/store/ballast.ts'
 import { insertCustomer } from '../../src/store/customers.ts'
@@ -27,6 +27,8 @@ type Choice = {
   start_at?: number
   /** Told when what nobody holds any more is to be freed. */
   collect?: () => void
+  /** What the process would hold and have worked; left out, it is not looked. */
+  own?: Own
   /** Takes 32 MiB of the real disk as it does in life, in the disk's time; otherwise they seem to be taken already. */
   hold_back?: boolean
 }
@@ -39,6 +41,7 @@ export async function startHouse({
   chat = false,
   start_at,
   collect,
+  own,
   hold_back = false,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
@@ -94,6 +97,7 @@ export async function startHouse({
     },
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
     ...(collect && { collect }),
+    ...(own && { own }),
   }
 
   const mint = (name: string) => mintKey(config, outside, name)
