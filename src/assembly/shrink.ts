@@ -3,20 +3,21 @@ import type { Clock, Own } from '../outside.ts'
 
 const LOOK_MS = 10_000
 /** For less, compiling again is not worth it. */
-const GROWN_BYTES = 16 * 1024 * 1024
+const GROWN_BYTES = 8 * 1024 * 1024
 /** How long the engine is left alone where nothing is done, and by how much longer where a processor is busy all the time. */
 const REST_MS = 30_000
 const BUSY_REST_MS = 30 * 60_000
 
 /**
- * A loop's turn that gives memory back once there is 16 MiB more of it than there was at the least since it last did: what
+ * A loop's turn that gives memory back once there is 8 MiB more of it than there was at the least since it last did: what
  * a burst had compiled, and what the allocator keeps for the next one. The busier the process, the more rarely: whoever
  * calls what was dropped waits for it to be compiled, some second of a processor in all.
  */
 export function createShrink(clock: Clock, own: Own): Turn {
   let least_bytes = Infinity
-  let shrunk_at = -Infinity
   let looked_at = clock.mono()
+  // What a start has compiled it needs at once.
+  let shrunk_at = looked_at
   let worked_ms = own.cpu_ms()
 
   return () => {

@@ -74,7 +74,7 @@ test('what a burst leaves is given back to the system once the daemon is at rest
   await house.clock.advance(MINUTE_MS)
   expect(given_back).toBe(0)
 
-  resident_bytes += 16 * MIB
+  resident_bytes += 8 * MIB
   await house.clock.advance(MINUTE_MS)
   expect(given_back).toBe(1)
 })
