@@ -7,6 +7,7 @@ import {
   type Feedback,
   FEEDBACK_STATUSES,
   FEEDBACK_TYPES,
+  RESPONSE_MAX,
 } from '../store/feedback.ts'
 import { closed, maybeOneOf, query } from './fields.ts'
 import { besideShape, pageOf, pageQuery } from './pages.ts'
@@ -15,7 +16,6 @@ const TITLE_MAX = 120
 const DETAILS_MAX = 8000
 const AREA_MAX = 60
 const EVIDENCE_MAX = 8000
-const RESPONSE_MAX = 8000
 
 const sentence = (name: string, max: number) => `${name} must be text of 1 to ${max} characters`
 

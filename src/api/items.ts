@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { once } from '../core/once.ts'
 import type { Db } from '../store/db.ts'
 import { ownedMonitor } from '../store/deliveries.ts'
+import { KEPT_DAYS } from '../store/forgetting.ts'
 import { listMatchesAfter } from '../store/match-bodies.ts'
 import { limit, query, required } from './fields.ts'
 import type { Infra } from './infra.ts'
@@ -57,8 +58,7 @@ const group = (prefix: string, { keyed }: Infra, db: Db) =>
       query: itemsQuery,
       detail: {
         summary: 'Fetch what a monitor matched, oldest first',
-        description:
-          'Matches that were fresh, whether or not the monitor has a webhook, are kept for 14 days to be fetched. Ask again with the after of the last answer for what came since.',
+        description: `Matches that were fresh, whether or not the monitor has a webhook, are kept for ${KEPT_DAYS} days to be fetched. Ask again with the after of the last answer for what came since.`,
         tags: ['Monitoring'],
         ...answers(answerShape),
       },

@@ -4,6 +4,7 @@ import {
   FEEDBACK_STATUSES,
   FEEDBACK_TYPES,
   listFeedback,
+  RESPONSE_MAX,
 } from '../store/feedback.ts'
 import { command, EXIT, JSON_OPTION, Refusal, UsageError } from './command.ts'
 import { customerNamed } from './customers.ts'
@@ -11,8 +12,6 @@ import { LIMIT_OPTION, parseChoice, parseLimit } from './inputs.ts'
 import { withInstance } from './instance.ts'
 import { plain } from './plain.ts'
 import { table } from './table.ts'
-
-const RESPONSE_MAX = 8000
 
 export const feedbackList = command({
   name: 'feedback list',

@@ -4,7 +4,7 @@ import { blankBodies, packBodies } from '../store/bodies.ts'
 import { pruneHours } from '../store/convoys.ts'
 import { type Db, transact } from '../store/db.ts'
 import { pruneEvents } from '../store/events.ts'
-import { forgetOld } from '../store/forgetting.ts'
+import { forgetOld, KEPT_DAYS } from '../store/forgetting.ts'
 import { pruneNamedWrites } from '../store/idempotency.ts'
 import { byTurns, type Parts } from '../store/parts.ts'
 import { settleStreams } from '../store/stream-life.ts'
@@ -12,8 +12,6 @@ import { forgetOldSecrets } from '../store/webhooks.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000
-/** How long checks, gaps, events, seen items and what is there to fetch are kept; health looks back a day. */
-const KEEP_MS = 14 * 86_400_000
 /** Of seen items every stream keeps at least so many: a quiet place shows its old rows again and again. */
 const KEEP_ITEMS = 2000
 /** After so long nobody but a reader of old lists wants a delivery's body. */
@@ -64,7 +62,7 @@ export function createUpkeep({
         signal,
       )
     if (Math.abs(now - pruned_at) < PRUNE_MS) return
-    const before_at = now - KEEP_MS
+    const before_at = now - KEPT_DAYS * DAY_MS
     transact(db, () => {
       pruneHours(db, now)
       pruneEvents(db, before_at)

@@ -10,7 +10,7 @@ import { createOnce } from './once.ts'
 import { createPacer, type Headroom } from './pacer.ts'
 import type { Call, Eyes, Use } from './platform.ts'
 import { onward } from './redirect.ts'
-import { createTransport } from './transport.ts'
+import { createSend } from './transport.ts'
 
 /** One request as it went, for health and metrics. */
 export type RequestEvent = {
@@ -70,7 +70,7 @@ export function createClient(options: ClientOptions) {
   const { clock, random, log, timeout_ms, retries, user_agent, requests_per_minute } = options
   const base = options.base_url.replace(/\/+$/, '')
   const api = options.api_url?.replace(/\/+$/, '') ?? ''
-  const send = createTransport(options.egress ?? plainEgress(options))
+  const send = createSend(options.egress ?? plainEgress(options))
   const pacer = createPacer(clock, {
     session: requests_per_minute,
     bearer: options.oauth_requests_per_minute ?? requests_per_minute,

@@ -4,7 +4,7 @@ import type { Clock } from '../outside.ts'
 import { classify } from './classify.ts'
 import { isHtml } from './pages.ts'
 import { isRow, unreadable, wholeAt, wordAt } from './read.ts'
-import { createTransport } from './transport.ts'
+import { createSend } from './transport.ts'
 import type { Visitor } from './visit.ts'
 
 /** An application that the platform granted the operator; without a refresh token it acts for nobody. */
@@ -39,7 +39,7 @@ type Deps = {
 
 /** Tokens by HTTP Basic from the platform's own address for them. What is sent is told to nobody else. */
 export function createTokens({ egress, clock, token_url, user_agent, timeout_ms }: Deps): Tokens {
-  const send = createTransport(egress)
+  const send = createSend(egress)
 
   return async ({ client_id, client_secret, refresh_token }, visitor) => {
     const { proxy, whose, deadline_at, signal } = visitor

@@ -7,7 +7,7 @@ import { headersFor, tellCookies } from './guise.ts'
 import type { Pacer } from './pacer.ts'
 import type { Call, Eyes } from './platform.ts'
 import { onward } from './redirect.ts'
-import type { createTransport, Transported } from './transport.ts'
+import type { createSend, Transported } from './transport.ts'
 
 /** One request that is made once: it changes something, or its answer is looked at as it is. */
 export type Doing = {
@@ -28,7 +28,7 @@ export type Once = (what: Doing, call: Call) => Promise<Done>
 export type Done = { ok: true; value: Answer } | { ok: false; fault: Fault; left: boolean }
 
 type Deps = {
-  send: ReturnType<typeof createTransport>
+  send: ReturnType<typeof createSend>
   pacer: Pick<Pacer, 'admit'>
   clock: Clock
   log: Log

@@ -10,7 +10,7 @@ export type Asking = Omit<Errand, 'way'> & { eyes: Pick<Eyes, 'proxy' | 'whose' 
 export type Transported = { ok: true; value: Answer } | { ok: false; fault: Fault; left?: boolean }
 
 /** One request and its whole answer, or what went wrong in our own terms. */
-export const createTransport =
+export const createSend =
   (egress: Egress) =>
   async ({ eyes, ...errand }: Asking): Promise<Transported> => {
     const callers = eyes.whose === 'caller' && eyes.lent === undefined

@@ -4,7 +4,7 @@ import type { Egress } from '../net/egress.ts'
 import type { Clock } from '../outside.ts'
 import type { Answer } from './classify.ts'
 import type { Jar } from './cookies.ts'
-import { createTransport } from './transport.ts'
+import { createSend } from './transport.ts'
 
 /** From where somebody comes, and by when it must be over. */
 export type Visitor = {
@@ -39,7 +39,7 @@ type Deps = {
 export function beginVisit(deps: Deps, visitor: Visitor, jar: Jar): Visit {
   const { egress, clock, base, user_agent, timeout_ms } = deps
   const { proxy, whose, deadline_at, signal } = visitor
-  const send = createTransport(egress)
+  const send = createSend(egress)
   let ahead_ms = 0
 
   return {

@@ -7,6 +7,9 @@ type FeedbackType = (typeof FEEDBACK_TYPES)[number]
 export const FEEDBACK_STATUSES = ['new', 'triaged', 'shipped', 'declined'] as const
 export type FeedbackStatus = (typeof FEEDBACK_STATUSES)[number]
 
+/** Characters of an operator's answer. */
+export const RESPONSE_MAX = 8000
+
 /** What a customer tells the operator, and what the operator says to it. Instants are epoch ms. */
 export type Feedback = {
   id: string

@@ -4,6 +4,8 @@ import { type FetchPlace, pruneMatchBodies } from './match-bodies.ts'
 import type { Parts } from './parts.ts'
 import { pruneSeen } from './seen.ts'
 
+/** How many days checks, gaps, events, seen items and what is there to fetch are kept; health looks back one. */
+export const KEPT_DAYS = 14
 /** Rows of a kind that go in one commit: a matter of milliseconds. */
 const AT_ONCE = 500
 
