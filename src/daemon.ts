@@ -122,7 +122,12 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     reconfigure(next) {
       const changes = changesBetween(config, next)
       takeLive(config, next)
-      recordConfig(instance.db, { config, ring: instance.ring, now: clock.now() })
+      try {
+        recordConfig(instance.db, { config, ring: instance.ring, now: clock.now() })
+      } catch (error) {
+        // What was taken works, and has to be told; the next audit notes it.
+        onFailedTurn(error)
+      }
       return changes
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -224,6 +224,27 @@ test('a configuration with a problem is refused whole, and the old one stays', a
   expect(refused[0].why).toContain(':10:1: limits.key_rat: unknown key')
 })
 
+test('a database that somebody beside us holds for long keeps nothing from being taken, or from being told', async () => {
+  using folder = tempFolder()
+  const path = folder.file('notify')
+  await using manager = await listen(path)
+  const daemon = await startProcess(configured(folder), ['env', `NOTIFY_SOCKET=${path}`])
+  await manager.until('READY=1')
+  const from = manager.heard.length
+
+  configured(folder, '[limits]\nkey_rate = 3\n')
+  const db = new Database(folder.file('data/forumd.sqlite'))
+  db.run('PRAGMA busy_timeout = 5000')
+  db.run('BEGIN IMMEDIATE')
+  process.kill(daemon.pid, 'SIGHUP')
+  await manager.until('READY=1', from)
+  db.run('ROLLBACK')
+  db.close()
+
+  expect(await daemon.end('SIGTERM')).toBe(0)
+  expect(daemon.lines.join('\n')).toContain('"event":"config.changed","key":"limits.key_rate"')
+})
+
 /** `forumd serve` in a world that can be made to stand still, and somebody at its door. */
 async function startStalled(folder: Folder, socket: string, at: string, ms: number) {
   const config = configured(
