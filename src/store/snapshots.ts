@@ -18,10 +18,13 @@ export class SourceDamaged extends CopyFailed {}
 // A worker of its own, because both the copy and its check keep a thread busy for as long as the disk takes.
 const WORKER = `
 import { Database } from 'bun:sqlite'
+import { writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 try {
   const db = new Database(workerData.from, { readwrite: true, create: false })
   db.run('PRAGMA busy_timeout = 5000')
+  // SQLite would make it everybody's to read; a file that is empty it fills.
+  writeFileSync(workerData.to, '', { mode: 0o600, flag: 'wx' })
   db.query('VACUUM INTO ?').run(workerData.to)
   db.close()
   const copy = new Database(workerData.to, { readonly: true })
@@ -47,8 +50,8 @@ const found = once(() =>
 type Found = z.infer<ReturnType<typeof found>>
 
 /**
- * Copies a database that may be in use to a file that is not there yet: consistent, compact, checked in every page, and
- * safe on the disk. Throws CopyFailed, and then leaves no file.
+ * Copies a database that may be in use to a file that is not there yet: consistent, compact, checked in every page, its
+ * owner's alone to read, and safe on the disk. Throws CopyFailed, and then leaves no file.
  */
 export async function copyDatabase(
   from: string,
@@ -78,7 +81,7 @@ export async function copyDatabase(
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
 const WORDS: Readonly<Record<string, string>> = {
   SQLITE_FULL: 'the disk it goes to is full',
-  SQLITE_CANTOPEN: 'this user may not write into its folder',
+  EACCES: 'this user may not write into its folder',
 }
 const inWords = (code: string) => (code in WORDS ? `${WORDS[code]} (${code})` : code)
 

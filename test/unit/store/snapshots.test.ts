@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 
 import { connect } from '../../../src/store/db.ts'
 import { openInstance } from '../../../src/store/instance.ts'
@@ -34,6 +34,8 @@ test('a copy of a database in use is whole, and nothing of it is left when it fa
   const copy = connect(to)
   expect(copy.query('SELECT name FROM customers').get()).toEqual({ name: 'ann' })
   copy.close()
+  // What customers have stands in it; that the folder is closed to others is not so of every folder.
+  expect(statSync(to).mode & 0o777).toBe(0o600)
   expect(await failure(copyDatabase(instance.path, to, instance))).toBeInstanceOf(CopyFailed)
   const another = copyDatabase(instance.path, folder.file('b'), { instance_id: 'another' })
   expect(await failure(another)).toHaveProperty('message', 'the copy is not of this instance')
