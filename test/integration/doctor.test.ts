@@ -1,5 +1,6 @@
 // Goal: an operator whose forumd does not do what it should finds out what it is, and how to mend it, from one command.
 // Method: a whole set-up that is well, and then each thing broken alone.
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
@@ -177,6 +178,26 @@ describe('of the storage it finds', () => {
     expect(code).toBe(1)
     expect(of('database')[0]).toMatchObject({ verdict: 'fail' })
     expect(of('database')[0]?.found).toMatch(/damaged|malformed|cannot be used/)
+  })
+
+  test('a log that is damaged in the middle, and leaves what may still be saved of it', async () => {
+    using it = await withDatabase()
+    const log = it.file('data/forumd.sqlite-wal')
+    const db = new Database(it.file('data/forumd.sqlite'))
+    for (let n = 0; n < 9; n++) db.run(`UPDATE instance SET last_seen_at = ${n}`)
+    const bytes = readFileSync(log)
+    db.close()
+    bytes[Math.floor(bytes.length / 2)]! ^= 1
+    writeFileSync(log, bytes)
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('database')[0]).toMatchObject({
+      verdict: 'fail',
+      found: expect.stringContaining('damaged in the middle'),
+    })
+    expect(readFileSync(log)).toEqual(bytes)
   })
 
   test('a database that is gone', async () => {

@@ -4,11 +4,12 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config/schema.ts'
 import { errorCode } from '../../core/error-code.ts'
 import type { Outside } from '../../outside.ts'
-import { connect, schemaVersion } from '../../store/db.ts'
+import { schemaVersion } from '../../store/db.ts'
 import { judgeDisk, readDisk } from '../../store/disk.ts'
 import { openInstance } from '../../store/instance.ts'
 import { migrations } from '../../store/migrations.ts'
 import { type Paths, pathsOf } from '../../store/place.ts'
+import { openSound } from '../../store/sound.ts'
 import { explain } from '../failures.ts'
 import { bad, type Check, doubtful, type Finding, fine } from './finding.ts'
 
@@ -74,7 +75,7 @@ function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside
     ]
   }
   try {
-    const version = versionOf(paths)
+    const version = versionOf(paths, clock.now())
     if (version < migrations.length)
       return [
         doubtful(
@@ -106,8 +107,10 @@ const lookAtKey = ({ key }: Paths): Finding[] =>
     : [doubtful('key', `${key} may be read by every user of this machine`, `chmod 600 ${key}`)]
 
 /** The schema of a database that is sound. Throws what openInstance would. */
-function versionOf({ db: path }: Paths): number {
-  const db = connect(path)
+function versionOf(paths: Paths, now: number): number {
+  const { db: path, dir } = paths
+  // Not merely opened: that cuts off what comes after a damage in the log, which may still be saved.
+  const db = openSound(paths, { mode: 'beside', lock_path: join(dir, 'lock.db'), now })
   try {
     const found = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
     if (found !== 'ok')
