@@ -2,10 +2,12 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  lchownSync,
   linkSync,
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -20,9 +22,18 @@ export function syncPath(path: string): void {
   }
 }
 
+/** What root has just made is whose the folder is, as SQLite has it with what lies beside a database: the daemon is not root. */
+export function giveToOwner(path: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
+  // Of the folder's owner nobody knows what a name leads to.
+  lchownSync(path, uid, gid)
+}
+
 /** Gives a finished file its name, all or nothing. False when the name was taken in the meantime. */
 export function publish(temporary: string, path: string): boolean {
   try {
+    giveToOwner(temporary)
     syncPath(temporary)
     linkSync(temporary, path)
   } catch (error) {

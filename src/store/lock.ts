@@ -1,4 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+
+import { giveToOwner } from './files.ts'
 
 /** Another process holds the data folder. */
 export class InstanceLocked extends Error {
@@ -14,10 +17,12 @@ export type Lock = { release(): void }
  * be opened anywhere else in this process, for closing any descriptor of it would drop the lock.
  */
 export function takeLock(path: string): Lock {
+  const is_new = !existsSync(path)
   const held = new Database(path, { create: true, readwrite: true, strict: true })
   try {
     held.run('PRAGMA busy_timeout = 0')
     held.run('BEGIN EXCLUSIVE')
+    if (is_new) giveToOwner(path)
   } catch (error) {
     held.close()
     // Whatever else it is, a folder that may not be written to or a full disk, has to be told as what it is.

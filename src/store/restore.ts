@@ -14,7 +14,7 @@ import { createRing, type Ring } from '../core/seal.ts'
 import { toSecret } from '../core/signature.ts'
 import { APPLICATION_ID, connect, type Db, isStorageError, migrate, transact } from './db.ts'
 import { insertEvent } from './events.ts'
-import { readOrMake, syncPath } from './files.ts'
+import { giveToOwner, readOrMake, syncPath } from './files.ts'
 import { takeLock } from './lock.ts'
 import { skipAhead } from './match-bodies.ts'
 import { DatabaseDamaged, KeyMissing, type Paths } from './place.ts'
@@ -63,7 +63,9 @@ export function restoreInstance(
 ): Restored {
   mkdirSync(paths.dir, { recursive: true, mode: 0o700 })
   const lock = takeLock(join(paths.dir, 'lock.db'))
-  const temporary = `${paths.db}.${random.uuid()}`
+  const id = random.uuid()
+  const temporary = `${paths.db}.${id}`
+  const marker = `${paths.marker}.${id}`
   try {
     // Everything is tried on a copy: the backup stays as it is, whatever comes.
     copyWhole(file, temporary)
@@ -75,16 +77,17 @@ export function restoreInstance(
       db.close()
     }
     const { fingerprint, ...done } = restored
+    writeFileSync(marker, `${done.instance_id}\n${fingerprint}\n`, { mode: 0o600 })
+    for (const path of [temporary, marker]) giveToOwner(path)
     syncPath(temporary)
     const moved_to = moveAside(paths, clock.now())
     renameSync(temporary, paths.db)
-    const marker = `${paths.marker}.${random.uuid()}`
-    writeFileSync(marker, `${done.instance_id}\n${fingerprint}\n`, { mode: 0o600 })
     renameSync(marker, paths.marker)
     syncPath(paths.dir)
     return { ...done, moved_to }
   } finally {
-    for (const end of ['', '-wal', '-shm']) rmSync(temporary + end, { force: true })
+    for (const path of [temporary, `${temporary}-wal`, `${temporary}-shm`, marker])
+      rmSync(path, { force: true })
     lock.release()
   }
 }

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -127,6 +128,31 @@ test('what was lost comes back, and what was there is moved aside', () => {
   ).toEqual({ n: 1 })
   close()
 })
+
+const NOBODY = 65_534
+
+test.skipIf(process.getuid?.() !== 0)(
+  'what root restores is the daemon’s, whose folder it is',
+  () => {
+    using it = backedUp()
+    mkdirSync(it.file('fresh'))
+    chownSync(it.file('fresh'), NOBODY, NOBODY)
+    writeFileSync(it.file('forumd.toml'), `[storage]\ndir = "fresh"\n${CONFIG}`)
+
+    expect(forumd(it.path, ['restore', it.backup, '--without-secrets']).code).toBe(0)
+
+    const owners = readdirSync(it.file('fresh')).map((name) => [
+      name,
+      statSync(it.file(`fresh/${name}`)).uid,
+    ])
+    expect(Object.fromEntries(owners)).toEqual({
+      'forumd.sqlite': NOBODY,
+      'instance.id': NOBODY,
+      'lock.db': NOBODY,
+      'secrets.key': NOBODY,
+    })
+  },
+)
 
 test('who had fetched more than came back is given all that comes next', () => {
   using it = backedUp()
