@@ -18,13 +18,18 @@ export class SourceDamaged extends CopyFailed {}
 // A worker of its own, because both the copy and its check keep a thread busy for as long as the disk takes.
 const WORKER = `
 import { Database } from 'bun:sqlite'
-import { writeFileSync } from 'node:fs'
+import { statfsSync, writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 try {
   const db = new Database(workerData.from, { readwrite: true, create: false })
   db.run('PRAGMA busy_timeout = 5000')
   // SQLite would make it everybody's to read; a file that is empty it fills.
   writeFileSync(workerData.to, '', { mode: 0o600, flag: 'wx' })
+  const count = (name) => db.query('PRAGMA ' + name).get()[name]
+  const { blocks, bavail, bsize } = statfsSync(workerData.to)
+  // Tried, it would take all there is before it failed, and leave the daemon beside it none.
+  if (blocks > 0 && bavail * bsize < (count('page_count') - count('freelist_count')) * count('page_size'))
+    throw { code: 'SQLITE_FULL' }
   db.query('VACUUM INTO ?').run(workerData.to)
   db.close()
   const copy = new Database(workerData.to, { readonly: true })
@@ -80,7 +85,7 @@ export async function copyDatabase(
 
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
 const WORDS: Readonly<Record<string, string>> = {
-  SQLITE_FULL: 'the disk it goes to is full',
+  SQLITE_FULL: 'the disk it goes to has no room for it',
   EACCES: 'this user may not write into its folder',
 }
 const inWords = (code: string) => (code in WORDS ? `${WORDS[code]} (${code})` : code)
@@ -135,9 +140,15 @@ export async function takeSnapshot(
 ): Promise<string> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, nameAt(now))
+  // Before it too: who was told to keep fewer makes room by that.
+  removeOld(folder, keep)
   if (!existsSync(path)) await copyDatabase(database, path, { instance_id })
+  removeOld(folder, keep)
+  return path
+}
+
+function removeOld(folder: string, keep: Keep): void {
   const names = listSnapshots(folder)
   const kept = new Set(keptSnapshots(names, keep))
   for (const name of names) if (!kept.has(name)) rmSync(join(folder, name), { force: true })
-  return path
 }

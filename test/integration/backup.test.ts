@@ -238,7 +238,7 @@ test.skipIf(no_memory !== null)(
     expect(forumd(it.path, ['backup', join(disk.path, 'copy.sqlite')])).toEqual({
       code: 1,
       out: '',
-      err: 'forumd: the copy could not be made: the disk it goes to is full (SQLITE_FULL)\n',
+      err: 'forumd: the copy could not be made: the disk it goes to has no room for it (SQLITE_FULL)\n',
     })
     expect(readdirSync(disk.path)).toEqual(['fill'])
   },

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 
 import { connect } from '../../../src/store/db.ts'
@@ -10,7 +10,11 @@ import {
   listSnapshots,
   takeSnapshot,
 } from '../../../src/store/snapshots.ts'
+import { mountMemory, whyNot } from '../../chaos/mounting.ts'
 import { tempFolder } from '../../support/folder.ts'
+
+// Every copy is safe on the disk before it counts, and the disk may be busy.
+setDefaultTimeout(60_000)
 
 const clock = { now: () => 1_767_225_600_000 }
 const random = {
@@ -73,6 +77,52 @@ test('a snapshot is named by its time, verified, and the old ones make room', as
   ])
   expect(existsSync(`${snapshots}/notes.txt`)).toBe(true)
 })
+
+test('who is told to keep fewer has the room of the others also where no copy can be made', async () => {
+  using folder = tempFolder()
+  const instance = opened(folder.file('data'))
+  const snapshots = folder.file('snapshots')
+  const take = (hour: number, keep_hourly: number, instance_id: string) =>
+    takeSnapshot(instance.path, snapshots, {
+      instance_id,
+      now: clock.now() + hour * 3_600_000,
+      keep_hourly,
+      keep_daily: 0,
+    })
+  for (let hour = 0; hour < 3; hour++) await take(hour, 3, instance.instance_id)
+
+  expect(await failure(take(3, 1, 'another'))).toBeInstanceOf(CopyFailed)
+  instance.close()
+
+  expect(listSnapshots(snapshots)).toEqual(['forumd-20260101T020000Z.sqlite'])
+})
+
+const no_memory = await whyNot(() => mountMemory(1))
+if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
+
+test.skipIf(no_memory !== null)(
+  'a copy that its disk has no room for takes none of what there is from others',
+  async () => {
+    using folder = tempFolder()
+    const instance = opened(folder.file('data'))
+    instance.db.run('CREATE TABLE ballast AS SELECT zeroblob(8388608) AS bytes')
+    await using disk = await mountMemory(4)
+    const to = `${disk.path}/copy.sqlite`
+
+    const copied = failure(copyDatabase(instance.path, to, instance))
+    let taken = 0
+    let ended: unknown = null
+    while (ended === null) {
+      taken = Math.max(taken, statSync(`${to}.part`, { throwIfNoEntry: false })?.size ?? 0)
+      ended = await Promise.race([copied, Bun.sleep(0).then(() => null)])
+    }
+    instance.close()
+
+    expect(ended).toHaveProperty('message', expect.stringContaining('no room for it'))
+    expect(taken).toBe(0)
+    expect(readdirSync(disk.path)).toEqual([])
+  },
+)
 
 test('of each day its last one stays, beside the newest', () => {
   const names = ['01T22', '01T23', '02T01', '02T23', '03T00', '03T01', '03T02'].map(
