@@ -42,7 +42,10 @@ if [ "$1" = configure ]; then
   if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     # Not started at first: it has to be told of its platform. What runs goes on with the new one.
-    if [ -n "$2" ]; then systemctl try-restart forumd.service; fi
+    # A configuration that the new one does not take is mended by the operator, not by dpkg trying again.
+    if [ -n "$2" ]; then
+      systemctl try-restart forumd.service || echo "forumd: it did not start again: forumd check-config; journalctl --unit forumd" >&2
+    fi
   fi
   if [ -z "$2" ]; then
     echo "forumd: edit /etc/forumd/forumd.toml, then: systemctl enable --now forumd"

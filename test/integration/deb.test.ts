@@ -172,6 +172,28 @@ test.skipIf(!can)('installed again it keeps the configuration and who may read i
   expect((statSync(path).mode & 0o777).toString(8)).toBe('600')
 })
 
+const has_namespace = can && Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
+
+test.skipIf(!has_namespace)(
+  'an upgrade that does not start again is installed all the same, and said',
+  () => {
+    using it = tempFolder()
+    ask('dpkg-deb', '--control', deb, it.file('control'))
+    mkdirSync(it.file('bin'))
+    for (const name of ['systemctl', 'systemd-sysusers']) {
+      writeFileSync(it.file(`bin/${name}`), '#!/bin/sh\n[ "$1" != try-restart ]\n')
+      chmodSync(it.file(`bin/${name}`), 0o755)
+    }
+    const inside = `
+    mount -t tmpfs none /run && mkdir -p /run/systemd/system
+    PATH="$0/bin:$PATH" sh "$0/control/postinst" configure 0.9.0 2>&1`
+
+    expect(ask('unshare', '--mount', 'sh', '-ec', inside, it.path)).toBe(
+      'forumd: it did not start again: forumd check-config; journalctl --unit forumd\n',
+    )
+  },
+)
+
 test.skipIf(!can)(
   'removed it leaves configuration and data; purged, the data alone, and says so',
   () => {
