@@ -88,7 +88,7 @@ function fromFile(name: string, around: Surroundings, isName: boolean): string |
     return {
       found: `${found}, but $CREDENTIALS_DIRECTORY is not set`,
       allowed:
-        'allowed: a path with a slash in it, or LoadCredential in the unit that starts forumd',
+        'allowed: a path with a slash in it, or LoadCredential in the unit that starts forumd; beside that, CREDENTIALS_DIRECTORY=/run/credentials/forumd.service before the command',
     }
   const path = name.includes('/') ? name : `${around.credentials_dir}/${name}`
   if (isName) return path

@@ -201,6 +201,9 @@ describe('env: and file:', () => {
     })
 
     expect(line).toContain('$CREDENTIALS_DIRECTORY is not set')
+    expect(line).toEndWith(
+      'CREDENTIALS_DIRECTORY=/run/credentials/forumd.service before the command',
+    )
   })
 
   test('with a value that is not allowed keep the value to themselves', () => {
