@@ -73,6 +73,15 @@ test('a span of time means what failed and died, unless a status is named', asyn
   })
 })
 
+test('without until the newest goes out too, which may tell a later instant than our clock', async () => {
+  const { it, id } = await started()
+  await using _ = it
+  // Of one instant: each tells a later one than the one before it.
+  for (const delivery_id of ['dlv_1', 'dlv_2', 'dlv_3']) ended(it, delivery_id, id, 'dead')
+
+  expect((await it.call(REDELIVER, { since: SINCE })).body).toMatchObject({ queued: 3 })
+})
+
 test('what is on its way, or has no target that takes it, is skipped', async () => {
   const { it, id } = await started()
   await using _ = it
