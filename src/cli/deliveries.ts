@@ -72,7 +72,7 @@ export const deliveriesRedrive = command({
   operands: ['[DELIVERY_ID]'],
   options: {
     since: { type: 'string', value: 'ISO', help: 'created since then' },
-    until: { type: 'string', value: 'ISO', help: 'and until then; now unless told' },
+    until: { type: 'string', value: 'ISO', help: 'and until then; all since unless told' },
     status: {
       type: 'string',
       value: 'STATUS',
@@ -90,7 +90,7 @@ export const deliveriesRedrive = command({
     'Same delivery id and same body, up the whole ladder again; receivers tell by the id. What is on its way already is skipped, and what has no target that takes it, or no content any more (retention_days).',
   async run({ values, operands: [id], ...around }) {
     const { since, until, status, customer } = values
-    const which = (now: number): Which => {
+    const which = (): Which => {
       if (id !== undefined) {
         if (since !== undefined || until !== undefined || status !== undefined)
           throw new UsageError(
@@ -101,7 +101,7 @@ export const deliveriesRedrive = command({
       if (since === undefined) throw new UsageError('--since ISO is needed, or a delivery id')
       return {
         since: instantOf('since', since),
-        until: until === undefined ? now : instantOf('until', until),
+        until: until === undefined ? Infinity : instantOf('until', until),
         statuses: [parseChoice('status', status, REDELIVERED_STATUSES) ?? 'dead'],
         webhook_id: null,
       }
@@ -112,7 +112,7 @@ export const deliveriesRedrive = command({
     const answer = await withInstance(values.config, around, ({ db, now }) =>
       redeliver(db, {
         customer_id: customer === undefined ? null : customerNamed(db, customer).id,
-        which: which(now),
+        which: which(),
         dry_run,
         rows_max: REDRIVE_MAX,
         now,
