@@ -120,7 +120,7 @@ function segment(field: string, value: unknown): string {
     throw new Misfit(`${field} is required`)
   const text = plain(field, value)
   if (/^\.{1,2}$/.test(text)) throw new Misfit(`${field} must be a name, not ${text}`)
-  return encodeURIComponent(text)
+  return encodeURIComponent(text.toWellFormed())
 }
 
 function plain(field: string, value: unknown): string {

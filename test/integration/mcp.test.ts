@@ -202,6 +202,11 @@ describe('what is wrong is told as an error that names it', () => {
     ['forum_user_saved', { name: 'ann', forum_session: 'x' }, 'forum_session is not an argument'],
     ['forum_post', {}, 'INVALID_REQUEST: id is required'],
     ['forum_user_comments', { name: '..' }, 'INVALID_REQUEST: name must be a name, not ..'],
+    [
+      'forum_user_comments',
+      { name: 'half \ud83d' },
+      "INVALID_REQUEST: name must be a user's name of ",
+    ],
     ['forum_user', { name: 'a/../../account/me' }, 'INVALID_REQUEST: name must be'],
     ['forum_post', { id: 'zzzzz' }, 'NOT_FOUND: '],
     ['forum_monitor_health', { id: 'mon_none' }, 'NOT_FOUND: '],
