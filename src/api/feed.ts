@@ -77,7 +77,9 @@ function answer(deps: FeedDeps, community: string, token: string, known: string 
   if (!monitor || named.round !== feedRound(db, monitor.id))
     throw new ApiError('NOT_FOUND', { message: 'there is no feed at this address' })
   const rows = listNewestMatches(db, { monitor_id: monitor.id, limit: ENTRIES })
-  const etag = `W/"${rows[0]?.seq ?? 0}-${Bun.hash(monitor.name ?? '').toString(36)}"`
+  // Of all that is shown: what somebody wrote may be blanked without a match more or less.
+  const seen = rows.reduce((hash, { body }) => Bun.hash(body, hash), Bun.hash(monitor.name ?? ''))
+  const etag = `W/"${seen.toString(36)}"`
   const headers = { etag, 'cache-control': `private, max-age=${FRESH_S}` }
   if (known?.split(',').some((tag) => tag.trim() === etag))
     return new Response(null, { status: 304, headers })

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
 
 import { openEvents } from '../../src/api/stream-events.ts'
+import { createRing } from '../../src/core/seal.ts'
 import { type MatchBody, pruneMatchBodies } from '../../src/store/match-bodies.ts'
+import { purge } from '../../src/store/purge.ts'
 import { fakeClock } from '../support/clock.ts'
 import { postOf } from '../support/items.ts'
 import { startReaders } from './email-stage.ts'
@@ -353,6 +355,19 @@ test('a feed that has not changed is not sent again', async () => {
   expect((await again()).status).toBe(304)
   it.match(numbered(2))
   expect((await again()).status).toBe(200)
+})
+
+test('what was blanked is sent again: who has read it is not told that nothing has changed', async () => {
+  await using it = await startReaders()
+  it.match(numbered(1))
+  const link = it.links.feed('mon_1', 1)
+  const etag = (await fetch(link)).headers.get('etag') ?? ''
+  const ring = createRing(new Uint8Array(32), (count) => new Uint8Array(count))
+  const purged = { by: 'item', id: 'p1', kind: 'post' } as const
+  purge(it.db, { purged, community: 'subforum', ring, now: it.clock.now() })
+
+  const again = await fetch(link, { headers: { 'if-none-match': etag } })
+  expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('[purged]')])
 })
 
 test('no other token opens a feed, and nobody changes the address of one that is not theirs', async () => {
