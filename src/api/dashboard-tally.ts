@@ -72,8 +72,8 @@ export function countingMeter(meter: Meter, tally: Tally, prices: PriceMicros): 
     try {
       return await meter(tier, holder, headers, work, metering)
     } finally {
-      // Only what is billed says what remains.
-      const billed = headers['x-credits-remaining'] !== undefined
+      // Only what is billed says what remains, and of an unlimited customer nothing is taken.
+      const billed = headers['x-credits-remaining'] !== undefined && !holder.customer.unlimited
       tally.add(holder.customer.id, {
         reads: tier === 'read' || tier === 'deep_search' ? 1 : 0,
         spent_micros: billed ? prices[tier] : 0,

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { createTally, hearDeliveries } from '../../../src/api/dashboard-tally.ts'
+import { countingMeter, createTally, hearDeliveries } from '../../../src/api/dashboard-tally.ts'
 import { createRequestCounts } from '../../../src/api/operator-requests.ts'
 import { fakeClock } from '../../support/clock.ts'
+import { metered, PRICE, PRICES } from './metered.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -37,6 +38,22 @@ test('what a customer does shows with nobody else', () => {
 
   expect(tally.lastMinute('b').reads).toBe(0)
 })
+
+test.each([
+  [false, PRICE],
+  [true, 0],
+])(
+  'what a call took is counted as spent; of an unlimited (%j) customer that is %d',
+  async (unlimited, spent_micros) => {
+    const { meter, holder } = metered({ unlimited })
+    const tally = createTally(clock())
+    await countingMeter(meter, tally, PRICES)('read', holder, {}, () =>
+      Promise.resolve({ ok: true, value: 1 }),
+    )
+
+    expect(tally.lastMinute('cus_1')).toMatchObject({ reads: 1, spent_micros })
+  },
+)
 
 test('ten thousand quiet customers do not keep the next one out', async () => {
   const it = clock()

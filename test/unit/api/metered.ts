@@ -7,6 +7,8 @@ import { createTogether } from '../../../src/store/together.ts'
 export const PRICE = 2000
 /** What the customer begins with. */
 export const CREDIT = 10 * PRICE
+/** The same for each kind of call. */
+export const PRICES = { read: PRICE, deep_search: PRICE, vote: PRICE, write: PRICE, dm: PRICE }
 
 /** A meter over books of one customer. */
 export function metered({ credit = CREDIT, unlimited = false, billed = true } = {}) {
@@ -28,10 +30,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
       bytes: (count) => new Uint8Array(count),
     },
     log: () => {},
-    billing: {
-      enabled: billed,
-      prices: { read: PRICE, deep_search: PRICE, vote: PRICE, write: PRICE, dm: PRICE },
-    },
+    billing: { enabled: billed, prices: PRICES },
     on_money: (event) => moved.push(event),
   })
   const holder: Holder = {
@@ -75,5 +74,5 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
                 (SELECT coalesce(sum(calls), 0) FROM usage_hours) AS calls FROM customers`,
       )
       .get()
-  return { db, call, books, moved, asked: () => asked }
+  return { db, meter, holder, call, books, moved, asked: () => asked }
 }
