@@ -76,7 +76,7 @@ export const redeliveries = (prefix: string, { keyed, clock }: Infra, db: Db, nu
       if ('too_many' in answer)
         throw invalid(
           'since',
-          `since to until holds ${answer.too_many} such deliveries; at most ${ROWS_MAX} go out in one call, so narrow it`,
+          `since to until holds more than ${ROWS_MAX} such deliveries, which is what goes out in one call: narrow it`,
         )
       if (!dry_run) nudge()
       return { ...answer, dry_run }

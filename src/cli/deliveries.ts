@@ -122,7 +122,7 @@ export const deliveriesRedrive = command({
     if (answer === null) throw new Refusal(`there is no delivery "${id}"`)
     if ('too_many' in answer)
       throw new Refusal(
-        `that is ${answer.too_many} deliveries, and at most ${REDRIVE_MAX} are taken at once: narrow the span`,
+        `that is more than ${REDRIVE_MAX} deliveries, which is what is taken at once: narrow the span`,
       )
     const { queued, skipped } = answer
     around.stdout.write(

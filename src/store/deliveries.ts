@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 
 import { unpackBody } from './bodies.ts'
 import type { Db } from './db.ts'
+import { pendingDeliveries } from './pending.ts'
 
 /** What may become of a delivery (interface, Delivery status). */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
@@ -100,16 +101,22 @@ export type DeliveryQuery = {
   limit: number
 }
 
-/** A customer's deliveries, newest first. */
+/** SQL for what is in the index of what did not arrive: a query that says so is answered by it. */
+export const MISSED = "status IN ('failed', 'dead', 'suppressed')"
+
+/** A customer's deliveries, newest first. Those of a status are found without a look at all that there ever were. */
 export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
+  const { status } = query
+  const from = status === 'pending' ? `${pendingDeliveries('*')} AS deliveries` : 'deliveries'
   const conditions = ['customer_id = $customer_id']
   if (query.monitor_id !== null) conditions.push('monitor_id = $monitor_id')
-  if (query.status !== null) conditions.push('status = $status')
+  if (status !== null) conditions.push('status = $status')
+  if (status !== null && status !== 'pending' && status !== 'delivered') conditions.push(MISSED)
   if (query.before !== null) conditions.push('created_at < $before')
   return db
     .query<DeliveryRow, [DeliveryQuery]>(
       `SELECT id, monitor_id, webhook_id, status, attempts, last_error, created_at, delivered_at, body
-         FROM deliveries JOIN delivery_bodies ON delivery_row = row WHERE ${conditions.join(' AND ')}
+         FROM ${from} JOIN delivery_bodies ON delivery_row = row WHERE ${conditions.join(' AND ')}
         ORDER BY created_at DESC, id DESC LIMIT $limit`,
     )
     .all(query)

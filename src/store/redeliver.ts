@@ -1,5 +1,6 @@
 import { utcDay } from '../core/gate.ts'
 import { type Db, transact } from './db.ts'
+import { MISSED } from './deliveries.ts'
 
 /** How deliveries end that a new round may be asked for by a span of time. */
 export const REDELIVERED_STATUSES = ['delivered', 'failed', 'dead'] as const
@@ -21,8 +22,8 @@ export type Which =
  */
 export type Redelivery = { queued: number; skipped: number }
 
-/** More deliveries than one call takes; `count` is how many there are. */
-export type TooMany = { too_many: number }
+/** More deliveries than one call takes. */
+export type TooMany = { too_many: true }
 
 type Found = {
   id: string
@@ -58,16 +59,17 @@ export function redeliver(
   return transact(db, () => {
     const found = find(db, it)
     if ('delivery_id' in it.which && found.length === 0) return null
-    if (found.length > it.rows_max) return { too_many: found.length }
+    if (found.length > it.rows_max) return { too_many: true }
     const chosen = found.filter(({ sendable }) => sendable === 1)
     if (!it.dry_run) for (const row of chosen) queueAgain(db, row, it.now)
     return { queued: chosen.length, skipped: found.length - chosen.length }
   })
 }
 
+/** What is meant, and of too many one more than is taken. */
 function find(
   db: Db,
-  { customer_id, which }: { customer_id: string | null; which: Which },
+  { customer_id, which, rows_max }: { customer_id: string | null; which: Which; rows_max: number },
 ): Found[] {
   const from = `SELECT d.id, d.status, d.monitor_id, d.created_at, iif(${SENDABLE}, 1, 0) AS sendable
                   FROM deliveries d LEFT JOIN webhooks w ON w.id = d.webhook_id`
@@ -78,7 +80,12 @@ function find(
       )
       .all({ id: which.delivery_id, customer_id })
   const { since, until, statuses, webhook_id } = which
-  const mine = customer_id === null ? '$customer_id IS NULL' : 'd.customer_id = $customer_id'
+  // Everybody's by their customers: it is by these that they are found.
+  const mine =
+    customer_id === null
+      ? '$customer_id IS NULL AND d.customer_id IN (SELECT id FROM customers)'
+      : 'd.customer_id = $customer_id'
+  const missed = statuses.includes('delivered') ? 'TRUE' : `d.${MISSED}`
   return db
     .query<
       Found,
@@ -89,15 +96,23 @@ function find(
           until: number
           statuses: string
           webhook_id: string | null
+          limit: number
         },
       ]
     >(
       `${from} WHERE ${mine} AND d.created_at >= $since AND d.created_at <= $until
-          AND d.status IN (SELECT value FROM json_each($statuses))
+          AND d.status IN (SELECT value FROM json_each($statuses)) AND ${missed}
           AND ($webhook_id IS NULL OR d.webhook_id = $webhook_id)
-        ORDER BY d.created_at, d.id`,
+        LIMIT $limit`,
     )
-    .all({ customer_id, since, until, webhook_id, statuses: JSON.stringify(statuses) })
+    .all({
+      customer_id,
+      since,
+      until,
+      webhook_id,
+      statuses: JSON.stringify(statuses),
+      limit: rows_max + 1,
+    })
 }
 
 function queueAgain(db: Db, { id, status, monitor_id, created_at }: Found, now: number): void {

@@ -525,6 +525,9 @@ CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 
 CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+  WHERE status IN ('failed', 'dead', 'suppressed');
+
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 
 CREATE INDEX drafts_by_time ON drafts (created_at);
