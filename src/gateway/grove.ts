@@ -6,7 +6,7 @@ type Wanted = { kind: 'ids'; ids: string[] } | { kind: 'thread'; comment_id: str
 
 /** A comment tree that can grow. */
 export type Grove = {
-  /** The next thing to ask for, at most `max` ids; null when the tree is whole. Never the same thing twice. */
+  /** The next thing to ask for, at most `max` ids; null when there is none. The same again only where it was put off. */
   wanted(max: number): Wanted | null
   /** Puts what the platform gave for it where it belongs. */
   graft(wanted: Wanted, nodes: readonly Node[]): void
@@ -130,17 +130,22 @@ export function plant(root: string, nodes: readonly Node[]): Grove {
         remove(bud)
         return
       }
+      const done = new Set(wanted.ids)
+      const [old, known] = [[...buds], comments.size]
       for (const node of given) {
         const parent = placeFor(node)
         addAll([node], parent)
         change(parent)
       }
-      const done = new Set(wanted.ids)
-      for (const bud of buds) {
+      for (const bud of old) {
         const before = bud.hidden?.length ?? 0
         bud.hidden = bud.hidden?.filter((id) => !done.has(id)) ?? null
         shrink(bud, before)
       }
+      // An answer holds a hundred comments, whatever hangs on those asked for: what it had no room for is hidden anew.
+      if (comments.size > known)
+        for (const bud of buds)
+          for (const id of bud.hidden ?? []) if (done.has(id)) asked_ids.delete(id)
     },
 
     trees: () => top.map(render),

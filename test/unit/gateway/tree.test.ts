@@ -140,6 +140,42 @@ describe('a full tree', () => {
     expect(body.meta).toEqual({ truncated: true, more_count: 1 })
   })
 
+  test('asks again for what an answer had no room for', async () => {
+    const asked: string[][] = []
+    const body = await readTree({
+      tree: async () => tree([more('t3_p', ['a', 'b', 'c'], 9)]),
+      more: async ({ ids }) => {
+        asked.push(ids)
+        const [first = '', ...rest] = ids
+        const room = rest.length === 0 ? [] : [more('t3_p', rest)]
+        return ok([aNode(first, 't3_p'), aNode(`${first}1`, `t1_${first}`), ...room])
+      },
+    })
+
+    expect(asked).toEqual([['a', 'b', 'c'], ['b', 'c'], ['c']])
+    expect(sketch(body.comments)).toEqual([
+      ['a', 'a1'],
+      ['b', 'b1'],
+      ['c', 'c1'],
+    ])
+    expect(body.meta).toEqual({ truncated: false, more_count: 0 })
+  })
+
+  test('is cut where the platform puts something off and gives nothing instead', async () => {
+    const asked: string[][] = []
+    const body = await readTree({
+      tree: async () => tree([aNode('a', 't3_p'), more('t3_p', ['b'])]),
+      more: async ({ ids }) => {
+        asked.push(ids)
+        return ok([more('t3_p', ids)])
+      },
+    })
+
+    expect(asked).toEqual([['b']])
+    expect(sketch(body.comments)).toEqual(['a', '…["b"]'])
+    expect(body.meta).toEqual({ truncated: true, more_count: 1 })
+  })
+
   test('never asks twice for an id that the platform does not give', async () => {
     const asked: string[][] = []
     const body = await readTree({
