@@ -48,8 +48,8 @@ const WINDOW_MS = 600_000
 /** Kept back, so that a neighbour on the same session does not run us into a refusal. */
 const RESERVE = 2
 const HALVINGS_MAX = 6
-// Two answers of the same window can disagree by a rounded second or two.
-const SAME_WINDOW_MS = 5_000
+// Two answers of the same window can disagree by as long as one of them took to come.
+const SAME_WINDOW_MS = 60_000
 
 /** A budget of which nothing is known yet. Instants are milliseconds of any one clock. */
 export const newBudget = (per_minute: number, now: number): Budget => ({
@@ -212,5 +212,6 @@ const TOLD_MAX = 1_000_000_000
 
 function numeral(headers: { get(name: string): string | null }, name: string): number | null {
   const text = headers.get(`x-ratelimit-${name}`)?.trim() ?? ''
-  return /^\d+(?:\.\d+)?$/.test(text) ? Math.min(Number(text), TOLD_MAX) : null
+  // Below nothing is where somebody has asked for more than there was.
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? Math.min(Math.max(0, Number(text)), TOLD_MAX) : null
 }

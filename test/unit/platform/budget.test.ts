@@ -102,6 +102,12 @@ describe('the window that the platform tells', () => {
     expect(budget.window?.remaining).toBe(10)
   })
 
+  test('does not grow by one that was long on its way either', () => {
+    const budget = answered(answered(newBudget(30, 0), 0, 10), 9_000, 40, 600)
+
+    expect(budget.window?.remaining).toBe(10)
+  })
+
   test('may be larger in the next one', () => {
     const budget = answered(answered(newBudget(30, 0), 0, 0, 60), 61_000, 299, 600)
 
@@ -138,6 +144,7 @@ describe('the window that the platform tells', () => {
 test.each([
   ['a bearer', { remaining: '598.0', used: '2', reset: '421' }, told(598, 421, 2)],
   ['a cookie session', { remaining: '299', used: '1', reset: '600' }, told(299, 600, 1)],
+  ['a session that was overdrawn', { remaining: '-3.0', used: '303', reset: '9' }, told(0, 9, 303)],
   ['half the headers', { remaining: '299' }, null],
   ['words', { remaining: 'many', used: 'few', reset: 'soon' }, null],
   ['a window of years', { remaining: '1', used: '1', reset: '99999999' }, told(1, 600, 1)],
