@@ -6,11 +6,12 @@ import type { Fault } from '../core/outcome.ts'
 export function redirectFault(location: string | null): Fault {
   const [first, second, third] = segmentsOf(location)
   if (first === undefined) return { kind: 'unreadable', path: 'location' }
-  if (first === 'login' || (first === 'account' && second?.startsWith('login')))
-    return { kind: 'login_required' }
-  if (first === 'subreddits' && second?.startsWith('search'))
-    return { kind: 'not_found', reason: 'absent' }
+  // What stands within something sends to a door of its own: a place, the places, an account.
   const gate = first === 'r' ? third : first
+  const inner = first === 'account' || first === 'subreddits' ? second : undefined
+  if (gate === 'login' || inner?.startsWith('login')) return { kind: 'login_required' }
+  if (first === 'subreddits' && inner?.startsWith('search'))
+    return { kind: 'not_found', reason: 'absent' }
   if (gate === 'quarantine') return { kind: 'forbidden', reason: 'quarantined' }
   if (gate === 'gated') return { kind: 'forbidden', reason: 'gated' }
   if (gate === 'over18' || gate === 'verify') return { kind: 'forbidden', reason: null }

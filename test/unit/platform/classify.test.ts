@@ -134,6 +134,14 @@ const CASES: Case[] = [
     { kind: 'login_required' },
   ],
   ['6: a relative one', 301, { location: '/login' }, '', { kind: 'login_required' }],
+  ['6: that of a place', 302, { location: '/r/cats/login?dest=x' }, '', { kind: 'login_required' }],
+  [
+    '6: that of all places, as it was recorded',
+    302,
+    { ...HTML_TYPE, location: 'http://forum.example/subreddits/login.json?dest=http%3A%2F%2Fx' },
+    '302 Found',
+    { kind: 'login_required' },
+  ],
   ['6: an account one', 302, { location: '/account/login?dest=x' }, '', { kind: 'login_required' }],
   [
     '7: no such subforum',
