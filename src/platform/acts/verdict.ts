@@ -28,7 +28,7 @@ export function judge(done: Done, asked: Asked): Acted<unknown> {
   const { value: answer } = done
   const said = parsed(answer)
   const refusal = readRefusal(said, asked.fields ?? {})
-  if (refusal !== null) return failed(refusal)
+  if (refusal !== null && !isMishap(refusal, answer)) return failed(refusal)
   const own = asked.statuses?.[answer.status]
   if (own !== undefined) return failed(refusedBy(answer.status, own))
   const { status, body } = answer
@@ -37,6 +37,10 @@ export function judge(done: Done, asked: Asked): Acted<unknown> {
   const read = classify(said === undefined ? answer : asJson(answer), asked)
   return read.ok ? read : failed(meant(read.fault, answer))
 }
+
+/** A name that a failure of the platform's own has is no word about what it was asked for. */
+const isMishap = (refusal: WriteFault, { status }: Answer): boolean =>
+  status >= 500 && refusal.kind === 'refused' && refusal.meaning === 'FORUM_REJECTED'
 
 const failed = (fault: WriteFault): Acted<never> => ({ ok: false, fault })
 

@@ -128,6 +128,15 @@ describe.each(Object.entries(WRITES))('a %s', (_name, { path, run }) => {
     ['a challenge', { fault: 'challenge_200_html' }, { kind: 'blocked' }],
     ['the way to sign in', { fault: 'login_page_200' }, { kind: 'login_required' }],
     ['a failure', { fault: '5xx' }, { kind: 'unknown' }],
+    [
+      'a failure that has a name, as one was quoted',
+      {
+        fault: 'answer',
+        status: 500,
+        body: '{"reason":"UNKNOWN_ERROR","message":"Internal Server Error"}',
+      },
+      { kind: 'unknown' },
+    ],
     ['half an answer', { fault: 'truncated' }, { kind: 'unknown' }],
     ['a broken connection', { fault: 'reset' }, { kind: 'unknown' }],
     [
