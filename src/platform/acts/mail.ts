@@ -1,7 +1,7 @@
 import type { Message, Messages, Sent } from '../../core/acting.ts'
 import type { Acted } from '../../core/native-refusals.ts'
-import { ok, type Outcome } from '../../core/outcome.ts'
-import type { Client } from '../client.ts'
+import { fail, ok, type Outcome } from '../../core/outcome.ts'
+import type { Ask, Client } from '../client.ts'
 import { dataOf } from '../items.ts'
 import type { Call } from '../platform.ts'
 import {
@@ -40,6 +40,13 @@ const PATHS = { all: 'messages', inbox: 'inbox', sent: 'sent', unread: 'unread' 
 
 /** The old mail. Looking into it leaves unread what is unread. */
 export function createMail({ client, forms }: { client: Client; forms: Forms }) {
+  /** Who we are was told a moment ago: to be sent to the door all the same is how the mail is shut. */
+  async function get(ask: Pick<Ask, 'path' | 'query'>, call: Call): Promise<Outcome<unknown>> {
+    const answer = await client.get({ path_kind: 'mail', own: true, ...ask }, call)
+    const shut = !answer.ok && answer.fault.kind === 'login_required'
+    return shut ? fail({ kind: 'forbidden', reason: null }) : answer
+  }
+
   async function folder(
     ask: { folder: keyof typeof PATHS; limit: number; after: string | null },
     actor: Actor,
@@ -48,7 +55,7 @@ export function createMail({ client, forms }: { client: Client; forms: Forms }) 
     const { limit, after } = ask
     const path = `/message/${PATHS[ask.folder]}.json`
     const query = { limit, after, mark: 'false' }
-    const answer = await client.get({ path_kind: 'mail', path, query, own: true }, call)
+    const answer = await get({ path, query }, call)
     return answer.ok ? readFolder(answer.value, actor) : answer
   }
 
@@ -85,7 +92,7 @@ export function createMail({ client, forms }: { client: Client; forms: Forms }) 
     ): Promise<Acted<Messages>> {
       const id = ask.thread_id.replace(/^t4_/, '')
       const path = `/message/messages/${encodeURIComponent(id)}.json`
-      const answer = await client.get({ path_kind: 'mail', path, own: true }, call)
+      const answer = await get({ path }, call)
       if (!answer.ok) return answer
       const page = readFolder(answer.value, actor)
       if (!page.ok) return page

@@ -302,6 +302,24 @@ describe('conversations', () => {
     })
   })
 
+  test.each([
+    ['a folder', (it: Stage) => it.acts.threads(everything, it.as('ann'))],
+    [
+      'a conversation',
+      (it: Stage) =>
+        it.acts.messages({ thread_id: 't4_abc', limit: 25, after: null }, it.as('ann')),
+    ],
+  ] as const)(
+    'of %s that sends a living session to the door are shut, and no reason to sign in anew',
+    async (_what, look) => {
+      await using it = await acting({ options: { chat_url: '' } })
+      const headers = { location: `${it.sandbox.url}/login/` }
+      it.sandbox.weather({ path: '/message', fault: 'answer', status: 302, headers })
+
+      expect(await look(it)).toEqual({ ok: false, fault: { kind: 'forbidden', reason: null } })
+    },
+  )
+
   test('go on from a cursor that was given out, and from no other', async () => {
     await using it = await acting()
 
