@@ -164,8 +164,8 @@ export function createSender(deps: SenderDeps): Sender {
       ended_after_ms: times.ended_at - delivery.created_at,
     })
     return (at) => {
-      recordEnded(db, boot, { delivery, verdict, http_status, ...times }, at)
-      if (verdict.status === 'failed' && verdict.gone)
+      const ours = recordEnded(db, boot, { delivery, verdict, http_status, ...times }, at)
+      if (ours && verdict.status === 'failed' && verdict.gone)
         log('warn', 'webhook.paused', { webhook_id, reason: 'gone' })
     }
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { createAllowed } from '../../src/core/address.ts'
 import { envelope } from '../../src/core/envelope.ts'
+import type { AttemptEvent } from '../../src/core/ladder.ts'
 import type { WebhookKind } from '../../src/core/webhook-kind.ts'
 import { createSend } from '../../src/delivery/send.ts'
 import { createSender } from '../../src/delivery/sender.ts'
@@ -55,9 +56,10 @@ export async function startDelivering(options: Options = {}) {
     fetched.push(url)
     return fetch(url, init).finally(() => (out -= 1))
   }
-  const events: { event: string; fields: Record<string, unknown> }[] = []
-  const log = (_: string, event: string, fields: Record<string, unknown> = {}) =>
-    void events.push({ event, fields })
+  const events: { level: string; event: string; fields: Record<string, unknown> }[] = []
+  const log = (level: string, event: string, fields: Record<string, unknown> = {}) =>
+    void events.push({ level, event, fields })
+  const attempted: AttemptEvent[] = []
 
   const guard = createGuard({
     resolve: options.resolve ?? (async () => ['127.0.0.1']),
@@ -104,6 +106,7 @@ export async function startDelivering(options: Options = {}) {
       per_target_concurrency: options.per_target_concurrency ?? 4,
       pause_after_ms: 168 * 3_600_000,
       nudge: () => loop.nudge(),
+      on_attempt: (event) => void attempted.push(event),
     })
     const loop = startLoop({ clock, log }, 'sender', stopping.signal, sender.turn)
     return { db, boot, sender, loop, stop: () => stopping.abort() }
@@ -138,6 +141,7 @@ export async function startDelivering(options: Options = {}) {
     receiver,
     clock,
     events,
+    attempted,
     fetched,
     path,
     get db() {
