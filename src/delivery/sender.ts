@@ -79,7 +79,7 @@ export function createSender(deps: SenderDeps): Sender {
   let wall = clock.now()
   let mono = clock.mono()
 
-  const interrupted = reclaim(db, boot, ladder.retry_delays_s, wall)
+  const interrupted = reclaim(db, ladder.retry_delays_s, wall)
   if (interrupted > 0) log('info', 'delivery.reclaimed', { count: interrupted })
 
   /** The wall clock; when it has jumped since the last look, every wait has been moved with it. */

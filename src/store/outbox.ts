@@ -86,7 +86,7 @@ export function recordEnded(db: Db, boot: string, ended: Ended, now: number): bo
       `UPDATE deliveries SET status = $status, attempts = attempts + 1, rung = rung + 1, lease = NULL,
               next_attempt_at = $next_attempt_at, last_error = coalesce($error, last_error),
               delivered_at = $delivered_at
-        WHERE row = $row AND status = 'pending' AND lease = $boot`,
+        WHERE row = $row AND lease = $boot`,
     )
     .run({
       row: delivery.row,
@@ -130,7 +130,7 @@ export function giveUp(
   const { changes: count } = db
     .query(
       `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL, lease = NULL
-        WHERE id = $id AND status = 'pending' AND lease = $boot`,
+        WHERE id = $id AND lease = $boot`,
     )
     .run({ id, boot, error })
   tellEnded(db, { status: 'failed', kind, count })
@@ -141,7 +141,7 @@ export function putBack(db: Db, boot: string, id: string, next_attempt_at: numbe
   transact(db, () => {
     db.query(
       `UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1, next_attempt_at = $next_attempt_at
-        WHERE id = $id AND status = 'pending' AND lease = $boot`,
+        WHERE id = $id AND lease = $boot`,
     ).run({ id, boot, next_attempt_at })
     // Only this one: to look at all that wait, for each of many that are put back, would hold up everything.
     bury(db, 'id = $id', { id })
@@ -149,22 +149,15 @@ export function putBack(db: Db, boot: string, id: string, next_attempt_at: numbe
 }
 
 /**
- * Frees what an earlier boot held, to be attempted again on the same rung, and brings every waiting row to within
- * its rung of now: the clock may have been wrong while we were down. Returns how many attempts were cut short.
+ * At start, before anything is claimed: frees what an earlier boot held, to be attempted again on the same rung, and
+ * brings every waiting row to within its rung of now: the clock may have been wrong while we were down. Returns how many
+ * attempts were cut short.
  */
-export function reclaim(
-  db: Db,
-  boot: string,
-  retry_delays_s: readonly number[],
-  now: number,
-): number {
+export function reclaim(db: Db, retry_delays_s: readonly number[], now: number): number {
   return transact(db, () => {
-    const { changes } = db
-      .query(
-        `UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1
-          WHERE lease IS NOT NULL AND lease <> $boot`,
-      )
-      .run({ boot })
+    const { changes } = db.run(
+      'UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1 WHERE lease IS NOT NULL',
+    )
     bury(db, 'TRUE')
     const clamp = db.query(
       `UPDATE deliveries SET next_attempt_at = $latest

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import type { Verdict } from '../../../src/core/ladder.ts'
 import { type Db, openDb, transact } from '../../../src/store/db.ts'
 import { insertDelivery } from '../../../src/store/deliveries.ts'
 import { onEnded } from '../../../src/store/ended.ts'
@@ -12,10 +13,12 @@ import {
   reclaim,
   recordEnded,
 } from '../../../src/store/outbox.ts'
+import { pauseFailing } from '../../../src/store/webhook-standing.ts'
 import { deleteWebhook, updateWebhook } from '../../../src/store/webhooks.ts'
 import { putTarget } from '../../support/target-row.ts'
 
 const NOW = 1_700_000_000_000
+const DAY_MS = 86_400_000
 const BOOT = 'boot_1'
 /** Cut short as often as it may be. */
 const LAST_CHANCE = 20
@@ -47,22 +50,21 @@ function claim(db: Db, slots = 1): Claimed {
   return first
 }
 
-const record = (db: Db, delivery: Claimed, status: number) =>
+const recordVerdict = (db: Db, delivery: Claimed, verdict: Verdict, now = NOW) =>
   recordEnded(
     db,
     BOOT,
-    {
-      delivery,
-      verdict:
-        status === 200
-          ? { status: 'delivered' }
-          : { status: 'failed', error: `http_${status}`, gone: status === 410 },
-      started_at: NOW,
-      ended_at: NOW,
-      http_status: status,
-      told: null,
-    },
-    NOW,
+    { delivery, verdict, started_at: now, ended_at: now, http_status: null, told: null },
+    now,
+  )
+
+const record = (db: Db, delivery: Claimed, status: number) =>
+  recordVerdict(
+    db,
+    delivery,
+    status === 200
+      ? { status: 'delivered' }
+      : { status: 'failed', error: `http_${status}`, gone: status === 410 },
   )
 
 test('a delivery that an attempt has ended is told with the kind of its target', () => {
@@ -97,6 +99,25 @@ test('what waits for a target that is switched off is told as failed', () => {
   expect(it.told).toEqual([{ status: 'failed', kind: 'discord', count: 2 }])
 })
 
+test('what was on its way to one, and failed, has ended with that', () => {
+  using it = opened(1)
+  const delivery = claim(it.db)
+  updateWebhook(it.db, 'cus_1', 'wh_1', { active: false })
+  recordVerdict(it.db, delivery, { status: 'pending', delay_ms: 5000, error: 'http_500' })
+
+  expect(it.told).toEqual([{ status: 'failed', kind: 'discord', count: 1 }])
+})
+
+test.each([
+  { status: 'failed', error: 'http_400', gone: false } as const,
+  { status: 'dead', error: 'http_500' } as const,
+])('three days on which a delivery ended $status pause its target', (verdict) => {
+  using it = opened(3)
+  for (const day of [0, 1, 2]) recordVerdict(it.db, claim(it.db), verdict, NOW + day * DAY_MS)
+
+  expect(pauseFailing(it.db, 2 * DAY_MS, NOW + 2 * DAY_MS)).toEqual(['wh_1'])
+})
+
 test('what waits for a reader who wants no more of it is told as failed', () => {
   using it = opened(3)
   const delivery = claim(it.db)
@@ -115,13 +136,22 @@ test('a delivery given up for a reason of our own is told once', () => {
   expect(it.told).toEqual([{ status: 'failed', kind: 'discord', count: 1 }])
 })
 
+test('what ended while a fault of ours held it is not put back', () => {
+  using it = opened(1)
+  claim(it.db)
+  deleteWebhook(it.db, 'cus_1', 'wh_1', NOW)
+  putBack(it.db, BOOT, 'dlv_1', NOW)
+
+  expect(it.db.query('SELECT status FROM deliveries').get()).toEqual({ status: 'failed' })
+})
+
 test('what was cut short too often is told as dead, by whoever frees it', () => {
   using it = opened(3)
   claim(it.db, 2)
   it.db.run(`UPDATE deliveries SET interrupted = ${LAST_CHANCE}`)
   putBack(it.db, BOOT, 'dlv_1', NOW)
   expect(it.told).toEqual([{ status: 'dead', kind: 'discord', count: 1 }])
-  reclaim(it.db, 'boot_2', [0], NOW)
+  reclaim(it.db, [0], NOW)
   expect(it.told.at(-1)).toEqual({ status: 'dead', kind: 'discord', count: 1 })
   expect(it.told).toHaveLength(2)
 })

@@ -105,6 +105,26 @@ test('the turn goes on behind the target that was served last', () => {
   expect(claim(db, 2, 'wh_b')).toEqual(['dlv_c', 'dlv_a'])
 })
 
+test.each([
+  ['ended', "status = 'failed', next_attempt_at = NULL"],
+  ['taken', "lease = 'boot_2'"],
+])('what another process has %s while we looked for what is due is not sent', (_, change) => {
+  using db = opened(['wh_a', 'wh_b'])
+  for (const it of ['a', 'b']) put(db, `dlv_${it}`, `wh_${it}`, 1)
+  const of = (id: string) => {
+    if (id === 'wh_b') db.run(`UPDATE deliveries SET ${change} WHERE id = 'dlv_a'`)
+    return 5
+  }
+  const claimed = claimDue(db, {
+    boot: 'boot_1',
+    now: 100,
+    free: { slots: 5, of },
+    served_last: '',
+  })
+
+  expect(claimed.map(({ id }) => id)).toEqual(['dlv_b'])
+})
+
 test('a target without room is neither served nor waited for', () => {
   using db = opened(['wh_a', 'wh_b'])
   put(db, 'dlv_a', 'wh_a', 1)
