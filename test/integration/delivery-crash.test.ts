@@ -94,6 +94,40 @@ test('an outcome that the disk refuses is kept and written later, not sent again
   expect(it.receiver.received).toHaveLength(1)
 })
 
+test('what holds the place of an outcome that the disk refuses is free once that is written', async () => {
+  await using it = await startDelivering({ concurrency: 1 })
+  refuseOutcomes(it)
+  await it.deliver('dlv_1')
+  it.db.run('DROP TRIGGER refuse')
+  await it.clock.advance(SECOND)
+
+  await it.deliver('dlv_2')
+  expect(it.row('dlv_2').status).toBe('delivered')
+})
+
+test('an outcome that the disk refused is written before the sender is idle', async () => {
+  await using it = await startDelivering()
+  refuseOutcomes(it)
+  await it.deliver('dlv_1')
+  it.db.run('DROP TRIGGER refuse')
+  await it.sender.idle()
+
+  expect(it.row('dlv_1').status).toBe('delivered')
+})
+
+test('a disk that fails, and is not merely full, is told to whoever runs the sender', async () => {
+  await using it = await startDelivering()
+  const release = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: release.promise })
+  await it.deliver('dlv_1')
+  it.db.run('PRAGMA query_only = ON')
+  release.resolve()
+  await it.clock.advance(0)
+  it.db.run('PRAGMA query_only = OFF')
+
+  expect(it.sender.turn()).rejects.toMatchObject({ code: 'SQLITE_READONLY' })
+})
+
 test('dead after the sixth failure was committed: dead it stays', async () => {
   await using it = await startDelivering({ retry_delays_s: [0] })
   it.receiver.answers.push(500)
@@ -112,9 +146,10 @@ test('a retry that was waiting goes on from its rung after a start', async () =>
   await it.deliver('dlv_1')
   it.die()
   await it.reboot()
+  await it.clock.advance(4.9 * SECOND)
 
   expect(it.receiver.received).toHaveLength(1)
-  await it.clock.advance(5 * SECOND)
+  await it.clock.advance(0.1 * SECOND)
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 2, last_error: 'http_500' })
 })
 
@@ -136,6 +171,22 @@ test('a delivery with which the process dies again and again is given up after t
     attempts: 0,
     last_error: 'interrupted_repeatedly',
   })
+})
+
+test('a fault of ours puts the attempt off for five seconds, and it is no rung of the ladder', async () => {
+  let faults = 1
+  const fraction = () => {
+    if (faults-- > 0) throw new Error('a bug')
+    return 0.5
+  }
+  await using it = await startDelivering({ fraction })
+  await it.deliver('dlv_1')
+  await it.clock.advance(4.9 * SECOND)
+  expect(it.row('dlv_1')).toEqual({ status: 'pending', attempts: 0, last_error: null })
+  expect(it.receiver.received).toHaveLength(1)
+
+  await it.clock.advance(0.2 * SECOND)
+  expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })
 
 test('a retry set by a clock that ran a day ahead is due within its rung after a start', async () => {

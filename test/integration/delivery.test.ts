@@ -262,6 +262,13 @@ test('the signature carries true time when our own clock is known to be wrong', 
   expect(stamp * 1000).toBe(it.clock.now() + HOUR)
 })
 
+test('a delivery has arrived by true time, too', async () => {
+  await using it = await startDelivering({ clock_offset_ms: HOUR })
+  await it.deliver('dlv_1')
+
+  expect(it.rows()[0]?.delivered_at).toBe(it.clock.now() + HOUR)
+})
+
 test('a target deleted while an attempt is on its way ends the delivery as webhook_deleted', async () => {
   await using it = await startDelivering()
   const release = Promise.withResolvers<void>()
