@@ -72,7 +72,6 @@ export function createAutomaton(begins: Begins): Automaton {
   function lower(node: number): void {
     const [end, tail] = [get(node, END), get(node, BELOW) >> BITS]
     const code = get(node, LETTER) >>> 16
-    set(node, LETTER, get(node, LETTER) & LOW)
     set(node, BELOW, 0)
     set(node, END, 0)
     const below = grow(node, code)
@@ -100,7 +99,7 @@ export function createAutomaton(begins: Begins): Automaton {
 
   /** Where in a text a node's tail ends that begins at `at`; 0 when it does not stand there. */
   function endOfTail(text: string, at: number, node: number): number {
-    if (get(node, LETTER) >>> 16 !== (at < text.length ? text.charCodeAt(at) : 0)) return 0
+    if (get(node, LETTER) >>> 16 !== text.charCodeAt(at)) return 0
     return tails.behind(text, at + 1, get(node, BELOW) >> BITS)
   }
 

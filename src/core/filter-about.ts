@@ -23,7 +23,7 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   add('kind', spec.kind !== 'both', isOneOf([spec.kind], kindOf), kindOf)
   oneOf('subforum', spec.subforum, placeOf)
   noneOf('exclude_subforums', spec.exclude_subforums, placeOf)
-  oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id.toLowerCase() : null))
+  oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id : null))
   oneOf('author', spec.author, authorOf)
   noneOf('exclude_authors', spec.exclude_authors, authorOf)
   // Where the feed does not tell of a comment, it is not known to be adult.

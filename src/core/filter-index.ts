@@ -82,8 +82,11 @@ export function createIndex(): Index {
   function makeRoom(number: number): void {
     if (number < waiters.length) return
     const length = withRoom(number + 1)
-    listener.heard_in = copied(listener.heard_in, new Uint32Array(length))
-    waiters = copied(waiters, new Int32Array(length))
+    // What was heard before is for no question that comes after.
+    listener.heard_in = new Uint32Array(length)
+    const longer = new Int32Array(length)
+    longer.set(waiters)
+    waiters = longer
   }
 
   function enter(word: Word): void {
@@ -143,9 +146,4 @@ export function createIndex(): Index {
     hearing: { listener, numberOf },
     words: () => made,
   }
-}
-
-function copied<T extends Uint32Array | Int32Array>(from: T, to: T): T {
-  to.set(from)
-  return to
 }

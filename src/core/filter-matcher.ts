@@ -72,7 +72,6 @@ export function createMatcher(specOf: SpecOf, around: OnPatterns = (_, work) => 
     const entry = slot === undefined ? undefined : entries[slot]
     if (slot === undefined || entry === undefined) return
     compiled.delete(entry)
-    always.delete(slot)
     entries[slot] = undefined
     places.delete(id)
   }
@@ -114,11 +113,8 @@ export function createMatcher(specOf: SpecOf, around: OnPatterns = (_, work) => 
       const slot = entries.length
       entries.push({ id, version, has_patterns: spec.regex.length > 0, ask: null })
       places.set(id, slot)
-      if (slot >= asked.length) {
-        const longer = new Uint32Array(withRoom(slot + 1))
-        longer.set(asked)
-        asked = longer
-      }
+      // What was asked before is not asked about again.
+      if (slot >= asked.length) asked = new Uint32Array(withRoom(slot + 1))
       listen(spec, slot)
     },
     remove,
@@ -154,5 +150,5 @@ function namesIn({ thread, author }: FilterSpec): string[] {
 
 const namesOf = (item: Item): string[] => [
   `author ${item.author.toLowerCase()}`,
-  ...(item.kind === 'comment' ? [`thread ${item.post_id.toLowerCase()}`] : []),
+  ...(item.kind === 'comment' ? [`thread ${item.post_id}`] : []),
 ]

@@ -50,7 +50,7 @@ export function normalise(text: string, view: View = 0): string {
   return (keepsCase(view) ? composed(text, view) : folded(composed(text, view)))
     .replace(/[‘’‛ʼ]/g, "'")
     .replace(/[“”„‟]/g, '"')
-    .replace(/[‐‑]/g, '-')
+    .replaceAll('‐', '-')
     .replace(WHITE, ' ')
     .trim()
 }
@@ -135,7 +135,7 @@ function firstOf(text: string, at = 0): string {
 
 function lastOf(text: string, end: number): string {
   const low = text.charCodeAt(end - 1)
-  const paired = low >= 0xdc00 && low <= 0xdfff && end > 1
+  const paired = low >= 0xdc00 && low <= 0xdfff
   return firstOf(text, paired ? end - 2 : end - 1)
 }
 
