@@ -87,6 +87,7 @@ const LINES: Line[] = [
   ['q', 'a trailing *', { ...IN, q: 'throttl*' }, titled('unthrottled'), no],
   ['q', 'field:', { ...IN, q: 'title:bun' }, post({ title: 'bun' }), yes],
   ['q', 'field:', { ...IN, q: 'title:bun' }, post({ title: 'x', text: 'bun' }), no],
+  ['q', 'field: of one of several', { ...IN, q: 'title:tea OR bun' }, post({ text: 'tea' }), no],
   ['include_any', 'one occurs', ANY('tea', 'milk'), titled('milk'), yes],
   ['include_any', 'none occurs', ANY('tea', 'milk'), titled('water'), no],
   [

@@ -2,7 +2,13 @@ import { describe, expect, test } from 'bun:test'
 
 import { compileFilter } from '../../src/core/filter-compile.ts'
 import { explain } from '../../src/core/filter-explain.ts'
-import { groupOf, hasReached, lateOf, relevanceFloorOf } from '../../src/core/filter-late.ts'
+import {
+  countsOf,
+  groupOf,
+  hasReached,
+  lateOf,
+  relevanceFloorOf,
+} from '../../src/core/filter-late.ts'
 import { parseFilterSpec } from '../../src/core/filter.ts'
 import type { Comment, Item, Post } from '../../src/core/items.ts'
 import { createWords } from '../../src/core/wire.ts'
@@ -28,6 +34,7 @@ describe('how terms are compared', () => {
     [{ include_any: ['IT é'], case_sensitive: true, fold_accents: true }, 'IT E then IT e'],
     [{ include_any: ['हिन्दी'], fold_accents: true }, 'हिन्दी में'],
     [{ q: 'throttl*', case_sensitive: true }, 'throttled'],
+    [{ q: 'λογος*' }, 'λογοσήμανση'],
     [{ q: 'title:Bun AND NOT body:deno', case_sensitive: true }, 'Bun'],
   ])('%j finds %p', (criteria, title) => {
     expect(post(criteria, { title })).toBe(true)
@@ -38,10 +45,21 @@ describe('how terms are compared', () => {
     [{ include_any: ['café'] }, 'a cafe'],
     [{ include_any: ['IT'], case_sensitive: true }, 'it is it'],
     [{ include_any: ['हिन्द'], fold_accents: true }, 'हिन्दी'],
+    [{ include_any: ['가'], fold_accents: true }, '각'],
+    [{ include_any: ['j'], match: 'substring' }, 'ǰ'],
     [{ q: 'Throttl*', case_sensitive: true }, 'throttled'],
   ])('%j does not find %p', (criteria, title) => {
     expect(post(criteria, { title })).toBe(false)
   })
+
+  test.each('øo łl đd ðd ħh ŧt ıi ØO ŁL ĐD ÐD ĦH ŦT æae œoe þth ÆAE ŒOE ÞTH'.split(' '))(
+    'without accents a letter is what it is written for: %s',
+    (pair) => {
+      const criteria = { include_any: [pair.slice(1)], fold_accents: true, case_sensitive: true }
+
+      expect(post(criteria, { title: pair.slice(0, 1) })).toBe(true)
+    },
+  )
 
   test('what stands behind a link is found under url only', () => {
     const text = 'see [the docs](https://bun.sh/guides)'
@@ -115,6 +133,7 @@ describe('what it is', () => {
   test.each<[string, Partial<Post>, boolean]>([
     ['self', {}, true],
     ['link', {}, false],
+    ['self', { is_self: false, link_url: null }, true],
     ['link', { is_self: false, link_url: 'https://x.test' }, true],
     ['image', { ...image, media_kind: 'image' }, true],
     ['image', { ...image, media_kind: 'gif' }, true],
@@ -175,6 +194,8 @@ describe('where it leads', () => {
     [{ domain: 'b.test' }, { text: 'b.test is no link' }, false],
     [{ domain: 'bücher.test' }, link('https://xn--bcher-kva.test/'), true],
     [{ domain: 'origin.test' }, { is_crosspost: true, domain: 'origin.test' }, true],
+    [{ domain: 'origin.test' }, { is_crosspost: true, domain: 'Origin.test' }, true],
+    [{ domain: 'b.test' }, { ...link('https://a.test'), text: 'https://b.test' }, true],
     [{ exclude_domains: ['example.com'] }, link('https://example.com'), false],
     [{ exclude_domains: ['example.com'] }, {}, true],
   ])('%j of %j: %p', (criteria, fields, expected) => {
@@ -232,6 +253,10 @@ describe('what is decided later', () => {
     expect(hasReached({ min_score: -5, min_comments: null }, { score: -5, comments: null })).toBe(
       true,
     )
+  })
+
+  test('a comment has no number of comments, and reaches none', () => {
+    expect(hasReached({ min_score: null, min_comments: 0 }, countsOf(commentOf({})))).toBe(false)
   })
 
   test('relevance is a share', () => {

@@ -245,6 +245,19 @@ test('a word and the same word gone on are two, and each is waited for', () => {
   expect(matcher.words()).toBe(2)
 })
 
+test('however many monitors and words there are, each is told, and once', () => {
+  const matcher = create()
+  const numbers = Array.from({ length: 200 }, (_, i) => i)
+  const all = numbers.map((i) => `mon_${i}`).toSorted()
+  for (const i of numbers)
+    matcher.set(`mon_${i}`, 1, stored({ subforum: ['cats'], include_any: [`a${i}`, `b${i}`] }))
+  const said = (letter: string) => numbers.map((i) => letter + i).join(' ')
+
+  expect(ids(matcher, said('a'))).toEqual(all)
+  expect(ids(matcher, said('b'))).toEqual(all)
+  expect(ids(matcher, `${said('a')} ${said('b')}`)).toEqual(all)
+})
+
 /** What is held, once what is no longer needed is gone. */
 function held(): number {
   Bun.gc(true)

@@ -25,6 +25,15 @@ test('no more matches are shown than were asked for, and all are counted', () =>
   expect([matched, matches.length]).toEqual([3, 2])
 })
 
+test('what is as relevant as was asked for is not withheld', () => {
+  const half = parseFilterSpec({ q: 'tea OR mug', min_relevance: 50 }, words)
+
+  expect(previewOf(half, [{ rows: [tea(1)] }], patient)).toMatchObject({
+    matched: 1,
+    low_relevance: 0,
+  })
+})
+
 test('it ends when it has taken long enough, and says so', () => {
   const samples = [{ rows: [tea(1), tea(2)] }, { rows: [tea(3)] }]
   let asked = 0

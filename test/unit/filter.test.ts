@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 
 import { ApiError } from '../../src/core/errors.ts'
 import { compileFilter } from '../../src/core/filter-compile.ts'
-import { placesOf } from '../../src/core/filter-places.ts'
+import { placesOf, searchExpressions } from '../../src/core/filter-places.ts'
+import type { Query } from '../../src/core/filter-query.ts'
 import { filterSchema } from '../../src/core/filter-schema.ts'
 import {
   decodeFilterSpec,
@@ -63,6 +64,13 @@ describe('words', () => {
     ['ภาษา', 'สอนภาษาไทย'],
     ['🚀', 'to the moon 🚀🚀'],
     ['❤', 'I ❤️ it'],
+    ['GROSS', 'groẞ'],
+    ['café', 'cafe\u00ad\u0301'],
+    ['a b', 'a\u0085b'],
+    ["don't", 'don‛t'],
+    ['"so"', '“so‟'],
+    ['e-mail', 'e‑mail'],
+    ['a a', 'ba a a'],
   ])('%p is found in %p', (term, title) => {
     expect(hits(term, title)).toBe(true)
   })
@@ -79,8 +87,31 @@ describe('words', () => {
     ['rate limit', 'rate limits'],
     ['net', 'интернет'],
     ['1.4', '11.4'],
+    ['٣', '٣٤'],
+    ['bun', '𐐨bun'],
   ])('%p is not found in %p', (term, title) => {
     expect(hits(term, title)).toBe(false)
+  })
+
+  // Of each script one word, which stands among others of its kind.
+  test.each([
+    ['漢字', 'これは漢字です'],
+    ['ねこ', 'このねこです'],
+    ['ネコ', 'クロネコデス'],
+    ['ㄇㄠ', 'ㄅㄇㄠㄅ'],
+    ['삼성', '오삼성이'],
+    ['แมว', 'เลี้ยงแมวดำ'],
+    ['ແມວ', 'ລ້ຽງແມວດຳ'],
+    ['ឆ្មា', 'ចិញ្ចឹមឆ្មាខ្មៅ'],
+    ['ကြောင်', 'အကြောင်လေး'],
+    ['བོད', 'ཨབོདཨ'],
+    ['ꦱꦥꦶ', 'ꦲꦱꦥꦶꦲ'],
+    ['ᬩᬮᬶ', 'ᬅᬩᬮᬶᬅ'],
+    ['ᥖᥭ', 'ᥐᥖᥭᥐ'],
+    ['ᦺᦑ', 'ᦀᦺᦑᦀ'],
+    ['ᩃᩣ', 'ᨠᩃᩣᨠ'],
+  ])('%p is found in %p, whose script puts no space between words', (term, title) => {
+    expect(hits(term, title)).toBe(true)
   })
 
   test('a second occurrence counts when the first is only part of a word', () => {
@@ -100,6 +131,12 @@ describe('fields', () => {
   test('a spec without keywords matches everything in its place', () => {
     expect(match({ subforum: ['r/Cats'] }, postOf({ subforum: 'CATS' }))).toEqual([])
     expect(match({ subforum: ['/r/cats/'] }, postOf({ subforum: 'dogs' }))).toBeNull()
+  })
+
+  test('a keyword is told only where it was looked for', () => {
+    const spec = { subforum: ['cats'], q: 'title:tea OR coffee' }
+
+    expect(match(spec, postOf({ title: 'x', text: 'tea and coffee' }))).toEqual(['coffee'])
   })
 
   test('every include_all term must occur, but in any field', () => {
@@ -126,6 +163,13 @@ describe('fields', () => {
     expect(match(spec, postOf({ title: 'bun js is fast' }))).toEqual(['bun', 'fast', 'js'])
     expect(match(spec, postOf({ title: 'bun is fast' }))).toBeNull()
     expect(match(spec, postOf({ title: 'bun js' }))).toBeNull()
+  })
+
+  test('q and include_any must both agree', () => {
+    const spec = { subforum: ['cats'], q: 'bun', include_any: ['fast', 'slow'] }
+
+    expect(match(spec, postOf({ title: 'bun is slow' }))).toEqual(['bun', 'slow'])
+    expect(match(spec, postOf({ title: 'bun' }))).toBeNull()
   })
 
   test('kind decides between posts and comments, and posts are the default', () => {
@@ -349,6 +393,23 @@ describe('places', () => {
     for (const place of found) expect(place.length).toBeLessThanOrEqual(512)
     for (const term of include_any) expect(found.join()).toContain(`"${term}"`)
   })
+
+  test.each([
+    [254, 1],
+    [255, 2],
+  ])(
+    'a search takes 512 letters and no more: of 254 and %i with OR between: %i',
+    (length, count) => {
+      const parts = ['a'.repeat(254), 'b'.repeat(length)].map((written): Query => ({
+        kind: 'term',
+        written,
+        field: null,
+        prefix: false,
+      }))
+
+      expect(searchExpressions({ kind: 'or', parts })).toHaveLength(count)
+    },
+  )
 
   test('conditions that do not fit one search are left to the matching', () => {
     const include_all = Array.from({ length: 50 }, (_, i) => `a rather long term number ${i}`)

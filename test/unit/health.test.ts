@@ -9,6 +9,7 @@ import {
   type PollLog,
   SHOWN_MAX,
   type StreamFacts,
+  streamFacts,
   windowSince,
 } from '../../src/core/coverage.ts'
 import { countersOf, type DeliveryCounts, judgeCadence } from '../../src/core/health.ts'
@@ -231,6 +232,22 @@ describe('coverage in detail', () => {
       posts_missed_estimate: SHOWN_MAX + 3,
     })
     expect(found.gaps).toHaveLength(SHOWN_MAX)
+    const shown = { ...CLEAN, gaps: gaps.slice(0, SHOWN_MAX) }
+    expect(coverage(LIVE, shown).gaps_truncated).toBe(false)
+  })
+
+  test('what happened is told newest first, a cut or not', () => {
+    const events = [event('process_down', { at: NOW - 1 * H })]
+    const gaps = [gap({ recorded_at: NOW - 2 * H })]
+    const found = coverage(LIVE, { ...CLEAN, gaps, events })
+
+    expect(found.observed_events.map(({ at }) => at)).toEqual([NOW - 1 * H, NOW - 2 * H])
+  })
+
+  test('a jump of the clock of which nobody knows how far it went may hide something', () => {
+    const events = [event('clock_jump', { until_at: null })]
+
+    expect(coverage(LIVE, { ...CLEAN, events }).status).toBe('partial')
   })
 
   test('a cut and a pause of the process are told, and hide nothing by themselves', () => {
@@ -244,6 +261,30 @@ describe('coverage in detail', () => {
   test('the window begins with the monitor when that is younger than a day', () => {
     expect(windowSince(NOW, NOW - H)).toBe(NOW - H)
     expect(windowSince(NOW, NOW - 48 * H)).toBe(NOW - 24 * H)
+  })
+})
+
+describe('a stream as it is stored', () => {
+  const stored = {
+    key: 'posts:cats',
+    interval_s: 60,
+    created_at: NOW - 10 * H,
+    last_check_at: null,
+    next_check_at: NOW,
+    active_since: NOW - 2 * H,
+  }
+
+  test('a monitor began on it where the clock of the platform says, by ours', () => {
+    expect(streamFacts(stored, 0, 300 * S).attached_at).toBe(NOW - 2 * H - 300 * S)
+  })
+
+  test('nobody began on it before the monitor was made', () => {
+    expect(streamFacts(stored, NOW - H, 0).attached_at).toBe(NOW - H)
+  })
+
+  test('one that is never due is not looked at', () => {
+    expect(streamFacts(stored, 0, 0).registered).toBe(true)
+    expect(streamFacts({ ...stored, next_check_at: null }, 0, 0).registered).toBe(false)
   })
 })
 
@@ -284,6 +325,13 @@ test.each<[string, StreamFacts[], Liveness['status'], string | null, string[]]>(
     'degraded',
     null,
     ['never_polled'],
+  ],
+  [
+    'never checked since it was begun anew a minute ago',
+    [stream({ last_check_at: null, created_at: NOW - 60 * S })],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
   ],
   [
     'an hourly stream, awaiting for two hours',

@@ -82,6 +82,13 @@ describe('reaching the head', () => {
     expect(sight(one.look, page(rows(108, 6))).kind).toBe('reached')
   })
 
+  test('of the second in which a monitor begins there may be more below', () => {
+    const look = after(rows(100, 51), { floor_at: 60_000 })
+
+    expect(sight(look, page(rows(159, 60))).kind).toBe('onward')
+    expect(sight(look, page(rows(158, 59))).kind).toBe('reached')
+  })
+
   test('a short listing that ends is all there is for a monitor that begins before it', () => {
     expect(sight(first(0), page(rows(3, 1), null)).kind).toBe('reached')
   })
@@ -89,6 +96,8 @@ describe('reaching the head', () => {
   test('after an empty listing whatever is there now is new, if its end was seen', () => {
     expect(sight(after([]), page(rows(2, 1), null)).kind).toBe('reached')
     expect(sight(after([]), page(rows(100, 1))).kind).toBe('onward')
+    // So many are as many as are ever listed.
+    expect(sight(after([]), page(rows(900, 1), null)).kind).toBe('cut')
   })
 
   test('nothing where there was to be more is asked for again, and is the end when it stays so', () => {
@@ -181,6 +190,19 @@ describe('a check that has to be cut', () => {
     const one = sight(after(rows(5, 1)), page(rows(300, 201)))
 
     expect(sight(one.look, page(rows(210, 201))).kind).toBe('again')
+  })
+
+  test('a further page that ends above where the last one did is no end', () => {
+    const one = sight(after(rows(5, 1)), page(rows(300, 201)))
+
+    expect(sight(one.look, page(rows(204, 202), null)).kind).toBe('again')
+  })
+
+  test('a further page may begin within the second in which the last one ended', () => {
+    const one = sight(after(rows(5, 1)), page(rows(300, 201)))
+    const twin = { ...row(200), created_at: 201_000 }
+
+    expect(sight(one.look, page([...rows(203, 201), twin, ...rows(199, 100)])).kind).toBe('onward')
   })
 
   test('nothing where there was something is asked for again before it is believed', () => {
