@@ -84,7 +84,9 @@ export function describe(it: Command): string {
     ...(it.notes === undefined ? [] : ['', ...wrap(it.notes, WIDTH)]),
     '',
     'Examples:',
-    ...it.examples.map((example) => `  ${example}`),
+    ...it.examples
+      .flatMap((example) => exampleLines(example, WIDTH - 2))
+      .map((line) => `  ${line}`),
     '',
   ].join('\n')
 }
@@ -102,6 +104,12 @@ function usageParts({ name, operands = [], options }: Command): string[] {
 
 /** The same in lines, none of which parts an option from its value. */
 export const usageLines = (it: Command, width: number): string[] => wrap(usageParts(it), width)
+
+/** An example in lines that a shell takes as one, broken before an option. */
+export const exampleLines = (example: string, width: number): string[] =>
+  wrap(example.split(/ (?=[->|])/), width - 2).map(
+    (line, at, { length }) => `${at === 0 ? '' : '  '}${line}${at < length - 1 ? ' \\' : ''}`,
+  )
 
 function headOf(it: Command): string[] {
   const usage = 'Usage: '

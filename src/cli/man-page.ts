@@ -1,6 +1,6 @@
 import type { Command, Option } from './command.ts'
 import { EXIT } from './command.ts'
-import { COMMON, usageLines } from './help.ts'
+import { COMMON, exampleLines, usageLines } from './help.ts'
 import { wrap } from './wrap.ts'
 
 /** Text as roff reads it: nothing of it is a request, and a dash is a dash that can be copied. */
@@ -11,6 +11,8 @@ const roff = (text: string): string =>
     .replace(/^([.'])/gm, '\\&$1')
 
 const LINE_MAX = 76
+/** What man leaves, of a terminal 80 wide, to lines that it does not fill: it puts examples in by 14. */
+const WIDTH = 64
 
 /** Text that is filled: roff joins its lines again, and a person who reads the source has lines to read. */
 const filled = (text: string): string => roff(wrap(text, LINE_MAX).join('\n'))
@@ -86,14 +88,14 @@ function section(it: Command): string[] {
     filled(`${first.toUpperCase()}${rest.join('')}.`),
     '.PP',
     '.nf',
-    roff(usageLines(it, LINE_MAX).join('\n    ')),
+    roff(usageLines(it, WIDTH).join('\n    ')),
     '.fi',
     ...optionsOf(options),
     ...(notes === undefined ? [] : ['.PP', filled(notes)]),
     '.PP',
     '.RS',
     '.nf',
-    ...examples.map(roff),
+    ...examples.flatMap((example) => exampleLines(example, WIDTH)).map(roff),
     '.fi',
     '.RE',
   ]

@@ -32,7 +32,8 @@ test.each([...COMMANDS.keys()])(
     expect(out).toStartWith((out[0] ?? '').toUpperCase())
     expect(out).toContain(`\nUsage: forumd ${name}`)
     expect(out).toContain('\n  --config FILE ')
-    const examples = out.slice(out.indexOf('\nExamples:\n')).split('\n').slice(2, -1)
+    const shown = out.slice(out.indexOf('\nExamples:\n')).replaceAll(' \\\n   ', '')
+    const examples = shown.split('\n').slice(2, -1)
     expect(examples.length).toBeGreaterThan(0)
     for (const example of examples) expect(example).toContain(`forumd ${name}`)
   },
@@ -62,7 +63,7 @@ test.each([[['--config', 'x.toml', 'serve']], [['--custmer']]])(
   },
 )
 
-test('no line of help but an example is longer than a terminal is wide, and none parts an option from its value', async () => {
+test('no line of help is longer than a terminal is wide, and none parts an option from its value', async () => {
   const texts = [await forumd('help')]
   for (const { name, options } of await loadAll()) {
     const help = await forumd('help', ...name.split(' '))
@@ -71,8 +72,14 @@ test('no line of help but an example is longer than a terminal is wide, and none
       expect(usage).toContain(`--${option} ${value}`.trim())
     texts.push(help)
   }
-  const lines = texts.flatMap(({ out }) => (out.split('\nExamples:\n')[0] ?? '').split('\n'))
+  const lines = texts.flatMap(({ out }) => out.split('\n'))
   expect(lines.filter((line) => line.length > 80)).toEqual([])
+})
+
+test('an example that is too long for a line goes on in the next, as a shell reads it', async () => {
+  const { out } = await forumd('help', 'key', 'create')
+
+  expect(out).toContain('--scopes read,monitor \\\n    --expires 2027-01-31\n')
 })
 
 test('each command is known by the name it gives itself', async () => {

@@ -19,7 +19,7 @@ async function ask(program: readonly string[]): Promise<string> {
 }
 
 test('the manual has a section for every command, with its options and examples', async () => {
-  const text = (await page()).replace(/\\-/g, '-')
+  const text = (await page()).replace(/\\-/g, '-').replaceAll(' \\e\n ', '')
 
   for (const name of COMMANDS.keys()) expect(text).toContain(`\n.SS ${name}\n`)
   for (const { options, examples } of await loadAll()) {
@@ -73,6 +73,12 @@ test.skipIf(Bun.which('mandoc') === null)('mandoc has nothing to say of it', asy
 
   // The page has a version: the day on which it was printed would say nothing.
   expect(said.replace(/^.*: missing date, using "": TH\n/, '')).toBe('')
+})
+
+test.skipIf(Bun.which('groff') === null)('no line of it is wider than 80 columns', async () => {
+  const lines = (await ask(['groff', '-man', '-Tutf8', '-P-cbou', '-rLL=78n'])).split('\n')
+
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
 test.skipIf(Bun.which('groff') === null)('groff has no warning for it', async () => {
