@@ -12,7 +12,7 @@ import { type Opened, withInstance } from './instance.ts'
 import { withDesk } from './open-desk.ts'
 
 const NOTES =
-  'FILE may be - for standard input or env:NAME for an environment variable; secrets are never taken from the command line. A cookie jar may be a cookies.txt, a JSON export or a Cookie header. With neither a jar nor a password, a terminal is asked for the password.'
+  'FILE may be - for standard input or env:NAME for an environment variable; secrets are never taken from the command line. A cookie jar may be a cookies.txt, a JSON export or a Cookie header.'
 
 export const accountAdd = command({
   name: 'account add',
@@ -26,7 +26,7 @@ export const accountAdd = command({
     'PW=... forumd account add third --password-file env:PW',
     'forumd account add app --kind oauth --client-id ID --client-secret-file app.secret --refresh-token-file app.token',
   ],
-  notes: NOTES,
+  notes: `${NOTES} With neither a jar nor a password, a terminal is asked for the password.`,
   async run(call) {
     const { values, operands, ...around } = call
     const name = parsePoolName(operands[0] ?? '')
@@ -70,7 +70,7 @@ export const accountLogin = command({
     'forumd account login main --jar cookies.txt',
     'forumd account login second --password-file new.pw',
   ],
-  notes: `${NOTES} Without any of them it signs in with the password it has.`,
+  notes: `${NOTES} Without a jar or a new password it signs in with the one it has, or asks a terminal for one.`,
   async run(call) {
     const { values, operands, ...around } = call
     const known = await withInstance(values.config, around, ({ db, ring }) => {

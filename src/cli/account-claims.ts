@@ -7,7 +7,7 @@ import type { Desk } from './desk.ts'
 export const SIGN_IN = {
   jar: { type: 'string', value: FROM, help: "cookies exported from the owner's own browser" },
   username: { type: 'string', value: 'TEXT', help: 'what it signs in with; without it its name' },
-  'password-file': { type: 'string', value: FROM, help: 'its password, to sign it in and again' },
+  'password-file': { type: 'string', value: FROM, help: 'its password, to sign in now and later' },
   'totp-file': { type: 'string', value: FROM, help: 'the base32 secret of its second factor' },
 } as const satisfies Record<string, Option>
 
@@ -20,7 +20,7 @@ export const ADD = {
   'refresh-token-file': {
     type: 'string',
     value: FROM,
-    help: 'whom it acts for; without it itself',
+    help: 'its refresh token; without one it acts for no person',
   },
   proxy: {
     type: 'string',

@@ -87,7 +87,7 @@ export const deliveriesRedrive = command({
     'forumd deliveries redrive dlv_5RkVx1u8mWb0YcJ2nLq7Zg',
   ],
   notes:
-    'Same delivery id and same body, up the whole ladder again; receivers tell by the id. What is on its way already is skipped, and what has no target that takes it, or no content any more (retention_days).',
+    'Same delivery id and same body, with all its attempts again; receivers know a repeat by the id. Skipped is what is still on its way, has no target that takes it, or has no content any more (retention_days).',
   async run({ values, operands: [id], ...around }) {
     const { since, until, status, customer } = values
     const which = (): Which => {

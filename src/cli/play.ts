@@ -18,8 +18,12 @@ export const playSandbox = command({
     },
     'tls-cert': { type: 'string', value: 'FILE', help: 'speaks TLS: the certificate, in PEM' },
     'tls-key': { type: 'string', value: 'FILE', help: 'its key, in PEM' },
-    seed: { type: 'string', value: 'N', help: 'the same seed gives the same world; 1' },
-    speed: { type: 'string', value: 'X', help: '1 is lively, 0 adds only what is asked for; 1' },
+    seed: { type: 'string', value: 'N', help: 'the same seed gives the same world; 1 unless told' },
+    speed: {
+      type: 'string',
+      value: 'X',
+      help: '1, unless told, is lively; 0 adds only what is asked for',
+    },
   },
   examples: [
     'forumd sandbox --port 8090 --bearer-port 8091',
@@ -27,7 +31,7 @@ export const playSandbox = command({
     'forumd sandbox --port 443 --domain forum.test --tls-cert cert.pem --tls-key key.pem',
   ],
   notes:
-    'What can be done to it from outside, and who can sign in with what, GET /__sandbox/ tells. The names under --domain have to lead to 127.0.0.1.',
+    'GET /__sandbox/ tells who can sign in with what, and what can be done to it. The names under --domain have to lead to 127.0.0.1.',
   async run({ values, stdout, stopped, parts }) {
     const stop = stopped()
     const { domain } = values
