@@ -24,6 +24,7 @@ export function operatorStories(stage: () => Dashboard) {
 
       await visitor.press('Pool')
       await visitor.sees('house_two needs a new login')
+      await visitor.sees('forumd account login house_two')
       await visitor.press('Test')
       await visitor.sees('The platform knows it and lets it read.')
       await visitor.press('Pause')

@@ -36,7 +36,7 @@ export function formParts({ communities, community }: Who['words']): FormPart[] 
           label: 'Watch',
           kind: 'one',
           options: [
-            ['', 'posts; under chosen threads, comments'],
+            ['', 'posts (under chosen threads: comments)'],
             ['post', 'posts'],
             ['comment', 'comments'],
             ['both', 'posts and comments'],

@@ -52,8 +52,8 @@ export function DraftApprove({ path, close, again }: DraftApproveProps) {
       ) : (
         <>
           <p>
-            It is written as the account whose session you give. The session is used for this once
-            and kept nowhere.
+            It is written as the account whose cookies you give, out of your own browser. They are
+            used for this once and kept nowhere.
           </p>
           <TextField
             label={cookie}

@@ -120,7 +120,7 @@ export function Streams({ monitor, health }: { monitor: Monitor; health: Health 
       <p class="quiet">
         Promised: a look every {span(monitor.cadence_s)}.
         {cadence && cadence.last_checked_s_ago !== null && (
-          <> The oldest last look was {span(cadence.last_checked_s_ago)} ago.</>
+          <> The slowest feed was last looked at {span(cadence.last_checked_s_ago)} ago.</>
         )}
       </p>
       <Rows<Stream>

@@ -31,7 +31,8 @@ export function PoolPage() {
         <Notice tone="warn">
           <p>
             {waiting.map((it) => it.name).join(', ')} {waiting.length === 1 ? 'needs' : 'need'} a
-            new login: <code>forumd account login NAME</code> on the machine of the daemon.
+            new login, on the machine of the daemon:{' '}
+            <code>forumd account login {waiting.length === 1 ? waiting[0]?.name : 'NAME'}</code>
           </p>
         </Notice>
       )}

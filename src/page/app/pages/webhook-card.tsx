@@ -42,7 +42,7 @@ export function WebhookCard({ webhook, again }: { webhook: Webhook; again: () =>
       <p class="quiet small-text facts">
         <span>{kind}</span>
         <span>
-          since <Time at={webhook.created_at} />
+          made <Time at={webhook.created_at} />
         </span>
         {webhook.max_per_second !== null && <span>at most {webhook.max_per_second} a second</span>}
         {webhook.ordered && <span>one after another</span>}
