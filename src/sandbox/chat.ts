@@ -10,6 +10,7 @@ import {
   unseen,
   userOf,
 } from './chat-rooms.ts'
+import { fieldsOf } from './json.ts'
 import type { Room, RoomEvent, User } from './model.ts'
 import { findBearer } from './sessions.ts'
 
@@ -182,12 +183,3 @@ function messages({ world, query }: Ask, room: Room): Answer {
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-
-function fieldsOf(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null ? { ...value } : {}
-  } catch {
-    return {}
-  }
-}

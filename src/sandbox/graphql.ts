@@ -1,10 +1,9 @@
 import { type Answer, json, refusal } from './answer.ts'
 import type { Ask } from './ask.ts'
+import { type Fields, fieldsOf, innerOf } from './json.ts'
 import type { Session, User } from './model.ts'
 import { refresh } from './sessions.ts'
 import { castVote } from './write-things.ts'
-
-type Fields = Record<string, unknown>
 
 /** What the modern pages ask under `/svc/shreddit/`; null for what is not there. Signing in stands elsewhere. */
 export function svcCall(ask: Ask): Answer | null {
@@ -40,7 +39,7 @@ function graphql(ask: Ask, user: User, fields: Fields): Answer {
   const operation = typeof fields['operation'] === 'string' ? fields['operation'] : ''
   const vote = Object.hasOwn(VOTES, operation) ? VOTES[operation] : undefined
   if (vote === undefined) return failure
-  const input = inner(inner(fields['variables'])['input'])
+  const input = innerOf(innerOf(fields['variables'])['input'])
   const [id, word] = [input[vote.id], input['voteState']]
   const way = typeof word === 'string' && Object.hasOwn(STATES, word) ? STATES[word] : undefined
   if (typeof id !== 'string' || way === undefined) return failure
@@ -69,15 +68,4 @@ const failure: Answer = {
   status: 500,
   headers: { 'content-type': 'text/plain; charset=UTF-8' },
   body: 'Internal server error',
-}
-
-const inner = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? { ...value } : {}
-
-function fieldsOf(body: string): Fields {
-  try {
-    return inner(JSON.parse(body))
-  } catch {
-    return {}
-  }
 }

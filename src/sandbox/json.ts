@@ -39,3 +39,19 @@ export function toHtml(markdown: string): string {
   const paragraphs = markdown.split(/\n{2,}/).map((each) => `<p>${inline(each)}</p>\n`)
   return `<div class="md">${paragraphs.join('\n')}</div>`
 }
+
+/** What an object of JSON holds, by name. */
+export type Fields = Record<string, unknown>
+
+/** The fields of a body in JSON; none where it is no JSON, or nothing that has fields. */
+export function fieldsOf(body: string): Fields {
+  try {
+    return innerOf(JSON.parse(body))
+  } catch {
+    return {}
+  }
+}
+
+/** The fields of a value; none where it has none. */
+export const innerOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? { ...value } : {}

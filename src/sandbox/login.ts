@@ -2,7 +2,7 @@ import { type Answer, json, page, partial, redirect, refusal } from './answer.ts
 import type { Ask } from './ask.ts'
 import { emptied, jar, visitorCookies } from './cookies.ts'
 import { formDone, refuseForm } from './form-errors.ts'
-import { encode, escapeHtml } from './json.ts'
+import { encode, escapeHtml, fieldsOf } from './json.ts'
 import { signInPage } from './login-page.ts'
 import type { User, World } from './model.ts'
 import { blockedPage, challengePage } from './pages.ts'
@@ -37,15 +37,6 @@ function thirdParty(ask: Ask): Answer {
   if (!honest(ask, csrf_token)) return refusal(403)
   const user = typeof userIdentifier === 'string' ? findUser(ask.world, userIdentifier) : null
   return json(encode({ is_sso: user?.sso ?? false }))
-}
-
-function fieldsOf(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null ? { ...value } : {}
-  } catch {
-    return {}
-  }
 }
 
 /** By name or by address, however it is written. */

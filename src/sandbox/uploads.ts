@@ -1,5 +1,6 @@
 import { type Answer, json, refusal } from './answer.ts'
 import type { Ask, UploadedFile } from './ask.ts'
+import { fieldsOf } from './json.ts'
 import type { User } from './model.ts'
 import { isOwnPage } from './profile.ts'
 import { mayWrite } from './write.ts'
@@ -115,7 +116,7 @@ function style(ask: Ask, page: string | undefined): Answer {
   const allowed = mayWrite(ask)
   if (allowed.user === null) return allowed.refusal
   if (!isOwnPage(page, allowed.user)) return refusal(403)
-  const named = Object.entries(parsed(ask.body))
+  const named = Object.entries(fieldsOf(ask.body))
   if (named.length === 0 || named.some(([name, url]) => !STYLES[name] || typeof url !== 'string'))
     return refusal(400)
   for (const [name, url] of named) {
@@ -128,13 +129,4 @@ function style(ask: Ask, page: string | undefined): Answer {
 function set({ world }: Ask, user: User, which: 'icon' | 'banner', url: string | null): void {
   user[which] = url
   world.version++
-}
-
-function parsed(body: string): object {
-  try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
 }
