@@ -28,9 +28,10 @@ export function listEvents(db: Db, query: { monitor_id: string; since_at: number
     .all({ ...query, from_at: query.since_at - REACH_MS })
 }
 
-/** Forgets events older than `before_at`. */
+/** Forgets events older than `before_at`, but for restores: the first match of a monitor counts on from the last of them. */
 export function pruneEvents(db: Db, before_at: number): void {
-  db.query('DELETE FROM events WHERE max(at, coalesce(until_at, at)) < $before_at').run({
-    before_at,
-  })
+  db.query(
+    `DELETE FROM events
+      WHERE max(at, coalesce(until_at, at)) < $before_at AND kind <> 'restore_detected'`,
+  ).run({ before_at })
 }

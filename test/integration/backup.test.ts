@@ -20,6 +20,7 @@ import { createLinks } from '../../src/core/links.ts'
 import { createWords } from '../../src/core/wire.ts'
 import { openAccount } from '../../src/store/accounts.ts'
 import { insertDelivery } from '../../src/store/deliveries.ts'
+import { pruneEvents } from '../../src/store/events.ts'
 import { openInstance } from '../../src/store/instance.ts'
 import { keepMatch, listMatchesAfter } from '../../src/store/match-bodies.ts'
 import { pathsOf } from '../../src/store/place.ts'
@@ -29,6 +30,7 @@ import { mountMemory, whyNot } from '../chaos/mounting.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 
+const DAY_MS = 86_400_000
 const MAIN = join(import.meta.dir, '../../src/main.ts')
 // Each run of the program is a process of its own, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -154,7 +156,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('who had fetched more than came back is given all that comes next', () => {
+test('who had fetched more than came back is given all that comes next, also a month later', () => {
   using it = backedUp()
   const match = (monitor_id: string) => {
     const { db, close } = opened(it.path)
@@ -179,6 +181,9 @@ test('who had fetched more than came back is given all that comes next', () => {
 
   for (let nth = 0; nth < 2; nth++) {
     expect(forumd(it.path, ['restore', backup]).code).toBe(0)
+    const later = opened(it.path)
+    pruneEvents(later.db, Date.now() + 30 * DAY_MS)
+    later.close()
     for (const [monitor_id, seqs] of Object.entries(issued)) {
       const next = match(monitor_id)
       expect(next).toBeGreaterThan(Math.max(...seqs))
