@@ -28,6 +28,7 @@ export type ClientOptions = {
   clock: Clock
   random: Random
   log: Log
+  /** Like every address of the configuration: without a slash at its end. */
   base_url: string
   /** Where bearers ask. Without it nothing is asked through them. */
   api_url?: string | undefined
@@ -68,8 +69,7 @@ const LONGEST_PAUSE_MS = 8_000
 /** Asks the platform for JSON: paced, within the call's deadline, tried again where that can help. */
 export function createClient(options: ClientOptions) {
   const { clock, random, log, timeout_ms, retries, user_agent, requests_per_minute } = options
-  const base = options.base_url.replace(/\/+$/, '')
-  const api = options.api_url?.replace(/\/+$/, '') ?? ''
+  const { base_url: base, api_url: api = '' } = options
   const send = createSend(options.egress ?? plainEgress(options))
   const pacer = createPacer(clock, {
     session: requests_per_minute,

@@ -52,9 +52,7 @@ export const WAY_IN = '/svc/shreddit/account/login'
  * Signs in over plain HTTP, as the platform's own form does: a page that gives a token, the name and the password, a
  * code where one is wanted, and then the question who we are. A human check is told as UPSTREAM_BLOCKED, never answered.
  */
-export function createLogin({ base_url, jars, ...deps }: Deps): Login {
-  const base = base_url.replace(/\/+$/, '')
-
+export function createLogin({ base_url: base, jars, ...deps }: Deps): Login {
   return async (request) => {
     const jar = jars.empty()
     const visit = beginVisit({ ...deps, base }, request, jar)

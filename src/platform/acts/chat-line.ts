@@ -58,8 +58,7 @@ export function createChatLines(deps: {
   clock: Clock
   chat_url: string
 }): OpenLine {
-  const { client, bearers, clock } = deps
-  const host = deps.chat_url.replace(/\/+$/, '')
+  const { client, bearers, clock, chat_url: host } = deps
 
   const get = async (ask: Pick<Ask, 'path' | 'query'>, token: string, call: Call) => {
     const path = CLIENT + ask.path

@@ -50,8 +50,8 @@ type Progress = { left: boolean; pressed: boolean }
 
 /** Makes comments through the composer of the platform's own pages. */
 export function createBrowserComment(deps: Deps): BrowserComment {
-  const base = deps.base_url.replace(/\/+$/, '')
-  const whyShut = createWhyShut({ base, clock: deps.clock })
+  const { base_url: base, clock } = deps
+  const whyShut = createWhyShut({ base, clock })
 
   return async (request, { eyes, deadline_at, signal }) => {
     if (eyes.cookie === null) return failed({ kind: 'login_required' })
@@ -60,7 +60,7 @@ export function createBrowserComment(deps: Deps): BrowserComment {
     const { locale, timezone } = request
     const visited = await deps.browser.visit(
       { ...eyes, locale, timezone, cookies, deadline_at, signal },
-      (tab) => comment({ base, clock: deps.clock, whyShut }, tab, request, progress),
+      (tab) => comment({ base, clock, whyShut }, tab, request, progress),
     )
     if (visited.ok) return visited.value
     const { fault } = visited

@@ -50,12 +50,9 @@ const ANSWER_MS = 20_000
  * answered. A human check is told as UPSTREAM_BLOCKED as soon as it is seen; nothing on it is touched.
  */
 export function createBrowserLogin(deps: Deps): BrowserLogin {
-  const base = deps.base_url.replace(/\/+$/, '')
   return async (request) => {
     const visiting = { ...request, cookies: [] }
-    const visited = await deps.browser.visit(visiting, (tab) =>
-      signIn({ ...deps, base }, tab, request),
-    )
+    const visited = await deps.browser.visit(visiting, (tab) => signIn(deps, tab, request))
     return visited.ok ? visited.value : told(visited.fault)
   }
 }
@@ -69,16 +66,14 @@ function told(fault: VisitFault): BrowserLoginResult {
   return { ok: false, code: 'UPSTREAM_ERROR', ...(trouble && { trouble }) }
 }
 
-type Within = Deps & { base: string }
-
 async function signIn(
-  deps: Within,
+  deps: Deps,
   tab: Tab,
   { username, password, totp_secret }: LoginRequest,
 ): Promise<LoginResult> {
   const { page } = tab
   const answers = hear(page, deps.clock, (path) => path.startsWith(WAY_IN))
-  const opened = await page.goto(`${deps.base}/login/`, { waitUntil: 'domcontentloaded' })
+  const opened = await page.goto(`${deps.base_url}/login/`, { waitUntil: 'domcontentloaded' })
   if (opened === null) return failed('UNKNOWN')
   const answer = await readAnswer(opened)
   const closed = readLoginPage(answer)
@@ -118,7 +113,7 @@ type Stepped =
 
 /** Sends the form that a field belongs to, and reads what comes back. */
 async function step(
-  { session_cookie, clock }: Within,
+  { session_cookie, clock }: Deps,
   { page, context }: Tab,
   answers: Answers,
   field: Field,
@@ -150,7 +145,7 @@ function isElsewhere(path: string, answer: Answer): boolean {
 
 /** Types one code after the other until one is taken. Null: let in. */
 async function secondFactor(
-  deps: Within,
+  deps: Deps,
   tab: Tab,
   answers: Answers,
   codes: readonly string[],
@@ -166,8 +161,8 @@ async function secondFactor(
   return failed('TWO_FACTOR_INVALID')
 }
 
-async function whoIs({ jars, base }: Within, { page, context }: Tab): Promise<LoginResult> {
-  const answer = await look(page, `${base}${ME.path}?raw_json=1`)
+async function whoIs({ jars, base_url }: Deps, { page, context }: Tab): Promise<LoginResult> {
+  const answer = await look(page, `${base_url}${ME.path}?raw_json=1`)
   const jar = jarOf(jars, await context.cookies())
   return jar === null ? failed('UNKNOWN') : signedInAs(jar, answer)
 }
