@@ -69,7 +69,7 @@ test('every command takes every option that is typed', async () => {
   const known = new Map((await loadAll()).map((it) => [it.name, new Set(Object.keys(it.options))]))
   const commands = typed.flatMap(({ page, text }) =>
     linesOf(text).flatMap((line) =>
-      [...line.matchAll(/(?:^|\s)(?:\S*\/)?forumd ([a-z][a-z -]*?)(?= -| [^a-z]|$)(.*)/g)].map(
+      [...line.matchAll(/(?:^|\s)(?:[^\s=]*\/)?forumd ([a-z][a-z -]*?)(?= -| [^a-z]|$)(.*)/g)].map(
         ([whole, , rest = '']) => ({ page, whole: whole.trim(), rest }),
       ),
     ),
