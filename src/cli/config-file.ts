@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 import { parseConfig, warningsOf } from '../config.ts'
 import type { Config } from '../config/schema.ts'
 import { errorCode } from '../core/error-code.ts'
 import { type Surroundings, UsageError } from './command.ts'
 
-const PLACES = ['./forumd.toml', '/etc/forumd/forumd.toml']
+const HERE = './forumd.toml'
+const PLACES = [HERE, '/etc/forumd/forumd.toml']
 
 /** Where the configuration is: what was named, else the first of the usual places that holds one. */
 function findConfigFile(named: string | undefined): { file: string; text: string } | null {
@@ -13,7 +14,9 @@ function findConfigFile(named: string | undefined): { file: string; text: string
     try {
       return { file: file.replace(/^\.\//, ''), text: readFileSync(file, 'utf8') }
     } catch (error) {
-      if (named === undefined && isAbsent(error)) continue
+      // Whoever may not look into the folder, as by sudo -u from root's own, means nothing that lies there.
+      const is_absent = isAbsent(error) || (file === HERE && !existsSync(file))
+      if (named === undefined && is_absent) continue
       throw new UsageError(`the configuration ${file} cannot be read (${reasonOf(error)})`)
     }
   return null

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -41,6 +42,13 @@ function forumd(dir: string, args: string[], stdin = ''): Ended {
   })
   return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
 }
+
+const AS_NOBODY = ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, MAIN]
+const can_be_another =
+  process.getuid?.() === 0 &&
+  Bun.which('setpriv') !== null &&
+  Bun.spawnSync([...AS_NOBODY, 'version']).exitCode === 0
+if (!can_be_another) console.log('nobody else runs it here: it takes root and setpriv')
 
 describe('without a command that it knows, forumd', () => {
   test('shows what there is and ends with 2', () => {
@@ -202,6 +210,19 @@ describe('check-config', () => {
     expect(code).toBe(2)
     expect(err).toContain('./forumd.toml')
   })
+
+  test.skipIf(!can_be_another)(
+    'looks no further where it stands than its user may, as by sudo -u from a closed home',
+    () => {
+      chmodSync(root, 0o755)
+      const home = folder()
+      chmodSync(home, 0o700)
+      const { exitCode, stderr } = Bun.spawnSync([...AS_NOBODY, 'check-config'], { cwd: home })
+
+      expect(stderr.toString()).toStartWith('forumd: there is no configuration: neither ')
+      expect(exitCode).toBe(2)
+    },
+  )
 })
 
 describe('key create', () => {
