@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+
 import { listen } from './api/listen.ts'
 import { serveOutOfOrder } from './api/out-of-order.ts'
 import { assemble } from './assembly.ts'
@@ -8,6 +10,7 @@ import { createWords } from './core/wire.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createOutside, type Outside } from './outside.ts'
 import { recordConfig } from './store/audit-config.ts'
+import { BALLAST, createBallast } from './store/ballast.ts'
 import { connect, isStorageError, migrate, tellStorageError } from './store/db.ts'
 import { openInstance } from './store/instance.ts'
 import { releaseAll } from './store/ledger.ts'
@@ -38,7 +41,8 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, outside.log)
   await using stack = new AsyncDisposableStack()
 
-  const instance = stack.adopt(open(config, outside), (it) => it.close())
+  const { instance, full } = open(config, outside)
+  stack.defer(() => instance.close())
   removeBrowserFiles(config.storage.dir)
   const failure = Promise.withResolvers<string>()
   const stopping = new AbortController()
@@ -72,6 +76,7 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   })
 
   stack.defer(close)
+  if (full !== null) tellStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })
 
@@ -134,13 +139,17 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   }
 }
 
+/** Opens the instance; `full` is what a start met that had to take the space which is held back for a full disk. */
 function open({ storage }: Config, { clock, random }: Outside) {
+  const attempt = () => openInstance({ ...storage, clock, random }, { mode: 'serve' })
   try {
-    return openInstance({ ...storage, clock, random }, { mode: 'serve' })
+    return { instance: attempt(), full: null }
   } catch (error) {
-    if (isStorageError(error) && error.code?.startsWith('SQLITE_IOERR'))
-      noteStorageError(storage.dir, clock.now())
-    throw error
+    const code = isStorageError(error) ? (error.code ?? '') : ''
+    if (code.startsWith('SQLITE_IOERR')) noteStorageError(storage.dir, clock.now())
+    const is_full = code.startsWith('SQLITE_FULL')
+    if (!is_full || !createBallast(join(storage.dir, BALLAST)).drop()) throw error
+    return { instance: attempt(), full: error }
   }
 }
 

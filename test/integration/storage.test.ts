@@ -6,12 +6,15 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
+import { mountMemory, whyNot } from '../chaos/mounting.ts'
 import { startHouse } from '../support/house.ts'
+import { runForumd, startProcess } from '../support/process.ts'
 
 const MINUTE_MS = 60_000
 const MIB = 2 ** 20
@@ -44,6 +47,34 @@ test('snapshots are taken as the schedule says', async () => {
   expect(names).toHaveLength(2)
   expect(house.events.filter(({ event }) => event === 'storage.snapshot_failed')).toEqual([])
 })
+
+const no_memory = await whyNot(() => mountMemory(1))
+if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
+
+test.skipIf(no_memory !== null)(
+  'a start on a full disk takes what is held back for one, and says that it is full',
+  async () => {
+    await using disk = await mountMemory(40)
+    const config = join(disk.path, 'forumd.toml')
+    writeFileSync(
+      config,
+      `[server]\nport = 0\n[storage]\ndir = "${disk.path}/data"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    )
+    await runForumd(['customer', 'create', 'ann', '--config', config])
+    writeFileSync(join(disk.path, 'data/ballast'), new Uint8Array(32 * MIB))
+    const { bavail, bsize } = statfsSync(disk.path)
+    writeFileSync(join(disk.path, 'others'), new Uint8Array(bavail * bsize))
+
+    const daemon = await startProcess(config)
+    const health = await fetch(`${daemon.url}/health`)
+
+    expect(await health.json()).toMatchObject({ ok: true })
+    expect(existsSync(join(disk.path, 'data/ballast'))).toBe(false)
+    expect(await daemon.end('SIGTERM')).toBe(0)
+    expect(daemon.lines.join('\n')).toContain('"event":"storage.full"')
+  },
+  60_000,
+)
 
 test('a database that was replaced under the daemon is not written to any further', async () => {
   await using house = await startHouse()
