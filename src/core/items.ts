@@ -211,5 +211,8 @@ export type Liveness = 'live' | 'deleted' | 'removed' | 'not_found'
 /** What a monitor looks at: a post or a comment, and which of them it is. */
 export type Item = (Post & { kind: 'post' }) | (Comment & { kind: 'comment' })
 
-/** One page of a native listing. `after` is the platform's own cursor; null ends the listing. */
-export type Page<T> = { rows: T[]; after: string | null }
+/**
+ * One page of a native listing. `after` is the platform's own cursor; null ends the listing. `left_out`: how many rows it
+ * had beside these, which are not for whoever asked.
+ */
+export type Page<T> = { rows: T[]; after: string | null; left_out?: number }

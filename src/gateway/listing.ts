@@ -16,5 +16,7 @@ export function settlePage<T extends { name: string }>(
   const names = new Set<string>()
   // Rankings move while they are read, and then the platform repeats itself.
   const rows = page.rows.filter(({ name }) => !names.has(name) && names.add(name))
-  return { rows, turn: turnPage(shelf, after, { rows: page.rows.length, after: page.after }) }
+  // The platform ends a listing by its own count, in which what we left out has its place.
+  const seen = page.rows.length + (page.left_out ?? 0)
+  return { rows, turn: turnPage(shelf, after, { rows: seen, after: page.after }) }
 }

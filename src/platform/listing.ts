@@ -28,7 +28,9 @@ export function readListing<T>(value: unknown, readers: Readers<T>): Outcome<Lis
     if (row !== null) rows.push(row.value)
   }
   // An empty string would be the first page again.
-  return ok({ rows, after: after || null, logged_in: loggedIn(data) })
+  const page = { rows, after: after || null, logged_in: loggedIn(data) }
+  const left_out = children.length - rows.length
+  return ok(left_out === 0 ? page : { ...page, left_out })
 }
 
 /** The row's value, null to leave it out, or the path of what is wrong with it. */

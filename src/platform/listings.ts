@@ -86,7 +86,9 @@ function suitable<T extends { over_18: boolean | null }>(
   nsfw: boolean,
 ): Outcome<Listing<T>> {
   if (!page.ok || nsfw) return page
-  return ok({ ...page.value, rows: page.value.rows.filter((it) => it.over_18 !== true) })
+  const { rows: all, left_out = 0, ...rest } = page.value
+  const rows = all.filter((it) => it.over_18 !== true)
+  return ok({ ...rest, rows, left_out: left_out + all.length - rows.length })
 }
 
 const SESSION_ONLY: ReadonlySet<UserTab> = new Set(OWN_TABS)

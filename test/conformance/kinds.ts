@@ -36,7 +36,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     const { posts, after } = z.object({ posts: Rows, after: After }).parse(told)
     const due = { rows: { posts }, after, counted: childrenIn(recording).length }
     const decent = posts.filter((it) => it['over_18'] !== true)
-    const decently = { rows: { posts: decent }, after, counted: decent.length }
+    const decently = { ...due, rows: { posts: decent } }
     return [
       ...(await page(stage, recording, '/posts?subforum=cats', due)),
       ...(await page(stage, recording, '/sub/cats/top', due)),

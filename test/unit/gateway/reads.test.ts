@@ -153,6 +153,18 @@ describe('a search', () => {
     ...FIRST,
   }
 
+  test('is at its wall by what the platform listed, also where some of it is left out', async () => {
+    const posts = Array.from({ length: 200 }, (_, index) => aPost(`x${index}`))
+    const listed = { rows: posts, after: null, logged_in: true, left_out: 50 }
+    const whole = { ...listed, left_out: 0 }
+    const status = async (answer: typeof listed) =>
+      bodyOf(await readsOver({ search: async () => ok(answer) }, clock()).search(asked, null))
+        .listing_status
+
+    expect(await status(whole)).toBe('complete')
+    expect(await status(listed)).toBe('unknown')
+  })
+
   test('without a filter carries no meta', async () => {
     expect(bodyOf(await reads().search(asked, null))).toEqual({ posts: found, after: 't3_c~3' })
   })

@@ -187,6 +187,7 @@ test('suspended people in search results have no id and are left out', async () 
   const found = await it.forum.searchUsers({ ...page, q: 'e', nsfw: true }, it.call())
 
   expect(found.ok && found.value.rows.map(({ name }) => name)).toEqual(['here'])
+  expect(found).toMatchObject({ value: { left_out: 1 } })
 })
 
 test("a search without adult content shows none, whatever the account's own preference is", async () => {
@@ -198,6 +199,7 @@ test("a search without adult content shows none, whatever the account's own pref
   const including = await it.forum.search({ ...search, nsfw: true }, it.call())
 
   expect(without.ok && without.value.rows.map(({ id }) => id)).toEqual(['b'])
+  expect(without).toMatchObject({ value: { left_out: 1 } })
   expect(including.ok && including.value.rows.map(({ id }) => id)).toEqual(['a', 'b'])
 })
 
