@@ -155,12 +155,13 @@ const throttled = (wait_s: number | null): Outcome<never> =>
 
 type Headers = Answer['headers']
 
-/** Seconds of a Retry-After, given as seconds or as a date; null when it says nothing. */
+/** Seconds of a Retry-After, given as seconds or as a date, which is by the clock of whoever sent it; null when it says nothing. */
 function retryAfter(headers: Headers, now: number): number | null {
   const text = headers.get('retry-after')?.trim() ?? ''
   if (/^\d+(?:\.\d+)?$/.test(text)) return worthWaiting(Number(text))
   const at = text === '' ? Number.NaN : Date.parse(text)
-  return Number.isNaN(at) ? null : worthWaiting((at - now) / 1000)
+  const sent = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(at) ? null : worthWaiting((at - (Number.isNaN(sent) ? now : sent)) / 1000)
 }
 
 const resetAfter = (headers: Headers): number | null =>

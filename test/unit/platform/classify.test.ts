@@ -73,6 +73,13 @@ const CASES: Case[] = [
     '',
     throttled(3),
   ],
+  [
+    '2: a date by a clock an hour ahead of ours',
+    429,
+    { date: 'Thu, 01 Jan 2026 01:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2026 01:00:20 GMT' },
+    '',
+    throttled(20),
+  ],
   ['2: a date', 429, { 'retry-after': 'Thu, 01 Jan 2026 00:01:30 GMT' }, '', throttled(90)],
   ['2: nothing told', 429, HTML_TYPE, page('Too Many Requests'), throttled(THROTTLE_S)],
   [
