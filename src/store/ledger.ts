@@ -105,10 +105,6 @@ export function endHold(db: Db, id: string, { billed, failed, now }: Ending): nu
   })
 }
 
-/** The call is billed: its price is spent. Returns the balance that remains, null for an unknown hold. */
-export const settle = (db: Db, id: string, now: number, failed = false): number | null =>
-  endHold(db, id, { billed: true, failed, now })
-
 /** The call is not billed: the money goes back. Returns the balance that remains, null for an unknown hold. */
 export const release = (db: Db, id: string, now: number): number | null =>
   endHold(db, id, { billed: false, failed: true, now })

@@ -156,6 +156,15 @@ test('a removed customer is gone: its keys are closed, its name is free, its boo
   })
 })
 
+test('a key that is made while its customer is removed does not open', () => {
+  using db = withKey()
+  removeCustomer(db, 'cus_1', NOW)
+  const late = { id: 'key_2', customer_id: 'cus_1', token: `${TOKEN}2`, name: null, scopes: [] }
+  insertKey(db, { ...late, created_at: NOW, expires_at: null })
+
+  expect(findKey(db, late.token, NOW)).toBeNull()
+})
+
 test('a customer moves to another plan', () => {
   using db = withKey()
   expect(setPlan(db, 'cus_1', 'large')).toBe(true)

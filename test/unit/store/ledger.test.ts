@@ -2,15 +2,21 @@ import { afterAll, beforeEach, expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { findCustomer, insertCustomer, setUnlimited } from '../../../src/store/customers.ts'
+import {
+  findCustomer,
+  insertCustomer,
+  removeCustomer,
+  setUnlimited,
+} from '../../../src/store/customers.ts'
 import { type Db, openDb } from '../../../src/store/db.ts'
 import {
   charge,
+  endHold,
   hold,
+  isUnbalanced,
   listUnbalanced,
   release,
   releaseAll,
-  settle,
 } from '../../../src/store/ledger.ts'
 import { BalanceTooLow, insertPayment, listPayments } from '../../../src/store/payments.ts'
 import { listUsage, recordUsage, sumUsage } from '../../../src/store/usage.ts'
@@ -26,16 +32,19 @@ afterAll(() => db.close())
 
 function customerWith(starting_credit_micros: number): Db {
   const fresh = openDb(':memory:', { create: true })
-  insertCustomer(fresh, {
-    id: 'cus_1',
-    name: 'acme',
+  addCustomer(fresh, 1, starting_credit_micros)
+  return fresh
+}
+
+const addCustomer = (books: Db, n: number, starting_credit_micros: number) =>
+  insertCustomer(books, {
+    id: `cus_${n}`,
+    name: `acme ${n}`,
     plan: 'entry',
     created_at: NOW,
     starting_credit_micros,
-    payment_id: 'pay_1',
+    payment_id: `pay_${n}`,
   })
-  return fresh
-}
 
 const price = (id: string, amount_micros: number) => ({
   id,
@@ -43,6 +52,8 @@ const price = (id: string, amount_micros: number) => ({
   tier: 'read' as const,
   amount_micros,
 })
+const settle = (books: Db, id: string, now: number) =>
+  endHold(books, id, { billed: true, failed: false, now })
 const balance = () => findCustomer(db, 'cus_1')?.balance_micros
 
 test('a starting credit is the first payment', () => {
@@ -124,6 +135,35 @@ test('an adjustment may take money away, but not what is not there', () => {
   expect(() => adjust('pay_3', -6_001)).toThrow(BalanceTooLow)
   expect(balance()).toBe(6_000)
   expect(listPayments(db, 'cus_1', 10).map(({ id }) => id)).toEqual(['pay_2', 'pay_1'])
+
+  adjust('pay_3', -6_000)
+  expect(balance()).toBe(0)
+})
+
+test('a customer who was removed is neither paid for nor billed', () => {
+  removeCustomer(db, 'cus_1', NOW)
+  const pay = () =>
+    insertPayment(db, {
+      id: 'pay_2',
+      customer_id: 'cus_1',
+      kind: 'top_up',
+      amount_micros: 1,
+      note: null,
+      created_at: NOW,
+    })
+
+  expect(pay).toThrow(BalanceTooLow)
+  expect(hold(db, price('hold_1', 1), NOW)).toBe(false)
+})
+
+test('what is asked of the books of one customer tells nothing of another', () => {
+  addCustomer(db, 2, 50_000)
+  charge(db, { ...price('', 2_000), customer_id: 'cus_2' }, 1, NOW)
+  db.run("UPDATE customers SET balance_micros = balance_micros + 1 WHERE id = 'cus_2'")
+
+  expect(listPayments(db, 'cus_1', 10).map(({ id }) => id)).toEqual(['pay_1'])
+  expect(sumUsage(db, 'cus_1')).toEqual({ calls: 0, cost_micros: 0 })
+  expect([isUnbalanced(db, 'cus_1'), isUnbalanced(db, 'cus_2')]).toEqual([false, true])
 })
 
 test('usage is kept by the hour and by the kind of call', () => {
@@ -142,6 +182,20 @@ test('usage is kept by the hour and by the kind of call', () => {
     { hour_at: HOUR + 3_600_000, tier: 'vote', calls: 1 },
   ])
   expect(listUsage(db, 'cus_1', HOUR, HOUR + 3_600_000)).toHaveLength(1)
+})
+
+test('errors of an hour are added up', () => {
+  const call = {
+    customer_id: 'cus_1',
+    tier: 'read',
+    at: NOW,
+    billed: false,
+    cost_micros: 0,
+  } as const
+  for (const calls of [1, 2]) recordUsage(db, { ...call, failed: true, calls })
+  recordUsage(db, { ...call, failed: false })
+
+  expect(listUsage(db, 'cus_1', 0, NOW)).toMatchObject([{ calls: 4, errors: 3 }])
 })
 
 test('books that do not add up are found', () => {

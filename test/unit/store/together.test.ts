@@ -55,6 +55,19 @@ test('an answer comes only after the commit: another connection sees the row by 
   other.close()
 })
 
+test('a write whose commit fails is refused', async () => {
+  const { db, insert, rows } = table()
+  db.run('CREATE TABLE of_t (n INTEGER REFERENCES t (n) DEFERRABLE INITIALLY DEFERRED)')
+  const together = createTogether(db)
+  const settled = await Promise.allSettled([
+    together(insert(1)),
+    together(() => void db.run('INSERT INTO of_t VALUES (2)')),
+  ])
+
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(rows()).toEqual([1])
+})
+
 test('while another process holds the database, those of one turn wait for it once and not one after another', async () => {
   using folder = tempFolder()
   const path = folder.file('a.sqlite')
