@@ -118,6 +118,15 @@ test.each([
   expect(pauseFailing(it.db, 2 * DAY_MS, NOW + 2 * DAY_MS)).toEqual(['wh_1'])
 })
 
+test('what was on its way to one that is paused because it fails is tried again', () => {
+  using it = opened(1)
+  const delivery = claim(it.db)
+  it.db.run("UPDATE webhooks SET paused_at = 1, pause_reason = 'failing'")
+  recordVerdict(it.db, delivery, { status: 'pending', delay_ms: 5000, error: 'http_500' })
+
+  expect(it.told).toEqual([])
+})
+
 test('what waits for a reader who wants no more of it is told as failed', () => {
   using it = opened(3)
   const delivery = claim(it.db)

@@ -5,7 +5,13 @@ import { insertDelivery, listDeliveries, nextDeliveryAt } from '../../../src/sto
 import { nextDueAt } from '../../../src/store/outbox-due.ts'
 import { claimDue } from '../../../src/store/outbox.ts'
 import { listTargets } from '../../../src/store/targets.ts'
-import { pauseFailing, recordFailure, retireWebhook } from '../../../src/store/webhook-standing.ts'
+import {
+  clearFailures,
+  pauseFailing,
+  recordFailure,
+  resumeWebhook,
+  retireWebhook,
+} from '../../../src/store/webhook-standing.ts'
 import { deleteWebhook, insertWebhook } from '../../../src/store/webhooks.ts'
 
 const HOUR_MS = 3_600_000
@@ -150,4 +156,32 @@ test('a clock that steps between two days counts two days, however often', () =>
   using db = opened(['wh_a'])
   for (const day of [3, 11, 3, 11, 3]) recordFailure(db, 'wh_a', day * DAY_MS)
   expect(pauseFailing(db, WEEK_MS, 12 * DAY_MS)).toEqual([])
+})
+
+test.each([
+  ['was taken back into service', resumeWebhook],
+  ['something has arrived at', clearFailures],
+])('a target that %s is paused by what failed since, and by nothing before', (_, forgive) => {
+  using db = opened(['wh_a'])
+  for (const day of [0, 1, 2]) recordFailure(db, 'wh_a', day * DAY_MS)
+  forgive(db, 'wh_a')
+  for (const day of [3, 4]) recordFailure(db, 'wh_a', day * DAY_MS)
+  expect(pauseFailing(db, 2 * DAY_MS, 6 * DAY_MS)).toEqual([])
+
+  recordFailure(db, 'wh_a', 5 * DAY_MS)
+  expect(pauseFailing(db, 4 * DAY_MS, 6 * DAY_MS)).toEqual([])
+  expect(pauseFailing(db, 3 * DAY_MS, 6 * DAY_MS)).toEqual(['wh_a'])
+})
+
+test('a target that was deleted is not paused any more', () => {
+  using db = opened(['wh_a'])
+  for (const day of [0, 1, 2]) recordFailure(db, 'wh_a', day * DAY_MS)
+  deleteWebhook(db, 'cus_1', 'wh_a', 3 * DAY_MS)
+  expect(pauseFailing(db, DAY_MS, WEEK_MS)).toEqual([])
+})
+
+test('a target is paused since it was, whatever else is heard of it', () => {
+  using db = opened(['wh_a'])
+  for (const now of [10, 20]) retireWebhook(db, 'wh_a', now)
+  expect(db.query('SELECT paused_at FROM webhooks').get()).toEqual({ paused_at: 10 })
 })
