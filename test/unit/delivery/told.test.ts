@@ -24,11 +24,19 @@ test('of an answer a few headers are kept and the start of the body', () => {
 
 test.each([
   `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  'whsec_short',
   'fk_0123456789abcdef',
   'Bearer abc.def.ghi',
+  'Basic YTpi',
+  'Bearer\u200bhidden',
   'eyJhbGciOiJIUzI1NiJ9eyJzdWIiOiIxIn0',
 ])('a receiver that echoes %s is not believed to have meant it', (secret) => {
   expect(answered(`invalid: ${secret} refused`)?.body_start).toBe('invalid: … refused')
+})
+
+test('of a long header the start is kept', () => {
+  const { headers } = answered('', { server: 'n '.repeat(500) }) ?? {}
+  expect(headers?.['server']).toHaveLength(200)
 })
 
 test('what would move a cursor or hide a line is a blank', () => {

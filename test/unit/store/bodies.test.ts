@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { hash } from 'node:crypto'
 
 import { envelope } from '../../../src/core/envelope.ts'
 import { blankBodies, packBodies, unpackBody } from '../../../src/store/bodies.ts'
@@ -131,6 +132,28 @@ test('a body that is blanked says so by its shape, and its row stays', () => {
     items: [],
   })
   expect(kept).toContain('needle')
+})
+
+test('with a body that is blanked goes what its receiver said', () => {
+  using db = opened(1)
+  db.run(`INSERT INTO attempts (delivery_row, n, round, boot, started_at, ended_at, headers, body_start)
+          SELECT row, 1, 1, 'b', 0, 0, '{"server":"x"}', 'no such needle' FROM deliveries`)
+  blankBodies(db, old(2), 10)
+  expect(db.query('SELECT headers, body_start FROM attempts').all()).toEqual([
+    { headers: null, body_start: null },
+  ])
+})
+
+test('a body that is blanked has the checksum of what is left', () => {
+  using db = opened(1)
+  blankBodies(db, old(2), 10)
+  const row = db
+    .query<{ body: Uint8Array; body_sha256: Uint8Array }, []>(
+      'SELECT body, body_sha256 FROM delivery_bodies',
+    )
+    .get()
+  if (row === null) throw new Error('the row of a blanked body is gone')
+  expect(Buffer.from(row.body_sha256)).toEqual(hash('sha256', row.body, 'buffer'))
 })
 
 test('any body comes back from what it was', () => {

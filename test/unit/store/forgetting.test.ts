@@ -67,6 +67,20 @@ test('of a quiet stream the newest items stay, however old they are', () => {
   ).toEqual([8, 9, 10].map((seq) => ({ stream_id: 1, seq })))
 })
 
+test('an item that two streams have shown stays in the one where it is among the newest', () => {
+  using db = house(10)
+  // In the second stream the oldest of the first came last.
+  db.run('UPDATE stream_items SET seq = 10 - seq WHERE stream_id = 2')
+  inOneGo(forgetOld(db, { before_at: OLD + 1, keep: 3 }))
+  const left = db
+    .query<{ items: string }, []>(
+      `SELECT group_concat(item_id, ' ' ORDER BY seq) AS items FROM stream_items
+        GROUP BY stream_id ORDER BY stream_id`,
+    )
+    .all()
+  expect(left.map(({ items }) => items)).toEqual(['t3_8 t3_9 t3_10', 't3_2 t3_1 t3_0'])
+})
+
 test('of what is there to fetch all stays that is not old', () => {
   using db = house(3)
   db.run(
