@@ -152,8 +152,7 @@ function advance(look: Look, page: { rows: readonly Row[]; after: string | null 
 export function headAfter({ head, rows }: Look, reached: boolean): Head {
   const plain = rows.filter(({ sticky }) => !sticky)
   if (!reached && head !== null && (newestAt(plain) ?? 0) < (head.head_created_at ?? 0)) return head
-  if (plain.length === 0 && !(reached && (head?.anchors.length ?? 0) === 0))
-    return head ?? { anchors: [], head_created_at: null }
+  if (plain.length === 0) return head ?? { anchors: [], head_created_at: null }
   const ids = plain.slice(0, ANCHORS_MAX).map(({ id }) => id)
   // Older anchors stay good behind the new ones, where a short page gave few. After a cut they lie beyond the gap.
   const anchors = [...new Set([...ids, ...(reached ? (head?.anchors ?? []) : [])])]
