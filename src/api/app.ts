@@ -82,7 +82,7 @@ const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, pro
 
 /** The whole HTTP side, ready to listen. */
 export function createApp(deps: AppDeps) {
-  const { db, clock, random, log, words, billing, metrics, health_cache_s, reads_health } = deps
+  const { db, clock, random, log, words, billing, metrics } = deps
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const together = createTogether(db)
@@ -161,7 +161,7 @@ export function createApp(deps: AppDeps) {
       inOnePiece(responseValue, set.headers),
     )
     .use(errors(words, log, (error) => tellStorageError(db, error)))
-    .use(health({ ...deps, clock, reads_health, health_cache_s }))
+    .use(health(deps))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
     .use(docs(document))
     .use(account({ db, keyed, clock, monitors: deps.monitors }))
