@@ -98,8 +98,8 @@ export const latenessOf =
     void watch()
   }
 
-/** Steps smaller than this are slewing, not a jump. */
-const JUMP_MIN_MS = 2000
+/** The clock has been set, or the machine has slept. Smaller steps are slewing. */
+export const JUMP_MIN_MS = 2000
 
 /**
  * Asks whether the wall clock has jumped since the last time it was asked; by how much, in ms, 0 for not. A

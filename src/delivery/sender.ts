@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { errorCode, loggedCode } from '../core/error-code.ts'
 import { type AttemptEvent, judge, type Ladder } from '../core/ladder.ts'
 import { createTargetPace } from '../core/target-pace.ts'
-import type { Clock, Log, Random } from '../outside.ts'
+import { type Clock, createJumpWatch, type Log, type Random } from '../outside.ts'
 import { type Db, transact } from '../store/db.ts'
 import { type Free, nextDueAt } from '../store/outbox-due.ts'
 import {
@@ -25,7 +25,6 @@ import type { Send } from './send.ts'
 const WRITE_AGAIN_MS = 1000
 const PAUSE_CHECK_MS = 30_000
 const IDLE_MS = 60_000
-const JUMP_MIN_MS = 2000
 const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
 /** After a fault of ours, so that it cannot spin. */
 const PUT_BACK_MS = 5000
@@ -78,22 +77,24 @@ export function createSender(deps: SenderDeps): Sender {
   let broken: Error | null = null
   let wall = clock.now()
   let mono = clock.mono()
+  const jumped = createJumpWatch(clock)
+  /** How far the clock has jumped and the rows have yet to follow: there may be no room to write it down. */
+  let jump_owed_ms = 0
 
   const interrupted = reclaim(db, ladder.retry_delays_s, wall)
   if (interrupted > 0) log('info', 'delivery.reclaimed', { count: interrupted })
 
   /** The wall clock; when it has jumped since the last look, every wait has been moved with it. */
   function now(): number {
-    const at = clock.now()
-    const elapsed = clock.mono()
-    const jump_ms = Math.round(at - wall - (elapsed - mono))
-    if (Math.abs(jump_ms) > JUMP_MIN_MS) {
-      followJump(db, jump_ms, at)
-      log('warn', 'delivery.clock_jumped', { jump_ms })
+    jump_owed_ms += jumped()
+    wall = clock.now()
+    mono = clock.mono()
+    if (jump_owed_ms !== 0) {
+      followJump(db, jump_owed_ms, wall)
+      log('warn', 'delivery.clock_jumped', { jump_ms: jump_owed_ms })
     }
-    wall = at
-    mono = elapsed
-    return at
+    jump_owed_ms = 0
+    return wall
   }
 
   /** Writes an outcome. One the disk refuses is kept and written later: sending again would be the wrong repair. */

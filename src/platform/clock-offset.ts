@@ -1,4 +1,4 @@
-import type { Clock } from '../outside.ts'
+import { type Clock, JUMP_MIN_MS } from '../outside.ts'
 
 /** How far the platform's clock is ahead of ours, from the dates of its answers. */
 export type ClockOffset = {
@@ -13,8 +13,6 @@ export type ClockOffset = {
 const KEPT = 5
 const NEEDED = 3
 const WORTH_TELLING_MS = 60_000
-/** Our clock has been set, or the machine has slept. Less is slewing. */
-const JUMP_MIN_MS = 2000
 /** Dates are whole seconds, and answers may take a while. */
 const AGREE_MS = 30_000
 
