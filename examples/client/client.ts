@@ -1,7 +1,7 @@
 // A client of forumd in one file beside its types: `schema.d.ts` is generated from the service's own OpenAPI document.
 // Copy both into a project; nothing is needed at run time but `fetch`.
 //
-//   const forumd = createClient({ base_url: 'http://127.0.0.1:8080', key: process.env.FORUMD_KEY })
+//   const forumd = createClient({ base_url: 'http://127.0.0.1:8080', key: process.env.FORUMD_KEY ?? '' })
 //   const { posts } = await forumd.get('/api/forum/posts', { query: { subforum: 'coffee', limit: 5 } })
 //
 // A path, a parameter or a field that is not in the document is an error of the type checker.

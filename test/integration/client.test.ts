@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 
 import * as z from 'zod'
 
 import { createClient, ForumdError, idempotencyKey } from '../../examples/client/client.ts'
 import { openDelivery } from '../../examples/client/delivery.ts'
+import { tempFolder } from '../support/folder.ts'
 import { startHouse } from '../support/house.ts'
 
 const MINUTE = 60_000
@@ -113,6 +115,35 @@ test('through the client: a read, a target, a monitor, and a delivery whose sign
   ])
     expect((await thrown(openDelivery(wrong))).message).toStartWith('the signature')
 })
+
+test('the sample at the head of the client passes a strict type checker', async () => {
+  using folder = tempFolder()
+  const client = `${root}examples/client/client.ts`
+  const head = await Bun.file(client).text()
+  const sample = [...head.matchAll(/^\/\/ {3}(.+)$/gm)].map(([, line]) => line)
+  const around = [
+    `import { createClient } from '${client}'`,
+    'declare const process: { env: Record<string, string | undefined> }',
+  ]
+  writeFileSync(folder.file('sample.ts'), [...around, ...sample].join('\n'))
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    module: 'Preserve',
+    allowImportingTsExtensions: true,
+    lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+    types: [],
+  }
+  const settings = { compilerOptions, files: ['sample.ts'] }
+  writeFileSync(folder.file('tsconfig.json'), JSON.stringify(settings))
+
+  const { exitCode, stdout } = Bun.spawnSync([process.execPath, 'check'], {
+    cwd: folder.path,
+  })
+
+  expect(sample.length).toBeGreaterThan(1)
+  expect([exitCode, stdout.toString().match(/error TS.*/g)]).toEqual([0, null])
+}, 60_000)
 
 test('what the service refuses is thrown with its code, its field and its sentence', async () => {
   const { house, client } = await visited()
