@@ -38,7 +38,7 @@ export function createCharges({
     }
     gathering.set(key, group)
     // Where the transaction could not even begin, nobody has got so far as to make room for the next.
-    void group.charged.catch(() => gathering.get(key) === group && gathering.delete(key))
+    void group.charged.catch(() => gathering.delete(key))
     return group
   }
 

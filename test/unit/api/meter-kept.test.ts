@@ -56,17 +56,18 @@ test('kept answers at the same time never spend more than there is', async () =>
 })
 
 test('who need not pay is told what there is, and counted', async () => {
-  const { call, books } = metered({ unlimited: true })
+  const { call, books, moved } = metered({ unlimited: true })
   const headers: Record<string, string> = {}
 
   expect(await call(kept, headers)).toBe(7)
 
   expect(headers['x-credits-remaining']).toBe('0.02')
   expect(books()).toEqual({ balance: CREDIT, holds: 0, calls: 1 })
+  expect(moved.map(({ micros }) => micros)).toEqual([0, 0])
 })
 
 test('without billing a kept answer is counted and nothing more', async () => {
-  const { call, books, moved } = metered({ billed: false })
+  const { call, books, moved, counted } = metered({ billed: false })
   const headers: Record<string, string> = {}
 
   expect(await call(kept, headers)).toBe(7)
@@ -74,6 +75,7 @@ test('without billing a kept answer is counted and nothing more', async () => {
   expect(headers).toEqual({})
   expect(books()).toEqual({ balance: CREDIT, holds: 0, calls: 1 })
   expect(moved).toEqual([])
+  expect(counted).toEqual([false])
 })
 
 test('a kept answer whose bill could not be written is refused, and costs nothing', async () => {

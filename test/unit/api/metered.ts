@@ -1,5 +1,6 @@
 import type { Holder } from '../../../src/api/auth.ts'
 import { createMeter, type Metering, type MoneyEvent } from '../../../src/api/meter.ts'
+import type { Fault } from '../../../src/core/outcome.ts'
 import { connect, migrate } from '../../../src/store/db.ts'
 import { createTogether } from '../../../src/store/together.ts'
 
@@ -19,6 +20,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
   )
   db.run(`INSERT INTO payments VALUES ('pay_1', 'cus_1', 'signup_credit', ${credit}, NULL, 0)`)
   const moved: MoneyEvent[] = []
+  const counted: boolean[] = []
   let made = 0
   const meter = createMeter({
     db,
@@ -32,6 +34,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
     log: () => {},
     billing: { enabled: billed, prices: PRICES },
     on_money: (event) => moved.push(event),
+    on_call: (_, paid) => counted.push(paid),
   })
   const holder: Holder = {
     customer: {
@@ -55,15 +58,19 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
     },
   }
   let asked = 0
-  /** One call whose work answers 1; of one that is kept, what is kept. */
-  const call = (metering: Metering<number> = {}, headers: Record<string, string | number> = {}) =>
+  /** One call whose work answers 1, or has this fault; of one that is kept, what is kept. */
+  const call = (
+    metering: Metering<number> & { fault?: Fault } = {},
+    headers: Record<string, string | number> = {},
+  ) =>
     meter(
       'read',
       holder,
       headers,
       () => {
         asked += 1
-        return Promise.resolve({ ok: true, value: 1 })
+        const { fault } = metering
+        return Promise.resolve(fault ? { ok: false, fault } : { ok: true, value: 1 })
       },
       metering,
     )
@@ -74,5 +81,5 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
                 (SELECT coalesce(sum(calls), 0) FROM usage_hours) AS calls FROM customers`,
       )
       .get()
-  return { db, meter, holder, call, books, moved, asked: () => asked }
+  return { db, meter, holder, call, books, moved, counted, asked: () => asked }
 }
