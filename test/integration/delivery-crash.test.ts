@@ -201,3 +201,20 @@ test('a retry set by a clock that ran a day ahead is due within its rung after a
 
   expect(it.row('dlv_1').status).toBe('delivered')
 })
+
+test('a jump of the clock that could not be written down is followed as soon as it can be', async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(500)
+  await it.deliver('dlv_1')
+  it.db.run('PRAGMA query_only = 1')
+  it.clock.jump(24 * HOUR)
+  it.nudge()
+  await it.clock.advance(0)
+  it.db.run('PRAGMA query_only = 0')
+  it.nudge()
+  await it.clock.advance(0)
+  expect(it.row('dlv_1')).toMatchObject({ status: 'pending', attempts: 1 })
+
+  await it.clock.advance(5.5 * SECOND)
+  expect(it.row('dlv_1')).toMatchObject({ status: 'delivered', attempts: 2 })
+})
