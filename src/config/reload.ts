@@ -1,3 +1,4 @@
+import { isObject } from '../core/object.ts'
 import type { Config } from './schema.ts'
 
 /** One key whose value is another than the running daemon's. */
@@ -46,7 +47,7 @@ function settingsOf(value: object, above = ''): Map<string, string> {
   for (const [name, it] of Object.entries(value)) {
     // Money is micro-dollars inside, under a name that says so.
     const key = above + name.replace('price_micros', 'prices').replace(/_micros$/, '')
-    if (typeof it === 'object' && it !== null && !Array.isArray(it))
+    if (isObject(it))
       for (const [inner, text] of settingsOf(it, `${key}.`)) settings.set(inner, text)
     else settings.set(key, JSON.stringify(it))
   }

@@ -8,6 +8,7 @@ import {
   VALUE_FORM,
 } from './cookie.ts'
 import { ApiError, invalid } from './errors.ts'
+import { isObject } from './object.ts'
 import { parseProxy, type Proxy, type PROXY_SCHEMES } from './proxy.ts'
 import {
   invalidField,
@@ -43,7 +44,7 @@ export const sessionFields = (words: Words): string[] => [
 
 /** A body as what it has to be; 400 where it is none. */
 export function bodyObject(body: unknown): Record<string, unknown> {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { ...body }
+  if (isObject(body)) return { ...body }
   throw invalid('body', 'body must be a JSON object')
 }
 

@@ -1,7 +1,3 @@
-/**
- * filter_spec: what a monitor matches (contract 7). Read here from what a customer wrote; compiled once per
- * version of a monitor (`filter-compile.ts`) and asked once per item.
- */
 import {
   AUTHORS,
   COMMUNITIES,
@@ -34,6 +30,11 @@ import { SEARCH_FIELDS, viewOf } from './filter-text.ts'
 import { INTENTS } from './intent.ts'
 import { LANGUAGE_CODES } from './language.ts'
 import { nearest } from './nearest.ts'
+/**
+ * filter_spec: what a monitor matches (contract 7). Read here from what a customer wrote; compiled once per
+ * version of a monitor (`filter-compile.ts`) and asked once per item.
+ */
+import { isObject } from './object.ts'
 import { SENTIMENT_LABELS } from './sentiment.ts'
 import { createWords, type Words } from './wire.ts'
 
@@ -131,6 +132,3 @@ const usualKind = (thread: readonly string[]): FilterSpec['kind'] =>
 
 const given = <T>(it: Sent, read: (it: Sent) => T): T | null =>
   it.value === undefined ? null : read(it)
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

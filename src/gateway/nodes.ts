@@ -1,11 +1,12 @@
 import type { Node } from '../core/items.ts'
+import { isObject } from '../core/object.ts'
 
 /** The nodes directly under a node, `more` nodes among them. */
 export const repliesOf = (node: Node): Node[] => childrenOf(node).filter(isNode)
 
 function childrenOf({ data: { replies } }: Node): readonly unknown[] {
   // "" and null both mean none.
-  if (!isRecord(replies) || !isRecord(replies['data'])) return []
+  if (!isObject(replies) || !isObject(replies['data'])) return []
   const { children } = replies['data']
   return Array.isArray(children) ? children : []
 }
@@ -13,7 +14,7 @@ function childrenOf({ data: { replies } }: Node): readonly unknown[] {
 /** The same node with these nodes under it, in the platform's own dress. */
 export function withReplies(node: Node, children: Node[]): Node {
   const { replies } = node.data
-  const listing = isRecord(replies) && isRecord(replies['data']) ? replies['data'] : EMPTY_LISTING
+  const listing = isObject(replies) && isObject(replies['data']) ? replies['data'] : EMPTY_LISTING
   const grown = children.length === 0 ? '' : { kind: 'Listing', data: { ...listing, children } }
   return { ...node, data: { ...node.data, replies: grown } }
 }
@@ -47,8 +48,5 @@ export function textIn({ data }: Node, field: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isNode = (value: unknown): value is Node =>
-  isRecord(value) && typeof value['kind'] === 'string' && isRecord(value['data'])
+  isObject(value) && typeof value['kind'] === 'string' && isObject(value['data'])

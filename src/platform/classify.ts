@@ -1,8 +1,9 @@
 import { isSurelyWithin, type JsonBounds, measureJson } from '../core/json-bounds.ts'
+import { isObject } from '../core/object.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../core/outcome.ts'
 import { formRefusal } from './form-errors.ts'
 import { isHtml, isHumanCheck, isLoginPage } from './pages.ts'
-import { isRow, type Row, textAt, unreadable, wholeAt } from './read.ts'
+import { type Row, textAt, unreadable, wholeAt } from './read.ts'
 import { redirectFault } from './redirect.ts'
 
 /** What came back, whole. */
@@ -58,13 +59,13 @@ function dressed(
   asked: Asked,
   headers: Headers,
 ): Outcome<unknown> {
-  if (!isRow(value)) return ok(value)
+  if (!isObject(value)) return ok(value)
   const error = wholeAt(value, 'error')
   if (error !== null && error >= 400 && error < 600 && !('data' in value)) {
     if (error === 429) return throttled(wait_s ?? resetAfter(headers))
     return fail(refused(error, { ok: true, value }, wait_s, asked, ''))
   }
-  const refusal = isRow(value['json']) ? formRefusal(value['json']) : null
+  const refusal = isObject(value['json']) ? formRefusal(value['json']) : null
   return refusal ? fail(refusal) : ok(value)
 }
 
@@ -101,7 +102,7 @@ function refused(
   asked: Asked,
   body: string,
 ): Fault {
-  const row = json.ok && isRow(json.value) ? json.value : null
+  const row = json.ok && isObject(json.value) ? json.value : null
   if (status >= 500 || status === 408) return { kind: 'unavailable', status, retry_after_s }
   if (status === 401) return { kind: 'login_required' }
   if (status === 451) return { kind: 'not_found', reason: 'legal' }

@@ -1,9 +1,9 @@
 import type { Rules, WikiPage } from '../core/items.ts'
+import { isObject } from '../core/object.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import { dataOf } from './items.ts'
 import {
   isoOfSeconds,
-  isRow,
   listAt,
   type Row,
   rowAt,
@@ -18,12 +18,12 @@ const APPLIES_TO = { link: 'post', comment: 'comment', all: 'all' } as const
 
 /** A community's rules in their order, and the sentences that hold on the whole site. */
 export function readRules(value: unknown): Outcome<Rules> {
-  if (!isRow(value)) return unreadable('')
+  if (!isObject(value)) return unreadable('')
   const native = value['rules']
   if (!Array.isArray(native)) return unreadable('rules')
   const rules: Rules['rules'] = []
   for (const [index, row] of native.entries()) {
-    if (!isRow(row)) return unreadable(`rules[${index}]`)
+    if (!isObject(row)) return unreadable(`rules[${index}]`)
     const name = textAt(row, 'short_name')
     if (name === null) return unreadable(`rules[${index}].short_name`)
     rules.push(toRule(row, name, index))

@@ -1,4 +1,5 @@
-import { isRow, type Row } from './read.ts'
+import { isObject } from '../core/object.ts'
+import { type Row } from './read.ts'
 
 /** One cookie as a browser exported it. */
 export type Exported = {
@@ -116,9 +117,9 @@ function fromJson(text: string): Exports {
   } catch {
     return { ok: false, problems: ['begins like JSON, but does not parse as such'] }
   }
-  const inner = isRow(parsed) && 'cookies' in parsed ? parsed['cookies'] : parsed
+  const inner = isObject(parsed) && 'cookies' in parsed ? parsed['cookies'] : parsed
   if (Array.isArray(inner)) return collect(inner, (it, at) => fromObject(it, `cookie ${at + 1}`))
-  if (!isRow(inner)) return { ok: false, problems: ['must be a list or an object of cookies'] }
+  if (!isObject(inner)) return { ok: false, problems: ['must be a list or an object of cookies'] }
   return collect(Object.entries(inner), ([name, value], at) => {
     const where = `cookie ${at + 1}`
     if (typeof value !== 'string') return `${where}: the value must be text`
@@ -128,7 +129,7 @@ function fromJson(text: string): Exports {
 
 /** What one field is called by EditThisCookie, Chrome, Playwright and Puppeteer, and by Firefox's extensions. */
 function fromObject(it: unknown, where: string): Read {
-  if (!isRow(it)) return `${where}: must be an object`
+  if (!isObject(it)) return `${where}: must be an object`
   const name = it['name'] ?? it['Name raw']
   const value = it['value'] ?? it['Content raw']
   const host = it['domain'] ?? it['host'] ?? it['Host raw'] ?? null

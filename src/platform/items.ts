@@ -1,9 +1,9 @@
 import type { AuthorInfo, Comment, Node, Post } from '../core/items.ts'
+import { isObject } from '../core/object.ts'
 import { crosspostParentOf, mediaKindOf, targetOf, thumbnailOf } from './media.ts'
 import {
   flagAt,
   isoOfSeconds,
-  isRow,
   numberAt,
   type Row,
   rowAt,
@@ -101,7 +101,7 @@ export function toComment(base: string, row: Row): Comment {
 
 /** A native node has a kind and an object under `data`; it is passed on as the same object. */
 export const isNode = (value: unknown): value is Node =>
-  isRow(value) && typeof value['kind'] === 'string' && isRow(value['data'])
+  isObject(value) && typeof value['kind'] === 'string' && isObject(value['data'])
 
 const MASKED = '[deleted]'
 
@@ -164,4 +164,4 @@ const absolute = (base: string, link: string): string => (link.startsWith('/') ?
 
 /** Whether a native object names its own kind of thing. */
 export const dataOf = (value: unknown, kind: string): Row | null =>
-  isRow(value) && value['kind'] === kind ? rowAt(value, 'data') : null
+  isObject(value) && value['kind'] === kind ? rowAt(value, 'data') : null

@@ -1,4 +1,5 @@
-import { isRow, secondsAt } from './read.ts'
+import { isObject } from '../core/object.ts'
+import { secondsAt } from './read.ts'
 
 /** When a token says of itself that it ends, in epoch ms; null when it is no such token. Proof of nothing. */
 export function expiryOf(token: string): number | null {
@@ -6,7 +7,7 @@ export function expiryOf(token: string): number | null {
   if (payload === undefined) return null
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    const seconds = isRow(claims) ? secondsAt(claims, 'exp') : null
+    const seconds = isObject(claims) ? secondsAt(claims, 'exp') : null
     return seconds === null ? null : seconds * 1000
   } catch {
     return null

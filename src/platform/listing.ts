@@ -1,7 +1,8 @@
+import { isObject } from '../core/object.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import { dataOf } from './items.ts'
 import type { Listing } from './platform.ts'
-import { isRow, lacking, type Row, rowAt, textAt, unreadable } from './read.ts'
+import { lacking, type Row, rowAt, textAt, unreadable } from './read.ts'
 
 type Needs = Parameters<typeof lacking>[1]
 
@@ -35,10 +36,10 @@ export function readListing<T>(value: unknown, readers: Readers<T>): Outcome<Lis
 
 /** The row's value, null to leave it out, or the path of what is wrong with it. */
 function readRow<T>(child: unknown, readers: Readers<T>): { value: T } | string | null {
-  const kind = isRow(child) ? textAt(child, 'kind') : null
+  const kind = isObject(child) ? textAt(child, 'kind') : null
   const reader = kind !== null && Object.hasOwn(readers, kind) ? readers[kind] : undefined
   if (!reader) return 'kind'
-  const data = isRow(child) ? rowAt(child, 'data') : null
+  const data = isObject(child) ? rowAt(child, 'data') : null
   if (!data) return 'data'
   if (reader.skip?.(data)) return null
   const missing = lacking(data, reader.needs)
@@ -47,7 +48,7 @@ function readRow<T>(child: unknown, readers: Readers<T>): { value: T } | string 
 
 /** What stands where a listing would, when there is nothing to list or nobody to list it for. */
 export const isNothing = (value: unknown): boolean =>
-  value === '{}' || (isRow(value) && Object.keys(value).length === 0)
+  value === '{}' || (isObject(value) && Object.keys(value).length === 0)
 
 /** The write token in a listing is the sign that our cookies were accepted; bearers get null either way. */
 function loggedIn(data: Row): boolean | null {
@@ -63,7 +64,7 @@ export function readPeople<T>(value: unknown, { needs, map }: Reader<T>): Outcom
   if (!Array.isArray(children)) return unreadable('data.children')
   const rows: T[] = []
   for (const [index, child] of children.entries()) {
-    if (!isRow(child)) return unreadable(`data.children[${index}]`)
+    if (!isObject(child)) return unreadable(`data.children[${index}]`)
     const missing = lacking(child, needs)
     if (missing !== null) return unreadable(`data.children[${index}].${missing}`)
     rows.push(map(child))

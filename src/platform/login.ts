@@ -1,4 +1,5 @@
 import { secondsIn } from '../core/native-refusals.ts'
+import { isObject } from '../core/object.ts'
 import type { Fault, Outcome, ProxyTrouble } from '../core/outcome.ts'
 import { totp, TOTP_STEP_MS } from '../core/totp.ts'
 import type { Egress } from '../net/egress.ts'
@@ -13,7 +14,7 @@ import {
   readLoginPage,
 } from './login-verdict.ts'
 import { ME, readMe } from './me.ts'
-import { isRow, rowAt, wholeAt } from './read.ts'
+import { rowAt, wholeAt } from './read.ts'
 import { beginVisit, type Visit, type Visitor } from './visit.ts'
 
 /** Who wants to be signed in, with what, and from where. */
@@ -105,7 +106,7 @@ async function isSignedInElsewhere(visit: Visit, name: string, csrf_token: strin
   const asked = { accept: 'application/json', json }
   const answer = await visit.ask(`${WAY_IN}/check_is_oidc_required`, asked)
   const told = answer.ok ? classify(answer.value, { now: 0 }) : answer
-  return told.ok && isRow(told.value) && told.value['is_sso'] === true
+  return told.ok && isObject(told.value) && told.value['is_sso'] === true
 }
 
 type Stepped =
@@ -158,7 +159,7 @@ export function signedInAs(jar: Jar, answer: Outcome<Answer>): LoginResult {
   if (!told.ok) return told.fault.kind === 'blocked' ? failed('UPSTREAM_BLOCKED') : lost(told.fault)
   const me = readMe(told.value)
   if (!me.ok || me.value === null) return failed('UNKNOWN')
-  const person = (isRow(told.value) && rowAt(told.value, 'data')) || {}
+  const person = (isObject(told.value) && rowAt(told.value, 'data')) || {}
   return {
     ok: true,
     jar,

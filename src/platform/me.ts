@@ -1,6 +1,7 @@
 import type { Me } from '../core/items.ts'
+import { isObject } from '../core/object.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
-import { isRow, rowAt, textAt, unreadable, wordAt } from './read.ts'
+import { rowAt, textAt, unreadable, wordAt } from './read.ts'
 
 /** Where the platform tells who we are; bearers ask at an address of their own. */
 export const ME = { path_kind: 'me', path: '/api/me.json', bearer_path: '/api/v1/me' } as const
@@ -11,7 +12,7 @@ export const ME = { path_kind: 'me', path: '/api/me.json', bearer_path: '/api/v1
  */
 export function readMe(value: unknown): Outcome<Me | null> {
   if (value === '{}') return ok(null)
-  if (!isRow(value)) return unreadable('')
+  if (!isObject(value)) return unreadable('')
   const person = rowAt(value, 'data') ?? value
   const name = wordAt(person, 'name')
   if (name === null) return ok(null)

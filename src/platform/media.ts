@@ -1,15 +1,6 @@
 import type { Media, MediaKind } from '../core/items.ts'
-import {
-  addressAt,
-  isRow,
-  listAt,
-  numberAt,
-  type Row,
-  rowAt,
-  textAt,
-  wholeAt,
-  wordAt,
-} from './read.ts'
+import { isObject } from '../core/object.ts'
+import { addressAt, listAt, numberAt, type Row, rowAt, textAt, wholeAt, wordAt } from './read.ts'
 
 type Size = { width: number | null; height: number | null }
 type Picture = Media['items'][number]
@@ -34,7 +25,7 @@ export function mediaOf(row: Row): Media | null {
 /** The post that this one was crossposted from, as far as the row carries it. */
 export function crosspostParentOf(row: Row): Row | null {
   const parent = listAt(row, 'crosspost_parent_list')[0]
-  return isRow(parent) ? parent : null
+  return isObject(parent) ? parent : null
 }
 
 /** Where a post points to: a path or an address, for a text post its own. */
@@ -116,7 +107,7 @@ const sizeOf = (row: Row): Size => ({
 function previewSize(row: Row): Size {
   const preview = rowAt(row, 'preview')
   const first = preview ? listAt(preview, 'images')[0] : null
-  const source = isRow(first) ? rowAt(first, 'source') : null
+  const source = isObject(first) ? rowAt(first, 'source') : null
   return source ? sizeOf(source) : { width: null, height: null }
 }
 
@@ -126,7 +117,7 @@ function picturesOf(row: Row): Picture[] {
   if (!files) return []
   const order = rowAt(row, 'gallery_data')
   const ids = order
-    ? listAt(order, 'items').map((item) => (isRow(item) ? textAt(item, 'media_id') : null))
+    ? listAt(order, 'items').map((item) => (isObject(item) ? textAt(item, 'media_id') : null))
     : Object.keys(files)
   return ids.flatMap((id) => {
     const file = id !== null ? rowAt(files, id) : null

@@ -7,7 +7,8 @@ import {
   REJECTED,
   type WriteFault,
 } from '../core/native-refusals.ts'
-import { isRow, listAt, numberAt, type Row, textAt } from './read.ts'
+import { isObject } from '../core/object.ts'
+import { listAt, numberAt, type Row, textAt } from './read.ts'
 
 /**
  * Every refusal that the platform's calls give by name, and what it means to whoever asked (contract 6). A code that
@@ -99,14 +100,14 @@ export const refusedBy = (
  * newer calls' reason, an upload's errors, a script for a page.
  */
 export function readRefusal(value: unknown, fields: Fields): WriteFault | null {
-  if (!isRow(value)) return null
+  if (!isObject(value)) return null
   const said = enveloped(value) ?? reasoned(value) ?? listed(value) ?? scripted(value)
   return said && refusalOf(said, fields)
 }
 
 /** `{"json":{"errors":[["CODE","sentence","field"]],"ratelimit":12.5}}`. */
 function enveloped({ json }: Row): Said | null {
-  if (!isRow(json)) return null
+  if (!isObject(json)) return null
   const first: unknown = listAt(json, 'errors')[0]
   if (first === undefined) return null
   const [code, message, field]: unknown[] = Array.isArray(first) ? first : []

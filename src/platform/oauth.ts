@@ -1,9 +1,10 @@
+import { isObject } from '../core/object.ts'
 import { fail, ok, type Outcome } from '../core/outcome.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Clock } from '../outside.ts'
 import { classify } from './classify.ts'
 import { isHtml } from './pages.ts'
-import { isRow, unreadable, wholeAt, wordAt } from './read.ts'
+import { unreadable, wholeAt, wordAt } from './read.ts'
 import { createSend } from './transport.ts'
 import type { Visitor } from './visit.ts'
 
@@ -81,7 +82,7 @@ function toToken(
   asked_at: number,
   refresh_token: string | null,
 ): Outcome<AccessToken> {
-  if (!isRow(value)) return unreadable('')
+  if (!isObject(value)) return unreadable('')
   // Some refusals come as a success.
   if ('error' in value) return fail({ kind: 'login_required' })
   const token = wordAt(value, 'access_token')

@@ -1,17 +1,14 @@
+import { isObject } from '../core/object.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { fail } from '../core/outcome.ts'
 
 /** A JSON object whose fields nobody has looked at yet. */
 export type Row = Record<string, unknown>
 
-/** Whether this is an object of JSON. */
-export const isRow = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The object under a field, or null. */
 export function rowAt(row: Row, field: string): Row | null {
   const value = row[field]
-  return isRow(value) ? value : null
+  return isObject(value) ? value : null
 }
 
 /** The list under a field; empty when it is anything else. */

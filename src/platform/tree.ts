@@ -1,8 +1,9 @@
 import type { Node } from '../core/items.ts'
+import { isObject } from '../core/object.ts'
 import { ok, type Outcome } from '../core/outcome.ts'
 import { dataOf, isNode, POST_NEEDS, toPost } from './items.ts'
 import type { Tree } from './platform.ts'
-import { isRow, lacking, rowAt, unreadable } from './read.ts'
+import { lacking, rowAt, unreadable } from './read.ts'
 
 /** A post and the nodes below it: two listings in one array, the second of which may be empty. */
 export function readTree(base: string, value: unknown): Outcome<Tree> {
@@ -22,7 +23,7 @@ export function readTree(base: string, value: unknown): Outcome<Tree> {
 
 /** The nodes behind a `more`, flat. Without things there was nothing left to show. */
 export function readMore(value: unknown): Outcome<Node[]> {
-  const json = isRow(value) ? rowAt(value, 'json') : null
+  const json = isObject(value) ? rowAt(value, 'json') : null
   if (!json) return unreadable('json')
   const data = rowAt(json, 'data')
   if (!data) return ok([])

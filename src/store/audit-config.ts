@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { isObject } from '../core/object.ts'
 import type { Ring } from '../core/seal.ts'
 import { type Db, transact } from './db.ts'
 
@@ -65,8 +66,7 @@ function lastNoted(db: Db): Record<string, string> {
 function settingsOf(value: object, ring: Ring, above = ''): Setting[] {
   return Object.entries(value).flatMap(([name, it]: [string, unknown]) => {
     const path = above === '' ? name : `${above}.${name}`
-    if (typeof it === 'object' && it !== null && !Array.isArray(it))
-      return settingsOf(it, ring, path)
+    if (isObject(it)) return settingsOf(it, ring, path)
     if (typeof it !== 'string' || it === '') return [{ path, shown: JSON.stringify(it), also: [] }]
     // Bound to its name: the same text in two places is not told to be the same.
     const [shown = '', ...also] = ring

@@ -5,9 +5,9 @@ import * as z from 'zod'
 
 import { INTENTS, type IntentTag } from '../../src/core/intent.ts'
 import type { Item } from '../../src/core/items.ts'
+import { isObject } from '../../src/core/object.ts'
 import { type Sentiment, SENTIMENT_LABELS } from '../../src/core/sentiment.ts'
 import { isNode, toComment, toPost } from '../../src/platform/items.ts'
-import { isRow } from '../../src/platform/read.ts'
 import { commentOf } from '../support/items.ts'
 import { readRecordings, unescaped } from '../support/replay.ts'
 
@@ -84,7 +84,7 @@ function gather(value: unknown, items: Map<string, Item>): void {
     if (item !== null && !items.has(item.name)) items.set(item.name, item)
   }
   if (Array.isArray(value)) for (const inner of value) gather(inner, items)
-  else if (isRow(value)) for (const inner of Object.values(value)) gather(inner, items)
+  else if (isObject(value)) for (const inner of Object.values(value)) gather(inner, items)
 }
 
 const postIn = (row: Record<string, unknown>): Item => ({ ...toPost('', row), kind: 'post' })

@@ -1,3 +1,4 @@
+import { isObject } from '../../core/object.ts'
 import { ok, type Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../outside.ts'
 import { type Answer, classify } from '../classify.ts'
@@ -5,7 +6,7 @@ import type { Client } from '../client.ts'
 import { expiryOf } from '../jwt.ts'
 import type { Doing } from '../once.ts'
 import type { Call } from '../platform.ts'
-import { isRow, rowAt, wordAt } from '../read.ts'
+import { rowAt, wordAt } from '../read.ts'
 
 /** The token that the newer parts of the platform take, from what a session has. */
 export type Bearers = {
@@ -43,7 +44,7 @@ export function createBearers({ client, clock }: { client: Client; clock: Clock 
     const answer = await ask({ method: 'POST', path, headers, body }, call)
     if (!answer.ok) return answer
     const read = classify(answer.value, { now: clock.now() })
-    return ok(read.ok && isRow(read.value) ? wordAt(read.value, 'token') : null)
+    return ok(read.ok && isObject(read.value) ? wordAt(read.value, 'token') : null)
   }
 
   async function byPage(call: Call): Promise<Outcome<string | null>> {
@@ -97,7 +98,7 @@ function tokenOfPage(body: string): string | null {
   if (text === undefined) return null
   try {
     const value: unknown = JSON.parse(text)
-    if (!isRow(value)) return null
+    if (!isObject(value)) return null
     return wordAt(value, 'token') ?? wordAt(rowAt(value, 'token') ?? {}, 'token')
   } catch {
     return null

@@ -1,6 +1,7 @@
 import type { Message } from '../../core/acting.ts'
 import { iso } from '../../core/instant.ts'
-import { instantAt, isRow, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
+import { isObject } from '../../core/object.ts'
+import { instantAt, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
 
 const MESSAGE = 'm.room.message'
 const MEMBER = 'm.room.member'
@@ -10,7 +11,7 @@ export type Said = { id: string; sender: string; body: string; at: number }
 
 /** Rows of a list, those that are objects. */
 export const eventsOf = (value: Row | null, field: string): Row[] =>
-  value === null ? [] : listAt(value, field).filter(isRow)
+  value === null ? [] : listAt(value, field).filter(isObject)
 
 /**
  * What was said, newest first: later wordings stand for earlier ones, what was taken back is left out. Events may come

@@ -5,13 +5,14 @@ import {
   passing,
   type WriteFault,
 } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import { fail, ok, type Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../outside.ts'
 import type { Answer } from '../classify.ts'
 import type { Ask, Client } from '../client.ts'
 import type { Doing, Done } from '../once.ts'
 import type { Call, Eyes } from '../platform.ts'
-import { isRow, numberAt, type Row, textAt, unreadable, wordAt } from '../read.ts'
+import { numberAt, type Row, textAt, unreadable, wordAt } from '../read.ts'
 import type { Bearers } from './bearer.ts'
 import type { Actor } from './form.ts'
 import { judge } from './verdict.ts'
@@ -65,7 +66,7 @@ export function createChatLines(deps: {
     const asked = { ...call, eyes: eyesWith(call, token) }
     const answer = await client.get({ ...ask, path_kind: 'chat', path, host }, asked)
     if (!answer.ok) return answer
-    return isRow(answer.value) ? ok(answer.value) : unreadable('')
+    return isObject(answer.value) ? ok(answer.value) : unreadable('')
   }
 
   const write = (what: Pick<Doing, 'method' | 'path' | 'body'>, token: string, call: Call) =>
@@ -92,7 +93,7 @@ export function createChatLines(deps: {
     const body = JSON.stringify({ type: LOGIN_TYPE, token, initial_device_display_name: 'forumd' })
     const done = await write({ method: 'POST', path: '/login', body }, token, call)
     const told = judge(done, { now: clock.now() })
-    return told.ok && isRow(told.value) ? wordAt(told.value, 'access_token') : null
+    return told.ok && isObject(told.value) ? wordAt(told.value, 'access_token') : null
   }
 
   /** A token the chat takes, with whom it takes it for. */
@@ -160,7 +161,7 @@ function read(done: Done, now: number): ChatDone {
   if (refusal) return { ok: false, fault: refusal, said }
   const acted: Acted<unknown> = judge(done, { now })
   if (!acted.ok) return { ...acted, said }
-  return isRow(acted.value)
+  return isObject(acted.value)
     ? { ok: true, value: acted.value }
     : { ok: false, fault: { kind: 'unknown' }, said }
 }
@@ -187,7 +188,7 @@ function refusalIn(said: Row, status: number): WriteFault | null {
 function parsed({ body }: Answer): Row {
   try {
     const value: unknown = JSON.parse(body)
-    return isRow(value) ? value : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }

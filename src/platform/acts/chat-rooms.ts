@@ -1,6 +1,7 @@
 import type { Folder, Thread } from '../../core/acting.ts'
 import { iso } from '../../core/instant.ts'
-import { isRow, numberAt, type Row, rowAt, wordAt } from '../read.ts'
+import { isObject } from '../../core/object.ts'
+import { numberAt, type Row, rowAt, wordAt } from '../read.ts'
 import { eventsOf, namesIn, newestAt, peerIn, saidIn } from './chat-events.ts'
 import type { Room } from './threads.ts'
 
@@ -8,7 +9,7 @@ import type { Room } from './threads.ts'
 export type FoundRoom = Room & { peer: string | null; mine: boolean }
 
 const entries = (rooms: Row | null): [string, Row][] =>
-  Object.entries(rooms ?? {}).flatMap(([id, room]) => (isRow(room) ? [[id, room]] : []))
+  Object.entries(rooms ?? {}).flatMap(([id, room]) => (isObject(room) ? [[id, room]] : []))
 
 /** The state of a room, in whichever of its two shapes. */
 export const stateOf = (room: Row): Row[] => {

@@ -1,11 +1,12 @@
 import type { Posted } from '../../core/acting.ts'
 import type { Comment } from '../../core/items.ts'
 import type { Acted, WriteFault } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import { ok, type Outcome } from '../../core/outcome.ts'
 import type { Client } from '../client.ts'
 import { toComment } from '../items.ts'
 import type { Call, Platform } from '../platform.ts'
-import { isRow, listAt, type Row, rowAt, textAt } from '../read.ts'
+import { listAt, type Row, rowAt, textAt } from '../read.ts'
 import type { Actor, Forms } from './form.ts'
 import { createWhyNot } from './why-not.ts'
 
@@ -68,12 +69,12 @@ const UNKNOWN: WriteFault = { kind: 'unknown' }
  * the place: the comment is there, and nobody will ever see it.
  */
 function readMade(value: unknown): Acted<{ id: string; row: Row }> {
-  const data = isRow(value) ? rowAt(rowAt(value, 'json') ?? {}, 'data') : null
+  const data = isObject(value) ? rowAt(rowAt(value, 'json') ?? {}, 'data') : null
   if (data === null) return { ok: false, fault: UNKNOWN }
   const [thing] = listAt(data, 'things')
   if (thing === undefined && Array.isArray(data['things']))
     return { ok: false, fault: { kind: 'forbidden', reason: 'quarantined' } }
-  const row = isRow(thing) ? rowAt(thing, 'data') : null
+  const row = isObject(thing) ? rowAt(thing, 'data') : null
   const name = row && (textAt(row, 'name') ?? textAt(row, 'id'))
   const id = name && /^(?:t1_)?([a-z0-9]{1,13})$/.exec(name)?.[1]
   return row && id ? ok({ id, row }) : { ok: false, fault: UNKNOWN }

@@ -1,5 +1,6 @@
 import type { Me } from '../../core/items.ts'
 import type { Acted, Meaning } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import { fail, type Outcome } from '../../core/outcome.ts'
 import type { Clock } from '../../outside.ts'
 import { type Client, isNobody } from '../client.ts'
@@ -7,7 +8,7 @@ import { ME, readMe } from '../me.ts'
 import type { Fields } from '../native-refusals.ts'
 import type { Doing } from '../once.ts'
 import type { Call } from '../platform.ts'
-import { isRow, rowAt, textAt } from '../read.ts'
+import { rowAt, textAt } from '../read.ts'
 import { judge } from './verdict.ts'
 
 /** The account that acts, and the token that its writes carry; null for bearers, who need none. */
@@ -53,7 +54,7 @@ export function createForms({ client, clock }: { client: Client; clock: Clock })
     const me = readMe(answer.value)
     if (!me.ok) return me
     if (me.value === null) return LOGIN
-    const person = isRow(answer.value) ? rowAt(answer.value, 'data') : null
+    const person = isObject(answer.value) ? rowAt(answer.value, 'data') : null
     const token = person && textAt(person, 'modhash')
     return { ok: true, value: { ...me.value, token: token || null } }
   }

@@ -1,11 +1,12 @@
 import { IMAGE_TYPES, type ImageKind } from '../../core/image-kind.ts'
 import type { Acted } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import { fail, ok, type Outcome } from '../../core/outcome.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../outside.ts'
 import type { Client } from '../client.ts'
 import type { Call } from '../platform.ts'
-import { addressAt, isRow, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
+import { addressAt, listAt, type Row, rowAt, textAt, wordAt } from '../read.ts'
 import type { Actor, Forms } from './form.ts'
 import { multipart } from './multipart.ts'
 import { isElsewhere } from './profile.ts'
@@ -116,7 +117,7 @@ export function createPictures({ client, forms, random, store }: Deps) {
         return byLease(ask, actor.value, call)
       const sent = await inOne(ask, actor.value, call)
       if (sent.ok) {
-        const url = isRow(sent.value) ? addressAt(sent.value, 'img_src') : null
+        const url = isObject(sent.value) ? addressAt(sent.value, 'img_src') : null
         return url === null ? { ok: false, fault: { kind: 'unknown' } } : ok({ url })
       }
       // It wants icons of one size; the newer way takes any. Where that is not open, its word is the one that helps.
@@ -138,10 +139,10 @@ type Lease = { action: string; key: string; fields: [string, string][] }
 
 /** Where to put a file, and with which fields; null for what is no lease. The scheme is left to the platform's own. */
 function readLease(value: unknown, base: string): Lease | null {
-  const lease = isRow(value) ? rowAt(value, 's3UploadLease') : null
+  const lease = isObject(value) ? rowAt(value, 's3UploadLease') : null
   const action = lease && URL.parse(textAt(lease, 'action') ?? '', base)
   if (!lease || !action || !/^https?:$/.test(action.protocol)) return null
-  const fields = listAt(lease, 'fields').filter(isRow).flatMap(toField)
+  const fields = listAt(lease, 'fields').filter(isObject).flatMap(toField)
   const key = fields.find(([name]) => name === 'key')?.[1]
   return key === undefined ? null : { action: action.href.replace(/\/+$/, ''), key, fields }
 }

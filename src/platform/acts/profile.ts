@@ -1,9 +1,10 @@
 import type { Acted, WriteFault } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import { ok, type Outcome } from '../../core/outcome.ts'
 import type { Client } from '../client.ts'
 import { dataOf } from '../items.ts'
 import type { Call } from '../platform.ts'
-import { isRow, type Row, rowAt, unreadable, wordAt } from '../read.ts'
+import { type Row, rowAt, unreadable, wordAt } from '../read.ts'
 import type { Actor, Forms } from './form.ts'
 import { settingsForm } from './settings-form.ts'
 
@@ -47,7 +48,7 @@ export function createProfile({ client, forms }: { client: Client; forms: Forms 
     const path = `/r/u_${encodeURIComponent(actor.name)}/about/edit.json`
     const answer = await client.get({ path_kind: 'profile', path, own: true }, call)
     if (!answer.ok) return answer
-    const settings = isRow(answer.value) ? dataOf(answer.value, 'subreddit_settings') : null
+    const settings = isObject(answer.value) ? dataOf(answer.value, 'subreddit_settings') : null
     if (settings === null) return unreadable('kind')
     const form = settingsForm(place, { ...settings, ...changes })
     const write = { path_kind: 'profile', path: '/api/site_admin', form, fields: FIELDS }

@@ -1,8 +1,9 @@
 import { final, type WriteFault } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import type { Client } from '../client.ts'
 import { refusedBy } from '../native-refusals.ts'
 import type { Call } from '../platform.ts'
-import { isRow, listAt, rowAt, wordAt } from '../read.ts'
+import { listAt, rowAt, wordAt } from '../read.ts'
 import type { Actor } from './form.ts'
 
 /** Finds out what a refusal without a reason is about. Nothing is written, and what stays unclear stays as it was. */
@@ -22,10 +23,10 @@ export function createWhyNot(client: Client): WhyNot {
   async function placeOf(fullname: string, call: Call): Promise<string | null | undefined> {
     const path = '/api/info.json'
     const answer = await client.get({ path_kind: 'info', path, query: { id: fullname } }, call)
-    const data = answer.ok && isRow(answer.value) ? rowAt(answer.value, 'data') : null
+    const data = answer.ok && isObject(answer.value) ? rowAt(answer.value, 'data') : null
     if (data === null || !Array.isArray(data['children'])) return undefined
     const [child] = listAt(data, 'children')
-    const row = isRow(child) ? rowAt(child, 'data') : null
+    const row = isObject(child) ? rowAt(child, 'data') : null
     return row === null ? null : (wordAt(row, 'subreddit') ?? undefined)
   }
 
@@ -43,7 +44,7 @@ export function createWhyNot(client: Client): WhyNot {
   async function isBanned(place: string, call: Call): Promise<boolean> {
     const path = `/r/${encodeURIComponent(place)}/about.json`
     const answer = await client.get({ path_kind: 'community', path }, call)
-    const data = answer.ok && isRow(answer.value) ? rowAt(answer.value, 'data') : null
+    const data = answer.ok && isObject(answer.value) ? rowAt(answer.value, 'data') : null
     return data?.['user_is_banned'] === true
   }
 

@@ -1,5 +1,6 @@
 import type { Page } from 'puppeteer-core'
 
+import { isObject } from '../../core/object.ts'
 import type { Clock } from '../../outside.ts'
 import { type Answer, classify } from '../classify.ts'
 import type { Jar, Jars } from '../cookies.ts'
@@ -14,7 +15,6 @@ import {
 } from '../login.ts'
 import { ME } from '../me.ts'
 import { isHumanCheck } from '../pages.ts'
-import { isRow } from '../read.ts'
 import { type Answers, hear, readAnswer } from './answers.ts'
 import type { Browser, VisitFault } from './browser.ts'
 import { appears, type Field, fill, press } from './hands.ts'
@@ -140,7 +140,7 @@ async function step(
 function isElsewhere(path: string, answer: Answer): boolean {
   if (path !== `${WAY_IN}/check_is_oidc_required`) return false
   const said = classify(answer, { now: 0 })
-  return said.ok && isRow(said.value) && said.value['is_sso'] === true
+  return said.ok && isObject(said.value) && said.value['is_sso'] === true
 }
 
 /** Types one code after the other until one is taken. Null: let in. */

@@ -1,11 +1,12 @@
 import type { Page } from 'puppeteer-core'
 
 import type { WriteFault } from '../../core/native-refusals.ts'
+import { isObject } from '../../core/object.ts'
 import type { Place } from '../../core/permalink.ts'
 import type { Clock } from '../../outside.ts'
 import { classify } from '../classify.ts'
 import { ME, readMe } from '../me.ts'
-import { isRow, listAt, type Row, rowAt, wordAt } from '../read.ts'
+import { listAt, type Row, rowAt, wordAt } from '../read.ts'
 import { refusedAs } from './alerts.ts'
 import { look } from './look.ts'
 
@@ -25,10 +26,10 @@ export function createWhyShut({ base, clock }: { base: string; clock: Clock }): 
   /** The thing itself; null when it is not there, undefined when nobody said. */
   async function find(page: Page, name: string): Promise<Row | null | undefined> {
     const value = await ask(page, `/api/info.json?raw_json=1&id=${name}`)
-    const data = isRow(value) ? rowAt(value, 'data') : null
+    const data = isObject(value) ? rowAt(value, 'data') : null
     if (data === null || !Array.isArray(data['children'])) return undefined
     const [child] = listAt(data, 'children')
-    return isRow(child) ? rowAt(child, 'data') : null
+    return isObject(child) ? rowAt(child, 'data') : null
   }
 
   return async (page, { post_id, comment_id }) => {
@@ -43,7 +44,7 @@ export function createWhyShut({ base, clock }: { base: string; clock: Clock }): 
     const place = wordAt(post, 'subreddit')
     const about =
       place && (await ask(page, `/r/${encodeURIComponent(place)}/about.json?raw_json=1`))
-    const data = isRow(about) ? rowAt(about, 'data') : null
+    const data = isObject(about) ? rowAt(about, 'data') : null
     if (data?.['user_is_banned'] === true) return refusedAs('BANNED_FROM_SUBREDDIT')
     if (comment_id === null) return BARE
     const comment = await find(page, `t1_${comment_id}`)

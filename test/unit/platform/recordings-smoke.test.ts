@@ -4,12 +4,12 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
+import { isObject } from '../../../src/core/object.ts'
 import type { Fault } from '../../../src/core/outcome.ts'
 import { classify } from '../../../src/platform/classify.ts'
 import { toComment } from '../../../src/platform/items.ts'
 import { readListing, readOne, readPeople } from '../../../src/platform/listing.ts'
 import { MODERATOR_NEEDS, toModerator } from '../../../src/platform/people.ts'
-import { isRow } from '../../../src/platform/read.ts'
 import { createReaders } from '../../../src/platform/readers.ts'
 import { readMore, readTree } from '../../../src/platform/tree.ts'
 
@@ -99,12 +99,12 @@ const READERS: Record<string, (value: unknown) => { ok: boolean }> = {
 /** What does not come from a call that we make, and how it is told from what does. */
 const FOREIGN: Record<string, (value: unknown) => boolean> = {
   // A list of names, not of communities.
-  'subreddit-search': (value) => isRow(value) && 'names' in value,
+  'subreddit-search': (value) => isObject(value) && 'names' in value,
   // Bearers are told about themselves without a wrapper, as somebody's saved files are.
-  'user-about': (value) => isRow(value) && !('kind' in value),
-  'subreddit-about': (value) => isRow(value) && !('kind' in value),
+  'user-about': (value) => isObject(value) && !('kind' in value),
+  'subreddit-about': (value) => isObject(value) && !('kind' in value),
   // A listing of comments, a single node, and the rendered shape that only the path without a suffix gives.
-  'more-children': (value) => !isRow(value) || !('json' in value) || isRendered(value),
+  'more-children': (value) => !isObject(value) || !('json' in value) || isRendered(value),
 }
 
 const isRendered = (value: unknown) => JSON.stringify(value).includes('"content":"')
