@@ -35,7 +35,8 @@ test.each([
   ['198.18.0.0', '198.19.255.255'],
   ['198.51.100.0', '198.51.100.255'],
   ['203.0.113.0', '203.0.113.255'],
-  ['224.0.0.0', '255.255.255.255'],
+  ['224.0.0.0', '239.255.255.255'],
+  ['240.0.0.0', '255.255.255.255'],
   ['168.63.129.16', '168.63.129.16'],
 ])('%s to %s is not public, from end to end', (first, last) => {
   expect([isPublic(first), isPublic(last)]).toEqual([false, false])
@@ -91,6 +92,7 @@ test.each([
   ['https://hooks.example.com:6667/', 'port'],
   ['https://hooks.example.com:99999/', 'malformed'],
   ['https://a b/', 'malformed'],
+  ['https://hooks.example.com/\x7f', 'malformed'],
   ['https://hooks.example.com\\@evil.example.net/', 'malformed'],
   ['', 'malformed'],
   [`https://hooks.example.com/${'a'.repeat(2048)}`, 'malformed'],
@@ -105,6 +107,27 @@ test.each([
   ['https://[::1]/', 'not_public'],
 ] as const)('%p is refused as %p', (url, why) => {
   expect(refusal(url)).toBe(why)
+})
+
+test.each(
+  `localhost local internal localdomain lan corp home intranet private test example invalid onion alt consul svc
+   home.arpa metadata.goog metadata.tencentyun.com api.metadata.cloud.ibm.com`.split(/\s+/),
+)('a name under %s means something only inside of a network', (suffix) => {
+  expect(isPublicName(`db.${suffix}`)).toBe(false)
+})
+
+test('the ports that browsers block are refused, and no other', () => {
+  const ports = Array.from({ length: 65_535 }, (_, i) => i + 1)
+  const refused = ports.filter((port) => !parseTarget(`https://a.test.net:${port}`, PUBLIC_ONLY).ok)
+
+  // The list of the fetch standard, "bad port".
+  expect(refused).toEqual([
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+    103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465,
+    512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993,
+    995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668,
+    6669, 6679, 6697, 10080,
+  ])
 })
 
 test('one answer that is not public refuses them all', () => {

@@ -9,7 +9,7 @@ import {
   sight,
   startLook,
 } from '../../src/core/sight.ts'
-import { rateOf, type Row, smooth } from '../../src/core/stream-rows.ts'
+import { rateOf, type Row, settleRows, smooth } from '../../src/core/stream-rows.ts'
 import { nextDueAt, streamKey } from '../../src/core/stream.ts'
 
 /** Rows `from` down to `to`, newest first; the number is the id and the second of creation. */
@@ -64,6 +64,12 @@ describe('reaching the head', () => {
     expect(sight(look, page([pinned, ...rows(300, 202)])).kind).toBe('onward')
   })
 
+  test('a pinned row makes no page an old one', () => {
+    const look = after(rows(100, 51))
+
+    expect(sight(look, page([row(50, true), ...rows(300, 202)])).kind).toBe('onward')
+  })
+
   test('forty-nine deleted anchors still leave one', () => {
     expect(sight(after(rows(100, 51)), page([...rows(103, 101), row(51)])).kind).toBe('reached')
   })
@@ -115,6 +121,15 @@ describe('reaching the head', () => {
     expect(sight(still.look, empty)).toMatchObject({ kind: 'reached', look: { healed: true } })
   })
 
+  test('what was lost and is found again ends a check as well', () => {
+    const seeking = after(rows(100, 51), { lost: ['t3_60'] })
+
+    expect(sight(seeking, page(rows(120, 55)))).toMatchObject({
+      kind: 'reached',
+      look: { healed: true },
+    })
+  })
+
   test('an empty page with a cursor is not the end', () => {
     expect(sight(after(rows(10, 1)), { rows: [], after: 't3_x' })).toMatchObject({
       kind: 'onward',
@@ -139,6 +154,18 @@ describe('a check that has to be cut', () => {
       'poll_overflow',
     ])
     expect(gapOf(look)).toEqual({ from_at: 5_000, until_at: (10_000 - 1166) * 1000 })
+  })
+
+  test('what was read beyond where the head was is no gap', () => {
+    const { look } = sight(after(rows(100, 51), { believing: true }), page(rows(50, 1)))
+
+    expect(gapOf(look)).toEqual({ from_at: 1_000, until_at: 1_000 })
+  })
+
+  test('where the head was met, what is missing is what a monitor begins with', () => {
+    const { look } = sight(after(rows(200, 151), { floor_at: 10_000 }), page(rows(205, 106)))
+
+    expect(gapOf(look)).toEqual({ from_at: 10_000, until_at: 106_000 })
   })
 
   test('a listing that ends without an anchor is exhausted', () => {
@@ -228,6 +255,15 @@ describe('an old copy from a cache', () => {
     expect(sight(two.look, old).kind).toBe('stale')
   })
 
+  test('makes only the page smaller that is asked for again', () => {
+    const one = sight(after(rows(100, 51)), old)
+
+    expect(sight(one.look, page(rows(300, 211)))).toMatchObject({
+      kind: 'onward',
+      look: { limit: 100 },
+    })
+  })
+
   test('may be so old that it knows no anchor at all', () => {
     expect(sight(after(rows(100, 51)), page(rows(40, 1))).kind).toBe('again')
     // Where there have never been more than a few rows, they may well be gone.
@@ -246,9 +282,19 @@ describe('an old copy from a cache', () => {
     expect(sight(after(rows(100, 51), { believing: true }), old).kind).toBe('reached')
   })
 
+  test('is no such thing when its newest row is of the very second of the head', () => {
+    const twin = { ...row(101), created_at: 100_000 }
+
+    expect(sight(after(rows(100, 51)), page([twin, ...rows(94, 1)])).kind).toBe('reached')
+  })
+
   test('is no such thing when only the newest row was deleted', () => {
     expect(sight(after(rows(100, 51)), page(rows(99, 1))).kind).toBe('reached')
   })
+})
+
+test('a pinned row makes nobody above it pinned', () => {
+  expect(settleRows([row(5), row(9, true), row(3)])[0]).toEqual(row(5))
 })
 
 describe('where the next check begins', () => {

@@ -32,6 +32,21 @@ async function closed(daily_deliveries: number) {
   return stage
 }
 
+test.each([300, 0])('what is withheld is in no bundle of %i seconds', async (group_window_s) => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  const asked = { q: 'cat OR dog', min_relevance: 60, group: true, group_window_s }
+  stage.monitor('mon_1', { subforum: ['cats'], ...asked })
+  await stage.look()
+  stage.feed.put('cats', post(1, 'a cat', START + 30 * S), post(2, 'cat, dog', START + 31 * S))
+  for (let i = 0; i < 7; i++) await stage.check()
+
+  expect(new Set(rows(stage).map(([, status, why]) => `${status} ${why}`))).toEqual(
+    new Set(['pending null', 'suppressed low_relevance']),
+  )
+  expect(stage.titles('mon_1')).toEqual(['cat, dog'])
+})
+
 const rows = (stage: ReturnType<typeof startStage>) =>
   stage
     .deliveries()

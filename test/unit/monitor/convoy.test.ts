@@ -2,6 +2,11 @@ import { expect, test } from 'bun:test'
 
 import type { Item } from '../../../src/core/items.ts'
 import { ok } from '../../../src/core/outcome.ts'
+import { startLook } from '../../../src/core/sight.ts'
+import { toRows } from '../../../src/monitor/read-back.ts'
+import { splitRound } from '../../../src/monitor/round.ts'
+import { findConvoy } from '../../../src/store/convoys.ts'
+import { findStreamByKey } from '../../../src/store/streams.ts'
 import { post, START, startStage } from './stage.ts'
 
 const S = 1000
@@ -134,6 +139,31 @@ test('a place that is closed among others is looked at by itself, told, and kept
   await stage.look()
   expect(asked(stage, later).toSorted()).toEqual(['ants+cats', 'bees'])
   expect(stage.titles('mon_ants')).toEqual(['an ant'])
+})
+
+test('a place of which no look has shown a row yet is looked at by itself as well', async () => {
+  await using stage = await travelling()
+  stage.db.run(`UPDATE streams SET shown_at = NULL, top_at = NULL WHERE place = 'bees'`)
+  put(stage, 'ants', 'an ant', stage.clock.now())
+  const since = stage.feed.asked.length
+  stage.feed.remove('bees', ...stage.feed.rows('bees').map(({ name }) => name))
+  await stage.check()
+  await stage.look()
+
+  expect(asked(stage, since)).toContain('bees')
+})
+
+test('a round of which something was kept back proves nothing of who shows no row', async () => {
+  await using stage = await travelling()
+  put(stage, 'ants', 'an ant', stage.clock.now())
+  const since = stage.feed.asked.length
+  // No further down than where the newest rows of the others stand.
+  const top = (rows: Item[]) => rows.filter(({ subforum }) => subforum === 'ants').slice(0, 2)
+  stage.feed.instead((rows) => ok({ rows: top(rows), after: null, partial: true }))
+  await stage.check()
+  await stage.look()
+
+  expect(asked(stage, since).toSorted()).toEqual(['ants+bees+cats', 'bees', 'cats'])
 })
 
 test('a cut of a round is a gap of each of its members', async () => {
@@ -332,4 +362,32 @@ test('where a monitor begins on a place that is left out of a round, it begins w
   for (let i = 0; i < 3; i++) await stage.check()
 
   expect(stage.titles('mon_late')).toEqual(['seen before by another'])
+})
+
+test.each([
+  ['was read whole', true, true, ['ants', 'cats']],
+  ['was cut', false, true, []],
+  ['has no row of the one before', true, false, []],
+] as const)('a round that %s proves of who shows only what is new: %p, %p: %j', async (...one) => {
+  const [, whole, has_head, proved] = one
+  await using stage = await travelling()
+  const { db, clock } = stage
+  const of = (place: string) =>
+    findStreamByKey(db, `posts:${place}`) ?? expect.unreachable('it is watched')
+  const [ants, cats] = [of('ants'), of('cats')]
+  const convoy = findConvoy(db, ants.convoy_id ?? 0) ?? expect.unreachable('they travel')
+  const now = clock.now()
+  const rows = ['ants', 'cats'].map((subforum) => post(++serial, 'new', now, { subforum }))
+
+  const { findings, round } = splitRound({
+    travellers: [{ stream: ants, floor_at: null, lost: null }],
+    riders: [{ stream: cats, in_step: true }],
+    convoy: has_head ? convoy : { ...convoy, head: null },
+    look: { ...startLook({ head: null, floor_at: null, believing: false }), rows: toRows(rows) },
+    items: new Map(rows.map((it) => [it.name, it])),
+    at: { started_at: now, ended_at: now, seen_at: now },
+    whole,
+  })
+  expect(findings.map(({ stream }) => stream.place)).toEqual([...proved])
+  expect(round?.strays).toEqual(proved.length === 0 ? [ants.id] : [])
 })

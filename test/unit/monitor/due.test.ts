@@ -161,6 +161,25 @@ test('a clock that was put back while nobody was running delays nothing either',
   expect(stage.feed.asked).toHaveLength(2)
 })
 
+test('nor what has yet to reach its score, nor what waits for more', async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  stage.monitor('mon_1', { subforum: ['cats'], min_score: 5 })
+  stage.monitor('mon_2', { subforum: ['cats'], group: true, group_window_s: 300 })
+  await stage.look()
+  stage.feed.put('cats', post(1, 'new', START + S, { upvotes: 1 }))
+  await stage.check()
+  stage.jump(-DAY)
+  stage.reboot()
+
+  const { at } = stage.one<{ at: number }>('SELECT max(asked_at) AS at FROM candidates') ?? {
+    at: 0,
+  }
+  expect(at).toBe(stage.clock.now())
+  for (let i = 0; i < 61; i++) await stage.check()
+  expect(stage.titles('mon_2')).toEqual(['new'])
+})
+
 test('a daemon that stops writes nothing of the check it was in', async () => {
   await using stage = startStage()
   const held = stage.feed.hold()
@@ -173,6 +192,36 @@ test('a daemon that stops writes nothing of the check it was in', async () => {
 
   expect(stage.cuts()).toEqual([])
   expect(stage.events.filter(({ event }) => event.startsWith('check'))).toEqual([])
+})
+
+test('whoever sends is told of what has reached its score only later', async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  stage.monitor('mon_1', { subforum: ['cats'], min_score: 5 })
+  await stage.look()
+  stage.feed.put('cats', post(1, 'new', START + S, { upvotes: 1 }))
+  // It is asked about once and again.
+  for (let i = 0; i < 4; i++) await stage.check()
+  stage.feed.remove('cats', 't3_1')
+  stage.feed.put('cats', post(1, 'new', START + S, { upvotes: 9 }))
+  expect(stage.pendings()).toBe(0)
+
+  await stage.check()
+  await stage.check()
+  expect(stage.titles()).toEqual(['new'])
+  expect(stage.pendings()).toBe(1)
+})
+
+test('a place whose customer went while nobody was running is not looked at', async () => {
+  await using stage = startStage()
+  stage.webhook('wh_1')
+  stage.monitor('mon_1', { subforum: ['cats'] })
+  await stage.look()
+  stage.db.run('UPDATE customers SET removed_at = 1')
+  stage.reboot()
+  await stage.check()
+
+  expect(stage.feed.asked).toHaveLength(1)
 })
 
 test('upkeep keeps two weeks, and of every stream its newest two thousand items', async () => {

@@ -63,6 +63,15 @@ describe('who travels together', () => {
     expect(long).toEqual([])
   })
 
+  test.each([
+    [252, 1],
+    [253, 0],
+  ])('of 512 letters and no more: with one of 252 and one of %i: %i', (length, count) => {
+    const both = [search(1, 'a'.repeat(252)), search(2, 'b'.repeat(length))]
+
+    expect(planConvoys(both)).toHaveLength(count)
+  })
+
   test('no convoy is planned to bring more than sixty new rows, a hundred names or a long address', () => {
     const travellers = fc.array(
       fc.record({
@@ -111,6 +120,12 @@ describe('who travels together', () => {
     const [kept] = planConvoys(members).filter(({ id }) => id === 7)
 
     expect(kept?.members.map(({ id }) => id)).toEqual([0, 1, 2, 3])
+  })
+
+  test('a convoy that is busier than newcomers find it lets nobody go', () => {
+    const members = [15, 15, 15, 15].map((rows, id) => traveller(id, rows, { convoy_id: 7 }))
+
+    expect(idsOf(planConvoys(members))).toEqual([[0, 1, 2, 3]])
   })
 })
 

@@ -413,6 +413,12 @@ describe("a person's listing", () => {
     expect(faultOf(200, JSON_TYPE, bare, { person: 'public' })).toEqual(forbidden('user_suspended'))
   })
 
+  test('is refused for the reason that is told, where one is', () => {
+    const told = '{"reason":"private","message":"Forbidden","error":403}'
+
+    expect(faultOf(403, JSON_TYPE, told, { person: 'public' })).toEqual(forbidden('private'))
+  })
+
   test('that only its owner sees is refused to strangers, which tells nothing about the owner', () => {
     expect(faultOf(403, JSON_TYPE, bare, { person: 'own' })).toEqual(forbidden(null))
   })

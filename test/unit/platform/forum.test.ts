@@ -114,6 +114,12 @@ test.each([
   expect(outcome).toMatchObject({ ok: true, value: { logged_in, after: 't3_zz' } })
 })
 
+test('a page that goes on nowhere is the last: an empty cursor would be the first page again', async () => {
+  await using it = stage([Response.json(listing([post()], { after: '' }))])
+
+  expect(await it.forum.posts(newest, it.call())).toMatchObject({ value: { after: null } })
+})
+
 test.each([
   ['{}', '{}'],
   ['the string "{}"', '"{}"'],

@@ -40,6 +40,17 @@ describe('a lease', () => {
     })
   })
 
+  test('is written down with its hour before long', async () => {
+    using stage = startStage()
+    stage.add('a')
+    stage.pool.reload()
+    const used_at = stage.clock.now()
+    stage.pool.lease('read')
+    await stage.pass(2 * MINUTE)
+
+    expect(listAccounts(stage.db)[0]?.last_used_at).toBe(used_at)
+  })
+
   test('goes round among equals', () => {
     using stage = startStage()
     for (const name of ['a', 'b', 'c']) stage.add(name)
@@ -435,6 +446,18 @@ describe('an account of kind oauth', () => {
     await stage.turn()
 
     expect(stage.pool.lease('read')?.bearer).toBe('t1')
+    expect(openAccount(stage.beside, ring, 'o')?.secrets).toMatchObject({ refresh_token: 'r2' })
+  })
+
+  test('keeps the grant that it was given until it can be written down', async () => {
+    using stage = startStage()
+    stage.add('o', { secrets, jar: null, standing: newStanding(stage.clock.now()) })
+    stage.renewals.push(token('t1', stage.clock.now() + 60 * MINUTE))
+    stage.db.run('PRAGMA query_only = 1')
+    await stage.turn()
+    stage.db.run('PRAGMA query_only = 0')
+    await stage.pass(MINUTE)
+
     expect(openAccount(stage.beside, ring, 'o')?.secrets).toMatchObject({ refresh_token: 'r2' })
   })
 

@@ -51,7 +51,26 @@ describe('a throttled account', () => {
   })
 })
 
+test('who is asked about too early is asked about again when the platform wants it', () => {
+  const it = probes(well, [{ kind: 'throttled', retry_after_s: 40 }, 0])
+
+  expect(it).toMatchObject({ state: 'cooling', probe_at: NOW + 40 * S })
+})
+
+test('who is suspended has been since it was seen first, however often that is found again', () => {
+  const it = probes(well, [{ kind: 'suspended' }, 0], [{ kind: 'suspended' }, 3600])
+
+  expect(it).toMatchObject({ state: 'suspended', state_since: NOW })
+})
+
 describe('block pages', () => {
+  test('are looked into later when the platform wants to be left alone meanwhile', () => {
+    const it = answers(suspected, { kind: 'throttled', retry_after_s: 600 })
+
+    expect(it).toMatchObject({ state_reason: 'blocked', probe_at: NOW + 600 * S })
+    expect(settleStanding(it, NOW + 3600 * S).state).toBe('cooling')
+  })
+
   test('are borne twice', () => {
     expect(answers(well, BLOCKED, BLOCKED)).toMatchObject({ state: 'ready', strikes: 2 })
   })
