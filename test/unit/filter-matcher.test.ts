@@ -245,17 +245,14 @@ test('a word and the same word gone on are two, and each is waited for', () => {
   expect(matcher.words()).toBe(2)
 })
 
-test('however many monitors and words there are, each is told, and once', () => {
+test('however many monitors and words there are, the last one is told too, and once', () => {
   const matcher = create()
-  const numbers = Array.from({ length: 200 }, (_, i) => i)
-  const all = numbers.map((i) => `mon_${i}`).toSorted()
-  for (const i of numbers)
-    matcher.set(`mon_${i}`, 1, stored({ subforum: ['cats'], include_any: [`a${i}`, `b${i}`] }))
-  const said = (letter: string) => numbers.map((i) => letter + i).join(' ')
+  for (let i = 0; i < 200; i++) {
+    const id = `mon_${i}`
+    matcher.set(id, 1, stored({ subforum: ['cats'], include_any: [`a${i}`, `b${i}`] }))
 
-  expect(ids(matcher, said('a'))).toEqual(all)
-  expect(ids(matcher, said('b'))).toEqual(all)
-  expect(ids(matcher, `${said('a')} ${said('b')}`)).toEqual(all)
+    expect([ids(matcher, `b${i}`), ids(matcher, `a${i} b${i}`)]).toEqual([[id], [id]])
+  }
 })
 
 /** What is held, once what is no longer needed is gone. */
