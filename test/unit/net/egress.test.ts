@@ -68,6 +68,27 @@ async function proxyOf(scheme: Proxy['scheme'], serve: (socket: Socket, count: n
   }
 }
 
+test('what a proxy says that wants a name and a password is no answer of the platform', async () => {
+  await using it = stage()
+  using way = await proxyOf('http', (socket) =>
+    socket.once('data', () => socket.end('HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n')),
+  )
+
+  expect(await it.egress.send(it.errand(way.proxy))).toEqual({ ok: false, why: 'denied' })
+})
+
+test('proxies of the environment are not obeyed', async () => {
+  await using it = stage()
+  using way = await proxyOf('http', (socket) => socket.destroy())
+  process.env.http_proxy = `http://127.0.0.1:${way.proxy.port}`
+  try {
+    const url = `http://127.0.0.1:${it.port}/`
+    expect(await it.egress.send(it.errand(null, { url }))).toMatchObject({ ok: true })
+  } finally {
+    delete process.env.http_proxy
+  }
+})
+
 /** Speaks SOCKS 5 until the connection is made, and is the platform itself from there on. */
 function socks(answers: readonly (string | Uint8Array)[]) {
   return (socket: Socket) => {
