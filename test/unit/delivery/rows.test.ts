@@ -142,6 +142,16 @@ test('a target without room is neither served nor waited for', () => {
   expect(nextDueAt(db, room(5, 0))).toBeNull()
 })
 
+test('a target that wants order gets no more at once than it has room for, either', () => {
+  using db = opened(['wh_a'])
+  db.run('UPDATE webhooks SET ordered = 1')
+  db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  for (const n of [1, 2]) put(db, `dlv_${n}`, 'wh_a', n)
+  db.run("UPDATE deliveries SET monitor_id = 'mon_2' WHERE id = 'dlv_2'")
+  expect(claim(db, 5, '', 1)).toEqual(['dlv_1'])
+})
+
 test('a week of failures on three days pauses, two days or six days do not', () => {
   using db = opened(['wh_two_days', 'wh_three_days'])
   for (const day of [0, 1]) recordFailure(db, 'wh_two_days', day * DAY_MS)
