@@ -42,6 +42,9 @@ const BAD_PORTS = new Set(
 const URL_LENGTH_MAX = 2048
 const NAME_LENGTH_MAX = 253
 
+/** Of several addresses of one name, how many are tried when nothing listens at the first. */
+export const ADDRESSES_MAX = 3
+
 /** Why an address is refused, as a sentence for whoever named it. None repeats what was resolved. */
 export const REFUSALS = {
   malformed: `must be an absolute address of 1 to ${URL_LENGTH_MAX} characters without spaces, control characters or backslashes`,

@@ -1,5 +1,6 @@
-import type { Refusal } from '../core/address.ts'
+import { ADDRESSES_MAX, type Refusal, type Target } from '../core/address.ts'
 import type { Clock, Fetch } from '../outside.ts'
+import { mayHaveLeft } from './departure.ts'
 import type { Guard } from './guard.ts'
 import { pinnedTo } from './pinned.ts'
 
@@ -23,14 +24,27 @@ type Deps = {
 
 const failed = (why: Exclude<Downloaded, { ok: true }>['why']): Downloaded => ({ ok: false, why })
 
-/** One GET to the very address that the guard has checked. Not redirected, not proxied, never more than `bytes_max`. */
+/**
+ * A GET to the very addresses that the guard has checked, to the next one when nothing listens at the first. Not redirected,
+ * not proxied, never more than `bytes_max`.
+ */
 export function createDownload(deps: Deps): Download {
   const { fetch, clock, guard, user_agent, timeout_ms, bytes_max } = deps
 
   async function get(url: string, signal: AbortSignal): Promise<Downloaded> {
     const guarded = await guard(url)
     if (!guarded.ok) return failed(guarded.refusal)
-    const { href, host, init } = pinnedTo(guarded.target, guarded.addresses[0])
+    for (const address of guarded.addresses.slice(0, ADDRESSES_MAX))
+      try {
+        return await getFrom(guarded.target, address, signal)
+      } catch (thrown) {
+        if (mayHaveLeft(thrown)) break
+      }
+    return failed('unreachable')
+  }
+
+  async function getFrom(target: Target, address: string, signal: AbortSignal) {
+    const { href, host, init } = pinnedTo(target, address)
     const response = await fetch(href, {
       ...init,
       headers: { 'user-agent': user_agent, 'accept-encoding': 'identity', accept: 'image/*', host },

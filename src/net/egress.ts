@@ -1,3 +1,4 @@
+import { ADDRESSES_MAX } from '../core/address.ts'
 import { errorCode } from '../core/error-code.ts'
 import type { ProxyTrouble } from '../core/outcome.ts'
 import type { Proxy } from '../core/proxy.ts'
@@ -57,9 +58,6 @@ type Deps = {
   /** Sees to what large answers leave behind; left out, the engine does so in its own time. */
   sweep?: Sweep | undefined
 }
-
-/** Of several checked addresses of a proxy, how many are tried when nothing listens at the first. */
-const ADDRESSES_MAX = 3
 
 /**
  * Directly and through http proxies goes by fetch; through https proxies and SOCKS by agents, because fetch knows no

@@ -1,4 +1,4 @@
-import type { Target } from '../core/address.ts'
+import { ADDRESSES_MAX, type Target } from '../core/address.ts'
 import { errorCode } from '../core/error-code.ts'
 import type { AttemptError } from '../core/ladder.ts'
 import type { Clock, Fetch } from '../outside.ts'
@@ -24,8 +24,6 @@ type Post = {
 export type Transport = (post: Post) => Promise<Answer>
 
 const RESPONSE_BYTES_MAX = 64 * 1024
-/** Of several checked addresses, how many are tried when nothing listens at the first. */
-const ADDRESSES_MAX = 3
 
 /** Why what watched over an attempt is let go. Without a reason each would make an error, and that costs more than the rest. */
 const ENDED = 'ended'

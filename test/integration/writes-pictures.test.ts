@@ -89,13 +89,17 @@ test('a picture of five megabytes is taken in a body, and one byte more is not',
 })
 
 /** Downloads from a receiver on the loopback, which the guard lets through. */
-function near(receiver: Receiver, clock = fakeClock(() => Promise.resolve())) {
+function near(
+  receiver: Receiver,
+  clock = fakeClock(() => Promise.resolve()),
+  addresses = ['127.0.0.1'],
+) {
   const looked: string[] = []
   const resolve = async (host: string) => {
     looked.push(host)
-    return ['127.0.0.1']
+    return addresses
   }
-  const allowed = createAllowed({ allow_targets: ['127.0.0.1/32'], allow_http: false })
+  const allowed = createAllowed({ allow_targets: ['127.0.0.0/8'], allow_http: false })
   const download = createDownload({
     clock,
     guard: createGuard({ resolve, clock, allowed, timeout_ms: 1000 }),
@@ -161,6 +165,14 @@ describe('a download', () => {
     expect(receiver.received[0]?.headers.get('host')).toBe(
       `pictures.receiver.test:${receiver.port}`,
     )
+  })
+
+  test('goes on to the next address of a name where nobody listens at the first', async () => {
+    await using receiver = await startReceiver()
+    receiver.answers.push({ body: PNG })
+    const { download } = near(receiver, undefined, ['127.0.0.9', '127.0.0.1'])
+
+    expect((await download(receiver.url)).ok).toBe(true)
   })
 
   test.each([

@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 
+import { ADDRESSES_MAX } from '../../core/address.ts'
 import type { ProxyTrouble } from '../../core/outcome.ts'
 import type { Proxy } from '../../core/proxy.ts'
 import type { Guard } from '../../net/guard.ts'
@@ -33,7 +34,6 @@ type Deps = {
   ca?: string | undefined
 }
 
-const ADDRESSES_MAX = 3
 /** From knocking to a connection that carries, the proxy's part included. */
 const DIAL_MS = 10_000
 /** What pages load comes from these, unless it is the platform itself. */
