@@ -84,9 +84,13 @@ export async function copyDatabase(
 }
 
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
+const NO_ROOM = 'the disk it goes to has no room for it'
 const WORDS: Readonly<Record<string, string>> = {
-  SQLITE_FULL: 'the disk it goes to has no room for it',
+  SQLITE_FULL: NO_ROOM,
+  ENOSPC: NO_ROOM,
+  ENOENT: 'the folder it goes to is not there',
   EACCES: 'this user may not write into its folder',
+  EROFS: 'the disk it goes to may only be read',
 }
 const inWords = (code: string) => (code in WORDS ? `${WORDS[code]} (${code})` : code)
 

@@ -46,6 +46,16 @@ test('a copy of a database in use is whole, and nothing of it is left when it fa
   instance.close()
 })
 
+test('a copy to a folder that is not there says so', async () => {
+  using folder = tempFolder()
+  const instance = opened(folder.file('data'))
+
+  const ended = await failure(copyDatabase(instance.path, folder.file('gone/copy'), instance))
+  instance.close()
+
+  expect(ended).toHaveProperty('message', expect.stringContaining('folder it goes to is not there'))
+})
+
 test('a source that is damaged makes no copy', async () => {
   using folder = tempFolder()
   const instance = opened(folder.file('data'))
