@@ -1,3 +1,7 @@
+/**
+ * filter_spec: what a monitor matches (contract 7). Read here from what a customer wrote; compiled once per
+ * version of a monitor (`filter-compile.ts`) and asked once per item.
+ */
 import {
   AUTHORS,
   COMMUNITIES,
@@ -30,10 +34,6 @@ import { SEARCH_FIELDS, viewOf } from './filter-text.ts'
 import { INTENTS } from './intent.ts'
 import { LANGUAGE_CODES } from './language.ts'
 import { nearest } from './nearest.ts'
-/**
- * filter_spec: what a monitor matches (contract 7). Read here from what a customer wrote; compiled once per
- * version of a monitor (`filter-compile.ts`) and asked once per item.
- */
 import { isObject } from './object.ts'
 import { SENTIMENT_LABELS } from './sentiment.ts'
 import { createWords, type Words } from './wire.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../core/object.ts'
-import { type Row } from './read.ts'
+import type { Row } from './read.ts'
 
 /** One cookie as a browser exported it. */
 export type Exported = {
