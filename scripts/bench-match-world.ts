@@ -1,7 +1,7 @@
-import type { FilterSpec } from '../src/core/filter-spec.ts'
-import { parseFilterSpec } from '../src/core/filter.ts'
-import type { Item } from '../src/core/items.ts'
-import { createWords } from '../src/core/wire.ts'
+import { parseFilterSpec } from '../src/core/filter/parse.ts'
+import type { FilterSpec } from '../src/core/filter/spec.ts'
+import type { Item } from '../src/core/forum/items.ts'
+import { createNaming } from '../src/core/forum/naming.ts'
 import { postOf } from '../test/support/items.ts'
 
 export const TERMS = 20
@@ -33,7 +33,7 @@ export function createWorld(seed: number) {
   // Zipf's law: the n-th word occurs in proportion to 1/n.
   const word = (from = 1, to = VOCABULARY): string =>
     vocabulary[Math.min(VOCABULARY, Math.floor(from * (to / from) ** chance())) - 1] ?? ''
-  const said = (words: number): string => Array.from({ length: words }, () => word()).join(' ')
+  const textOf = (words: number): string => Array.from({ length: words }, () => word()).join(' ')
 
   /** What people look for: names and jargon, seldom common words; every other is a phrase of two. */
   const term = (): string => {
@@ -44,9 +44,9 @@ export function createWorld(seed: number) {
   return {
     /** A post of some forty words; every fourth has a link and an emphasis. */
     post(at: number): Item {
-      const body = said(whole(0, 60))
-      const marked = `${body} **${said(2)}** [${said(2)}](https://${word()}.example/x)`
-      const title = said(whole(6, 14))
+      const body = textOf(whole(0, 60))
+      const marked = `${body} **${textOf(2)}** [${textOf(2)}](https://${word()}.example/x)`
+      const title = textOf(whole(6, 14))
       return postOf({ id: `p${at}`, name: `t3_p${at}`, title, text: at % 4 === 0 ? marked : body })
     },
     /** A monitor of twenty terms; most only name them, some have more conditions. */
@@ -58,7 +58,7 @@ export function createWorld(seed: number) {
   }
 }
 
-const words = createWords({ platform: 'forum', community: 'subforum' })
+const words = createNaming({ platform: 'forum', community: 'subforum' })
 
 function conditions(
   kind: number,
@@ -79,11 +79,11 @@ function conditions(
 
 /** Words of one to five syllables, the common ones short, as languages have it. */
 function createVocabulary(chance: () => number, pick: (list: readonly string[]) => string) {
-  const made = new Set<string>()
-  while (made.size < VOCABULARY) {
-    const syllables = 1 + Math.floor(Math.log10(1 + made.size) * 0.7 + chance())
+  const bodies = new Set<string>()
+  while (bodies.size < VOCABULARY) {
+    const syllables = 1 + Math.floor(Math.log10(1 + bodies.size) * 0.7 + chance())
     const parts = Array.from({ length: syllables }, () => pick(ONSETS) + pick(VOWELS) + pick(CODAS))
-    made.add(parts.join(''))
+    bodies.add(parts.join(''))
   }
-  return [...made]
+  return [...bodies]
 }

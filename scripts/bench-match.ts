@@ -11,12 +11,10 @@ import { parseArgs } from 'node:util'
 
 import AhoCorasick from 'modern-ahocorasick/fast'
 
-import { createIndex } from '../src/core/filter-index.ts'
-import { createMatcher } from '../src/core/filter-matcher.ts'
-import { needsOf } from '../src/core/filter-needs.ts'
-import type { FilterSpec } from '../src/core/filter-spec.ts'
-import { decodeFilterSpec, encodeFilterSpec } from '../src/core/filter.ts'
-import type { Item } from '../src/core/items.ts'
+import { createIndex, createMatcher, needsOf } from '../src/core/filter/index.ts'
+import { decodeFilterSpec, encodeFilterSpec } from '../src/core/filter/parse.ts'
+import type { FilterSpec } from '../src/core/filter/spec.ts'
+import type { Item } from '../src/core/forum/items.ts'
 import { createWorld, TERMS, VOCABULARY } from './bench-match-world.ts'
 
 const { values } = parseArgs({
@@ -34,11 +32,11 @@ const EDITS = 500
 const PAIRS_MAX = 100_000
 
 /** What a peer makes of specs: how many monitors an item matches. */
-type Ask = (item: Item) => number
+type Matcher = (item: Item) => number
 
 const numberOf = (monitor_id: string): number => Number(monitor_id.slice('mon_'.length))
 
-function ours(specs: readonly FilterSpec[]): Ask {
+function ours(specs: readonly FilterSpec[]): Matcher {
   const matcher = createMatcher((id) => specs[numberOf(id)] ?? null)
   for (const [i, spec] of specs.entries()) matcher.set(`mon_${i}`, 1, spec)
   return (item) => matcher.match(item).length
@@ -49,7 +47,7 @@ const termsOf = ({ include_any, include_all }: FilterSpec) => [...include_any, .
 const textOf = (item: Item): string =>
   (item.kind === 'post' ? `${item.title}\n${item.text}` : item.body).toLowerCase()
 
-function regexps(specs: readonly FilterSpec[]): Ask {
+function regexps(specs: readonly FilterSpec[]): Matcher {
   const compiled = specs.map((it) => new RegExp(`\\b(?:${termsOf(it).map(escaped).join('|')})\\b`))
   return (item) => {
     const text = textOf(item)
@@ -57,7 +55,7 @@ function regexps(specs: readonly FilterSpec[]): Ask {
   }
 }
 
-function ahocorasick(specs: readonly FilterSpec[]): Ask {
+function ahocorasick(specs: readonly FilterSpec[]): Matcher {
   const who = new Map<string, number[]>()
   for (const [i, spec] of specs.entries())
     for (const it of termsOf(spec)) {
@@ -95,13 +93,15 @@ function median(list: readonly number[], share = 0.5): number {
 }
 
 /** µs an item, median of the rounds after the first, which warms up; peers in turn within a round. */
-function measure(asks: ReadonlyMap<string, { ask: Ask; items: number }>): Map<string, number> {
-  const taken = new Map<string, number[]>([...asks.keys()].map((name) => [name, []]))
+function measure(
+  matchers: ReadonlyMap<string, { match: Matcher; items: number }>,
+): Map<string, number> {
+  const taken = new Map<string, number[]>([...matchers.keys()].map((name) => [name, []]))
   for (let round = 0; round <= ROUNDS; round++)
-    for (const [name, { ask, items }] of asks) {
+    for (const [name, { match, items }] of matchers) {
       const unseen = posts.slice(0, items).map((it) => ({ ...it }))
       const began = spent()
-      for (const it of unseen) ask(it)
+      for (const it of unseen) match(it)
       if (round > 0) taken.get(name)?.push((spent() - began) / unseen.length)
     }
   return new Map([...taken].map(([name, list]) => [name, median(list)]))
@@ -145,20 +145,20 @@ function bench(size: number) {
   // Who could match, before anybody is asked: what the number of monitors alone adds to an item.
   const index = createIndex()
   for (const [i, spec] of specs.entries()) index.add(needsOf(spec), i)
-  let asked = 0
+  let items_matched = 0
   const finding = (item: Item): number => {
-    index.listen(item, () => void asked++)
+    index.scan(item, () => void items_matched++)
     return 0
   }
 
-  const asks = new Map([['finding', { ask: finding, items: ITEMS }]])
+  const matchers = new Map([['finding', { match: finding, items: ITEMS }]])
   for (const [name, make] of Object.entries(PEERS)) {
     const items = make === regexps ? Math.max(2, Math.floor(PAIRS_MAX / size)) : ITEMS
-    asks.set(name, { ask: make(specs), items: Math.min(ITEMS, items) })
+    matchers.set(name, { match: make(specs), items: Math.min(ITEMS, items) })
   }
-  const us = measure(asks)
-  asked = asked / (ITEMS * (ROUNDS + 1))
-  return { size, us, asked, matches: matches / ITEMS, bytes, edits, longest_ms }
+  const us = measure(matchers)
+  items_matched = items_matched / (ITEMS * (ROUNDS + 1))
+  return { size, us, asked: items_matched, matches: matches / ITEMS, bytes, edits, longest_ms }
 }
 
 /** Items a second. */

@@ -1,11 +1,11 @@
-import { type Chance, createChance } from '../src/sandbox/chance.ts'
+import { createSeededRandom, type SeededRandom } from '../sandbox/world/random.ts'
 import { type VirtualClock, virtualClock } from '../test/simulation/clock.ts'
 import { pageOf, type Place, type PlaceSpec, type World } from '../test/simulation/world.ts'
 import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './bench-poll-world.ts'
 
 type Row = { name: string }
 /** One request: rows newest first, or of those newer than `before` the nearest to it. */
-type Ask = (
+type FetchPage = (
   places: readonly Place[],
   paging: { limit: number; before: string | null },
 ) => Promise<Row[]>
@@ -13,10 +13,10 @@ type Ask = (
 /** A life of a watcher, from its start until it is stopped. What it tells goes to `tell`. */
 type Life = (around: {
   clock: VirtualClock
-  chance: Chance
+  chance: SeededRandom
   places: readonly Place[]
-  ask: Ask
-  tell: (name: string) => void
+  fetchPage: FetchPage
+  report: (name: string) => void
   stopped: () => boolean
 }) => readonly Promise<void>[]
 
@@ -26,13 +26,13 @@ const LATENCY_MS = 120
 /** Lets a way of watching live twice, with a stop between: what it knew in memory is gone then. */
 async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Promise<Watched> {
   const clock = virtualClock(START)
-  const chance = createChance(seed)
+  const chance = createSeededRandom(seed)
   const world = trafficOf(seed, specs)
-  const told = new Map<string, number>()
+  const reported_at = new Map<string, number>()
   const count = { again: 0, requests: 0 }
   let free_at = 0
 
-  const ask: Ask = async (places, paging) => {
+  const fetchPage: FetchPage = async (places, paging) => {
     const at = Math.max(clock.mono(), free_at)
     free_at = at + SPACING_MS
     await clock.sleep(at - clock.mono())
@@ -41,9 +41,9 @@ async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Prom
     world.advance(clock.now() / 1000)
     return listed(places, paging)
   }
-  const tell = (name: string): void => {
-    if (told.has(name)) count.again += 1
-    else told.set(name, clock.now())
+  const report = (name: string): void => {
+    if (reported_at.has(name)) count.again += 1
+    else reported_at.set(name, clock.now())
   }
   for (const until of [DOWN.from_ms, RUN_MS]) {
     const from_ms = until === RUN_MS ? DOWN.until_ms : 0
@@ -55,16 +55,16 @@ async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Prom
       clock,
       chance,
       places,
-      ask,
+      fetchPage,
       // What was there before the first start is nobody's news.
-      tell: (name) => void (before.has(name) || stopped() || tell(name)),
+      report: (name) => void (before.has(name) || stopped() || report(name)),
       stopped,
     })
     // Long enough for whoever still waits for a turn to hear of it.
     await clock.runTo(until + 600_000)
     await Promise.all(lives)
   }
-  return { told, ...count, owned: () => false }
+  return { reported_at, ...count, owned: () => false }
 }
 
 const historyOf = (world: World): string[] =>
@@ -86,16 +86,16 @@ function listed(
 
 /** Each place by itself, one after another, its hundred newest, over and over. */
 export const watchInTurn = (seed: number, specs: readonly PlaceSpec[]): Promise<Watched> =>
-  live(seed, specs, ({ places, ask, tell, stopped }) => {
+  live(seed, specs, ({ places, fetchPage, report, stopped }) => {
     const seen = new Set<string>()
     const turn = async () => {
       while (!stopped())
         for (const place of places) {
-          const rows = await ask([place], { limit: 100, before: null })
+          const rows = await fetchPage([place], { limit: 100, before: null })
           for (const { name } of rows.toReversed()) {
             if (seen.has(name)) continue
             seen.add(name)
-            tell(name)
+            report(name)
           }
           if (stopped()) break
         }
@@ -114,11 +114,11 @@ const COUNTER_MAX = 16
 export const watchAsPraw = (
   seed: number,
   specs: readonly PlaceSpec[],
-  together: number,
+  concurrency: number,
 ): Promise<Watched> =>
-  live(seed, specs, ({ clock, chance, places, ask, tell, stopped }) => {
-    const groups = Array.from({ length: Math.ceil(places.length / together) }, (_, at) =>
-      places.slice(at * together, (at + 1) * together),
+  live(seed, specs, ({ clock, chance, places, fetchPage, report, stopped }) => {
+    const groups = Array.from({ length: Math.ceil(places.length / concurrency) }, (_, at) =>
+      places.slice(at * concurrency, (at + 1) * concurrency),
     )
     const stream = async (group: readonly Place[]) => {
       const seen = new Set<string>()
@@ -132,14 +132,14 @@ export const watchAsPraw = (
           without_before = (without_before + 1) % 30
         }
         let newest: string | null = null
-        const rows = await ask(group, { limit, before })
+        const rows = await fetchPage(group, { limit, before })
         for (const { name } of rows.toReversed()) {
           if (seen.has(name)) continue
           seen.add(name)
           const [oldest] = seen
           if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest)
           newest = name
-          tell(name)
+          report(name)
         }
         before = newest
         if (newest !== null) base = 1

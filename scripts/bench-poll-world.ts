@@ -37,7 +37,7 @@ export const trafficOf = (seed: number, places: readonly PlaceSpec[]): World => 
  * told of one it had told before. `owned`: whether it says by itself that it may have missed what came there and then.
  */
 export type Watched = {
-  told: ReadonlyMap<string, number>
+  reported_at: ReadonlyMap<string, number>
   again: number
   requests: number
   owned: (place: string, created_ms: number) => boolean
@@ -59,7 +59,7 @@ export type Tally = {
   requests_a_minute: number
 }
 
-export function tallyOf(world: World, { told, again, requests, owned }: Watched): Tally {
+export function tallyOf(world: World, { reported_at, again, requests, owned }: Watched): Tally {
   const [from_s, until_s] = [(START + WARM_MS) / 1000, (START + RUN_MS) / 1000 - 600]
   const [down_s, up_s] = [(START + DOWN.from_ms) / 1000, (START + DOWN.until_ms) / 1000]
   const delays: number[] = []
@@ -69,7 +69,7 @@ export function tallyOf(world: World, { told, again, requests, owned }: Watched)
       // What comes at the very end may be told of later by anybody.
       if (from < from_s || from > until_s) continue
       count.posts += 1
-      const at = told.get(name)
+      const at = reported_at.get(name)
       const down = from >= down_s - 60 && from < up_s
       if (down) count.while_down += 1
       if (at === undefined && !owned(place, created * 1000)) count.missed_in_silence += 1

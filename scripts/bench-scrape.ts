@@ -1,21 +1,21 @@
 /**
- * What a scrape of /metrics costs a daemon that looks after many monitors: the time of a whole scrape, and the longest
+ * Measures the cost of a /metrics scrape for a daemon with many monitors: the time of a whole scrape, and the longest
  * that anybody else had to wait meanwhile. `bun run bench:scrape [MONITORS]`.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { parseConfig } from '../src/config.ts'
-import { deliveryId } from '../src/core/delivery-id.ts'
+import { parseConfig } from '../src/config/load.ts'
+import { deliveryId } from '../src/core/delivery/envelope.ts'
 import { startDaemon } from '../src/daemon.ts'
-import { createOutside, realClock } from '../src/outside.ts'
-import { insertCustomer } from '../src/store/customers.ts'
-import { transact } from '../src/store/db.ts'
-import { insertDelivery } from '../src/store/deliveries.ts'
-import { type Instance, openInstance } from '../src/store/instance.ts'
-import { startMonitor } from '../src/store/watching.ts'
-import { insertWebhook } from '../src/store/webhooks.ts'
+import { createRuntime, realClock } from '../src/runtime/runtime.ts'
+import { insertCustomer } from '../src/store/customers/customers.ts'
+import { transact } from '../src/store/db/connection.ts'
+import { insertDelivery } from '../src/store/delivery/deliveries.ts'
+import { insertWebhook } from '../src/store/delivery/webhooks.ts'
+import { type Instance, openInstance } from '../src/store/maintenance/instance.ts'
+import { startMonitor } from '../src/store/monitoring/monitors.ts'
 
 const MONITORS = Number(process.argv[2] ?? 10_000)
 const PENDING = MONITORS * 3
@@ -23,8 +23,8 @@ const CUSTOMERS = 100
 const SCRAPES = 20
 
 const dir = mkdtempSync(join(tmpdir(), 'forumd-scrape-'))
-const outside = createOutside(() => {})
-const { clock, random } = outside
+const runtime = createRuntime(() => {})
+const { clock, random } = runtime
 const config = parseConfig('platform = { base_url = "http://127.0.0.1:9", session_cookie = "s" }')
 config.server.port = 0
 config.storage.dir = dir
@@ -75,13 +75,13 @@ function fill({ db, instance_id }: Pick<Instance, 'db' | 'instance_id'>) {
         [{ kind: 'posts', place: `place${n}` }],
       )
     // All have just been looked at, so that nothing but the scrape is to be done.
-    db.run(`UPDATE streams SET last_check_at = ${now}, next_check_at = ${now + 86_400_000}`)
+    db.run(`UPDATE feeds SET last_check_at = ${now}, next_check_at = ${now + 86_400_000}`)
     db.run(
-      `INSERT INTO checks (stream_id, started_at, ended_at, boot, cut_reason, new_items, pages)
-       SELECT id, ${now}, ${now}, 'bench', 'page_limit', 0, 1 FROM streams WHERE id % 10 = 0`,
+      `INSERT INTO checks (feed_id, started_at, ended_at, run_id, cut_reason, new_items, pages)
+       SELECT id, ${now}, ${now}, 'bench', 'page_limit', 0, 1 FROM feeds WHERE id % 10 = 0`,
     )
     db.run(
-      `INSERT INTO gaps (stream_id, check_id, reason, recorded_at) SELECT stream_id, id, 'page_limit', ended_at FROM checks`,
+      `INSERT INTO gaps (feed_id, check_id, reason, recorded_at) SELECT feed_id, id, 'page_limit', ended_at FROM checks`,
     )
     const body = new Uint8Array(2000).fill(32)
     for (let n = 0; n < PENDING; n++) {
@@ -98,19 +98,19 @@ const ms = (value: number) => `${value.toFixed(1)} ms`
 const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0
 
 try {
-  await using daemon = await startDaemon(config, outside)
+  await using daemon = await startDaemon(config, runtime)
   // Written beside it: a start would see to it that nothing waits for longer than it should.
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   fill(instance)
   instance.close()
   await clock.sleep(3000)
   const took: number[] = []
-  const late: number[] = []
+  const lateness_ms: number[] = []
   let bytes = 0
   for (let n = 0; n < SCRAPES; n++) {
     const watching = new AbortController()
     let worst = 0
-    outside.lateness?.((late_ms) => (worst = Math.max(worst, late_ms)), watching.signal)
+    runtime.lateness?.((late_ms) => (worst = Math.max(worst, late_ms)), watching.signal)
     await clock.sleep(50)
     worst = 0
     const began = realClock.mono()
@@ -118,17 +118,17 @@ try {
     took.push(realClock.mono() - began)
     await clock.sleep(50)
     watching.abort()
-    late.push(worst)
+    lateness_ms.push(worst)
   }
   console.log(`${MONITORS} monitors, ${PENDING} deliveries waiting, ${bytes} bytes`)
   console.log(
-    `first scrape, with coverage: ${ms(took[0] ?? 0)}, the loop late by ${ms(late[0] ?? 0)}`,
+    `first scrape, with coverage: ${ms(took[0] ?? 0)}, the loop late by ${ms(lateness_ms[0] ?? 0)}`,
   )
   console.log(
     `those after it: median ${ms(median(took.slice(1)))}, worst ${ms(Math.max(...took.slice(1)))}`,
   )
   console.log(
-    `the loop was late by: median ${ms(median(late.slice(1)))}, worst ${ms(Math.max(...late.slice(1)))}`,
+    `the loop was late by: median ${ms(median(lateness_ms.slice(1)))}, worst ${ms(Math.max(...lateness_ms.slice(1)))}`,
   )
 } finally {
   rmSync(dir, { recursive: true, force: true })

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startSandbox } from '../src/sandbox/sandbox.ts'
+import { startSandbox } from '../sandbox/server/sandbox.ts'
 
 const ROUNDS = 20
 const IDLE_ROUNDS = 3

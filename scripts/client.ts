@@ -6,8 +6,8 @@ import { $ } from 'bun'
 import openapiTS, { astToString } from 'openapi-typescript'
 import * as z from 'zod'
 
-import { parseConfig } from '../src/config.ts'
-import { openApiDocument } from '../src/daemon.ts'
+import { parseConfig } from '../src/config/load.ts'
+import { createOpenApiDocument } from '../src/daemon.ts'
 
 // Writes the types of examples/client, from the OpenAPI document of the defaults. With `--check` it writes nothing and
 // fails when they are stale.
@@ -23,8 +23,8 @@ const HEAD = '// Made by `bun scripts/client.ts` from the OpenAPI document; do n
 
 /** The types of the client as they should be. */
 async function clientTypes(): Promise<string> {
-  const told = z.record(z.string(), z.json())
-  const document = told.parse(await openApiDocument(parseConfig(ANY_PLATFORM)))
+  const openApiSchema = z.record(z.string(), z.json())
+  const document = openApiSchema.parse(await createOpenApiDocument(parseConfig(ANY_PLATFORM)))
   return formatted(HEAD + astToString(await openapiTS(JSON.stringify(document))))
 }
 

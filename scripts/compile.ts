@@ -3,6 +3,8 @@ import { join } from 'node:path'
 
 import { embedPage } from './build-page.ts'
 
+const SOURCES = join(import.meta.dir, '../src')
+
 /** The machine that an executable is for, with a Bun of that machine. */
 export type Runtime = { target: Bun.Build.CompileTarget; executable: string }
 
@@ -14,7 +16,9 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
   const inputs: string[] = []
   const page = await embedPage((files) => inputs.push(...files))
   const { success, logs, outputs, metafile } = await Bun.build({
-    entrypoints: [join(import.meta.dir, '../src/main.ts')],
+    // The thread is started by its path within the executable (src/patterns/thread.ts).
+    entrypoints: ['main.ts', 'patterns/worker.ts'].map((it) => join(SOURCES, it)),
+    root: SOURCES,
     compile: {
       outfile,
       ...(runtime && { target: runtime.target, executablePath: runtime.executable }),

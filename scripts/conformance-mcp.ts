@@ -46,7 +46,7 @@ const relay = Bun.serve({
   },
 })
 const relayed = `http://localhost:${relay.port}/mcp`
-const told = await run('conformance: server suite', [
+const output = await run('conformance: server suite', [
   process.execPath,
   CONFORMANCE,
   'server',
@@ -57,7 +57,7 @@ const told = await run('conformance: server suite', [
   '--expected-failures',
   `${here}/not-offered.yaml`,
 ])
-console.log(told.slice(told.lastIndexOf('=== SUMMARY')).trim())
+console.log(output.slice(output.lastIndexOf('=== SUMMARY')).trim())
 await relay.stop(true)
 
 const [program = '', ...before] = PROGRAM

@@ -20,7 +20,7 @@ import { parseArgs } from 'node:util'
 
 import { version } from '../package.json'
 import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './deb/control.ts'
-import { ask } from './release/ask.ts'
+import { runCommand } from './release/run-command.ts'
 
 const root = join(import.meta.dir, '..')
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const { values } = parseArgs({
   },
 })
 
-const run = (...command: string[]) => ask(command, { cwd: root })
+const run = (...command: string[]) => runCommand(command, { cwd: root })
 const forumd = (...args: string[]) => run(process.execPath, join(root, 'src/main.ts'), ...args)
 
 if (values.binary === undefined) await run(process.execPath, join(root, 'scripts/build.ts'))
@@ -78,7 +78,9 @@ try {
     put('usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz', packed(readFileSync(values.notices, 'utf8')))
   put(
     'etc/forumd/forumd.toml',
-    file('config.example.toml').replace(/^dir = "\.\/data"$/m, 'dir = "/var/lib/forumd"'),
+    file('config.example.toml')
+      .replace(/^dir = "\.\/data"$/m, 'dir = "/var/lib/forumd"')
+      .replace(/^instance_file = ""$/m, 'instance_file = "/var/lib/forumd-instance/id"'),
     0o640,
   )
   chmodSync(join(tree, 'etc/forumd'), 0o750)

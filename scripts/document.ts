@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { parseConfig } from '../src/config.ts'
-import { openApiDocument } from '../src/daemon.ts'
+import { parseConfig } from '../src/config/load.ts'
+import { createOpenApiDocument } from '../src/daemon.ts'
 import type { Exchange } from './document/record.ts'
 import { type Finding, replay } from './document/replay.ts'
 
@@ -63,7 +63,7 @@ async function writeDocument(): Promise<void> {
     '[server]\npublic_url = "https://forumd.example"\n[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n',
   )
   await mkdir(`${TOOLS}/dist`, { recursive: true })
-  await Bun.write(DOCUMENT, JSON.stringify(await openApiDocument(config), null, 2))
+  await Bun.write(DOCUMENT, JSON.stringify(await createOpenApiDocument(config), null, 2))
 }
 
 async function lint(): Promise<void> {
@@ -89,13 +89,13 @@ async function testsOverHttp(): Promise<string[]> {
   const found: string[] = []
   for await (const file of new Bun.Glob('test/integration/*.test.ts').scan(ROOT)) {
     const name = file.slice('test/integration/'.length, -'.test.ts'.length)
-    if (OTHER_ROUTES.includes(name) || ASK_LITTLE.test(name)) continue
-    if (HAS_A_HOUSE.test(await Bun.file(ROOT + file).text())) found.push(file)
+    if (OTHER_ROUTES.includes(name) || FEW_REQUESTS.test(name)) continue
+    if (STARTS_DAEMON.test(await Bun.file(ROOT + file).text())) found.push(file)
   }
   return found.toSorted()
 }
-const ASK_LITTLE = /^(abuse|deb|systemd|docs-|dashboard|delivery-(fairness|crash)|egress)/
-const HAS_A_HOUSE =
+const FEW_REQUESTS = /^(abuse|deb|systemd|docs-|dashboard|delivery-(fairness|crash)|egress)/
+const STARTS_DAEMON =
   /from '(\.\.\/support\/(house|http|reading|reads|writing|monitors|sessions|loopback)|\.\/\w+-stage)\.ts'/
 
 /** What the tests were answered, each answer once. */
@@ -122,7 +122,7 @@ async function record(tests: readonly string[]): Promise<Exchange[]> {
 }
 
 async function exchangesIn(folder: string): Promise<Exchange[]> {
-  const known = new Map<string, Exchange>()
+  const exchanges = new Map<string, Exchange>()
   for await (const file of new Bun.Glob('*.jsonl').scan(folder))
     for (const line of (await Bun.file(join(folder, file)).text()).split('\n')) {
       if (line === '') continue
@@ -133,12 +133,12 @@ async function exchangesIn(folder: string): Promise<Exchange[]> {
       // Monitoring is told once: the other prefix answers alike, and is held to the same.
       const path = it.path.replace(/^\/api(?=\/forum\/monitor\/)/, '')
       const key = JSON.stringify([it.method, path.replace(/\?.*/, ''), it.status, it.body])
-      known.set(key, { ...it, path })
+      exchanges.set(key, { ...it, path })
     }
-  return [...known.values()]
+  return [...exchanges.values()]
 }
 
-const shown = ({ exchange: { method, path, status, body }, wrong }: Finding) =>
+const describeFinding = ({ exchange: { method, path, status, body }, wrong }: Finding) =>
   `${method} ${path} ${status}\n  ${wrong.join('\n  ')}\n  ${body.slice(0, 300)}`
 
 async function judge(exchanges: readonly Exchange[]): Promise<boolean> {
@@ -151,7 +151,7 @@ async function judge(exchanges: readonly Exchange[]): Promise<boolean> {
   const untold = unmatched
     .filter(({ path, status }) => status === 200 && !HIDDEN.test(path))
     .map((exchange) => ({ exchange, wrong: ['the document has no such path'] }))
-  for (const finding of [...findings, ...untold]) console.log(shown(finding))
+  for (const finding of [...findings, ...untold]) console.log(describeFinding(finding))
   console.log(
     `${exchanges.length} different answers of the tests; ${unmatched.length} of paths that the document leaves out; ${findings.length + untold.length} that break it`,
   )

@@ -4,7 +4,7 @@
  */
 import { cpus, loadavg } from 'node:os'
 
-import type { Item } from '../src/core/items.ts'
+import type { Item } from '../src/core/forum/items.ts'
 import { ours, pairsOf, simple, type Task } from '../test/evaluation/answers.ts'
 import { FEWEST, macroF1, majority, scoresOf } from '../test/evaluation/score.ts'
 import { type Labelled, recordedSet, reviewSet } from '../test/evaluation/sets.ts'

@@ -63,7 +63,7 @@ if [ "${1:-}" = --remove ]; then
   rm -f "$dest$program" "$dest$unit" "$dest$sysusers" "$dest$man" \
     "$dest$bash_completion" "$dest$zsh_completion" "$dest$fish_completion"
   if manager; then systemctl daemon-reload; fi
-  say "removed. $config and /var/lib/forumd are left where they are"
+  say "removed. $config, /var/lib/forumd and /var/lib/forumd-instance are left where they are"
   exit 0
 fi
 
@@ -87,14 +87,17 @@ if [ -n "$from" ]; then
   archive=$1
   name=$(basename "$archive")
   [ -f "$from/SHA256SUMS" ] || fail "$from has no SHA256SUMS to hold $name to"
-  listed=$(awk -v name="$name" '$2 == name { print $1 }' "$from/SHA256SUMS")
-  [ -n "$listed" ] || fail "SHA256SUMS does not tell of $name"
-  found=$(sha256sum <"$archive" | cut -d ' ' -f 1)
-  [ "$listed" = "$found" ] || fail "$name is not what was released: its SHA-256 is $found, and SHA256SUMS says $listed"
-  # A program is run from there: where /tmp forbids that, TMPDIR names another folder.
+  # The copy is hashed and unpacked: others may be able to write the folder of downloads, and only root this one. A
+  # program is run from there: where /tmp forbids that, TMPDIR names another folder.
   unpacked=$(mktemp -d)
   trap 'rm -rf "$unpacked"' EXIT
-  tar -xzf "$archive" -C "$unpacked"
+  copy=$unpacked/archive.tar.gz
+  cp "$archive" "$copy"
+  listed=$(awk -v name="$name" '$2 == name { print $1 }' "$from/SHA256SUMS")
+  [ -n "$listed" ] || fail "SHA256SUMS does not tell of $name"
+  found=$(sha256sum <"$copy" | cut -d ' ' -f 1)
+  [ "$listed" = "$found" ] || fail "$name is not what was released: its SHA-256 is $found, and SHA256SUMS says $listed"
+  tar -xzof "$copy" -C "$unpacked"
   here=$unpacked/${name%.tar.gz}
   say "$name is what SHA256SUMS says"
 fi
@@ -139,7 +142,8 @@ else
   mkdir -p "$dest/etc/forumd"
   # It may hold secrets: for root and the daemon alone.
   # Half of it would be taken for the operator's own the next time.
-  (umask 027 && sed 's|^dir = "\./data"$|dir = "/var/lib/forumd"|' "$example" >"$dest$config.new") || {
+  (umask 027 && sed -e 's|^dir = "\./data"$|dir = "/var/lib/forumd"|' \
+    -e 's|^instance_file = ""$|instance_file = "/var/lib/forumd-instance/id"|' "$example" >"$dest$config.new") || {
     rm -f "$dest$config.new"
     fail "$dest$config could not be made"
   }

@@ -15,16 +15,16 @@ import { parseArgs } from 'node:util'
 import { version } from '../package.json'
 import { compile, type Runtime } from './compile.ts'
 import { pack } from './release/archive.ts'
-import { ask } from './release/ask.ts'
 import { type Bundled, bundledOf } from './release/bundled.ts'
 import { newestIn } from './release/changelog.ts'
 import { elfFaults, readElf } from './release/elf.ts'
-import { type Made, notesOf } from './release/notes.ts'
+import { type Artifact, notesOf } from './release/notes.ts'
 import { noticesOf } from './release/notices.ts'
-import { type Run, tryOut } from './release/runs.ts'
+import { runCommand } from './release/run-command.ts'
 import { BUN, executableOf, fetchRuntimes, runtimeSha512 } from './release/runtimes.ts'
 import { sbomOf } from './release/sbom.ts'
 import { type Target, TARGETS } from './release/targets.ts'
+import { type Run, tryOut } from './release/try-run.ts'
 
 // Makes a release in dist/release: an archive for each machine, Debian packages, a bill of materials, licences, notes and
 // checksums. Each executable is made twice and has to come out the same, is looked at, and run where that can be done.
@@ -65,10 +65,11 @@ async function make(target: Target, runtime?: Runtime): Promise<Executable> {
 }
 
 /** The page and the rooms are the same for all, and so is what they are made of. */
-function packagesOf(made: readonly Executable[]): Map<string, Bundled> {
-  const all = made.map(({ inputs }) => bundledOf(inputs))
-  const told = all.map((it) => JSON.stringify([...it]))
-  if (new Set(told).size !== 1) throw new Error('the executables are made of different packages')
+function packagesOf(executables: readonly Executable[]): Map<string, Bundled> {
+  const all = executables.map(({ inputs }) => bundledOf(inputs))
+  const listings = all.map((it) => JSON.stringify([...it]))
+  if (new Set(listings).size !== 1)
+    throw new Error('the executables are made of different packages')
   return all[0] ?? new Map()
 }
 
@@ -79,8 +80,8 @@ async function here(): Promise<void> {
   const target = TARGETS.find(({ name }) => name === `linux-${process.arch}`)
   if (target === undefined)
     throw new Error(`nothing is released for ${process.platform} ${process.arch}`)
-  const made = await make(target)
-  const packages = packagesOf([made])
+  const executable = await make(target)
+  const packages = packagesOf([executable])
   const sbom = await sbomOf(packages, runtimesOf([target]), new Date(0))
   const notices = noticesOf(packages)
   console.log(
@@ -94,12 +95,12 @@ async function release(): Promise<void> {
     throw new Error(`package.json says ${version}, and CHANGELOG.md ${news.version}`)
   const runtimes = runtimesOf(TARGETS)
   await fetchRuntimes()
-  const made: Executable[] = []
+  const executables: Executable[] = []
   for (const target of TARGETS)
-    made.push(
+    executables.push(
       await make(target, { target: target.target, executable: executableOf(target.runtime) }),
     )
-  const packages = packagesOf(made)
+  const packages = packagesOf(executables)
 
   rmSync(values.out, { recursive: true, force: true })
   mkdirSync(values.out, { recursive: true })
@@ -108,10 +109,10 @@ async function release(): Promise<void> {
     return join(values.out, name)
   }
   const notices = put('THIRD-PARTY-NOTICES', noticesOf(packages))
-  const sbom = put(`forumd-${version}.cdx.json`, await sbomOf(packages, runtimes, news.made_at))
-  const files: Made[] = []
-  for (const { target, file, run } of made)
-    for (const packed of await packAll(target, file, { notices, made_at: news.made_at }))
+  const sbom = put(`forumd-${version}.cdx.json`, await sbomOf(packages, runtimes, news.created_at))
+  const files: Artifact[] = []
+  for (const { target, file, run } of executables)
+    for (const packed of await packAll(target, file, { notices, created_at: news.created_at }))
       files.push({ file: basename(packed), bytes: statSync(packed).size, run })
   const notes = put('RELEASE-NOTES.md', notesOf(version, news.text, files))
   const install = join(values.out, 'install.sh')
@@ -131,20 +132,20 @@ async function release(): Promise<void> {
 async function packAll(
   { name, deb }: Target,
   executable: string,
-  { notices, made_at }: { notices: string; made_at: Date },
+  { notices, created_at }: { notices: string; created_at: Date },
 ): Promise<string[]> {
   const folder = `forumd-${version}-${name}`
   const staged = await pack({
     name: folder,
     executable,
     notices: readFileSync(notices, 'utf8'),
-    made_at,
+    created_at,
     out: join(work, name),
   })
   const archive = join(values.out, basename(staged))
   copyFileSync(staged, archive)
   if (deb === undefined) return [archive]
-  const made = await ask(
+  const released = await runCommand(
     [
       process.execPath,
       join(root, 'scripts/deb.ts'),
@@ -157,9 +158,9 @@ async function packAll(
       '--out',
       values.out,
     ],
-    { env: { SOURCE_DATE_EPOCH: String(made_at.getTime() / 1000) } },
+    { env: { SOURCE_DATE_EPOCH: String(created_at.getTime() / 1000) } },
   )
-  return [archive, made.trim()]
+  return [archive, released.trim()]
 }
 
 if (Bun.version !== BUN)

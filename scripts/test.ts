@@ -14,6 +14,8 @@ const folders = [
   'test/browser',
   'test/chaos',
   'test/simulation',
+  // The worlds themselves are timed and need the executable: `.ci/run` and `bar:world` run them.
+  'test/world/judge.test.ts',
 ].filter((it) => existsSync(join(root, it)))
 /** What ends a test that hangs. Nothing else is told by it: how busy the machine is must not decide. */
 const HANGS_MS = '30000'
@@ -41,10 +43,10 @@ const run = Bun.spawn(
 )
 
 const decoder = new TextDecoder()
-let told = ''
+let output = ''
 for await (const chunk of run.stderr) {
   process.stderr.write(chunk)
-  told += decoder.decode(chunk, { stream: true })
+  output += decoder.decode(chunk, { stream: true })
 }
 const code = await run.exited
 
@@ -59,5 +61,5 @@ process.exit(failed + hidden > 0 ? 1 : 0)
 
 /** The last such count: the summary comes after whatever the tests themselves print. */
 function last(pattern: RegExp): number {
-  return Number([...Bun.stripANSI(told).matchAll(pattern)].at(-1)?.[1] ?? 0)
+  return Number([...Bun.stripANSI(output).matchAll(pattern)].at(-1)?.[1] ?? 0)
 }

@@ -1,54 +1,90 @@
 import { join } from 'node:path'
 
-import { listen } from './api/listen.ts'
-import { serveOutOfOrder } from './api/out-of-order.ts'
-import { assemble } from './assembly.ts'
+import { listen } from './api/app.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
-import { createRing } from './core/seal.ts'
-import { createWords } from './core/wire.ts'
-import { type Loop, startLoop } from './loop.ts'
-import { createOutside, type Outside } from './outside.ts'
-import { recordConfig } from './store/audit-config.ts'
-import { BALLAST, createBallast } from './store/ballast.ts'
-import { connect, isStorageError, migrate, tellStorageError } from './store/db.ts'
-import { openInstance } from './store/instance.ts'
-import { releaseAll } from './store/ledger.ts'
-import { countStanding } from './store/standing.ts'
-import { noteStorageError, restartsUseless } from './store/storage-errors.ts'
-import { createProgress, type Stuck } from './systemd/progress.ts'
-import { removeBrowserFiles } from './upstream.ts'
+import { createRing } from './core/base/secrets.ts'
+import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
+import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import { createProgress, type Stuck } from './runtime/systemd.ts'
+import { releaseAll } from './store/customers/ledger.ts'
+import { connect, isStorageError, migrate, reportStorageError } from './store/db/connection.ts'
+import { recordConfig } from './store/maintenance/audit.ts'
+import { countActive } from './store/maintenance/counts.ts'
+import {
+  createReserveFile,
+  recordStorageError,
+  RESERVE_FILE_NAME,
+  restartsUseless,
+} from './store/maintenance/disk.ts'
+import { openInstance } from './store/maintenance/instance.ts'
+import { diskTroubleOf } from './store/startup/disk-trouble.ts'
+import { assemble } from './wiring/build.ts'
+import { removeBrowserFiles } from './wiring/platform.ts'
+import { listeningUrl, serveOutage, waitForDisk } from './wiring/standby.ts'
 
 /** A daemon that serves; disposing of it stops it in order. */
 export type Daemon = AsyncDisposable & {
-  /** Where it listens. */
+  /** The URL on which it listens. */
   readonly url: string
   /** Settles with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed: Promise<string>
-  /** What of the polls and the outbox is more than this late; null when both advance. */
+  /** There while health alone is served: settles when a start is worth another try. */
+  readonly recovered?: Promise<void>
+  /** The poll or delivery loop that is overdue by more than `slack_ms`; null when both advance. */
   stuck(slack_ms: number): Stuck | null
-  /** Takes up what was written beside it; asked for every now and then by whoever runs it. */
-  lookBeside(): void
-  /** How things stand, in a line for the service manager. */
-  standing(): string
-  /** Takes what can be taken of another configuration while running, and tells every key that differs. */
+  /** Picks up changes that another process made to the database. The caller runs it periodically. */
+  noticeExternalWrites(): void
+  /** Status line for the service manager. */
+  statusLine(): string
+  /**
+   * Applies the settings of another configuration that can change while running, and returns every key that differs.
+   */
   reconfigure(next: Config): Change[]
+  /** Records that a configuration was refused and had no effect. */
+  noteRefusedReload(): void
 }
 
-/** The composition root: opens the instance, makes every part, lets the loops run and listens. */
-export async function startDaemon(config: Config, outside: Outside): Promise<Daemon> {
-  const { clock } = outside
-  if (restartsUseless(config.storage.dir, clock.now())) return outOfOrder(config, outside.log)
+/**
+ * The composition root: opens the instance, creates every part, starts the loops and listens. While the disk prevents
+ * that, the returned daemon serves health alone and waits for the disk.
+ */
+export async function startDaemon(config: Config, runtime: Runtime): Promise<Daemon> {
+  const { clock, log } = runtime
+  if (restartsUseless(config.storage.dir, clock.now())) {
+    log('error', 'storage.start_refused', { why: 'storage_error' })
+    return serveOutage(config, {
+      outage: () => ({ reason: 'storage_error', retry_after_s: 60 }),
+      status: 'not serving: the storage has failed again and again, see the log',
+    })
+  }
+  try {
+    return await start(config, runtime)
+  } catch (error) {
+    const trouble = diskTroubleOf(error, config.storage.dir)
+    if (trouble === null) throw error
+    return waitForDisk(config, runtime, trouble, () => open(config, runtime).instance.close())
+  }
+}
+
+async function start(config: Config, runtime: Runtime): Promise<Daemon> {
+  const { clock } = runtime
   await using stack = new AsyncDisposableStack()
 
-  const { instance, full } = open(config, outside)
+  const { instance, full } = open(config, runtime)
   stack.defer(() => instance.close())
+  if (instance.unrecorded !== null)
+    runtime.log('warn', 'storage.instance_not_recorded', {
+      file: config.storage.instance_file,
+      why: instance.unrecorded,
+    })
   removeBrowserFiles(config.storage.dir)
   const failure = Promise.withResolvers<string>()
   const stopping = new AbortController()
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   const progress = createProgress(clock)
+  const failingLoops = () => [...loops.values()].flatMap((loop) => loop.failure() ?? [])
   let url = ''
   const {
     app,
@@ -56,31 +92,34 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
     monitoring,
     pool,
     storage,
-    lookBeside,
-    tellOperator,
+    noticeExternalWrites,
+    notifyOperator,
     upkeep,
-    shrink,
+    releaseMemory,
     close,
     endStreams,
     draftsIdle,
+    noteReload,
     log,
   } = assemble({
     config,
-    outside,
+    runtime,
     instance,
     signal,
     wake: (loop) => loops.get(loop)?.nudge(),
     expect: progress.expect,
     url: () => url,
     lost: failure.resolve,
+    failing_loops: failingLoops,
   })
 
   stack.defer(close)
-  if (full !== null) tellStorageError(instance.db, full)
+  if (full !== null) reportStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })
 
-  // Stops run in reverse: HTTP first, then the loops finish their turn and what it started, then the database closes.
+  // Stops run in reverse: HTTP first, then the loops finish their iteration and the work it started, then the database
+  // closes.
   stack.defer(async () => {
     stopping.abort()
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
@@ -91,26 +130,41 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   const { host, port } = config.server
   listen(app, { hostname: host, port })
   stack.defer(() => app.server?.stop(false))
-  // The server waits for the answers it is giving; those that go on for as long as somebody listens are ended first.
+  // The server waits for open responses; event streams have no end of their own, so they are ended first.
   stack.defer(endStreams)
-  url = urlOf(host, app.server?.port)
+  url = listeningUrl(host, app.server?.port)
 
-  const onFailedTurn = (error: unknown) => {
-    tellStorageError(instance.db, error)
+  const onFailedIteration = (error: unknown) => {
+    reportStorageError(instance.db, error)
     if (isStorageFailure(error)) failure.resolve('storage')
   }
-  // The pool first: who is answered from here on may need an account.
-  for (const [name, turn] of Object.entries({
+  /** A critical loop whose iterations all fail. A full disk does not count, because a restart frees no space. */
+  const failingFor = (slack_ms: number): Stuck | null => {
+    const it = failingLoops().find(
+      ({ loop, code, duration_ms }) =>
+        WATCHED_LOOPS.has(loop) && duration_ms > slack_ms && !WAITS_FOR_STORAGE.test(code),
+    )
+    return it === undefined ? null : { loop: it.loop, what: 'failures', late_ms: it.duration_ms }
+  }
+  // The pool first: requests from here on may need an account.
+  const iterations: Record<(typeof LOOPS)[number], Iteration | null> = {
     pool: pool.turn,
     monitor: progress.watch('monitor', monitoring.checkDue),
     sender: progress.watch('sender', sender.turn),
-    operator: tellOperator,
+    operator: notifyOperator,
     upkeep,
     storage: storage.turn,
-    ...(shrink && { memory: shrink }),
-  })) {
-    loops.set(name, startLoop({ ...outside, log }, name, signal, turn, onFailedTurn))
-    // Whoever asks meanwhile need not wait for what has gathered for all of them.
+    memory: releaseMemory,
+  }
+  for (const name of LOOPS) {
+    const iterate = iterations[name]
+    if (iterate === null) continue
+    const options = {
+      failed: onFailedIteration,
+      ...(name === 'monitor' && { progressing: monitoring.progressing }),
+    }
+    loops.set(name, startLoop({ ...runtime, log }, name, signal, iterate, options))
+    // Yields, so that waiting requests need not wait for the whole backlog.
     await new Promise(setImmediate)
   }
 
@@ -118,20 +172,22 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   return {
     url,
     failed: failure.promise,
-    stuck: progress.stuck,
-    lookBeside,
-    standing() {
-      const { monitors, streams, pending } = countStanding(instance.db)
+    stuck: (slack_ms) => progress.stuck(slack_ms) ?? failingFor(slack_ms),
+    noticeExternalWrites,
+    statusLine() {
+      const { monitors, streams, pending } = countActive(instance.db)
       return `listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
     },
+    noteRefusedReload: () => noteReload(false),
     reconfigure(next) {
+      noteReload(true)
       const changes = changesBetween(config, next)
       takeLive(config, next)
       try {
         recordConfig(instance.db, { config, ring: instance.ring, now: clock.now() })
       } catch (error) {
-        // What was taken works, and has to be told; the next audit notes it.
-        onFailedTurn(error)
+        // The change took effect and has to be reported; the next audit records it.
+        onFailedIteration(error)
       }
       return changes
     },
@@ -139,56 +195,44 @@ export async function startDaemon(config: Config, outside: Outside): Promise<Dae
   }
 }
 
-/** Opens the instance; `full` is what a start met that had to take the space which is held back for a full disk. */
-function open({ storage }: Config, { clock, random }: Outside) {
+/** Opens the instance. `full` is the error of a start that had to release the reserve file on a full disk. */
+function open({ storage }: Config, { clock, random }: Runtime) {
   const attempt = () => openInstance({ ...storage, clock, random }, { mode: 'serve' })
   try {
     return { instance: attempt(), full: null }
   } catch (error) {
     const code = isStorageError(error) ? (error.code ?? '') : ''
-    if (code.startsWith('SQLITE_IOERR')) noteStorageError(storage.dir, clock.now())
+    // A full disk calls itself so too.
+    if (code.startsWith('SQLITE_IOERR') && diskTroubleOf(error, storage.dir) === null)
+      recordStorageError(storage.dir, clock.now())
     const is_full = code.startsWith('SQLITE_FULL')
-    if (!is_full || !createBallast(join(storage.dir, BALLAST)).drop()) throw error
+    if (!is_full || !createReserveFile(join(storage.dir, RESERVE_FILE_NAME)).drop()) throw error
     return { instance: attempt(), full: error }
   }
 }
 
-/** The storage has failed again and again: a daemon that says so, and leaves the disk alone. */
-function outOfOrder({ server, wire }: Config, log: Outside['log']): Daemon {
-  const { host } = server
-  const serving = serveOutOfOrder(server, createWords(wire))
-  log('error', 'storage.given_up', { why: 'storage_error' })
-  return {
-    url: urlOf(host, serving.port),
-    failed: new Promise(() => {}),
-    stuck: () => null,
-    lookBeside: () => {},
-    standing: () => 'not serving: the storage has failed again and again, see the log',
-    reconfigure: () => [],
-    [Symbol.asyncDispose]: () => serving.stop(true),
-  }
-}
+/** Loops whose progress the service manager's watchdog checks. */
+const WATCHED_LOOPS: ReadonlySet<string> = new Set(['monitor', 'sender'])
+/** Errors that pass when there is space, or when another process releases the database. */
+const WAITS_FOR_STORAGE = /^SQLITE_(FULL|BUSY|LOCKED)/
 
-const urlOf = (host: string, port: number | undefined) =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-// A write that failed on the disk may or may not be there. Only the next start, which reads it back, can tell.
+// A failed write may or may not have reached the disk. Only the next start, which reads it back, can tell.
 const isStorageFailure = (error: unknown): boolean =>
-  isStorageError(error) && !/^SQLITE_(FULL|BUSY|LOCKED)/.test(error.code ?? '')
+  isStorageError(error) && !WAITS_FOR_STORAGE.test(error.code ?? '')
 
 /** The OpenAPI document of a daemon with this configuration, without starting one. */
-export async function openApiDocument(config: Config): Promise<unknown> {
-  const outside = createOutside(() => {})
+export async function createOpenApiDocument(config: Config): Promise<unknown> {
+  const runtime = createRuntime(() => {})
   using db = connect(':memory:', { create: true })
   migrate(db)
-  const { random } = outside
+  const { random } = runtime
   const { app } = assemble({
     config,
-    outside,
+    runtime,
     instance: {
       db,
       path: '',
-      boot: '',
+      run_id: '',
       instance_id: '',
       ring: createRing(random.bytes(32), random.bytes),
     },
@@ -197,6 +241,7 @@ export async function openApiDocument(config: Config): Promise<unknown> {
     expect: (_, __, work) => work,
     url: () => `http://${config.server.host}:${config.server.port}`,
     lost: () => {},
+    failing_loops: () => [],
   })
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
   return await answer.json()

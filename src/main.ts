@@ -1,30 +1,32 @@
 import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-import { readHidden } from './cli/account-prompt.ts'
-import { EXIT, type Surroundings, UsageError } from './cli/command.ts'
-import { explain } from './cli/failures.ts'
+import { readHidden } from './cli/account/credentials.ts'
+import { EXIT, type ProcessContext, UsageError } from './cli/command.ts'
+import { explainError } from './cli/failures.ts'
 import { run } from './cli/run.ts'
-import { openStandardOut } from './cli/standard-out.ts'
-import { createLog } from './log.ts'
-import { createOutside, realClock } from './outside.ts'
+import { openStandardOut } from './cli/stdout.ts'
+import { createLog } from './runtime/log.ts'
+import { createRuntime, realClock } from './runtime/runtime.ts'
 
 const FORCED_AFTER_MS = 15_000
-/** Of a terminal that does not say how wide it is. */
+/** Priorities of the journal at the beginning of a line (sd-daemon(3)). */
+const JOURNAL_PRIORITY = { error: '<3>', info: '<6>' }
+/** Width of a terminal that does not report one. */
 const COLUMNS = 80
-/** Some browsers export the cookies of every site there is. */
+/** Browser exports may contain the cookies of every site. */
 const STDIN_MIB_MAX = 4
 const STDIN_BYTES_MAX = STDIN_MIB_MAX * 1024 * 1024
 
-// Bun sends every fetch through these, whatever it was told: which way out is taken is ours to say.
+// Bun applies these to every fetch, even one with its own proxy. forumd chooses the egress itself.
 for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete process.env[name]
 
-// An empty one is none (no-color.org).
+// An empty value means unset (no-color.org).
 const color = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 
 const standard_out = openStandardOut(process.stdout)
 
-const around: Surroundings = {
+const context: ProcessContext = {
   env: process.env,
   stdout: {
     write: standard_out.write,
@@ -39,40 +41,41 @@ const around: Surroundings = {
       }
     : null,
   readStdin,
-  // Asked of the system: the stream behind it takes a millisecond to make, and few commands read it.
+  // Read from the system: creating the stream takes a millisecond, and few commands read it.
   stdinIsTerminal: isatty(0),
-  askSecret: (question) => readHidden(question, process.stdin, process.stderr),
+  promptSecret: (question) => readHidden(question, process.stdin, process.stderr),
   stopped,
   onReload,
-  parts: {
-    createOutside: (log, stdout) =>
+  factories: {
+    createRuntime: (log, stdout) =>
       Promise.resolve(
-        createOutside(
+        createRuntime(
           createLog({
-            // Not copied: a new configuration may change it under way.
+            // A getter, because a reload may change the level.
             get level() {
               return log.level
             },
             json: log.json === 'auto' ? !stdout.isTerminal : log.json,
             color: stdout.color,
-            journal: isJournal(process.env['JOURNAL_STREAM']),
+            journal: isJournal(process.env['JOURNAL_STREAM'], 1),
             clock: realClock,
             write: (line) => standard_out.log(`${line}\n`),
           }),
         ),
       ),
-    startDaemon: async (config, outside) =>
-      warm((await import('./daemon.ts')).startDaemon(config, outside)),
-    openApiDocument: async (config) => (await import('./daemon.ts')).openApiDocument(config),
+    startDaemon: async (config, runtime) =>
+      warm((await import('./daemon.ts')).startDaemon(config, runtime)),
+    openApiDocument: async (config) => (await import('./daemon.ts')).createOpenApiDocument(config),
     serveMcp: async (options) =>
       (await import('./mcp/remote.ts')).serveMcpFor({
         ...options,
-        fetch: createOutside(() => {}).fetch,
+        fetch: createRuntime(() => {}).fetch,
       }),
-    openDesk: async (config, outside) => (await import('./upstream.ts')).openDesk(config, outside),
-    startSandbox: async ({ outside: { clock }, ...options }) =>
+    openPlatformTools: async (config, runtime) =>
+      (await import('./wiring/platform.ts')).openPlatformTools(config, runtime),
+    startSandbox: async ({ runtime: { clock }, ...options }) =>
       warm(
-        (await import('./sandbox/sandbox.ts')).startSandbox({
+        (await import('../sandbox/server/sandbox.ts')).startSandbox({
           ...options,
           world: 'seeded',
           now: clock.now,
@@ -82,20 +85,30 @@ const around: Surroundings = {
   },
 }
 
-/** What has been started. The executable starts reluctant to compile what runs only once (build.ts); from here on it pays. */
+/**
+ * Startup continues here. The executable starts reluctant to compile code that runs only once (scripts/build.ts); from
+ * here on compiling pays.
+ */
 async function warm<T>(started: Promise<T>): Promise<T> {
   const running = await started
   Bun.unsafe.setJITPolicy(1)
   return running
 }
 
-/** Where nobody hears why we fail, the exit code still tells that we did. The stream is made with the first word. */
-function warn(line: string) {
+/**
+ * Writes to standard error. To the journal with the priority of an error, so that `journalctl --priority warning` shows
+ * why a daemon ended. If stderr is closed, the exit code still reports the failure. The stream is created with the first
+ * message.
+ */
+function warn(text: string, level?: 'info') {
   if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => {})
-  process.stderr.write(`${line}\n`)
+  const prefix = isJournal(process.env['JOURNAL_STREAM'], 2)
+    ? JOURNAL_PRIORITY[level ?? 'error']
+    : ''
+  process.stderr.write(text.replace(/^/gm, prefix) + '\n')
 }
 
-/** All of standard input. What is cut short may still be read as something, and would be something else. */
+/** All of standard input, up to the limit. Truncated input could parse as something else. */
 async function readStdin(): Promise<string> {
   const bytes = await Bun.stdin.slice(0, STDIN_BYTES_MAX + 1).bytes()
   if (bytes.length > STDIN_BYTES_MAX)
@@ -103,7 +116,7 @@ async function readStdin(): Promise<string> {
   return new TextDecoder().decode(bytes)
 }
 
-/** Waits for the first signal to stop. The second, or one that lasts too long, ends the process at once. */
+/** Waits for the first stop signal. A second signal, or a stop that takes too long, ends the process at once. */
 function stopped(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let count = 0
@@ -111,7 +124,7 @@ function stopped(): Promise<string> {
     if (++count > 1) process.exit(1)
     resolve(signal)
     setTimeout(() => {
-      around.warn(`forumd: still busy after ${FORCED_AFTER_MS / 1000} s, ended by force`)
+      context.warn(`forumd: still busy after ${FORCED_AFTER_MS / 1000} s, ended by force`)
       process.exit(1)
     }, FORCED_AFTER_MS).unref()
   }
@@ -119,21 +132,20 @@ function stopped(): Promise<string> {
   return promise
 }
 
-/** Calls `take` at every SIGHUP until it is disposed of; without anybody to take it, the signal ends the process. */
+/** Calls `take` at every SIGHUP until it is disposed of. Without a handler the signal would end the process. */
 function onReload(take: () => void): Disposable {
   process.on('SIGHUP', take)
   return { [Symbol.dispose]: () => process.off('SIGHUP', take) }
 }
 
-/** Whether standard output goes to the journal, which says device and inode of its own end (systemd.exec(5)). */
-function isJournal(stream: string | undefined): boolean {
+/** Compares a descriptor with the journal's, whose device and inode $JOURNAL_STREAM names (systemd.exec(5)). */
+function isJournal(stream: string | undefined, descriptor: number): boolean {
   if (stream === undefined) return false
-  const { dev, ino } = fstatSync(1)
+  const { dev, ino } = fstatSync(descriptor)
   return stream === `${dev}:${ino}`
 }
 
-const code = await run(process.argv.slice(2), around)
+const code = await run(process.argv.slice(2), context)
 const lost = await standard_out.end()
-if (lost !== null)
-  around.warn(`forumd: what it printed did not all get there: ${explain(lost).message}`)
+if (lost !== null) context.warn(`forumd: the output is incomplete: ${explainError(lost).message}`)
 process.exit(lost === null ? code : code || EXIT.failed)

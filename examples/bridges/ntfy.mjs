@@ -1,4 +1,4 @@
-// Publishes what forumd delivers to an ntfy topic, an item a message.
+// Publishes the items of forumd's deliveries to an ntfy topic, one message per item.
 // FORUMD_SECRET=whsec_… PORT=9001 NTFY_URL=https://ntfy.sh/my-topic [NTFY_TOKEN=tk_…] node ntfy.mjs
 import { serve } from '../receivers/receiver.mjs'
 

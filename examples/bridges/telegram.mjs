@@ -1,4 +1,4 @@
-// Sends what forumd delivers to a Telegram chat, an item a message.
+// Sends the items of forumd's deliveries to a Telegram chat, one message per item.
 // FORUMD_SECRET=whsec_… PORT=9002 TELEGRAM_TOKEN=123:abc TELEGRAM_CHAT=-1001 node telegram.mjs
 import { serve } from '../receivers/receiver.mjs'
 
@@ -10,7 +10,7 @@ async function send(item) {
   const response = await fetch(`${TELEGRAM_API}/bot${TELEGRAM_TOKEN}/sendMessage`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    // Without parse_mode it is plain text: nothing that a stranger wrote is markup.
+    // Without parse_mode the text is plain, so platform content is not interpreted as markup.
     body: JSON.stringify({
       chat_id: TELEGRAM_CHAT,
       text: `${heading}\n${item.subforum}, by ${item.author}\n\n${text}\n\n${item.url}`,

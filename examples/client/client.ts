@@ -1,26 +1,25 @@
-// A client of forumd in one file beside its types: `schema.d.ts` is generated from the service's own OpenAPI document.
-// Copy both into a project; nothing is needed at run time but `fetch`.
+// A client of forumd in one file; its types in `schema.d.ts` are generated from the service's OpenAPI document.
+// Copy both into a project. The only run-time dependency is `fetch`.
 //
 //   const forumd = createClient({ base_url: 'http://127.0.0.1:8080', key: process.env.FORUMD_KEY ?? '' })
 //   const { posts } = await forumd.get('/api/forum/posts', { query: { subforum: 'coffee', limit: 5 } })
-//
-// A path, a parameter or a field that is not in the document is an error of the type checker.
+// Paths, parameters and fields that are not in the document are type errors.
 
 import type { components, paths } from './schema.d.ts'
 
 type Method = 'get' | 'post'
 
-/** What an operation answers with when all is well, as JSON; never for one that answers with events or a feed. */
+/** The JSON body of an operation's 200 response; never for operations that return events or a feed. */
 type Answer<O> = O extends { responses: { 200: { content: { 'application/json': infer A } } } }
   ? A
   : never
 
-/** The paths that have such an operation under a method. */
+/** The paths with a JSON operation for a method. */
 type PathsOf<M extends Method> = {
   [P in keyof paths]: [Answer<paths[P][M]>] extends [never] ? never : P
 }[keyof paths]
 
-/** `{ name: T }`, optional as a whole where nothing in `T` is required, and absent where `T` is. */
+/** `{ name: T }`: optional if nothing in `T` is required, absent if `T` is. */
 type Part<N extends string, T> = [T] extends [never]
   ? unknown
   : object extends T
@@ -33,41 +32,41 @@ type Parameters<O, In extends 'query' | 'path' | 'header'> = O extends { paramet
     : never
   : never
 
-/** A field that may be left out may be given as undefined too. */
+/** Optional fields may also be undefined. */
 type Loose<T> = [T] extends [never]
   ? never
   : { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] }
 
 type Body<O> = O extends { requestBody: { content: { 'application/json': infer B } } } ? B : never
 
-/** What a call takes: `path`, `query` and `body` as the document has them, `headers`, and a signal to give it up. */
+/** The input of a call: `path`, `query` and `body` as in the document, `headers`, and a signal to cancel it. */
 type Input<O> = Part<'path', Parameters<O, 'path'>> &
   Part<'query', Loose<Parameters<O, 'query'>>> &
   Part<'headers', Loose<Parameters<O, 'header'>>> &
   Part<'body', Body<O>> & { signal?: AbortSignal }
 
-/** An input may be left out where nothing in it is required. */
+/** The input is optional if none of its fields is required. */
 type Given<O> = object extends Input<O> ? [input?: Input<O>] : [input: Input<O>]
 
 type ErrorBody = components['schemas']['Error']
 
-/** Every code an answer may have that is not 200; `switch` over it. */
+/** All codes of error responses, for an exhaustive `switch`. */
 export type ErrorCode = ErrorBody['code']
 
-/** An answer of the service that is not 200. What never became one is the `TypeError` or `AbortError` of `fetch`. */
+/** An error response of the service. Without a response `fetch` throws a `TypeError` or `AbortError`. */
 export class ForumdError extends Error {
   override readonly name = 'ForumdError'
   /** The HTTP status. */
   readonly status: number
-  /** What is the matter, for programs; null when something in between answered in the service's place. */
+  /** The error code; null if an intermediary answered instead of the service. */
   readonly code: ErrorCode | null
-  /** The field that is wrong, where one is. */
+  /** The invalid field; null: none. */
   readonly field: string | null
-  /** Seconds after which the call is worth repeating; null where nothing was said of it. */
+  /** Seconds to wait before a retry; null: not stated. */
   readonly retry_after_s: number | null
-  /** Names the call in the operator's log. */
+  /** Id of the call in the operator's log. */
   readonly request_id: string | null
-  /** All of the answer's body; null when it was no error of the service. */
+  /** The full body; null if it is not an error of the service. */
   readonly body: ErrorBody | null
 
   constructor(status: number, headers: Headers, body: ErrorBody | null) {
@@ -86,17 +85,17 @@ export class ForumdError extends Error {
 }
 
 type Settings = {
-  /** Where the service is, such as `http://127.0.0.1:8080`. */
+  /** Base URL of the service, such as `http://127.0.0.1:8080`. */
   base_url: string
   /** An API key. */
   key: string
-  /** How often a call is made at most; 3 unless told. */
+  /** Maximum attempts of a call. Default: 3. */
   attempts?: number
-  /** The longest wait, in seconds, between two attempts; a service that asks for more is not asked again. 60 unless told. */
+  /** Longest wait between two attempts, in seconds; a longer `Retry-After` ends the call. Default: 60. */
   wait_max_s?: number
-  /** Stands in for `fetch`. */
+  /** Replaces `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Stands in for waiting, in milliseconds. */
+  /** Replaces the delay function, which takes ms. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
@@ -109,10 +108,9 @@ type Call = {
 }
 
 /**
- * A client of one service with one key. `get` and `post` answer with the body of a 200 and throw a ForumdError
- * otherwise. What may pass by itself (408, 429, 500, 502, 503, 504, unless the service says `terminal`) is tried again
- * after `Retry-After`: a GET always; a POST only with an `Idempotency-Key`, which makes the second one change nothing,
- * or when the first was refused for its pace (429) and so did nothing.
+ * A client of one service with one key. `get` and `post` return the body of a 200 and throw a ForumdError otherwise.
+ * Temporary errors (408, 429, 500, 502, 503, 504, unless marked `terminal`) are retried after `Retry-After`: a GET always,
+ * a POST only with an `Idempotency-Key`, which makes the repeat a no-op, or after a 429, which changed nothing.
  */
 export function createClient({
   base_url,
@@ -149,18 +147,18 @@ export function createClient({
     }
   }
 
-  // What the types promise of an answer is what the document says; the service is held to it by its own tests.
+  // The types follow the OpenAPI document, and the tests of the service verify its responses against that.
   return {
     /** Reads: `get('/api/forum/user/{name}', { path: { name: 'ada' } })`. */
     get: <P extends PathsOf<'get'>>(path: P, ...[input]: Given<paths[P]['get']>) =>
       call('GET', path, input) as Promise<Answer<paths[P]['get']>>,
-    /** Does: `post('/forum/monitor/remove', { body: { id } })`. */
+    /** Writes: `post('/forum/monitor/remove', { body: { id } })`. */
     post: <P extends PathsOf<'post'>>(path: P, ...[input]: Given<paths[P]['post']>) =>
       call('POST', path, input) as Promise<Answer<paths[P]['post']>>,
   }
 }
 
-/** A name for one deed: send the same one with each repeat of it, as the header `Idempotency-Key`. */
+/** A new idempotency key: send it as the header `Idempotency-Key` with each repeat of one action. */
 export const idempotencyKey = (): string => crypto.randomUUID()
 
 const PASSING = [408, 429, 500, 502, 503, 504]
@@ -173,7 +171,7 @@ const VERDICTS: readonly (ErrorCode | null)[] = [
 const passes = ({ status, code, body }: ForumdError): boolean =>
   PASSING.includes(status) && body?.terminal !== true && !VERDICTS.includes(code)
 
-/** `/api/forum/user/{name}` with its names filled in and its query behind it. */
+/** Builds the URL path: fills the parameters of `/api/forum/user/{name}` and appends the query. */
 function addressOf(template: string, { path = {}, query }: Call): string {
   const values = new Map(told(path))
   const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -186,7 +184,7 @@ function addressOf(template: string, { path = {}, query }: Call): string {
   return search === '' ? filled : `${filled}?${search}`
 }
 
-/** The fields that have a value, as text. */
+/** The fields with a value, as strings. */
 const told = (fields: object = {}): [string, string][] =>
   Object.entries(fields).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [[name, String(value)] satisfies [string, string]],

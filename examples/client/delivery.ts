@@ -3,7 +3,7 @@ import type { paths } from './schema.d.ts'
 type Rows =
   paths['/forum/monitor/deliveries']['get']['responses'][200]['content']['application/json']
 
-/** What arrives at a webhook. Deduplicate on `delivery_id`: it stays the same however often a delivery is tried. */
+/** The body of a webhook request. Deduplicate by `delivery_id`, which is the same for every attempt. */
 export type Delivery = Rows['deliveries'][number]['payload'] & {
   delivery_id: string
   monitor_id: string
@@ -12,8 +12,10 @@ export type Delivery = Rows['deliveries'][number]['payload'] & {
 const TOLERANCE_S = 300
 
 /**
- * A request that came to a webhook, read: `body` is its bytes as they came, `secret` that of the target, `now_ms` the
- * time. Throws when it was not signed with the secret, or more than 300 s from now; answer that with 401.
+ * Verifies and parses a webhook request. `body` is the raw body, `secret` that of the webhook, `now_ms` the time in epoch
+ * ms.
+ *
+ * @throws {Error} the signature is invalid or more than 300 s from now; answer with 401
  */
 export async function openDelivery({
   secret,
@@ -40,7 +42,7 @@ export async function openDelivery({
     ['verify'],
   )
   const signed = new Uint8Array([...new TextEncoder().encode(`${t}.`), ...body])
-  // While a secret is being exchanged there are two signatures; `verify` compares in constant time.
+  // During a secret rotation there are two signatures; `verify` compares in constant time.
   for (const [name, value = ''] of pairs)
     if (name === 'v1' && (await crypto.subtle.verify('HMAC', key, bytesOf(value), signed)))
       return JSON.parse(new TextDecoder().decode(body))

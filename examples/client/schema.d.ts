@@ -9,8 +9,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Whether the service is up
-     * @description Needs no key. Always 200; cached for a few seconds.
+     * Liveness of the service
+     * @description Needs no key. Always 200; cached for a few seconds. Counts towards the rate limit of `health` of the caller's address.
      */
     get: operations['health']
     put?: never
@@ -29,8 +29,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Whether the service takes calls
-     * @description Needs no key. 503 while it does not.
+     * Readiness of the service
+     * @description Needs no key. 503 while it does not. Counts towards the rate limit of `health` of the caller's address.
      */
     get: operations['ready']
     put?: never
@@ -50,7 +50,7 @@ export interface paths {
     }
     /**
      * Your account: plan, credits, calls
-     * @description Takes any key. Counts towards the pace of `account`.
+     * @description Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountMe']
     put?: never
@@ -70,7 +70,7 @@ export interface paths {
     }
     /**
      * Your payments, newest first
-     * @description Takes any key. Counts towards the pace of `account`.
+     * @description Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountPayments']
     put?: never
@@ -90,7 +90,7 @@ export interface paths {
     }
     /**
      * Your calls and their cost, by hour or day
-     * @description Takes any key. Counts towards the pace of `dashboard`.
+     * @description Takes any key. Counts towards the rate limit of `dashboard`.
      */
     get: operations['accountUsage']
     put?: never
@@ -110,13 +110,13 @@ export interface paths {
     }
     /**
      * Your drafts, newest first
-     * @description Takes any key. Counts towards the pace of `management`.
+     * @description Takes any key. Counts towards the rate limit of `management`.
      */
     get: operations['listDrafts']
     put?: never
     /**
-     * Propose a write that a person is to approve; it holds no session
-     * @description Takes a key with the scope `write`. Counts towards the pace of `management`.
+     * Create a draft of a write for a person to approve; it holds no session
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['makeDraft']
     delete?: never
@@ -133,8 +133,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * One draft, and what became of it
-     * @description Takes any key. Counts towards the pace of `management`.
+     * One draft and its outcome
+     * @description Takes any key. Counts towards the rate limit of `management`.
      */
     get: operations['findDraft']
     put?: never
@@ -156,7 +156,7 @@ export interface paths {
     put?: never
     /**
      * Approve a draft: it is written once, as the account whose session you send
-     * @description Takes a key with the scope `write`. Counts towards the pace of `management`.
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['approveDraft']
     delete?: never
@@ -176,7 +176,7 @@ export interface paths {
     put?: never
     /**
      * Decline a draft: it is not written
-     * @description Takes a key with the scope `write`. Counts towards the pace of `management`.
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['declineDraft']
     delete?: never
@@ -196,7 +196,7 @@ export interface paths {
     put?: never
     /**
      * Sign in, for the cookies of an account's session
-     * @description Nothing of it is kept. A sign-in over HTTP whose answer cannot be read is tried again in a browser. Where the platform wants to see a person, sign in with an ordinary browser of the account's owner and use its cookies as the session. Takes a key with the scope `write`. The operator may switch it off as `login`.
+     * @description Nothing is stored. A login over HTTP with an unreadable answer is repeated in a browser. If the platform requires a human check, sign in with an ordinary browser of the account's owner and use its cookies as the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `login`.
      */
     post: operations['login']
     delete?: never
@@ -216,7 +216,7 @@ export interface paths {
     put?: never
     /**
      * Comment, on the page in a browser
-     * @description Takes a key with the scope `write`. The operator may switch it off as `comment`.
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
      */
     post: operations['comment']
     delete?: never
@@ -236,7 +236,7 @@ export interface paths {
     put?: never
     /**
      * Comment, over plain HTTP
-     * @description Takes a key with the scope `write`. The operator may switch it off as `comment`.
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
      */
     post: operations['commentV2']
     delete?: never
@@ -256,7 +256,7 @@ export interface paths {
     put?: never
     /**
      * Vote on a post or a comment
-     * @description That a vote was taken does not prove that it counts: the platform may leave it out without a word. Takes a key with the scope `write`. The operator may switch it off as `vote`.
+     * @description That a vote was taken does not prove that it counts: the platform may leave it out without a word. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `vote`.
      */
     post: operations['vote']
     delete?: never
@@ -275,8 +275,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Send a message; by chat where the recipient takes no mail
-     * @description Takes a key with the scope `write`. The operator may switch it off as `dm`.
+     * Send a message; by chat if the recipient takes no mail
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dm']
     delete?: never
@@ -295,8 +295,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Your conversations, the last spoken in first
-     * @description Takes a key with the scope `write`. The operator may switch it off as `dm`.
+     * Your conversations, most recently active first
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dmThreads']
     delete?: never
@@ -316,7 +316,7 @@ export interface paths {
     put?: never
     /**
      * The messages of a conversation, newest first
-     * @description Takes a key with the scope `write`. The operator may switch it off as `dm`.
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dmMessages']
     delete?: never
@@ -335,8 +335,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Say something about yourself
-     * @description Takes a key with the scope `write`. The operator may switch it off as `profile`.
+     * Set the profile description
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
      */
     post: operations['profileDescription']
     delete?: never
@@ -355,8 +355,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Choose the name that is shown
-     * @description Takes a key with the scope `write`. The operator may switch it off as `profile`.
+     * Set the display name
+     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
      */
     post: operations['profileDisplayName']
     delete?: never
@@ -376,7 +376,7 @@ export interface paths {
     put?: never
     /**
      * Change your picture
-     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. The operator may switch it off as `profile`.
+     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
      */
     post: operations['profileAvatar']
     delete?: never
@@ -396,7 +396,7 @@ export interface paths {
     put?: never
     /**
      * Change your banner
-     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. The operator may switch it off as `profile`.
+     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
      */
     post: operations['profileBanner']
     delete?: never
@@ -414,7 +414,7 @@ export interface paths {
     }
     /**
      * Posts of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['posts']
     put?: never
@@ -434,7 +434,7 @@ export interface paths {
     }
     /**
      * The best posts of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subTop']
     put?: never
@@ -454,7 +454,7 @@ export interface paths {
     }
     /**
      * One post
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['post']
     put?: never
@@ -473,8 +473,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Whether others see a post
-     * @description confident is false where the platform leaves room for doubt. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Visibility of a post to others
+     * @description confident is false if the platform gives no definite answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['postVisibility']
     put?: never
@@ -494,7 +494,7 @@ export interface paths {
     }
     /**
      * Posts by their ids
-     * @description In the order asked, each once; those the platform does not show are listed as missing. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description In the order asked, each once; those the platform does not show are listed as missing. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['byId']
     put?: never
@@ -514,7 +514,7 @@ export interface paths {
     }
     /**
      * Search posts
-     * @description The filters and sort_type work on the page that was read; with any of them the answer carries meta. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description The filters and sort_type work on the page that was read; with any of them the answer carries meta. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['search']
     put?: never
@@ -534,7 +534,7 @@ export interface paths {
     }
     /**
      * Search communities
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommunities']
     put?: never
@@ -553,8 +553,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Search posts by what is said under them
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Search posts by their comments
+     * @description Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchComments']
     put?: never
@@ -574,7 +574,7 @@ export interface paths {
     }
     /**
      * Search comments
-     * @description Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: deleted comments and those deep in a tree may be missed. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommentsDeep']
     put?: never
@@ -594,7 +594,7 @@ export interface paths {
     }
     /**
      * Search posts with pictures or video
-     * @description limit counts the posts looked through, scanned says how many there were. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description limit bounds the posts searched; scanned is their actual number. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchMedia']
     put?: never
@@ -614,7 +614,7 @@ export interface paths {
     }
     /**
      * Search users by a part of their name
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchUsers']
     put?: never
@@ -634,7 +634,7 @@ export interface paths {
     }
     /**
      * The full comment tree of a post
-     * @description Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['comments']
     put?: never
@@ -654,7 +654,7 @@ export interface paths {
     }
     /**
      * A post and its comments
-     * @description Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['postComments']
     put?: never
@@ -673,8 +673,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * A post and its comments, by another path
-     * @description Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * A post and its comments, by an alternative path
+     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['commentsOfPost']
     put?: never
@@ -693,8 +693,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * One comment, as the platform gives it
-     * @description replies=true fills data.replies from the tree. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * One comment, as sent by the platform
+     * @description replies=true fills data.replies from the tree. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['commentById']
     put?: never
@@ -715,8 +715,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Which comments are still there
-     * @description An entry for each id, in the order asked, repeats included. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Check if comments still exist
+     * @description One entry per id, in the order of the request, including repeats. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     post: operations['verifyComments']
     delete?: never
@@ -733,8 +733,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * A public profile
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Public profile of a user
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['user']
     put?: never
@@ -754,7 +754,7 @@ export interface paths {
     }
     /**
      * Comments of a user
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userComments']
     put?: never
@@ -774,7 +774,7 @@ export interface paths {
     }
     /**
      * Posts of a user
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userSubmitted']
     put?: never
@@ -794,7 +794,7 @@ export interface paths {
     }
     /**
      * Achievements of a user
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userAchievements']
     put?: never
@@ -813,8 +813,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * What a subforum says of itself
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Description of a subforum
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subAbout']
     put?: never
@@ -834,7 +834,7 @@ export interface paths {
     }
     /**
      * The newest comments of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subComments']
     put?: never
@@ -854,7 +854,7 @@ export interface paths {
     }
     /**
      * The rules of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subRules']
     put?: never
@@ -874,7 +874,7 @@ export interface paths {
     }
     /**
      * A wiki page of a subforum
-     * @description A page of a page is named with %2F between them. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description The name of a subpage contains %2F. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subWiki']
     put?: never
@@ -894,7 +894,7 @@ export interface paths {
     }
     /**
      * The platform's list of popular subforums
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['popularDirectory']
     put?: never
@@ -914,7 +914,7 @@ export interface paths {
     }
     /**
      * The platform's list of new subforums
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['newDirectory']
     put?: never
@@ -934,7 +934,7 @@ export interface paths {
     }
     /**
      * The platform's list of default subforums
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['defaultDirectory']
     put?: never
@@ -953,8 +953,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * The front page of your own account
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Front page of your own account
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['feed']
     put?: never
@@ -973,8 +973,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Who keeps order in a subforum
-     * @description Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * Moderators of a subforum
+     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subModerators']
     put?: never
@@ -994,7 +994,7 @@ export interface paths {
     }
     /**
      * What your own account has voted up
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userUpvoted']
     put?: never
@@ -1014,7 +1014,7 @@ export interface paths {
     }
     /**
      * What your own account has saved
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userSaved']
     put?: never
@@ -1034,7 +1034,7 @@ export interface paths {
     }
     /**
      * What your own account has hidden
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userHidden']
     put?: never
@@ -1054,7 +1054,7 @@ export interface paths {
     }
     /**
      * What of your own account was gilded
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the pace of `reads`.
+     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userGilded']
     put?: never
@@ -1075,8 +1075,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Watch for new content
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Create a monitor
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorAdd']
     delete?: never
@@ -1094,7 +1094,7 @@ export interface paths {
     }
     /**
      * Your monitors, and your slots
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorList']
     put?: never
@@ -1115,8 +1115,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Change, pause or resume a monitor; history is never replayed
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Update, pause or resume a monitor; past items are never replayed
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorUpdate']
     delete?: never
@@ -1136,7 +1136,7 @@ export interface paths {
     put?: never
     /**
      * Remove a monitor; its deliveries stay readable
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorRemove']
     delete?: never
@@ -1153,8 +1153,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * What a monitor did, and what it can prove to have seen
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Health and coverage of a monitor
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorHealth']
     put?: never
@@ -1175,8 +1175,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Name a target, switch it off or on, bound its pace, keep its order
-     * @description What waits for a target that is switched off fails as webhook_paused and can be redelivered. A target that was paused stays so until a test arrives. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Update a target: name, active state, rate limit, ordering
+     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1195,8 +1195,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Give a target a new secret, shown this once
-     * @description For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Rotate the secret of a target; it is shown only once
+     * @description For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookRotate']
     delete?: never
@@ -1215,8 +1215,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Register a target; its secret is shown this once
-     * @description Kind email takes mailto: and one address, is active once its reader has followed the link in the confirmation mail, and answers with confirmation: sent, or why it was not; a test sends it again. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Register a target; its secret is shown only once
+     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -1234,7 +1234,7 @@ export interface paths {
     }
     /**
      * Your targets, without their secrets
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
     put?: never
@@ -1256,7 +1256,7 @@ export interface paths {
     put?: never
     /**
      * Send a test delivery, signed like a real one
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `webhook_test`.
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `webhook_test`.
      */
     post: operations['postForumMonitorWebhookTest']
     delete?: never
@@ -1275,8 +1275,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Remove a target; what waits for it is given up
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Remove a target and drop its pending deliveries
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookDelete']
     delete?: never
@@ -1293,8 +1293,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Fetch what a monitor matched, oldest first
-     * @description Matches that were fresh, whether or not the monitor has a webhook, are kept for 14 days to be fetched. Ask again with the after of the last answer for what came since. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Matches of a monitor, oldest first
+     * @description Fresh matches are stored for 14 days, with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorItems']
     put?: never
@@ -1313,8 +1313,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * What a monitor matches, as server-sent events
-     * @description Each event is called match and has as data what a webhook gets. Begins with what comes from now on, after Last-Event-ID, or after the after of items. A comment comes every 15 seconds; after an hour it ends, to be opened again. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Matches of a monitor as server-sent events
+     * @description Each event is named match, and its data equals the body of a webhook. Starts with new matches, after Last-Event-ID, or after the after of items. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorStream']
     put?: never
@@ -1334,7 +1334,7 @@ export interface paths {
     }
     /**
      * A monitor's matches as an Atom feed
-     * @description Needs no key: who knows the address may read. It is the feed_url of the monitor.
+     * @description Needs no key: anyone with the address can read it. It is the feed_url of the monitor. Counts towards the rate limit of `feeds` of the caller's address.
      */
     get: operations['getForumMonitorFeedByToken']
     put?: never
@@ -1355,8 +1355,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Give a monitor a new feed address; the one before is dead at once
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Replace the feed address of a monitor; the old one stops at once
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorFeedRotate']
     delete?: never
@@ -1373,8 +1373,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * What became of each match, newest first
-     * @description Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Deliveries and their outcomes, newest first
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -1395,8 +1395,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Send deliveries again that have ended
-     * @description By delivery_id, or those of a span of time; without status those that failed or died. Same delivery_id and body, the ladder from its beginning. skipped counts what cannot go: on its way already, its target is gone, paused or switched off, or its content is blanked because of its age. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Redeliver ended deliveries
+     * @description By delivery_id, or by time range; without status, those that failed or were dead-lettered. The delivery_id and body stay the same, and the retry schedule starts over. skipped counts deliveries that cannot be sent: already pending, target removed, paused or disabled, or content erased because of its age. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorDeliveriesRedeliver']
     delete?: never
@@ -1413,14 +1413,14 @@ export interface paths {
       cookie?: never
     }
     /**
-     * What you told the operator, newest first
-     * @description Takes any key. Counts towards the pace of `feedback`.
+     * Your feedback, newest first
+     * @description Takes any key. Counts towards the rate limit of `feedback`.
      */
     get: operations['listFeedback']
     put?: never
     /**
-     * Tell the operator what is broken, missing or could be better
-     * @description Takes any key. Counts towards the pace of `feedback`.
+     * Send feedback to the operator
+     * @description Takes any key. Counts towards the rate limit of `feedback`.
      */
     post: operations['sendFeedback']
     delete?: never
@@ -1437,8 +1437,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * One piece of feedback, and its answer
-     * @description Takes any key. Counts towards the pace of `feedback`.
+     * One feedback and its answer
+     * @description Takes any key. Counts towards the rate limit of `feedback`.
      */
     get: operations['findFeedback']
     put?: never
@@ -1459,8 +1459,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Try a filter on what its feeds hold now
-     * @description Matches with their enrichment, how many items hold each keyword and are left after each condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Preview the matches of a filter in its current feeds
+     * @description Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorPreview']
     delete?: never
@@ -1477,8 +1477,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Why an item was delivered, withheld or not matched
-     * @description By delivery_id, or by id (of a monitor) and item_id. Where and when the item was first seen, what each condition of the filter says of it, its enrichment, what the gate decided, and each attempt with what the receiver answered. Takes a key with the scope `monitor`. Counts towards the pace of `management`.
+     * Explain why an item was delivered, withheld or not matched
+     * @description By delivery_id, or by id (of a monitor) and item_id. Where and when the item was first observed, the verdict of each condition of the filter, its enrichment, the delivery decision, and each attempt with the answer of the receiver. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWhy']
     put?: never
@@ -1497,7 +1497,7 @@ export interface components {
       /** @description A code, or a sentence that names the field. */
       error: string
       /**
-       * @description What is the matter, for programs.
+       * @description Error code, for programs.
        * @enum {string}
        */
       code:
@@ -1541,6 +1541,7 @@ export interface components {
         | 'TWO_FACTOR_INVALID'
         | 'UNKNOWN'
         | 'browser_unavailable'
+        | 'overloaded'
         | 'internal_error'
         | 'monitor_slots_exhausted'
         | 'sitewide_slots_exhausted'
@@ -1553,34 +1554,35 @@ export interface components {
         | 'subforum_reserved'
         | 'draft_not_waiting'
         | 'drafts_exhausted'
+        | 'feedback_exhausted'
       message?: string
-      /** @description The field that is wrong. */
+      /** @description Name of the invalid field. */
       field?: string
       /**
        * Format: int64
        * @description Seconds.
        */
       retry_after?: number
-      /** @description Why, where one code has several reasons. */
+      /** @description Reason, for codes with several reasons. */
       reason?: string | null
-      /** @description With FEATURE_DISABLED: what is switched off. */
+      /** @description With FEATURE_DISABLED: the disabled feature. */
       feature?: string
-      /** @description The platform's own code of its refusal. */
+      /** @description The platform's own error code. */
       upstream_code?: string
-      /** @description The platform's own sentence. */
+      /** @description The platform's own message. */
       upstream_message?: string | null
-      /** @description Whether the same would be refused again. */
+      /** @description True if a repeat would be refused again. */
       terminal?: boolean
-      /** @description What mends it. */
+      /** @description Suggested fix. */
       hint?: string
       /**
        * Format: int64
-       * @description With 402 of a plan: how many it has room for.
+       * @description With 402 of a plan: its limit.
        */
       limit?: number
       /** @description With 402 of a plan: its name. */
       tier?: string
-      /** @description With 402 of the balance: what the call costs. */
+      /** @description With 402 of the balance: the price of the call. */
       price_usd?: number
     }
   }
@@ -1588,17 +1590,17 @@ export interface components {
   parameters: never
   requestBodies: never
   headers: {
-    /** @description What remains of the balance, in USD; on billed answers. */
+    /** @description Remaining balance in USD, on billed answers. */
     'X-Credits-Remaining': string
-    /** @description Where a read came from: the cache, the platform, or a call of somebody else that was under way. */
+    /** @description Source of a read: the cache, the platform, or a running request of another caller. */
     'X-Cache': 'hit' | 'miss' | 'shared'
-    /** @description true where this is the first answer of this Idempotency-Key once more; free. */
+    /** @description true if this repeats the first answer of this Idempotency-Key; free. */
     'Idempotent-Replayed': string
-    /** @description Seconds after which the call is worth repeating. */
+    /** @description Seconds to wait before a retry. */
     'Retry-After': number
     /** @description Pages of every origin may read the answer. */
     'Access-Control-Allow-Origin': '*'
-    /** @description Names this call; one that the caller sends is kept. */
+    /** @description Id of this call; a given id is used. */
     'X-Request-Id': string
   }
   pathItems: never
@@ -1629,16 +1631,34 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Whether the daemon serves. */
+            /** @description True if the daemon serves. */
             ok: boolean
             /**
-             * @description How the platform has answered over the last 60 seconds.
+             * @description State of reads over the last 60 seconds.
              * @enum {string}
              */
             reads: 'ok' | 'degraded' | 'unknown'
-            /** @description What is wrong with what is stored; absent when nothing is. */
+            /** @description Description of a storage failure; absent if there is none. */
             storage?: string
           }
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
         }
       }
       /** @description internal_error */
@@ -1687,6 +1707,24 @@ export interface operations {
           }
         }
       }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description internal_error */
       500: {
         headers: {
@@ -1704,7 +1742,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description Not now; reason says why. */
+      /** @description Not ready; see reason. With reason loop_failing, loops lists the loops that fail repeatedly. */
       503: {
         headers: {
           [name: string]: unknown
@@ -1835,6 +1873,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   accountPayments: {
@@ -1950,16 +2006,34 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   accountUsage: {
     parameters: {
       query?: {
-        /** @description The beginning of the time to tell of; left out, 30 days before its end. */
+        /** @description Start of the period; absent: 30 days before its end. */
         from?: string
-        /** @description The end of the time to tell of; left out, now. */
+        /** @description End of the period; absent: now. */
         to?: string
-        /** @description Whether calls are added up by the hour or by the day, in UTC. */
+        /** @description Sums of calls by hour or by day, in UTC. */
         bucket?: 'hour' | 'day'
       }
       header?: never
@@ -2133,16 +2207,34 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   listDrafts: {
     parameters: {
       query?: {
-        /** @description Only drafts that wait for somebody to decide. */
+        /** @description Only drafts that wait for a decision. */
         status?: 'waiting'
-        /** @description The next_cursor of the last answer; left out, the newest come first. */
+        /** @description The next_cursor of the last answer; absent: from the newest. */
         cursor?: string
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
       }
       header?: never
@@ -2211,7 +2303,7 @@ export interface operations {
                 id: string
                 name: string
               }
-              /** @description What the platform call was answered with; null before it. */
+              /** @description Answer of the write; null before it was made. */
               answer: {
                 [key: string]: unknown
               } | null
@@ -2331,6 +2423,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   makeDraft: {
@@ -2420,7 +2530,7 @@ export interface operations {
               id: string
               name: string
             }
-            /** @description What the platform call was answered with; null before it. */
+            /** @description Answer of the write; null before it was made. */
             answer: {
               [key: string]: unknown
             } | null
@@ -2564,7 +2674,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2648,7 +2758,7 @@ export interface operations {
               id: string
               name: string
             }
-            /** @description What the platform call was answered with; null before it. */
+            /** @description Answer of the write; null before it was made. */
             answer: {
               [key: string]: unknown
             } | null
@@ -2758,6 +2868,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   approveDraft: {
@@ -2798,7 +2926,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this write. */
+          /** @description Egress proxy of this write. */
           proxy?: unknown
         }
       }
@@ -2860,7 +2988,7 @@ export interface operations {
               id: string
               name: string
             }
-            /** @description What the platform call was answered with; null before it. */
+            /** @description Answer of the write; null before it was made. */
             answer: {
               [key: string]: unknown
             } | null
@@ -3056,7 +3184,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable */
+      /** @description upstream_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3140,7 +3268,7 @@ export interface operations {
               id: string
               name: string
             }
-            /** @description What the platform call was answered with; null before it. */
+            /** @description Answer of the write; null before it was made. */
             answer: {
               [key: string]: unknown
             } | null
@@ -3267,6 +3395,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   login: {
@@ -3289,7 +3435,7 @@ export interface operations {
            * @enum {string}
            */
           method?: 'http' | 'browser'
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -3335,7 +3481,7 @@ export interface operations {
             /** @constant */
             success: true
             /**
-             * @description The one that succeeded.
+             * @description Method that succeeded.
              * @enum {string}
              */
             method: 'http' | 'browser'
@@ -3346,7 +3492,7 @@ export interface operations {
             cookies: {
               [key: string]: string
             }
-            /** @description When each ends; null: with the browser. */
+            /** @description Expiry of each cookie; null: a session cookie. */
             expires: {
               [key: string]: string | null
             }
@@ -3492,7 +3638,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description browser_unavailable, storage_unavailable */
+      /** @description browser_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3516,7 +3662,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -3539,7 +3685,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks5. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks5. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -3637,7 +3783,7 @@ export interface operations {
                   parent_id: string | null
                   is_submitter: boolean
                   depth: number | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   over_18: boolean | null
                   author_info: {
@@ -3847,7 +3993,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, browser_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, browser_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3871,7 +4017,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -3894,7 +4040,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -3986,7 +4132,7 @@ export interface operations {
                   parent_id: string | null
                   is_submitter: boolean
                   depth: number | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   over_18: boolean | null
                   author_info: {
@@ -4196,7 +4342,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4220,7 +4366,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -4243,7 +4389,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -4252,6 +4398,8 @@ export interface operations {
                 password?: string | null
               }
           id?: string
+          /** @description A post id, with or without t3_; instead of id. */
+          post_id?: string
           url?: string
           /** @enum {string|number} */
           direction: 'up' | 'down' | 'none' | 1 | -1 | 0
@@ -4476,7 +4624,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4500,7 +4648,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -4523,7 +4671,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -4532,7 +4680,7 @@ export interface operations {
                 password?: string | null
               }
           to: string
-          /** @description Chat has none: there it is the first line. */
+          /** @description In chat, which has no subject, it becomes the first line. */
           subject: string
           text: string
         }
@@ -4758,7 +4906,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4782,7 +4930,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -4805,7 +4953,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -4872,7 +5020,7 @@ export interface operations {
               [key: string]: unknown
             })[]
             after: string | null
-            /** @description The ways that could not be looked into just now. */
+            /** @description Message types that could not be read. */
             missing: ('mail' | 'chat')[]
           } & {
             [key: string]: unknown
@@ -5068,7 +5216,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5092,7 +5240,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -5115,7 +5263,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -5373,7 +5521,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5397,7 +5545,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -5420,7 +5568,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -5647,7 +5795,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5671,7 +5819,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -5694,7 +5842,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -5921,7 +6069,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5945,7 +6093,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -5968,7 +6116,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -6197,7 +6345,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6221,7 +6369,7 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description Names this call, for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
+        /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
       }
       path?: never
@@ -6244,7 +6392,7 @@ export interface operations {
           cookies?: {
             [key: string]: string
           }
-          /** @description The way out of this call alone: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
+          /** @description Egress proxy of this call: http, https, socks4, socks5, socks5h. An address scheme://user:password@host:port, or an object. */
           proxy?:
             | string
             | {
@@ -6473,7 +6621,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6500,31 +6648,31 @@ export interface operations {
         subforum: string
         /** @description The order of the rows. */
         sort?: 'new' | 'hot' | 'top' | 'rising' | 'controversial' | 'best'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path?: never
@@ -6581,7 +6729,7 @@ export interface operations {
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~1"
+           *       "after": "t3_1abcde"
            *     }
            */
           'application/json': {
@@ -6631,7 +6779,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -6643,10 +6791,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -6810,7 +6958,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6833,31 +6981,31 @@ export interface operations {
   subTop: {
     parameters: {
       query?: {
-        /** @description How far back to look. */
+        /** @description Time range. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path: {
@@ -6917,7 +7065,7 @@ export interface operations {
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~1"
+           *       "after": "t3_1abcde"
            *     }
            */
           'application/json': {
@@ -6967,7 +7115,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -6979,10 +7127,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -7146,7 +7294,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7171,7 +7319,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
-        /** @description The id of a post, with t3_ before it or without. */
+        /** @description The id of a post, with or without t3_. */
         id: string
       }
       cookie?: never
@@ -7271,7 +7419,7 @@ export interface operations {
             domain: string | null
             media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
             thumbnail_url: string | null
-            /** @description When it was last edited; false for never, true when the time is not told. */
+            /** @description Time of the last edit; false: never, true: the time is unknown. */
             edited: string | boolean
             author_info: {
               fullname: string | null
@@ -7440,7 +7588,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7465,7 +7613,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
-        /** @description The id of a post, with t3_ before it or without. */
+        /** @description The id of a post, with or without t3_. */
         id: string
       }
       cookie?: never
@@ -7487,6 +7635,7 @@ export interface operations {
            *       "id": "1abcde",
            *       "verdict": "live",
            *       "reason": null,
+           *       "reason_code": null,
            *       "confident": true
            *     }
            */
@@ -7494,7 +7643,10 @@ export interface operations {
             id: string
             /** @enum {string} */
             verdict: 'live' | 'not_visible' | 'undecidable'
+            /** @description A sentence; null when it is live. */
             reason: string | null
+            /** @description absent, deleted, removed or seen_by_moderator. */
+            reason_code: string | null
             confident: boolean
           } & {
             [key: string]: unknown
@@ -7656,7 +7808,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7681,7 +7833,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
-        /** @description Ids of 1 to 100 posts, such as t3_1abcde, with commas between them. */
+        /** @description Ids of 1 to 100 posts, such as t3_1abcde, separated by commas. */
         fullnames: string
       }
       cookie?: never
@@ -7793,7 +7945,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -7973,7 +8125,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7996,63 +8148,63 @@ export interface operations {
   search: {
     parameters: {
       query: {
-        /** @description What to look for. */
+        /** @description Search terms. */
         q: string
-        /** @description Looks in this subforum alone; its name is without prefix. */
+        /** @description Searches only this subforum; the name has no prefix. */
         subforum?: string
         /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'hot' | 'top' | 'comments'
-        /** @description How far back to look. */
+        /** @description Time range. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description Whether to look among what is for adults too. */
+        /** @description Includes adult content. */
         nsfw?: boolean
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Of the page that was read, only posts with at least this score. */
+        /** @description Minimum score; filters the page that was read. */
         min_score?: number
-        /** @description Of the page that was read, only posts with at most this score. */
+        /** @description Maximum score; filters the page that was read. */
         max_score?: number
-        /** @description Of the page that was read, only posts with at least so many comments. */
+        /** @description Minimum number of comments; filters the page that was read. */
         min_comments?: number
-        /** @description Of the page that was read, only posts with at most so many comments. */
+        /** @description Maximum number of comments; filters the page that was read. */
         max_comments?: number
-        /** @description true: of the page that was read only posts that are videos; false: none of them. */
+        /** @description true: only video posts; false: none of them. Filters the page that was read. */
         is_video?: boolean
-        /** @description true: of the page that was read only posts that are texts; false: none of them. */
+        /** @description true: only text posts; false: none of them. Filters the page that was read. */
         is_self?: boolean
-        /** @description true: of the page that was read only posts for adults; false: none of them. */
+        /** @description true: only adult posts; false: none of them. Filters the page that was read. */
         over_18?: boolean
-        /** @description true: of the page that was read only posts that take no more comments; false: none of them. */
+        /** @description true: only locked posts; false: none of them. Filters the page that was read. */
         locked?: boolean
-        /** @description true: of the page that was read only posts that are pinned; false: none of them. */
+        /** @description true: only pinned posts; false: none of them. Filters the page that was read. */
         stickied?: boolean
-        /** @description true: of the page that was read only posts that are marked as spoilers; false: none of them. */
+        /** @description true: only posts marked as spoilers; false: none of them. Filters the page that was read. */
         spoiler?: boolean
-        /** @description true: of the page that was read only posts whose comments stand in random order; false: none of them. */
+        /** @description true: only posts whose comments are in random order; false: none of them. Filters the page that was read. */
         contest_mode?: boolean
-        /** @description Puts the page that was read into this order, highest first. */
+        /** @description Sorts the page that was read, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path?: never
@@ -8109,7 +8261,7 @@ export interface operations {
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~1",
+           *       "after": "t3_1abcde",
            *       "meta": {
            *         "scanned": 25,
            *         "kept": 1
@@ -8163,7 +8315,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -8175,10 +8327,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -8350,7 +8502,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8373,13 +8525,13 @@ export interface operations {
   searchCommunities: {
     parameters: {
       query: {
-        /** @description What to look for. */
+        /** @description Search terms. */
         q: string
-        /** @description Whether to look among what is for adults too. */
+        /** @description Includes adult content. */
         nsfw?: boolean
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -8445,10 +8597,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -8612,7 +8764,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8635,17 +8787,17 @@ export interface operations {
   searchComments: {
     parameters: {
       query: {
-        /** @description What to look for. */
+        /** @description Search terms; matches posts whose comments contain the words. */
         q: string
         /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'top' | 'comments'
-        /** @description How far back to look. */
+        /** @description Time range. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description Whether to look among what is for adults too. */
+        /** @description Includes adult content. */
         nsfw?: boolean
-        /** @description How many rows at most. */
+        /** @description Maximum number of posts to search. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -8703,7 +8855,12 @@ export interface operations {
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~1"
+           *       "after": "t3_1abcde",
+           *       "meta": {
+           *         "searched": 8,
+           *         "comments_scanned": 120,
+           *         "truncated": true
+           *       }
            *     }
            */
           'application/json': {
@@ -8753,7 +8910,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -8765,13 +8922,22 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
+            meta: {
+              /** Format: int64 */
+              searched: number
+              /** Format: int64 */
+              comments_scanned: number
+              truncated: boolean
+            } & {
+              [key: string]: unknown
+            }
           } & {
             [key: string]: unknown
           }
@@ -8932,7 +9098,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8955,23 +9121,23 @@ export interface operations {
   searchCommentsDeep: {
     parameters: {
       query: {
-        /** @description What to look for; a comment is shown when the words occur in it. */
+        /** @description Search terms; matches comments that contain the words. */
         q: string
         /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'top' | 'comments'
-        /** @description How far back to look. */
+        /** @description Time range. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description Whether to look among what is for adults too. */
+        /** @description Includes adult content. */
         nsfw?: boolean
-        /** @description How many posts are expanded. */
+        /** @description Number of posts whose comments are searched. */
         limit?: string
-        /** @description Without group_by: how many comments at most. */
+        /** @description Without group_by: maximum number of comments. */
         max_comments?: number
-        /** @description With author, the answer tells who said it how often, and holds no comments. */
+        /** @description author: the answer counts comments by author, and holds no comments. */
         group_by?: 'author'
-        /** @description With group_by: how many authors at most. */
+        /** @description With group_by: maximum number of authors. */
         max_authors?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -9041,7 +9207,7 @@ export interface operations {
            *       ],
            *       "after": "t3_1abcde~5",
            *       "meta": {
-           *         "truncated": false,
+           *         "truncated": true,
            *         "capped": false,
            *         "posts_expanded": 5,
            *         "comments_scanned": 10
@@ -9110,7 +9276,7 @@ export interface operations {
                 domain: string | null
                 media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
                 thumbnail_url: string | null
-                /** @description When it was last edited; false for never, true when the time is not told. */
+                /** @description Time of the last edit; false: never, true: the time is unknown. */
                 edited: string | boolean
                 author_info: {
                   fullname: string | null
@@ -9193,7 +9359,7 @@ export interface operations {
                   domain: string | null
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
                   thumbnail_url: string | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   author_info: {
                     fullname: string | null
@@ -9383,7 +9549,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9406,19 +9572,19 @@ export interface operations {
   searchMedia: {
     parameters: {
       query: {
-        /** @description What to look for. */
+        /** @description Search terms. */
         q: string
-        /** @description What the posts show. */
+        /** @description Kind of media. */
         kind?: 'all' | 'image' | 'video' | 'gallery' | 'gif'
         /** @description The order of the rows. */
         sort?: 'relevance' | 'new' | 'hot' | 'top' | 'comments'
-        /** @description How far back to look. */
+        /** @description Time range. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description Whether to look among what is for adults too. */
+        /** @description Includes adult content. */
         nsfw?: boolean
-        /** @description How many posts are looked through. */
+        /** @description Number of posts to search. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -9536,7 +9702,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -9568,10 +9734,10 @@ export interface operations {
             })[]
             /** Format: int64 */
             scanned: number
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -9735,7 +9901,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9760,11 +9926,11 @@ export interface operations {
       query: {
         /** @description A part of the name. */
         q: string
-        /** @description Whether to look among what is for adults too. */
+        /** @description Includes adult content. */
         nsfw?: boolean
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -9832,10 +9998,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -9999,7 +10165,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10026,29 +10192,29 @@ export interface operations {
         permalink: string
         /** @description The order of the comments. */
         sort?: 'confidence' | 'top' | 'new' | 'controversial' | 'old' | 'qa'
-        /** @description How many levels of replies at most; left out as limit is, the whole tree. */
+        /** @description Maximum depth of replies; without depth and limit, the whole tree. */
         depth?: number
-        /** @description How many comments at most; left out as depth is, the whole tree. */
+        /** @description Maximum number of comments; without limit and depth, the whole tree. */
         limit?: number
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path?: never
@@ -10173,7 +10339,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -10362,7 +10528,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10387,33 +10553,33 @@ export interface operations {
       query?: {
         /** @description The order of the comments. */
         sort?: 'confidence' | 'top' | 'new' | 'controversial' | 'old' | 'qa'
-        /** @description How many levels of replies at most; left out, as many as the platform gives at once. */
+        /** @description Maximum depth of replies; absent: the platform's default. */
         depth?: number
-        /** @description How many comments at most; left out, as many as the platform gives at once. */
+        /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path: {
-        /** @description The id of a post, with t3_ before it or without. */
+        /** @description The id of a post, with or without t3_. */
         id: string
       }
       cookie?: never
@@ -10537,7 +10703,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -10726,7 +10892,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10751,33 +10917,33 @@ export interface operations {
       query?: {
         /** @description The order of the comments. */
         sort?: 'confidence' | 'top' | 'new' | 'controversial' | 'old' | 'qa'
-        /** @description How many levels of replies at most; left out, as many as the platform gives at once. */
+        /** @description Maximum depth of replies; absent: the platform's default. */
         depth?: number
-        /** @description How many comments at most; left out, as many as the platform gives at once. */
+        /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path: {
-        /** @description The id of a post, with t3_ before it or without. */
+        /** @description The id of a post, with or without t3_. */
         postId: string
       }
       cookie?: never
@@ -10901,7 +11067,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -11090,7 +11256,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11113,12 +11279,12 @@ export interface operations {
   commentById: {
     parameters: {
       query?: {
-        /** @description Whether to fill data.replies from the tree. */
+        /** @description Fills data.replies from the tree. */
         replies?: boolean
       }
       header?: never
       path: {
-        /** @description The id of a comment, with t1_ before it or without. */
+        /** @description The id of a comment, with or without t1_. */
         id: string
       }
       cookie?: never
@@ -11154,7 +11320,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description As the platform gives it. */
+            /** @description As sent by the platform. */
             comment: {
               /** @enum {string} */
               kind: 't1' | 'more'
@@ -11324,7 +11490,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11395,7 +11561,7 @@ export interface operations {
            */
           'application/json': {
             comments: ({
-              /** @description As it was asked. */
+              /** @description As given in the request. */
               id: string
               name: string | null
               /** @enum {string} */
@@ -11545,7 +11711,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11786,7 +11952,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11811,11 +11977,11 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -11896,7 +12062,7 @@ export interface operations {
               parent_id: string | null
               is_submitter: boolean
               depth: number | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               over_18: boolean | null
               author_info: {
@@ -11909,10 +12075,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -12076,7 +12242,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12101,11 +12267,11 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'new' | 'hot' | 'top' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -12166,7 +12332,7 @@ export interface operations {
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~1"
+           *       "after": "t3_1abcde"
            *     }
            */
           'application/json': {
@@ -12216,7 +12382,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -12228,10 +12394,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -12395,7 +12561,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12625,7 +12791,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12864,7 +13030,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12887,29 +13053,29 @@ export interface operations {
   subComments: {
     parameters: {
       query?: {
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path: {
@@ -12989,7 +13155,7 @@ export interface operations {
               parent_id: string | null
               is_submitter: boolean
               depth: number | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               over_18: boolean | null
               author_info: {
@@ -13002,10 +13168,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -13169,7 +13335,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13402,7 +13568,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13429,7 +13595,7 @@ export interface operations {
       path: {
         /** @description The name of a subforum, without prefix. */
         name: string
-        /** @description The name of a wiki page, such as index, with / between a page and one below it. */
+        /** @description The name of a wiki page, such as index; a subpage is separated by /. */
         page: string
       }
       cookie?: never
@@ -13450,7 +13616,6 @@ export interface operations {
            * @example {
            *       "content_md": "# Coffee\n\nStart with the questions that everybody asks.",
            *       "content_html": "<h1>Coffee</h1>\n<p>Start with the questions that everybody asks.</p>",
-           *       "may_revise": false,
            *       "revision_id": "16154095-18d5-11ee-9e1c-409518d5e7a3",
            *       "revision_date": "2020-03-07T11:55:00.000Z",
            *       "revised_by": "example_user",
@@ -13460,7 +13625,6 @@ export interface operations {
           'application/json': {
             content_md: string
             content_html: string | null
-            may_revise: boolean
             revision_id: string | null
             revision_date: string | null
             revised_by: string | null
@@ -13625,7 +13789,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13648,9 +13812,9 @@ export interface operations {
   popularDirectory: {
     parameters: {
       query?: {
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -13691,7 +13855,7 @@ export interface operations {
            *           "language": "en"
            *         }
            *       ],
-           *       "after": "t5_2xtnu~1"
+           *       "after": "t5_2xtnu"
            *     }
            */
           'application/json': {
@@ -13715,10 +13879,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -13882,7 +14046,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13905,9 +14069,9 @@ export interface operations {
   newDirectory: {
     parameters: {
       query?: {
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -13948,7 +14112,7 @@ export interface operations {
            *           "language": "en"
            *         }
            *       ],
-           *       "after": "t5_2xtnu~1"
+           *       "after": "t5_2xtnu"
            *     }
            */
           'application/json': {
@@ -13972,10 +14136,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -14139,7 +14303,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14162,9 +14326,9 @@ export interface operations {
   defaultDirectory: {
     parameters: {
       query?: {
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: never
@@ -14205,7 +14369,7 @@ export interface operations {
            *           "language": "en"
            *         }
            *       ],
-           *       "after": "t5_2xtnu~1"
+           *       "after": "t5_2xtnu"
            *     }
            */
           'application/json': {
@@ -14229,10 +14393,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -14396,7 +14560,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14421,31 +14585,31 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'best' | 'hot' | 'new' | 'top' | 'rising' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path?: never
@@ -14502,7 +14666,7 @@ export interface operations {
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~1"
+           *       "after": "t3_1abcde"
            *     }
            */
           'application/json': {
@@ -14552,7 +14716,7 @@ export interface operations {
               domain: string | null
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
               thumbnail_url: string | null
-              /** @description When it was last edited; false for never, true when the time is not told. */
+              /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
               author_info: {
                 fullname: string | null
@@ -14564,10 +14728,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -14576,7 +14740,7 @@ export interface operations {
           }
         }
       }
-      /** @description INVALID_REQUEST, INCOMPLETE_SESSION, SESSION_REQUIRED, INVALID_FIELD, INVALID_PROXY */
+      /** @description INVALID_REQUEST, INCOMPLETE_SESSION, SESSION_REQUIRED, PROXY_WITHOUT_SESSION, INVALID_FIELD, INVALID_PROXY */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14731,7 +14895,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14755,23 +14919,23 @@ export interface operations {
     parameters: {
       query?: never
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
-        /** @description The way out of this read, with a session only: scheme://user:password@host:port. */
+        /** @description The proxy of this read, scheme://user:password@host:port. An error without a session, and when empty or malformed. */
         'x-forum-proxy'?: string
       }
       path: {
@@ -14822,7 +14986,7 @@ export interface operations {
           }
         }
       }
-      /** @description INVALID_REQUEST, INCOMPLETE_SESSION, SESSION_REQUIRED, INVALID_FIELD, INVALID_PROXY */
+      /** @description INVALID_REQUEST, INCOMPLETE_SESSION, SESSION_REQUIRED, PROXY_WITHOUT_SESSION, INVALID_FIELD, INVALID_PROXY */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14977,7 +15141,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15002,35 +15166,35 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Instead of the header x-forum-session, which wins. */
+        /** @description Instead of the header x-forum-session, which takes precedence. */
         forum_session?: string
-        /** @description Instead of the header x-forum-loid, which wins. */
+        /** @description Instead of the header x-forum-loid, which takes precedence. */
         loid?: string
-        /** @description Instead of the header x-forum-csrf-token, which wins. */
+        /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
       }
       path: {
@@ -15145,7 +15309,7 @@ export interface operations {
                   domain: string | null
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
                   thumbnail_url: string | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   author_info: {
                     fullname: string | null
@@ -15184,7 +15348,7 @@ export interface operations {
                   parent_id: string | null
                   is_submitter: boolean
                   depth: number | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   over_18: boolean | null
                   author_info: {
@@ -15198,10 +15362,10 @@ export interface operations {
                   [key: string]: unknown
                 })
             )[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -15365,7 +15529,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15390,35 +15554,35 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Instead of the header x-forum-session, which wins. */
+        /** @description Instead of the header x-forum-session, which takes precedence. */
         forum_session?: string
-        /** @description Instead of the header x-forum-loid, which wins. */
+        /** @description Instead of the header x-forum-loid, which takes precedence. */
         loid?: string
-        /** @description Instead of the header x-forum-csrf-token, which wins. */
+        /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
       }
       path: {
@@ -15533,7 +15697,7 @@ export interface operations {
                   domain: string | null
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
                   thumbnail_url: string | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   author_info: {
                     fullname: string | null
@@ -15572,7 +15736,7 @@ export interface operations {
                   parent_id: string | null
                   is_submitter: boolean
                   depth: number | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   over_18: boolean | null
                   author_info: {
@@ -15586,10 +15750,10 @@ export interface operations {
                   [key: string]: unknown
                 })
             )[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -15753,7 +15917,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15778,35 +15942,35 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Instead of the header x-forum-session, which wins. */
+        /** @description Instead of the header x-forum-session, which takes precedence. */
         forum_session?: string
-        /** @description Instead of the header x-forum-loid, which wins. */
+        /** @description Instead of the header x-forum-loid, which takes precedence. */
         loid?: string
-        /** @description Instead of the header x-forum-csrf-token, which wins. */
+        /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
       }
       path: {
@@ -15921,7 +16085,7 @@ export interface operations {
                   domain: string | null
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
                   thumbnail_url: string | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   author_info: {
                     fullname: string | null
@@ -15960,7 +16124,7 @@ export interface operations {
                   parent_id: string | null
                   is_submitter: boolean
                   depth: number | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   over_18: boolean | null
                   author_info: {
@@ -15974,10 +16138,10 @@ export interface operations {
                   [key: string]: unknown
                 })
             )[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -16141,7 +16305,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16166,35 +16330,35 @@ export interface operations {
       query?: {
         /** @description The order of the rows. */
         sort?: 'new' | 'top' | 'hot' | 'controversial'
-        /** @description How far back to look; with the sorts top and controversial alone. */
+        /** @description Time range; used by the sorts top and controversial only. */
         t?: 'hour' | 'day' | 'week' | 'month' | 'year' | 'all'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
-        /** @description The after of the last answer, passed back as it is; left out, it is the first page. */
+        /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Instead of the header x-forum-session, which wins. */
+        /** @description Instead of the header x-forum-session, which takes precedence. */
         forum_session?: string
-        /** @description Instead of the header x-forum-loid, which wins. */
+        /** @description Instead of the header x-forum-loid, which takes precedence. */
         loid?: string
-        /** @description Instead of the header x-forum-csrf-token, which wins. */
+        /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
       }
       header?: {
-        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
-        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie loid of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-loid'?: string
-        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie token_v2 of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-token-v2'?: string
-        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csrf_token of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csrf-token'?: string
-        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie edgebucket of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-edgebucket'?: string
-        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie csv of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-csv'?: string
-        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie session_tracker of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session-tracker'?: string
-        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid go together. */
+        /** @description The cookie pc of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-pc'?: string
       }
       path: {
@@ -16309,7 +16473,7 @@ export interface operations {
                   domain: string | null
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
                   thumbnail_url: string | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   author_info: {
                     fullname: string | null
@@ -16348,7 +16512,7 @@ export interface operations {
                   parent_id: string | null
                   is_submitter: boolean
                   depth: number | null
-                  /** @description When it was last edited; false for never, true when the time is not told. */
+                  /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
                   over_18: boolean | null
                   author_info: {
@@ -16362,10 +16526,10 @@ export interface operations {
                   [key: string]: unknown
                 })
             )[]
-            /** @description Pass it back as it is for what comes next; null at the end. */
+            /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
             /**
-             * @description There when after is null. Only complete means everything was returned.
+             * @description Present if after is null. Only complete means that everything was returned.
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
@@ -16529,7 +16693,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16574,14 +16738,14 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @description What a monitor matches. Between fields AND; at least one place or keyword. */
+          /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec: {
             /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
             /** @description Not in these; the whole platform only. */
             exclude_subforums?: string | string[]
             /**
-             * @description What is watched; beside thread, comment is usual.
+             * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
@@ -16612,7 +16776,7 @@ export interface operations {
              */
             match?: 'word' | 'substring'
             /**
-             * @description cafe is café, and the other way round.
+             * @description Ignores accents: cafe equals café.
              * @default false
              */
             fold_accents?: boolean
@@ -16632,7 +16796,7 @@ export interface operations {
             exclude_domains?: string | string[]
             /** @description One of these is the post's flair, whole; case ignored. */
             flair?: string | string[]
-            /** @description None of these is. */
+            /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
             has_flair?: boolean
             post_type?:
@@ -16652,7 +16816,7 @@ export interface operations {
             min_comments?: number
             /**
              * Format: int64
-             * @description Of relevance.score × 100; what is below is shown as suppressed.
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
             intent?:
@@ -16675,7 +16839,7 @@ export interface operations {
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
-            /** @description ISO 639-1; what nobody can tell matches none. */
+            /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
                   | 'af'
@@ -16789,7 +16953,13 @@ export interface operations {
              */
             group_window_s?: number
           }
+          /** @description The webhooks to deliver to. Null or empty: every active one, unless targets is none. */
           webhook_ids?: string[] | null
+          /**
+           * @description none: no webhook, for a monitor that is read by pull. The field distinguishes its empty webhook_ids from those that mean every webhook, so a monitor can be sent back as it was read.
+           * @enum {string}
+           */
+          targets?: 'all' | 'listed' | 'none'
           name?: string | null
           /** Format: int64 */
           cadence_s?: number
@@ -16821,10 +16991,14 @@ export interface operations {
            *         ]
            *       },
            *       "cadence_s": 60,
+           *       "requested_cadence_s": null,
+           *       "raised": false,
            *       "webhook_ids": [
            *         "wh_0199a000-0000-7000-8000-000000000002"
            *       ],
+           *       "targets": "listed",
            *       "active": true,
+           *       "pause_reason": null,
            *       "created_at": "2026-01-31T11:56:00.000Z",
            *       "updated_at": "2026-01-31T11:56:00.000Z",
            *       "last_match_at": null,
@@ -16847,18 +17021,29 @@ export interface operations {
             }
             /**
              * Format: int64
-             * @description The promise, in seconds.
+             * @description Promised interval, in seconds.
              */
             cadence_s: number
-            /** @description Null: every active webhook. Empty: nowhere. */
+            /** @description Interval of the request; null: the default. */
+            requested_cadence_s: number | null
+            /** @description True if the plan does not allow the requested interval. */
+            raised: boolean
+            /** @description Null: every active webhook. Empty: none. */
             webhook_ids: string[] | null
+            /**
+             * @description all: webhook_ids is null. none: it is empty. listed: it names some.
+             * @enum {string}
+             */
+            targets: 'all' | 'listed' | 'none'
             active: boolean
+            /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
+            pause_reason: 'filter_too_slow' | null
             /** Format: date-time */
             created_at: string
             /** Format: date-time */
             updated_at: string
             last_match_at: string | null
-            /** @description The matches as Atom, for who knows this address. */
+            /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
             streams: ({
               id: string
@@ -16867,13 +17052,13 @@ export interface operations {
               subforum: string | null
               /**
                * Format: int64
-               * @description How often it is really looked at.
+               * @description Actual poll interval, in seconds.
                */
               interval_s: number
             } & {
               [key: string]: unknown
             })[]
-            /** @description subforum_unverified: the platform could not be asked. */
+            /** @description subforum_unverified: the platform could not be reached. */
             warnings?: string[]
           } & {
             [key: string]: unknown
@@ -17017,7 +17202,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17071,10 +17256,14 @@ export interface operations {
            *             ]
            *           },
            *           "cadence_s": 60,
+           *           "requested_cadence_s": null,
+           *           "raised": false,
            *           "webhook_ids": [
            *             "wh_0199a000-0000-7000-8000-000000000002"
            *           ],
+           *           "targets": "listed",
            *           "active": true,
+           *           "pause_reason": null,
            *           "created_at": "2026-01-31T11:56:00.000Z",
            *           "updated_at": "2026-01-31T11:56:00.000Z",
            *           "last_match_at": "2026-01-31T11:58:38.000Z",
@@ -17107,18 +17296,29 @@ export interface operations {
               }
               /**
                * Format: int64
-               * @description The promise, in seconds.
+               * @description Promised interval, in seconds.
                */
               cadence_s: number
-              /** @description Null: every active webhook. Empty: nowhere. */
+              /** @description Interval of the request; null: the default. */
+              requested_cadence_s: number | null
+              /** @description True if the plan does not allow the requested interval. */
+              raised: boolean
+              /** @description Null: every active webhook. Empty: none. */
               webhook_ids: string[] | null
+              /**
+               * @description all: webhook_ids is null. none: it is empty. listed: it names some.
+               * @enum {string}
+               */
+              targets: 'all' | 'listed' | 'none'
               active: boolean
+              /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
+              pause_reason: 'filter_too_slow' | null
               /** Format: date-time */
               created_at: string
               /** Format: date-time */
               updated_at: string
               last_match_at: string | null
-              /** @description The matches as Atom, for who knows this address. */
+              /** @description Matches as Atom; anyone with this address can read them. */
               feed_url: string
               streams: ({
                 id: string
@@ -17127,7 +17327,7 @@ export interface operations {
                 subforum: string | null
                 /**
                  * Format: int64
-                 * @description How often it is really looked at.
+                 * @description Actual poll interval, in seconds.
                  */
                 interval_s: number
               } & {
@@ -17223,6 +17423,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   postForumMonitorUpdate: {
@@ -17243,14 +17461,14 @@ export interface operations {
         'application/json': {
           id?: string
           monitor_id?: string
-          /** @description What a monitor matches. Between fields AND; at least one place or keyword. */
+          /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec?: {
             /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
             /** @description Not in these; the whole platform only. */
             exclude_subforums?: string | string[]
             /**
-             * @description What is watched; beside thread, comment is usual.
+             * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
@@ -17281,7 +17499,7 @@ export interface operations {
              */
             match?: 'word' | 'substring'
             /**
-             * @description cafe is café, and the other way round.
+             * @description Ignores accents: cafe equals café.
              * @default false
              */
             fold_accents?: boolean
@@ -17301,7 +17519,7 @@ export interface operations {
             exclude_domains?: string | string[]
             /** @description One of these is the post's flair, whole; case ignored. */
             flair?: string | string[]
-            /** @description None of these is. */
+            /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
             has_flair?: boolean
             post_type?:
@@ -17321,7 +17539,7 @@ export interface operations {
             min_comments?: number
             /**
              * Format: int64
-             * @description Of relevance.score × 100; what is below is shown as suppressed.
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
             intent?:
@@ -17344,7 +17562,7 @@ export interface operations {
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
-            /** @description ISO 639-1; what nobody can tell matches none. */
+            /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
                   | 'af'
@@ -17459,7 +17677,13 @@ export interface operations {
             group_window_s?: number
           }
           active?: boolean
+          /** @description The webhooks to deliver to. Null or empty: every active one, unless targets is none. */
           webhook_ids?: string[] | null
+          /**
+           * @description none: no webhook, for a monitor that is read by pull. The field distinguishes its empty webhook_ids from those that mean every webhook, so a monitor can be sent back as it was read.
+           * @enum {string}
+           */
+          targets?: 'all' | 'listed' | 'none'
           name?: string | null
           /** Format: int64 */
           cadence_s?: number
@@ -17490,10 +17714,14 @@ export interface operations {
            *         ]
            *       },
            *       "cadence_s": 60,
+           *       "requested_cadence_s": null,
+           *       "raised": false,
            *       "webhook_ids": [
            *         "wh_0199a000-0000-7000-8000-000000000002"
            *       ],
+           *       "targets": "listed",
            *       "active": false,
+           *       "pause_reason": null,
            *       "created_at": "2026-01-31T11:56:00.000Z",
            *       "updated_at": "2026-01-31T11:58:43.000Z",
            *       "last_match_at": null,
@@ -17516,18 +17744,29 @@ export interface operations {
             }
             /**
              * Format: int64
-             * @description The promise, in seconds.
+             * @description Promised interval, in seconds.
              */
             cadence_s: number
-            /** @description Null: every active webhook. Empty: nowhere. */
+            /** @description Interval of the request; null: the default. */
+            requested_cadence_s: number | null
+            /** @description True if the plan does not allow the requested interval. */
+            raised: boolean
+            /** @description Null: every active webhook. Empty: none. */
             webhook_ids: string[] | null
+            /**
+             * @description all: webhook_ids is null. none: it is empty. listed: it names some.
+             * @enum {string}
+             */
+            targets: 'all' | 'listed' | 'none'
             active: boolean
+            /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
+            pause_reason: 'filter_too_slow' | null
             /** Format: date-time */
             created_at: string
             /** Format: date-time */
             updated_at: string
             last_match_at: string | null
-            /** @description The matches as Atom, for who knows this address. */
+            /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
             streams: ({
               id: string
@@ -17536,13 +17775,13 @@ export interface operations {
               subforum: string | null
               /**
                * Format: int64
-               * @description How often it is really looked at.
+               * @description Actual poll interval, in seconds.
                */
               interval_s: number
             } & {
               [key: string]: unknown
             })[]
-            /** @description subforum_unverified: the platform could not be asked. */
+            /** @description subforum_unverified: the platform could not be reached. */
             warnings?: string[]
           } & {
             [key: string]: unknown
@@ -17686,7 +17925,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17870,7 +18109,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17914,6 +18153,7 @@ export interface operations {
            * @example {
            *       "id": "mon_0199a000-0000-7000-8000-000000000001",
            *       "active": true,
+           *       "pause_reason": null,
            *       "daily_delivery_ceiling": 10000,
            *       "delivered_24h": 1,
            *       "failed_24h": 0,
@@ -17935,6 +18175,8 @@ export interface operations {
            *         "status": "complete",
            *         "reason": null,
            *         "since": "2026-01-31T11:56:00.000Z",
+           *         "audited_until": "2026-01-31T11:56:00.000Z",
+           *         "audit_interval_s": 600,
            *         "gaps": [],
            *         "gaps_returned": 0,
            *         "gaps_truncated": false,
@@ -17965,23 +18207,25 @@ export interface operations {
           'application/json': {
             id: string
             active: boolean
+            /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
+            pause_reason: 'filter_too_slow' | null
             /** Format: int64 */
             daily_delivery_ceiling: number
             /** Format: int64 */
             delivered_24h: number
             /**
              * Format: int64
-             * @description Deliveries that exhausted the retry ladder.
+             * @description Deliveries that exhausted the retry schedule.
              */
             failed_24h: number
             /**
              * Format: int64
-             * @description Deliveries that their receiver refused for good.
+             * @description Deliveries that their receiver refused permanently.
              */
             rejected_24h: number
             /**
              * Format: int64
-             * @description A floor.
+             * @description A lower bound.
              */
             suppressed_24h: number
             suppressed_breakdown: {
@@ -18009,6 +18253,8 @@ export interface operations {
               reason: string | null
               /** Format: date-time */
               since: string
+              audited_until: string | null
+              audit_interval_s: number | null
               gaps: ({
                 stream: string
                 reason: string
@@ -18182,6 +18428,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   postForumMonitorWebhookUpdate: {
@@ -18238,6 +18502,7 @@ export interface operations {
             kind: 'webhook' | 'slack' | 'discord' | 'email'
             url: string
             created_at: string
+            /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
             paused_at: string | null
             pause_reason: ('failing' | 'gone') | null
@@ -18367,7 +18632,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18555,7 +18820,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18593,6 +18858,7 @@ export interface operations {
           /** @enum {string} */
           kind?: 'webhook' | 'slack' | 'discord' | 'email'
           url: string
+          name?: string | null
         }
       }
     }
@@ -18627,6 +18893,7 @@ export interface operations {
             kind: 'webhook' | 'slack' | 'discord' | 'email'
             url: string
             created_at: string
+            /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
             paused_at: string | null
             pause_reason: ('failing' | 'gone') | null
@@ -18635,7 +18902,7 @@ export interface operations {
             ordered: boolean
             secret: string
             kind_inferred_from: string | null
-            /** @description Kind email only: sent, or the code of why it was not. */
+            /** @description Kind email only: sent, or an error code. */
             confirmation?: string
           }
         }
@@ -18760,7 +19027,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18822,6 +19089,7 @@ export interface operations {
               kind: 'webhook' | 'slack' | 'discord' | 'email'
               url: string
               created_at: string
+              /** @description True if it takes deliveries: enabled, confirmed and not paused. */
               active: boolean
               paused_at: string | null
               pause_reason: ('failing' | 'gone') | null
@@ -18901,6 +19169,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   postForumMonitorWebhookTest: {
@@ -18936,6 +19222,7 @@ export interface operations {
            * @example {
            *       "ok": true,
            *       "status_code": 200,
+           *       "status": 200,
            *       "delivery_id": "dlv_FhYWFhYWFhYWFhYWFhYWFg",
            *       "duration_ms": 87,
            *       "reason": null,
@@ -18946,6 +19233,8 @@ export interface operations {
           'application/json': {
             ok: boolean
             status_code: number | null
+            /** @description The same as status_code. */
+            status: number | null
             delivery_id: string
             /** Format: int64 */
             duration_ms: number
@@ -19075,7 +19364,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19256,7 +19545,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19281,9 +19570,9 @@ export interface operations {
       query: {
         /** @description The id of a monitor. */
         id: string
-        /** @description The after of the last answer; left out, the oldest that are kept come first. */
+        /** @description The after of the last answer; absent: from the oldest stored match. */
         after?: string
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
       }
       header?: never
@@ -19368,11 +19657,11 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Oldest first, each as a webhook gets it. */
+            /** @description Oldest first, each as delivered to a webhook. */
             items: {
               [key: string]: unknown
             }[]
-            /** @description Give it back to go on; null as long as there is nothing. */
+            /** @description Cursor of the next page; null: no matches yet. */
             after: string | null
             has_more: boolean
           }
@@ -19481,6 +19770,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   getForumMonitorStream: {
@@ -19488,7 +19795,7 @@ export interface operations {
       query: {
         /** @description The id of a monitor. */
         id: string
-        /** @description The after of items, to begin behind it; the header Last-Event-ID wins. */
+        /** @description The after of items, to start after it; the header Last-Event-ID takes precedence. */
         after?: string
       }
       header?: never
@@ -19611,6 +19918,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   getForumMonitorFeedByToken: {
@@ -19618,7 +19943,7 @@ export interface operations {
       query?: never
       header?: never
       path: {
-        /** @description What the feed_url of a monitor ends in. */
+        /** @description Last part of the feed_url of a monitor. */
         token: string
       }
       cookie?: never
@@ -19672,6 +19997,24 @@ export interface operations {
            * @example {
            *       "error": "NOT_FOUND",
            *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -19857,7 +20200,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19880,11 +20223,11 @@ export interface operations {
   getForumMonitorDeliveries: {
     parameters: {
       query?: {
-        /** @description The id of a monitor, a removed one too; left out, the deliveries of all. */
+        /** @description The id of a monitor, including a removed one; absent: the deliveries of all. */
         id?: string
         /** @description Only deliveries of this status. */
         status?: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
         /** @description Only deliveries created before this; the created_at of the last one leads to the next page. */
         before?: string
@@ -20115,6 +20458,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   postForumMonitorDeliveriesRedeliver: {
@@ -20291,7 +20652,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -20318,9 +20679,9 @@ export interface operations {
         status?: 'new' | 'triaged' | 'shipped' | 'declined'
         /** @description Only feedback of this type. */
         type?: 'bug' | 'idea' | 'missing_capability'
-        /** @description The next_cursor of the last answer; left out, the newest come first. */
+        /** @description The next_cursor of the last answer; absent: from the newest. */
         cursor?: string
-        /** @description How many rows at most. */
+        /** @description Maximum number of rows. */
         limit?: number
       }
       header?: never
@@ -20369,7 +20730,7 @@ export interface operations {
               evidence: string | null
               /** @enum {string} */
               status: 'new' | 'triaged' | 'shipped' | 'declined'
-              /** @description What the operator answered. */
+              /** @description The operator's answer; null: none yet. */
               response: string | null
               /** Format: date-time */
               created_at: string
@@ -20474,6 +20835,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   sendFeedback: {
@@ -20498,7 +20877,15 @@ export interface operations {
           title: string
           details: string
           area?: string | null
-          evidence?: string | null
+          /** @description Text, or an object, which is stored and shown as its JSON text. */
+          evidence?:
+            | (
+                | string
+                | {
+                    [key: string]: unknown
+                  }
+              )
+            | null
         }
       }
     }
@@ -20578,6 +20965,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description feedback_exhausted */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "feedback_exhausted",
+           *       "code": "feedback_exhausted"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description BODY_TOO_LARGE */
       413: {
         headers: {
@@ -20630,7 +21034,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -20694,7 +21098,7 @@ export interface operations {
             evidence: string | null
             /** @enum {string} */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
-            /** @description What the operator answered. */
+            /** @description The operator's answer; null: none yet. */
             response: string | null
             /** Format: date-time */
             created_at: string
@@ -20806,6 +21210,24 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
     }
   }
   postForumMonitorPreview: {
@@ -20829,14 +21251,14 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @description What a monitor matches. Between fields AND; at least one place or keyword. */
+          /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec: {
             /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
             /** @description Not in these; the whole platform only. */
             exclude_subforums?: string | string[]
             /**
-             * @description What is watched; beside thread, comment is usual.
+             * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
@@ -20867,7 +21289,7 @@ export interface operations {
              */
             match?: 'word' | 'substring'
             /**
-             * @description cafe is café, and the other way round.
+             * @description Ignores accents: cafe equals café.
              * @default false
              */
             fold_accents?: boolean
@@ -20887,7 +21309,7 @@ export interface operations {
             exclude_domains?: string | string[]
             /** @description One of these is the post's flair, whole; case ignored. */
             flair?: string | string[]
-            /** @description None of these is. */
+            /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
             has_flair?: boolean
             post_type?:
@@ -20907,7 +21329,7 @@ export interface operations {
             min_comments?: number
             /**
              * Format: int64
-             * @description Of relevance.score × 100; what is below is shown as suppressed.
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
             intent?:
@@ -20930,7 +21352,7 @@ export interface operations {
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
-            /** @description ISO 639-1; what nobody can tell matches none. */
+            /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
                   | 'af'
@@ -21189,7 +21611,7 @@ export interface operations {
             filter_spec: {
               [key: string]: unknown
             }
-            /** @description As a webhook would get them. */
+            /** @description As delivered to a webhook. */
             matches: {
               [key: string]: unknown
             }[]
@@ -21202,12 +21624,12 @@ export interface operations {
             low_relevance: number
             /**
              * Format: int64
-             * @description Below min_score or min_comments as yet.
+             * @description Below min_score or min_comments so far.
              */
             not_yet: number
             /** Format: int64 */
             scanned: number
-            /** @description There were more items than could be looked at. */
+            /** @description True if there were more items than could be checked. */
             truncated: boolean
             terms: {
               term: string
@@ -21216,13 +21638,13 @@ export interface operations {
               /** Format: int64 */
               items: number
             }[]
-            /** @description Items left after each condition. */
+            /** @description Items that pass each condition and all before it. */
             criteria: {
               criterion: string
               /** Format: int64 */
               left: number
             }[]
-            /** @description Null: nothing to tell it from. */
+            /** @description Null: not enough data. */
             estimate_per_day: number | null
             feeds: ({
               /** @enum {string} */
@@ -21242,7 +21664,7 @@ export interface operations {
             })[]
             /**
              * Format: int64
-             * @description Searches, threads and authors beyond those that were looked at.
+             * @description Searches, threads and authors that were not read.
              */
             feeds_left_out: number
             item: {
@@ -21250,12 +21672,12 @@ export interface operations {
               in_feeds: boolean
               /** @enum {string} */
               verdict: 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
-              /** @description Every condition of the filter, in the order in which they are asked. */
+              /** @description Every condition of the filter, in order of evaluation. */
               criteria: {
                 criterion: string
                 /** @enum {string} */
                 verdict: 'met' | 'not_met' | 'later' | 'withheld'
-                /** @description What of the item was looked at. */
+                /** @description Part of the item that was checked. */
                 detail: string
               }[]
               row: {
@@ -21385,7 +21807,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21408,9 +21830,9 @@ export interface operations {
   getForumMonitorWhy: {
     parameters: {
       query?: {
-        /** @description A delivery to explain. It stands alone, without id and item_id. */
+        /** @description A delivery to explain; excludes id and item_id. */
         delivery_id?: string
-        /** @description The id of a monitor, beside item_id. */
+        /** @description The id of a monitor, together with item_id. */
         id?: string
         /** @description A post or a comment, such as t3_1abcde, to explain for the monitor that id names. */
         item_id?: string
@@ -21436,7 +21858,7 @@ export interface operations {
            *         {
            *           "item_id": "t3_1abcde",
            *           "outcome": "matched",
-           *           "means": "it matched; the deliveries tell what became of it",
+           *           "means": "it matched; see its deliveries",
            *           "created_at": "2026-01-31T11:58:00.000Z",
            *           "matched_at": "2026-01-31T11:58:38.000Z",
            *           "collected_until": null,
@@ -21564,7 +21986,7 @@ export interface operations {
               first_seen: {
                 /** Format: date-time */
                 at: string
-                /** @description How old it was then. */
+                /** @description Age of the item at that time, in seconds. */
                 age_s: number | null
                 fresh: boolean | null
                 /** Format: int64 */
@@ -21580,16 +22002,16 @@ export interface operations {
                   [key: string]: unknown
                 })[]
               } | null
-              /** @description The conditions are those of the filter as it is now. */
+              /** @description True if the conditions are those of the current filter. */
               filter_edited_since: boolean
-              /** @description Whether the item is judged as it was delivered, or as it is now. */
+              /** @description Version of the item that is judged: as delivered, or as it is now. */
               as_of: ('match' | 'now') | null
               criteria:
                 | {
                     criterion: string
                     /** @enum {string} */
                     verdict: 'met' | 'not_met' | 'later' | 'withheld'
-                    /** @description What of the item was looked at. */
+                    /** @description Part of the item that was checked. */
                     detail: string
                   }[]
                 | null
@@ -21625,11 +22047,11 @@ export interface operations {
                 duration_ms: number
                 status_code: number | null
                 error: string | null
-                /** @description Of the answer: those that help. */
+                /** @description Relevant headers of the answer. */
                 headers: {
                   [key: string]: string
                 }
-                /** @description How the answer began, redacted. */
+                /** @description Start of the answer, redacted. */
                 body_start: string | null
               }[]
             }[]
@@ -21734,6 +22156,24 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']

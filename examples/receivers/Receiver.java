@@ -14,11 +14,11 @@ import javax.crypto.spec.SecretKeySpec;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 public class Receiver {
-    /** Whether body, as it came, was signed with secret, at most 300 s from nowS. */
+    /** Verifies that the raw body was signed with secret, at most 300 s from nowS. */
     static boolean verify(String secret, String header, byte[] body, long nowS) throws GeneralSecurityException {
         var t = Pattern.compile("(?:^|,)t=([0-9]{1,12})(?:,|$)").matcher(header);
         if (!t.find() || Math.abs(nowS - Long.parseLong(t.group(1))) > 300) return false;
-        if (secret == null || secret.isEmpty()) return false; // Anybody could sign with it.
+        if (secret == null || secret.isEmpty()) return false; // Anyone could sign with an empty secret.
         var mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
         mac.update((t.group(1) + ".").getBytes(UTF_8));
@@ -30,7 +30,7 @@ public class Receiver {
 
     static final Pattern ID = Pattern.compile("\\{\"delivery_id\":\"([\\w-]+)\"");
 
-    /** Keep it where it survives a restart, such as a table with a unique key. */
+    /** Processed ids. In production store them durably, such as in a table with a unique key. */
     static final Set<String> seen = ConcurrentHashMap.newKeySet();
 
     public static void main(String[] args) throws IOException {
@@ -43,7 +43,7 @@ public class Receiver {
                 var now = System.currentTimeMillis() / 1000;
                 if (header != null && verify(System.getenv("FORUMD_SECRET"), header, body, now)) {
                     var text = new String(body, UTF_8);
-                    // The body begins with it. Beyond an example, a JSON library reads the rest.
+                    // The body starts with delivery_id. In production use a JSON library.
                     var id = ID.matcher(text);
                     if (id.lookingAt() && seen.add(id.group(1))) System.out.println(id.group(1) + " " + text);
                     status = 204;

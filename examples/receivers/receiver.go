@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// verify tells whether body, as it came, was signed with secret, at most 300 s from now.
+// verify reports whether the raw body was signed with secret, at most 300 s from now.
 func verify(secret, header string, body []byte, now int64) bool {
 	var t string
 	var given []string
@@ -33,7 +33,7 @@ func verify(secret, header string, body []byte, now int64) bool {
 	if err != nil || now-int64(at) > 300 || int64(at)-now > 300 {
 		return false
 	}
-	if secret == "" { // Anybody could sign with it.
+	if secret == "" { // Anyone could sign with an empty secret.
 		return false
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -53,7 +53,7 @@ type delivery struct {
 	Items []struct{ Title, Body string }
 }
 
-// seen holds the ids that were dealt with. Keep it where it survives a restart, such as a table with a unique key.
+// seen holds the processed ids. In production store them durably, such as in a table with a unique key.
 var seen sync.Map
 
 func receive(w http.ResponseWriter, r *http.Request) {

@@ -4,12 +4,12 @@ import { realpathSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
-/** Whether `body` (a Buffer, as it came) was signed with `secret`, at most 300 s from `now_s`. */
+/** Verifies that the raw `body` (a Buffer) was signed with `secret`, at most 300 s from `now_s`. */
 function verify(secret, header, body, now_s) {
   const pairs = header.split(',').map((part) => part.split('='))
   const t = pairs.find(([name]) => name === 't')?.[1] ?? ''
   const fresh = /^[0-9]{1,12}$/.test(t) && Math.abs(now_s - Number(t)) <= 300
-  // With an empty secret anybody could sign.
+  // Anyone could sign with an empty secret.
   if (!secret || !fresh) return false
   const mac = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
   const wanted = Buffer.from(mac)
@@ -19,10 +19,10 @@ function verify(secret, header, body, now_s) {
   })
 }
 
-// Ids that were dealt with. Keep them where they survive a restart, such as a table with a unique key.
+// Processed ids. In production store them durably, such as in a table with a unique key.
 const seen = new Map()
 
-/** Takes one delivery and gives it to `handle`, once. What it cannot handle is asked for again by a 503. */
+/** Passes one delivery to `handle`, once. If `handle` fails, a 503 requests another attempt. */
 async function take(request, response, handle) {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
@@ -45,7 +45,7 @@ async function take(request, response, handle) {
   }
 }
 
-/** Listens for deliveries. A connection that breaks in the middle ends alone. */
+/** Listens for deliveries. An aborted connection does not affect the others. */
 export function serve(handle) {
   const server = createServer((request, response) => {
     take(request, response, handle).catch(() => response.destroy())
@@ -53,7 +53,7 @@ export function serve(handle) {
   server.listen(Number(process.env.PORT), '127.0.0.1')
 }
 
-// Run by itself, and not by a bridge that gives it something else to do.
+// Runs only as the main module; bridges import `listen` with their own handler.
 if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
   serve(async ({ delivery_id, items }) => {
     for (const item of items) console.log(`${delivery_id} ${item.title ?? item.body}`)

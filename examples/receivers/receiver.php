@@ -1,7 +1,7 @@
 <?php
 // FORUMD_SECRET=whsec_… FORUMD_SEEN=/var/lib/alerts php -S 127.0.0.1:9000 receiver.php
 
-/** Whether $body, as it came, was signed with $secret, at most 300 s from $now_s. */
+/** Verifies that the raw $body was signed with $secret, at most 300 s from $now_s. */
 function verify(string $secret, string $header, string $body, int $now_s): bool
 {
     $pairs = array_map(fn ($part) => explode('=', $part, 2) + ['', ''], explode(',', $header));
@@ -9,7 +9,7 @@ function verify(string $secret, string $header, string $body, int $now_s): bool
     if (!preg_match('/^[0-9]{1,12}$/D', $t) || abs($now_s - (int) $t) > 300) {
         return false;
     }
-    if ($secret === '') { // Anybody could sign with it.
+    if ($secret === '') { // Anyone could sign with an empty secret.
         return false;
     }
     $wanted = hash_hmac('sha256', "$t.$body", $secret);
@@ -28,7 +28,7 @@ if (!verify(getenv('FORUMD_SECRET'), $header, $body, time())) {
     return;
 }
 $delivery = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
-// A file an id; a table with a unique key does it as well. The id is of letters, digits and "_".
+// One file per id; a table with a unique key works too. An id has only letters, digits and "_".
 $seen = fopen(getenv('FORUMD_SEEN') . "/$delivery[delivery_id]", 'c');
 flock($seen, LOCK_EX);
 if (fstat($seen)['size'] === 0) {

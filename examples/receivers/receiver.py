@@ -9,7 +9,7 @@ def verify(secret: str, header: str, body: bytes, now_s: int) -> bool:
     t = next((value for name, value in pairs if name == "t"), "")
     if not re.fullmatch(r"[0-9]{1,12}", t) or abs(now_s - int(t)) > 300:
         return False
-    if not secret:  # Anybody could sign with an empty one.
+    if not secret:  # Anyone could sign with an empty secret.
         return False
     wanted = hmac.new(secret.encode(), t.encode() + b"." + body, hashlib.sha256).hexdigest()
     return any(
@@ -18,7 +18,7 @@ def verify(secret: str, header: str, body: bytes, now_s: int) -> bool:
     )
 
 
-seen = set()  # Keep it where it survives a restart, such as a table with a unique key.
+seen = set()  # In production store it durably, such as in a table with a unique key.
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -4,18 +4,18 @@ require 'openssl'
 require 'set'
 require 'webrick' # gem install webrick, or Debian's ruby-webrick
 
-# Whether `body`, as it came, was signed with `secret`, at most 300 s from `now_s`.
+# Verifies that the raw `body` was signed with `secret`, at most 300 s from `now_s`.
 def verify(secret, header, body, now_s)
   pairs = header.split(',').map { |part| part.split('=', 2) }
   t = pairs.assoc('t')&.last.to_s
   return false unless t.match?(/\A[0-9]{1,12}\z/) && (now_s - t.to_i).abs <= 300
-  return false if secret.empty? # Anybody could sign with it.
+  return false if secret.empty? # Anyone could sign with an empty secret.
 
   wanted = OpenSSL::HMAC.hexdigest('SHA256', secret, "#{t}.".b + body.b)
   pairs.any? { |name, value| name == 'v1' && OpenSSL.secure_compare(value.to_s, wanted) }
 end
 
-seen = Set.new # Keep it where it survives a restart, such as a table with a unique key.
+seen = Set.new # In production store it durably, such as in a table with a unique key.
 turn = Mutex.new
 $stdout.sync = true
 

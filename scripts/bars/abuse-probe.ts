@@ -8,17 +8,17 @@ const file = process.env['FORUMD_STALLS'] ?? ''
 const EVERY_MS = 5
 
 if (file !== '') {
-  let late: number[] = []
+  let lateness_ms: number[] = []
   let before = performance.now()
   setInterval(() => {
     const now = performance.now()
-    late.push(Math.max(0, now - before - EVERY_MS))
+    lateness_ms.push(Math.max(0, now - before - EVERY_MS))
     before = now
   }, EVERY_MS).unref()
   process.on('SIGUSR2', () => {
-    writeFileSync(`${file}.new`, JSON.stringify(late))
+    writeFileSync(`${file}.new`, JSON.stringify(lateness_ms))
     renameSync(`${file}.new`, file)
-    late = []
+    lateness_ms = []
     before = performance.now()
   })
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 const RSS_EVERY_MS = 100
-const ASKED_EVERY_MS = 10
-const ASKED_MAX = 1000
+const REQUEST_EVERY_MS = 10
+const REQUESTS_MAX = 1000
 
 /** What was seen of the daemon since the last look. Durations in milliseconds. */
 type Seen = { stalls_ms: number[]; health_ms: number[]; failed: string[]; rss_max_mib: number }
@@ -22,10 +22,13 @@ export function quantile(values: readonly number[], part: number): number {
 
 /** Watches a daemon from outside: its memory, how late its timers come, and how long `/health` takes to answer. */
 export async function startWatch({ pid, url, file }: { pid: number; url: string; file: string }) {
-  const prober = Bun.spawn([process.execPath, join(import.meta.dir, 'abuse-health.ts'), url], {
-    stdout: 'pipe',
-    stderr: 'inherit',
-  })
+  const prober = Bun.spawn(
+    [process.execPath, join(import.meta.dir, 'abuse-health.ts'), `${url}/health`],
+    {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    },
+  )
   let health: { status: number; ms: number }[] = []
   const reading = readLines(prober.stdout, (line) => {
     const [status = 0, ms = 0] = line.split(' ').map(Number)
@@ -33,27 +36,22 @@ export async function startWatch({ pid, url, file }: { pid: number; url: string;
   })
   const rss = () =>
     Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-  let [peak, most] = [rss(), rss()]
-  const timer = setInterval(() => {
-    peak = Math.max(peak, rss())
-    most = Math.max(most, peak)
-  }, RSS_EVERY_MS)
-  while (health.length === 0) await Bun.sleep(ASKED_EVERY_MS)
+  let peak = rss()
+  const timer = setInterval(() => (peak = Math.max(peak, rss())), RSS_EVERY_MS)
+  while (health.length === 0) await Bun.sleep(REQUEST_EVERY_MS)
 
   async function stalls(): Promise<number[]> {
     rmSync(file, { force: true })
     process.kill(pid, 'SIGUSR2')
     for (let n = 0; !existsSync(file); n++) {
-      if (n === ASKED_MAX) throw new Error('the probe does not answer')
-      await Bun.sleep(ASKED_EVERY_MS)
+      if (n === REQUESTS_MAX) throw new Error('the probe does not answer')
+      await Bun.sleep(REQUEST_EVERY_MS)
     }
     return z.array(z.number()).parse(JSON.parse(readFileSync(file, 'utf8')))
   }
 
   return {
     rss,
-    /** The most that was seen at all, MiB. */
-    rssMax: () => most,
     async take(): Promise<Seen> {
       const seen = {
         stalls_ms: await stalls(),

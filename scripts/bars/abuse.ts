@@ -1,6 +1,6 @@
 /**
- * Whether the daemon stays quick and small while it is abused, and lets nothing through. Evil patterns, bombs of JSON,
- * bodies of a GiB, receivers and a platform that answer with bombs, a thousand slow connections, ten thousand texts that
+ * Checks that the daemon stays responsive and small under abuse, and lets nothing through. Evil patterns, bombs of JSON,
+ * bodies of a GiB, answers that nobody reads, receivers and a platform that answer with bombs, a thousand slow connections, ten thousand texts that
  * try to become headers; meanwhile its event loop, `/health` and its memory are watched from outside. Exit 0 only when
  * nothing was injected, everything ended as it must, and the figures are within their bounds.
  *
@@ -10,9 +10,17 @@
 import { parseArgs } from 'node:util'
 
 import { answerWithBombs, matchRegexes, readBombs } from '../../test/support/abuse/answers.ts'
+import { startAbused } from '../../test/support/abuse/fixture.ts'
 import { injectHeaders } from '../../test/support/abuse/headers.ts'
+import {
+  leaveMcpUnread,
+  openUnreadDocuments,
+  pipelineUnread,
+  sendMcpBatches,
+  sendRefusedBodies,
+} from '../../test/support/abuse/in-flight.ts'
+import { attackWithPatterns } from '../../test/support/abuse/patterns.ts'
 import { openSlowly, pourBodies, throwJson } from '../../test/support/abuse/requests.ts'
-import { startAbused } from '../../test/support/abuse/stage.ts'
 import type { Outcome } from '../../test/support/abuse/target.ts'
 import { quantile, stallsFile, startWatch } from './abuse-watch.ts'
 
@@ -30,6 +38,11 @@ const ROUNDS = Number(values.rounds)
 const STALL_P999_MS = 50
 const STALL_MAX_MS = 250
 const HEALTH_P99_MS = 250
+/** Of attacks that fill memory, each for itself. */
+const FILLED_MIB = 256
+const UNREAD_MS = 10_000
+const CADENCE_MS = 1000
+const LATE_MAX_MS = 1000
 const GROWTH_MIB = 64
 const LEFT_MIB = 16
 /** Longest text that a post can have and a pattern is shown. */
@@ -51,20 +64,56 @@ await using abused = await startAbused({
 })
 const { target, tls, pid } = abused
 
+/** Attacks on memory, by bytes that are sent or not read. Their growth has a bound of its own. */
+const FILLS: Record<string, () => Promise<Outcome>> = {
+  pipelined: () => pipelineUnread(target, 2500, UNREAD_MS),
+  unread: () => openUnreadDocuments(target, 300, UNREAD_MS),
+  batches: () =>
+    sendMcpBatches(target, { clients: 20, lists: 100, rounds: ROUNDS * 5, allowed: [400] }),
+  lists: () =>
+    sendMcpBatches(target, { clients: 20, lists: 1, rounds: ROUNDS * 5, allowed: [200] }),
+  mcp_unread: () => leaveMcpUnread(target, { clients: 200, lists: 1, for_ms: UNREAD_MS }),
+  foreign_bodies: () =>
+    sendRefusedBodies(
+      { ...target, key: 'fk_wrong' },
+      { width: 30, rounds: ROUNDS, allowed: [403] },
+    ),
+  own_bodies: () => sendRefusedBodies(target, { width: 30, rounds: ROUNDS, allowed: [400, 503] }),
+}
+
 /** Nobody attacks: what the machine itself does to the figures. */
 async function idle(): Promise<Outcome> {
   await Bun.sleep(SETTLE_MS)
-  return { asked: 0, wrong: [] }
+  return { requests: 0, wrong: [] }
+}
+
+/** The worst patterns that are accepted, of ten customers at once, while others watch another place. */
+async function attackOthers(): Promise<Outcome> {
+  const options = { customers: 10, posts: 100, length: 40_000, seconds: 20 }
+  const { ready_ms, found_ms } = await attackWithPatterns(abused, options)
+  const late_ms = Math.max(...found_ms.words, ...found_ms.pattern) - CADENCE_MS
+  const bounds = [
+    ['/health/ready, p99, ms', quantile(ready_ms, 0.99), HEALTH_P99_MS],
+    ['matches of others, late by at most, ms', late_ms, LATE_MAX_MS],
+  ] as const
+  return {
+    requests: ready_ms.length,
+    wrong: bounds
+      .filter(([, value, most]) => value > most)
+      .map(([name, value, most]) => `${name}: ${Math.round(value)}, at most ${most}`),
+  }
 }
 
 const ATTACKS: Record<string, () => Promise<Outcome>> = {
   patterns: () => matchRegexes(target, TEXT_LENGTH, 120_000),
+  budgets: attackOthers,
   json: () => throwJson(target, ROUNDS, REST_MS),
   bodies: () => pourBodies(target, ROUNDS),
   receivers: () => answerWithBombs(target, ROUNDS * 5, tls),
   platform: () => readBombs(target, ROUNDS, { rest_ms: READ_REST_MS }),
   slow: () => openSlowly(target, Number(values.connections), 60_000),
   headers: () => injectHeaders(target, Number(values.texts), Number(values.seed)),
+  ...FILLS,
 }
 const attacks = Object.entries(ATTACKS).filter(([name]) => (values.only ?? name) === name)
 const figured = new Set(attacks.map(([name]) => name))
@@ -74,6 +123,7 @@ for (const warm of [
   () => matchRegexes(target, 200, 20_000),
   () => throwJson(target, 1),
   () => injectHeaders(target, 100, 1),
+  () => sendMcpBatches(target, { clients: 1, lists: 1, rounds: 20, allowed: [200] }),
 ])
   await warm()
 await Bun.sleep(SETTLE_MS)
@@ -85,6 +135,8 @@ const wrong: string[] = []
 const table: Record<string, object> = {}
 const stalls: number[] = []
 const answers: number[] = []
+let slowest_ms = 0
+let [grown_mib, filled_mib] = [0, 0]
 for (const [name, attack] of [['idle', idle] as const, ...attacks]) {
   await watch.take()
   const outcome = await attack()
@@ -96,9 +148,13 @@ for (const [name, attack] of [['idle', idle] as const, ...attacks]) {
   if (figured.has(name)) {
     stalls.push(...seen.stalls_ms)
     answers.push(...seen.health_ms)
+    if (name in FILLS) {
+      filled_mib = Math.max(filled_mib, seen.rss_max_mib)
+      slowest_ms = Math.max(slowest_ms, quantile(seen.health_ms, 0.99))
+    } else grown_mib = Math.max(grown_mib, seen.rss_max_mib - before_mib)
   }
   table[name] = {
-    asked: outcome.asked,
+    asked: outcome.requests,
     wrong: outcome.wrong.length,
     'stall p99.9 ms': Math.round(quantile(seen.stalls_ms, 0.999)),
     'stall max ms': Math.round(quantile(seen.stalls_ms, 1)),
@@ -106,7 +162,6 @@ for (const [name, attack] of [['idle', idle] as const, ...attacks]) {
     'rss max MiB': Math.round(seen.rss_max_mib),
   }
 }
-const most_mib = watch.rssMax()
 await Bun.sleep(AFTER_MS)
 const after_mib = watch.rss()
 
@@ -116,7 +171,9 @@ const figures: [string, number, number][] = [
   ['event loop stall, p99.9, ms', quantile(stalls, 0.999), STALL_P999_MS],
   ['event loop stall, longest, ms', quantile(stalls, 1), STALL_MAX_MS],
   ['/health, p99, ms', quantile(answers, 0.99), HEALTH_P99_MS],
-  ['memory, growth, MiB', most_mib - before_mib, GROWTH_MIB],
+  ['memory, growth, MiB', grown_mib, GROWTH_MIB],
+  ['memory filled, most, MiB', filled_mib, FILLED_MIB],
+  ['/health while memory is filled, p99 of the worst attack, ms', slowest_ms, HEALTH_P99_MS],
   ['memory, left after a minute, MiB', after_mib - before_mib, LEFT_MIB],
   ['not as it must', wrong.length, 0],
 ]

@@ -1,12 +1,12 @@
-import { PROXY_SCHEMES } from '../../src/core/proxy.ts'
+import { PROXY_SCHEMES } from '../../src/core/forum/proxy.ts'
 import type { AddressCase } from '../../test/support/address-cases.ts'
+import type { AddressFixture } from './addresses-fixture.ts'
 import type { Names } from './addresses-names.ts'
-import type { Stage } from './addresses-stage.ts'
 
 /** How many were asked, and what was not as it has to be. */
-export type Told = { asked: number; wrong: string[] }
+export type Outcome = { cases: number; wrong: string[] }
 /** The daemon, and what names mean to it. */
-export type World = { stage: Stage; names: Names }
+export type World = { fixture: AddressFixture; names: Names }
 
 /** Where the harmless receivers of the sequences are. */
 export const PUBLIC = '93.184.215.14'
@@ -16,123 +16,129 @@ const BY_PLACE = /^\[(v4-special|v6-special|metadata|internal-name|dns|literal|v
 
 const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null)
 
-function tell({ names }: World, { url, resolves_to }: AddressCase) {
+function setNames({ names }: World, { url, resolves_to }: AddressCase) {
   const host = hostOf(url)
   if (host !== null && host !== '') names.set(host, resolves_to ?? [])
 }
 
 /** Every case is registered as a webhook: what may not be dialled is refused, and nothing else is. */
-export async function register(world: World, cases: readonly AddressCase[]): Promise<Told> {
-  const { stage } = world
+export async function register(world: World, cases: readonly AddressCase[]): Promise<Outcome> {
+  const { fixture } = world
   const wrong: string[] = []
   for (const it of cases) {
-    tell(world, it)
-    const { status, body } = await stage.send('/forum/monitor/webhook/create', { url: it.url })
-    if (status === 200) await stage.send('/forum/monitor/webhook/delete', { id: body['id'] })
+    setNames(world, it)
+    const { status, body } = await fixture.send('/forum/monitor/webhook/create', { url: it.url })
+    if (status === 200) await fixture.send('/forum/monitor/webhook/delete', { id: body['id'] })
     // A chat service's own host takes its own paths only, wherever it lies.
     const taken = status === 200 || body['code'] === 'webhook_kind_mismatch'
     if (taken !== (it.expect === 'accept')) wrong.push(`${it.url} ${it.why}: ${status}`)
   }
-  return { asked: cases.length, wrong }
+  return { cases: cases.length, wrong }
 }
 
 /** Every case is a webhook that was registered while it was harmless, or by a laxer daemon, and is tested now. */
-export async function deliverTests(world: World, cases: readonly AddressCase[]): Promise<Told> {
-  const { stage, names } = world
+export async function deliverTests(world: World, cases: readonly AddressCase[]): Promise<Outcome> {
+  const { fixture, names } = world
   const wrong: string[] = []
   for (const it of cases) {
     const host = hostOf(it.url)
     let id: unknown = null
     if (it.resolves_to !== null && host !== null) {
       names.set(host, [PUBLIC])
-      const created = await stage.send('/forum/monitor/webhook/create', { url: it.url })
+      const created = await fixture.send('/forum/monitor/webhook/create', { url: it.url })
       id = created.body['id'] ?? null
     }
-    id ??= stage.plant(it.url)
-    tell(world, it)
-    const { body } = await stage.send('/forum/monitor/webhook/test', { id })
+    id ??= fixture.insertWebhook(it.url)
+    setNames(world, it)
+    const { body } = await fixture.send('/forum/monitor/webhook/test', { id })
     const refused = body['reason'] === 'target_not_public' || body['reason'] === 'dns_failed'
     const right = it.expect === 'accept' ? body['ok'] === true : body['ok'] === false && refused
     if (!right) wrong.push(`${it.url} ${it.why}: ${JSON.stringify(body)}`)
-    await stage.send('/forum/monitor/webhook/delete', { id })
+    await fixture.send('/forum/monitor/webhook/delete', { id })
   }
-  return { asked: cases.length, wrong }
+  return { cases: cases.length, wrong }
 }
 
 /** A match is sent to all of them, by the sender and up the whole ladder. */
-export async function deliverMatches(world: World, cases: readonly AddressCase[]): Promise<Told> {
-  const { stage, names } = world
+export async function deliverMatches(
+  world: World,
+  cases: readonly AddressCase[],
+): Promise<Outcome> {
+  const { fixture, names } = world
   for (const [at, it] of cases.entries()) {
     const name = `match${at}.example.org`
     if (it.resolves_to !== null) names.set(name, it.resolves_to)
-    stage.plant(it.why.startsWith('[dns]') ? `https://${name}/` : it.url)
+    fixture.insertWebhook(it.why.startsWith('[dns]') ? `https://${name}/` : it.url)
   }
   // The place has to be there before it is watched.
-  stage.sandbox.post({ subforum: 'hay', title: 'hay' })
-  const { status } = await stage.send('/forum/monitor/add', {
+  fixture.sandbox.post({ subforum: 'hay', title: 'hay' })
+  const { status } = await fixture.send('/forum/monitor/add', {
     filter_spec: { subforum: 'hay', include_any: ['needle'] },
   })
   if (status !== 200) throw new Error(`no monitor: ${status}`)
-  stage.sandbox.post({ subforum: 'hay', title: 'a needle' })
+  fixture.sandbox.post({ subforum: 'hay', title: 'a needle' })
   const count = (where: string) =>
-    stage.db.query<{ n: number }, []>(`SELECT count(*) AS n FROM deliveries WHERE ${where}`).get()
+    fixture.db.query<{ n: number }, []>(`SELECT count(*) AS n FROM deliveries WHERE ${where}`).get()
       ?.n ?? 0
   while (count('1') === 0 || count("status = 'pending'") > 0) await Bun.sleep(100)
-  const wrong = stage.db
+  const wrong = fixture.db
     .query<{ told: string }, []>(
       `SELECT w.url || ' ' || d.status || ' ' || coalesce(d.last_error, '') AS told FROM deliveries d
          JOIN webhooks w ON w.id = d.webhook_id
         WHERE d.status <> 'dead' OR d.attempts <> 6 OR d.last_error NOT IN ('target_not_public', 'dns_failed')`,
     )
     .all()
-    .map(({ told }) => told)
+    .map(({ told: notice }) => notice)
   if (count('1') !== cases.length) wrong.push(`${count('1')} deliveries to ${cases.length} targets`)
-  return { asked: cases.length, wrong }
+  return { cases: cases.length, wrong }
 }
 
 /** Every host is named as a caller's way out, of every kind, for a read and for a write. */
-export async function proxies(world: World, cases: readonly AddressCase[]): Promise<Told> {
-  const { stage } = world
-  const { headers, fields } = stage.session()
-  const told: Told = { asked: 0, wrong: [] }
+export async function proxies(world: World, cases: readonly AddressCase[]): Promise<Outcome> {
+  const { fixture } = world
+  const { headers, fields } = fixture.session()
+  const outcome: Outcome = { cases: 0, wrong: [] }
   for (const it of cases.filter(({ why }) => BY_PLACE.test(why))) {
     const host = hostOf(it.url)
     if (host === null) continue
-    tell(world, it)
+    setNames(world, it)
     for (const scheme of PROXY_SCHEMES) {
       const proxy = `${scheme}://${host}:3128`
-      const read = await stage.call('/api/forum/feed', {
+      const read = await fixture.call('/api/forum/feed', {
         headers: { ...headers, 'x-forum-proxy': proxy },
       })
-      const write = await stage.send('/api/forum/vote', {
+      const write = await fixture.send('/api/forum/vote', {
         ...fields,
         proxy,
         id: 't3_1',
         direction: 'up',
       })
-      told.asked += 2
+      outcome.cases += 2
       for (const { status, body } of [read, write])
         if (status !== 400 || body['code'] !== 'INVALID_PROXY')
-          told.wrong.push(`${proxy} ${it.why}: ${status} ${String(body['code'])}`)
+          outcome.wrong.push(`${proxy} ${it.why}: ${status} ${String(body['code'])}`)
     }
   }
-  return told
+  return outcome
 }
 
 /** Every address is named as a picture, as a post, and as a permalink. */
-export async function picturesAndLinks(world: World, cases: readonly AddressCase[]): Promise<Told> {
-  const { stage, names } = world
-  const { fields } = stage.session()
-  const told: Told = { asked: 0, wrong: [] }
-  const refused = (what: string, { status, body }: Awaited<ReturnType<Stage['call']>>) => {
-    told.asked += 1
-    if (status !== 400) told.wrong.push(`${what}: ${status} ${JSON.stringify(body)}`)
+export async function picturesAndLinks(
+  world: World,
+  cases: readonly AddressCase[],
+): Promise<Outcome> {
+  const { fixture, names } = world
+  const { fields } = fixture.session()
+  const outcome: Outcome = { cases: 0, wrong: [] }
+  const refused = (what: string, { status, body }: Awaited<ReturnType<AddressFixture['call']>>) => {
+    outcome.cases += 1
+    if (status !== 400) outcome.wrong.push(`${what}: ${status} ${JSON.stringify(body)}`)
   }
   for (const it of cases) {
-    tell(world, it)
+    setNames(world, it)
     refused(
       `image_url ${it.url}`,
-      await stage.send('/api/forum/profile/avatar', { ...fields, image_url: it.url }),
+      await fixture.send('/api/forum/profile/avatar', { ...fields, image_url: it.url }),
     )
     const host = hostOf(it.url)
     if (host === null || host === '') continue
@@ -140,11 +146,11 @@ export async function picturesAndLinks(world: World, cases: readonly AddressCase
       const url = `https://${host}/${path}`
       refused(
         `post_url ${url}`,
-        await stage.send('/api/forum/v2/comment', { ...fields, post_url: url, text: 'x' }),
+        await fixture.send('/api/forum/v2/comment', { ...fields, post_url: url, text: 'x' }),
       )
       refused(
         `permalink ${url}`,
-        await stage.call(`/api/forum/comments?permalink=${encodeURIComponent(url)}`),
+        await fixture.call(`/api/forum/comments?permalink=${encodeURIComponent(url)}`),
       )
     }
   }
@@ -152,10 +158,10 @@ export async function picturesAndLinks(world: World, cases: readonly AddressCase
   names.set(PICTURES, [PUBLIC], ['169.254.169.254'])
   refused(
     'image_url that redirects',
-    await stage.send('/api/forum/profile/banner', {
+    await fixture.send('/api/forum/profile/banner', {
       ...fields,
       image_url: `https://${PICTURES}/away`,
     }),
   )
-  return told
+  return outcome
 }

@@ -7,13 +7,13 @@ const NAME_AT_QUESTION = 0xc00c
 const NO_SUCH_NAME = 3
 
 /** What a name means at each look, in turn; the last answer stays. `TIMEOUT` answers nothing. */
-type Script = { answers: (readonly string[])[]; looks: Map<number, number> }
+type Script = { answers: (readonly string[])[]; lookups: Map<number, number> }
 
 export type Names = Disposable & {
   /** What a name means from now on. */
   set(name: string, ...answers: (readonly string[])[]): void
   /** How often a name was looked up, by its IPv4 question. */
-  looks(name: string): number
+  lookups(name: string): number
 }
 
 /** Starts it at an address. Names that were never set do not exist. */
@@ -23,9 +23,9 @@ export async function startNames(hostname: string): Promise<Names> {
   function answerTo(query: Buffer): Buffer | null {
     const { name, type, end } = questionOf(query)
     const script = scripts.get(name)
-    const look = script?.looks.get(type) ?? 0
-    script?.looks.set(type, look + 1)
-    const found = script?.answers[Math.min(look, script.answers.length - 1)] ?? []
+    const lookup = script?.lookups.get(type) ?? 0
+    script?.lookups.set(type, lookup + 1)
+    const found = script?.answers[Math.min(lookup, script.answers.length - 1)] ?? []
     if (found[0] === 'TIMEOUT') return null
     const records = found
       .filter((address) => (type === TYPES.AAAA) === address.includes(':'))
@@ -50,8 +50,8 @@ export async function startNames(hostname: string): Promise<Names> {
   })
   return {
     set: (name, ...answers) =>
-      void scripts.set(name.toLowerCase().replace(/\.$/, ''), { answers, looks: new Map() }),
-    looks: (name) => scripts.get(name)?.looks.get(TYPES.A) ?? 0,
+      void scripts.set(name.toLowerCase().replace(/\.$/, ''), { answers, lookups: new Map() }),
+    lookups: (name) => scripts.get(name)?.lookups.get(TYPES.A) ?? 0,
     [Symbol.dispose]: () => socket.close(),
   }
 }

@@ -22,14 +22,14 @@ const run = (...command: string[]): string => {
 /** Makes a namespace whose names come from `PLACES.dns`; gone when it is disposed of. */
 export function makeNamespace(
   name: string,
-): Disposable & { inside: (command: string[]) => string[] } {
+): Disposable & { inNamespace: (command: string[]) => string[] } {
   const etc = `/etc/netns/${name}`
   run('ip', 'netns', 'add', name)
   mkdirSync(etc, { recursive: true })
   writeFileSync(`${etc}/resolv.conf`, `nameserver ${PLACES.dns}\noptions timeout:1 attempts:1\n`)
   writeFileSync(`${etc}/nsswitch.conf`, 'hosts: files dns\n')
   return {
-    inside: (command) => ['ip', 'netns', 'exec', name, ...command],
+    inNamespace: (command) => ['ip', 'netns', 'exec', name, ...command],
     [Symbol.dispose]() {
       run('ip', 'netns', 'delete', name)
       rmSync(etc, { recursive: true, force: true })
@@ -86,8 +86,8 @@ export function giveAddress(address: string): void {
 
 /** Connections begun to addresses that are not public, datagrams sent to such, and connections begun at all. */
 export function readCounters(): { hostile: number; hostile_datagrams: number; begun: number } {
-  const told = run('nft', 'list', 'counters', 'table', 'inet', 'bar')
+  const counters = run('nft', 'list', 'counters', 'table', 'inet', 'bar')
   const of = (name: string) =>
-    Number(new RegExp(`counter ${name} \\{\\s+packets (\\d+)`).exec(told)?.[1] ?? Number.NaN)
+    Number(new RegExp(`counter ${name} \\{\\s+packets (\\d+)`).exec(counters)?.[1] ?? Number.NaN)
   return { hostile: of('hostile'), hostile_datagrams: of('hostile_datagrams'), begun: of('begun') }
 }

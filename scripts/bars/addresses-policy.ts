@@ -1,4 +1,4 @@
-import { createChance } from '../../src/sandbox/chance.ts'
+import { createSeededRandom } from '../../sandbox/world/random.ts'
 import type { AddressCase } from '../../test/support/address-cases.ts'
 
 // The policy once more, in the words of the design: what it refuses is dialled by nobody, what it does not refuse is.
@@ -22,7 +22,7 @@ const PUBLIC = '93.184.215.14'
 
 /** Cases of the policy that nobody wrote down, drawn by a seed: of each range its edges and some in between. */
 export function policyCases(seed: number, draws: number): AddressCase[] {
-  const chance = createChance(seed)
+  const chance = createSeededRandom(seed)
   let count = 0
   const byName = (answers: string[], why: string) =>
     hostile(`https://drawn${++count}.example.net/hook`, answers, `[dns] ${why}`)
@@ -64,7 +64,7 @@ export function policyCases(seed: number, draws: number): AddressCase[] {
   ]
 }
 
-function drawPublic(chance: ReturnType<typeof createChance>, count: number): string[] {
+function drawPublic(chance: ReturnType<typeof createSeededRandom>, count: number): string[] {
   const special = RANGES_V4.map(edgesOf)
   const found: string[] = []
   while (found.length < count) {

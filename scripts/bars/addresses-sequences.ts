@@ -1,22 +1,22 @@
 import type { Sequence } from '../../test/support/address-cases.ts'
 import { type Certificate, certificate } from '../../test/support/certificate.ts'
-import { speaker } from '../../test/support/speaker.ts'
-import { PUBLIC, type Told, type World } from './addresses-carriers.ts'
+import { speaker } from '../../test/support/scripted-server.ts'
+import { type Outcome, PUBLIC, type World } from './addresses-carriers.ts'
 
 /** What happens over time, each attempt as the test of a webhook that was harmless when it was registered. */
 export async function sequences(
   world: World,
   all: readonly Sequence[],
   tls: Certificate,
-): Promise<Told> {
-  const { stage, names } = world
+): Promise<Outcome> {
+  const { fixture, names } = world
   const wrong: string[] = []
   const ours = all.filter(({ via, url }) => via === undefined && url !== undefined)
   for (const it of ours) {
     const url = it.url ?? ''
     const host = new URL(url).hostname
     names.set(host, it.register_dns)
-    const { status, body } = await stage.send('/forum/monitor/webhook/create', {
+    const { status, body } = await fixture.send('/forum/monitor/webhook/create', {
       url,
       ...(it.kind !== undefined && { kind: it.kind }),
     })
@@ -30,38 +30,41 @@ export async function sequences(
     const attempts = it.name.includes('inside one attempt') ? 1 : Math.max(1, it.dns.length)
     let last: Record<string, unknown> = {}
     for (let n = 0; n < attempts; n++)
-      last = (await stage.send('/forum/monitor/webhook/test', { id: body['id'] })).body
+      last = (await fixture.send('/forum/monitor/webhook/test', { id: body['id'] })).body
     server.stop()
-    await stage.send('/forum/monitor/webhook/delete', { id: body['id'] })
+    await fixture.send('/forum/monitor/webhook/delete', { id: body['id'] })
     if ((last['ok'] === true) !== it.outcome.includes('delivered'))
       wrong.push(`${it.id}: ${JSON.stringify(last)}`)
-    if (names.looks(host) !== attempts && it.dns[0]?.[0] !== 'TIMEOUT')
-      wrong.push(`${it.id}: ${names.looks(host)} looks for ${attempts} attempts`)
+    if (names.lookups(host) !== attempts && it.dns[0]?.[0] !== 'TIMEOUT')
+      wrong.push(`${it.id}: ${names.lookups(host)} looks for ${attempts} attempts`)
     if (it.outcome.includes('no request bytes') && server.requests() > 0)
       wrong.push(`${it.id}: was asked`)
     if (server.requests() > attempts) wrong.push(`${it.id}: asked ${server.requests()} times`)
   }
-  return { asked: ours.length, wrong }
+  return { cases: ours.length, wrong }
 }
 
 /** What is not a webhook: ways out, permalinks and post addresses as the sequences have them. */
-export async function detours({ stage, names }: World, all: readonly Sequence[]): Promise<Told> {
+export async function detours(
+  { fixture, names }: World,
+  all: readonly Sequence[],
+): Promise<Outcome> {
   const wrong: string[] = []
-  const { headers, fields } = stage.session()
+  const { headers, fields } = fixture.session()
   const theirs = all.filter(({ via }) => via !== undefined)
   for (const { id, via = '' } of theirs) {
-    const before = stage.sandbox.requests.length
+    const before = fixture.sandbox.requests.length
     const [, permalink] = /permalink=(.*)$/.exec(via) ?? []
     const [, post_url] = /post_url=(\S+)/.exec(via) ?? []
     if (permalink !== undefined) {
-      const { status } = await stage.call(
+      const { status } = await fixture.call(
         `/api/forum/comments?permalink=${encodeURIComponent(permalink)}`,
       )
-      const paths = stage.sandbox.requests.slice(before).map(({ path }) => path)
+      const paths = fixture.sandbox.requests.slice(before).map(({ path }) => path)
       if (status !== 400 && !paths.every((path) => path.includes('/comments/')))
         wrong.push(`${id}: ${status}, asked for ${paths.join(' ')}`)
     } else if (post_url !== undefined) {
-      const { status } = await stage.send('/api/forum/v2/comment', {
+      const { status } = await fixture.send('/api/forum/v2/comment', {
         ...fields,
         post_url,
         text: 'x',
@@ -69,20 +72,20 @@ export async function detours({ stage, names }: World, all: readonly Sequence[])
       if (status !== 400) wrong.push(`${id}: ${status}`)
     } else if (via.includes('x-forum-proxy')) {
       const proxied = { ...headers, 'x-forum-proxy': 'http://127.0.0.1:3128' }
-      const { status } = await stage.call('/api/forum/posts?subforum=hay', { headers: proxied })
+      const { status } = await fixture.call('/api/forum/posts?subforum=hay', { headers: proxied })
       if (status !== 400) wrong.push(`${id}: ${status}`)
     } else {
       names.set('p.example.com', ['203.0.114.9'], ['169.254.169.254'])
       const proxy = 'socks5://p.example.com:1080'
-      const { status } = await stage.send('/api/forum/v2/comment', {
+      const { status } = await fixture.send('/api/forum/v2/comment', {
         ...fields,
         proxy,
         post_url: 'https://www.forum.test/r/hay/comments/1/',
         text: 'x',
       })
-      if (status !== 502 || names.looks('p.example.com') !== 1)
-        wrong.push(`${id}: ${status}, ${names.looks('p.example.com')} looks`)
+      if (status !== 502 || names.lookups('p.example.com') !== 1)
+        wrong.push(`${id}: ${status}, ${names.lookups('p.example.com')} looks`)
     }
   }
-  return { asked: theirs.length, wrong }
+  return { cases: theirs.length, wrong }
 }

@@ -1,5 +1,5 @@
 /**
- * Whether the daemon ever begins a connection to an address that is not public, whoever names it. In a network of its
+ * Checks that the daemon never connects to an address that is not public, for any source of the address. In a network of its
  * own, with names that mean what they are told to and counters on every packet that leaves: the shared cases and cases
  * drawn from the policy as webhooks (at registration, at a test, and at real deliveries after the names have changed),
  * as callers' proxies, pictures and links; then the sequences. At the end one private target is allowed, and has to be
@@ -18,11 +18,12 @@ import { certificate } from '../../test/support/certificate.ts'
 import {
   deliverMatches,
   deliverTests,
+  type Outcome,
   picturesAndLinks,
   proxies,
   register,
-  type Told,
 } from './addresses-carriers.ts'
+import { startAddressFixture } from './addresses-fixture.ts'
 import { startNames } from './addresses-names.ts'
 import {
   ALLOWED_PRIVATE,
@@ -34,7 +35,6 @@ import {
 } from './addresses-network.ts'
 import { policyCases } from './addresses-policy.ts'
 import { detours, sequences } from './addresses-sequences.ts'
-import { startStage } from './addresses-stage.ts'
 
 const { values } = parseArgs({
   options: {
@@ -44,9 +44,9 @@ const { values } = parseArgs({
   },
 })
 if (folder === undefined) throw new Error('FORUMD_SSRF names no folder: there are no cases')
-process.exitCode = values.inside ? await inside() : await outside()
+process.exitCode = values.inside ? await runInNamespace() : await runOutside()
 
-async function outside(): Promise<number> {
+async function runOutside(): Promise<number> {
   using namespace = makeNamespace(`forumd-bar-${process.pid}`)
   const again = [
     process.execPath,
@@ -57,13 +57,13 @@ async function outside(): Promise<number> {
     '--seed',
     values.seed,
   ]
-  const run = Bun.spawn(namespace.inside(again), { stdout: 'inherit', stderr: 'inherit' })
+  const run = Bun.spawn(namespace.inNamespace(again), { stdout: 'inherit', stderr: 'inherit' })
   // Whoever interrupts it leaves no namespace behind.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => run.kill(signal))
   return await run.exited
 }
 
-async function inside(): Promise<number> {
+async function runInNamespace(): Promise<number> {
   raiseNetwork()
   const cases = [
     ...(await addressCases()),
@@ -89,19 +89,19 @@ async function inside(): Promise<number> {
   const dir = await mkdtemp(join(tmpdir(), 'forumd-addresses-'))
   const figures: Record<string, { asked: number; wrong: number; hostile_syns: number }> = {}
   const wrong: string[] = []
-  async function step(what: string, work: Promise<Told>) {
-    const told = await work
+  async function step(what: string, work: Promise<Outcome>) {
+    const outcome = await work
     figures[what] = {
-      asked: told.asked,
-      wrong: told.wrong.length,
+      asked: outcome.cases,
+      wrong: outcome.wrong.length,
       hostile_syns: readCounters().hostile,
     }
-    wrong.push(...told.wrong.map((it) => `${what}: ${it}`))
-    console.log(`${what}: ${told.asked} asked, ${told.wrong.length} wrong`)
+    wrong.push(...outcome.wrong.map((it) => `${what}: ${it}`))
+    console.log(`${what}: ${outcome.cases} asked, ${outcome.wrong.length} wrong`)
   }
   try {
-    const strict = await startStage(join(dir, 'strict'), tls.cert)
-    const world = { stage: strict, names }
+    const strict = await startAddressFixture(join(dir, 'strict'), tls.cert)
+    const world = { fixture: strict, names }
     await step('what happens over time', sequences(world, await addressSequences(), tls))
     await step('detours', detours(world, await addressSequences()))
     const servers = [443, 8443, 10_443].map((port) => receiver(port, tls))
@@ -112,10 +112,10 @@ async function inside(): Promise<number> {
     await step('named as a picture or a link', picturesAndLinks(world, hostile))
     await strict[Symbol.asyncDispose]()
 
-    const lax = await startStage(join(dir, 'lax'), tls.cert, [`${ALLOWED_PRIVATE}/32`])
+    const lax = await startAddressFixture(join(dir, 'lax'), tls.cert, [`${ALLOWED_PRIVATE}/32`])
     await step(
       'registered where one private address is allowed',
-      register({ stage: lax, names }, cases),
+      register({ fixture: lax, names }, cases),
     )
     const before = readCounters()
     const { body } = await lax.send('/forum/monitor/webhook/create', {

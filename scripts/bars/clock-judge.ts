@@ -3,7 +3,7 @@ import { RETRY_DELAYS_S, type Run, type Size } from './clock-run.ts'
 const DAY = 86_400_000
 const WEEK = 7 * DAY
 const STORED_MAX = 500
-const LATE_MAX_MS = 2000
+const LATENESS_MAX_MS = 2000
 const TOLERANCE_MS = 300_000
 const PAUSE_MAX_MS = 60_000
 
@@ -11,44 +11,45 @@ const PAUSE_MAX_MS = 60_000
 export function judge(it: Run, size: Size) {
   const chains = [...it.attempts.entries()]
   const all = chains.flatMap(([, seen]) => seen)
-  const known = all.filter(({ clock_known }) => clock_known)
+  const with_known_clock = all.filter(({ clock_known }) => clock_known)
   const wrong = {
-    ...ladder(it),
-    signatures: known.filter(({ at, told_s }) => Math.abs(told_s * 1000 - at) > TOLERANCE_MS)
-      .length,
+    ...judgeRetries(it),
+    signatures: with_known_clock.filter(
+      ({ at, told_s }) => Math.abs(told_s * 1000 - at) > TOLERANCE_MS,
+    ).length,
     ...ceiling(it, size),
     ...pauses(it, size),
     ...breaches(it),
   }
-  const shown = {
+  const totals = {
     deliveries: chains.length,
     attempts: all.length,
     // Between a step and the next answer of the platform nobody can know.
-    clock_unknown: all.length - known.length,
+    clock_unknown: all.length - with_known_clock.length,
     withheld: it.withheld,
   }
-  return { wrong, shown }
+  return { wrong, shown: totals }
 }
 
 /** By true time: no first attempt later than 2 s, no other later than its rung and a fifth and 2 s, none hurried. */
-function ladder({ attempts, committed, ended_at }: Run) {
+function judgeRetries({ attempts, committed, ended_at }: Run) {
   const found = { first_late: 0, retry_late: 0, retry_early: 0, never_sent: 0, never_retried: 0 }
   for (const [id, at] of committed) {
     const first = attempts.get(id)?.[0]
     if (first === undefined) found.never_sent++
-    else if (first.at - at > LATE_MAX_MS) found.first_late++
+    else if (first.at - at > LATENESS_MAX_MS) found.first_late++
   }
   for (const seen of attempts.values()) {
     const next_ms = (RETRY_DELAYS_S[seen.length] ?? Infinity) * 1000
     const last = seen.at(-1)
-    if (last?.target === 'wh_dead' && last.at + next_ms * 1.2 + LATE_MAX_MS < ended_at)
+    if (last?.target === 'wh_dead' && last.at + next_ms * 1.2 + LATENESS_MAX_MS < ended_at)
       found.never_retried++
     for (const [n, { at }] of seen.entries()) {
       const before = seen[n - 1]
       if (before === undefined) continue
-      const rung_ms = (RETRY_DELAYS_S[n] ?? 0) * 1000
-      if (at - before.at > rung_ms * 1.2 + LATE_MAX_MS) found.retry_late++
-      if (at - before.at < rung_ms * 0.8 - LATE_MAX_MS) found.retry_early++
+      const retry_delay_ms = (RETRY_DELAYS_S[n] ?? 0) * 1000
+      if (at - before.at > retry_delay_ms * 1.2 + LATENESS_MAX_MS) found.retry_late++
+      if (at - before.at < retry_delay_ms * 0.8 - LATENESS_MAX_MS) found.retry_early++
     }
   }
   return found

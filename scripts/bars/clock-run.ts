@@ -1,24 +1,24 @@
-import { placesOf } from '../../src/core/filter-places.ts'
-import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
-import { beginningAt, utcDay } from '../../src/core/gate.ts'
-import { ok } from '../../src/core/outcome.ts'
-import { createWords } from '../../src/core/wire.ts'
+import { createSeededRandom } from '../../sandbox/world/random.ts'
+import { ok } from '../../src/core/base/result.ts'
+import { placesOf } from '../../src/core/filter/feeds.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { beginningAt, utcDay } from '../../src/core/limits/plan.ts'
+import { createItemClock } from '../../src/core/polling/item-clock.ts'
 import { createSend } from '../../src/delivery/send.ts'
 import { createSender } from '../../src/delivery/sender.ts'
 import type { Watch } from '../../src/gateway/watch.ts'
-import { startLoop } from '../../src/loop.ts'
-import { createMonitoring } from '../../src/monitor/due.ts'
-import { createFilters } from '../../src/monitor/filters.ts'
-import { createSchedule } from '../../src/monitor/schedule.ts'
-import { createUpkeep } from '../../src/monitor/upkeep.ts'
-import type { Answer } from '../../src/net/transport.ts'
-import { createClockOffset } from '../../src/platform/clock-offset.ts'
-import { createChance } from '../../src/sandbox/chance.ts'
-import { type Breach, findBreaches } from '../../src/store/auditor.ts'
-import { insertCustomer } from '../../src/store/customers.ts'
-import { type Db, openDb, transact } from '../../src/store/db.ts'
-import { removeMonitorOf, startMonitor } from '../../src/store/watching.ts'
-import { insertWebhook } from '../../src/store/webhooks.ts'
+import { createUpkeep } from '../../src/monitor/maintenance.ts'
+import { createFilters } from '../../src/monitor/match.ts'
+import { createMonitoring, createSchedule } from '../../src/monitor/scheduler.ts'
+import type { TransportResponse } from '../../src/net/transport.ts'
+import { createClockOffset } from '../../src/platforms/reddit/clock-offset.ts'
+import { startLoop } from '../../src/runtime/loop.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { type Db, openDb, transact } from '../../src/store/db/connection.ts'
+import { insertWebhook } from '../../src/store/delivery/webhooks.ts'
+import { type Breach, findBreaches } from '../../src/store/maintenance/invariants.ts'
+import { removeMonitorOf, startMonitor } from '../../src/store/monitoring/monitors.ts'
 import { fakeClock } from '../../test/support/clock.ts'
 import { postOf } from '../../test/support/items.ts'
 import type { Scenario } from './clock-scenarios.ts'
@@ -32,7 +32,7 @@ export const RETRY_DELAYS_S = [0, 5, 30, 120, 300, 780]
 const ANSWERS_NEEDED = 3
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const CUSTOMER = 'cus_1'
-const words = createWords({ platform: 'forum', community: 'subforum' })
+const words = createNaming({ platform: 'forum', community: 'subforum' })
 const nothing = () => {}
 
 /** How much happens. Of the busy place a day shows `DAY / busy_every_ms` posts, of the calm one fewer. */
@@ -55,7 +55,7 @@ export type Run = Awaited<ReturnType<typeof run>>
 /** Lets the daemon's own monitoring, sender and upkeep live through some days while their clock is set. */
 export async function run(scenario: Scenario, start_at: string, size: Size) {
   const start = Date.parse(start_at)
-  const chance = createChance(size.seed)
+  const chance = createSeededRandom(size.seed)
   using db = openDb(':memory:', { create: true })
   let settle: () => Promise<void> = quiet
   const clock = fakeClock(() => settle(), start)
@@ -78,7 +78,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     clock,
     clock_offset_ms: platform.watch.clock_offset_ms,
     openSecret: (_, sealed) => new TextDecoder().decode(sealed),
-    showing: { community: 'subforum', media_hosts: [] },
+    display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/bar',
   })
   const paused_at = new Map<string, number>()
@@ -93,12 +93,12 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
   let wakeMonitor = nothing
   const sender = createSender({
     db,
-    boot: 'boot_1',
+    run_id: 'boot_1',
     send,
     clock,
     random: { uuid: () => '', fraction: () => chance.fraction(), bytes: (n) => new Uint8Array(n) },
     log,
-    ladder: { retry_delays_s: RETRY_DELAYS_S, jitter: 0.2 },
+    retry_schedule: { retry_delays_s: RETRY_DELAYS_S, jitter: 0.2 },
     concurrency: 64,
     per_target_concurrency: 4,
     pause_after_ms: WEEK,
@@ -108,7 +108,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
   const monitoring = createMonitoring({
     db,
     instance_id: 'instance_1',
-    boot: 'boot_1',
+    run_id: 'boot_1',
     words,
     watch: platform.watch,
     clock,
@@ -124,10 +124,10 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
       wakeSender()
     },
   })
-  const outside = { clock, log }
-  wakeSender = startLoop(outside, 'sender', signal, sender.turn, fail).nudge
-  wakeMonitor = startLoop(outside, 'monitor', signal, monitoring.checkDue, fail).nudge
-  startLoop(outside, 'upkeep', signal, createUpkeep({ db, clock, signal }), fail)
+  const runtime = { clock, log }
+  wakeSender = startLoop(runtime, 'sender', signal, sender.turn, { failed: fail }).nudge
+  wakeMonitor = startLoop(runtime, 'monitor', signal, monitoring.checkDue, { failed: fail }).nudge
+  startLoop(runtime, 'upkeep', signal, createUpkeep({ db, clock, signal }), { failed: fail })
   // Time may move when what was due has been sent and written down.
   settle = async () => {
     for (let before = -1; before !== sent;) {
@@ -141,7 +141,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
 
   const created = new Map<string, { day: number; status: string; reason: string | null }>()
   const breaches: Breach[] = []
-  let looked_at_row = 0
+  let last_row = 0
   const steps = [...scenario.steps]
   const until = size.days * DAY
   while (clock.mono() < until) {
@@ -154,12 +154,12 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
       platform.stepped()
     }
     // What was written since the last look was written on the day that ends now, or goes on.
-    for (const { n, id, monitor_id, status, reason } of rowsAfter(db, looked_at_row)) {
-      looked_at_row = n
+    for (const { n, id, monitor_id, status, reason } of rowsAfter(db, last_row)) {
+      last_row = n
       if (monitor_id === 'mon_busy') created.set(id, { day: utcDay(start + at), status, reason })
     }
     if (clock.mono() % (6 * HOUR) === 0)
-      breaches.push(...findBreaches(db, auditOf(clock.now(), sender.carries)))
+      breaches.push(...findBreaches(db, auditOf(clock.now(), sender.isInFlight)))
     if (clock.mono() === size.busy_days * DAY)
       removeMonitorOf(db, CUSTOMER, 'mon_busy', clock.now())
   }
@@ -199,7 +199,7 @@ const ANSWERS: Record<string, (fraction: number) => number> = {
   wh_flaky: (fraction) => (fraction < 0.5 ? 503 : 204),
 }
 
-const answered = (status: number): Answer => ({
+const answered = (status: number): TransportResponse => ({
   kind: 'answered',
   status,
   headers: new Headers(),
@@ -275,7 +275,7 @@ const rowsAfter = (db: Db, n: number) =>
 const auditOf = (now: number, in_flight: (id: string) => boolean) => ({
   now,
   since_at: now - DAY,
-  boot: 'boot_1',
+  run_id: 'boot_1',
   attempts_max: RETRY_DELAYS_S.length,
   wait_max_ms: 20 * MINUTE,
   in_flight,
@@ -290,8 +290,9 @@ function createPlatform(
   { busy_every_ms, calm_every_ms }: Size,
 ) {
   const offset = createClockOffset(clock)
+  const item_clock = createItemClock(clock, offset.measured_ms)
   let answers = 0
-  let told_since_step = true
+  let synced_since_step = true
   const every: Record<string, number> = { busy: busy_every_ms, calm: calm_every_ms }
   const EARLIER = 200
 
@@ -310,26 +311,28 @@ function createPlatform(
 
   const watch: Watch = {
     page: async ({ place }, { limit }) => {
-      offset.heard(new Headers({ date: new Date(trueNow()).toUTCString() }))
+      offset.observe(new Headers({ date: new Date(trueNow()).toUTCString() }))
       answers += 1
-      told_since_step = true
+      synced_since_step = true
       const rows = place
         .split('+')
         .flatMap((it) => newest(it, limit))
         .toSorted((a, b) => b.created_utc - a.created_utc)
         .slice(0, limit)
+      item_clock.observe(rows)
       return ok({ rows, after: null })
     },
     subforum: async () => ({ kind: 'exists' }),
     createdAt: async () => ok(null),
-    again: async () => ok([]),
+    refetch: async () => ok([]),
     clock_offset_ms: offset.ms,
     clock_measured_ms: offset.measured_ms,
+    item_clock,
   }
   return {
     watch,
     /** Our clock was set. */
-    stepped: () => void (told_since_step = false),
-    clockKnown: () => answers >= ANSWERS_NEEDED && told_since_step,
+    stepped: () => void (synced_since_step = false),
+    clockKnown: () => answers >= ANSWERS_NEEDED && synced_since_step,
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a clock that is set, wrong, or somewhere else on earth changes what is delivered and when: twelve scenarios in
+ * Checks whether a clock that is set, wrong, or somewhere else on earth changes what is delivered and when: twelve scenarios in
  * virtual time, with the production sender, pacing, upkeep and monitor gate, each in a process that believes to be in
  * the zone it is about. Everything is judged by true time. Exits 0 only when nothing is wrong.
  *
@@ -53,21 +53,25 @@ if (values.run === undefined) {
           stderr: 'inherit',
         },
       )
-      const told = report.safeParse(await new Response(child.stdout).json().catch(() => null))
+      const report_line = report.safeParse(
+        await new Response(child.stdout).json().catch(() => null),
+      )
       const name = `${scenario.name}, ${zone}`
-      if (!told.success) {
+      if (!report_line.success) {
         bad.push(name)
         console.log(`${name}: ended with ${await child.exited} and told nothing`)
         continue
       }
-      const wrong = Object.entries(told.data.wrong).filter(([, count]) => count > 0)
-      const shown = Object.entries(told.data.shown).map(([what, count]) => `${what} ${count}`)
-      const in_zone = told.data.zone === zone
+      const wrong = Object.entries(report_line.data.wrong).filter(([, count]) => count > 0)
+      const totals = Object.entries(report_line.data.shown).map(
+        ([what, count]) => `${what} ${count}`,
+      )
+      const in_zone = report_line.data.zone === zone
       if (wrong.length > 0 || !in_zone) bad.push(name)
       const verdict =
         wrong.length === 0 ? 'ok' : wrong.map(([what, count]) => `${what} ${count}`).join(', ')
       console.log(
-        `${name}: ${in_zone ? verdict : `ran in ${told.data.zone}`} (${shown.join(', ')})`,
+        `${name}: ${in_zone ? verdict : `ran in ${report_line.data.zone}`} (${totals.join(', ')})`,
       )
     }
   }
@@ -79,9 +83,11 @@ if (values.run === undefined) {
 const job = jobs[Number(values.run)]
 if (job === undefined) throw new RangeError('there is no such run')
 const { zone, scenario, start } = job
-const { wrong, shown } = judge(await run(scenario, start, SIZE), SIZE)
+const { wrong, shown: totals } = judge(await run(scenario, start, SIZE), SIZE)
 const own_zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
-console.log(JSON.stringify({ zone: sameZone(own_zone, zone) ? zone : own_zone, wrong, shown }))
+console.log(
+  JSON.stringify({ zone: sameZone(own_zone, zone) ? zone : own_zone, wrong, shown: totals }),
+)
 
 /** Kathmandu has two spellings. */
 function sameZone(a: string, b: string): boolean {

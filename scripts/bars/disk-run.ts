@@ -1,11 +1,11 @@
 /** One part of the disk bar, on the executable that FORUMD_BINARY names; `disk.ts` runs it. Prints its figures. */
 import { parseArgs } from 'node:util'
 
-import { cutThePower } from '../../test/chaos/cutting.ts'
-import { damageTheFile } from '../../test/chaos/damaging.ts'
-import { failTheDisk, type Fault } from '../../test/chaos/erring.ts'
-import { fillTheDisk } from '../../test/chaos/filling.ts'
-import { MountRefused } from '../../test/chaos/mounting.ts'
+import { damageTheFile } from '../../test/chaos/corruption.ts'
+import { fillTheDisk } from '../../test/chaos/disk-full.ts'
+import { failTheDisk, type Fault } from '../../test/chaos/io-errors.ts'
+import { MountRefused } from '../../test/chaos/mounts.ts'
+import { cutThePower } from '../../test/chaos/power-cut.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -20,7 +20,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const seed = Number(values.seed)
-const told = (line: string) => console.error(line)
+const report = (line: string) => console.error(line)
 
 /** Long enough for the daemon to hold space back. */
 const BEFORE_MS = 70_000
@@ -57,7 +57,7 @@ async function errors(): Promise<string[]> {
         faults: faults.filter((_fault, index) => index % lanes === lane),
         seed: seed + lane,
         items_per_s: 10,
-        told,
+        report,
       }),
     ),
   )
@@ -78,7 +78,7 @@ async function errors(): Promise<string[]> {
 }
 
 async function full(): Promise<string[]> {
-  const plan = { items_per_s: FULL_ITEMS_PER_S, before_ms: BEFORE_MS, told }
+  const plan = { items_per_s: FULL_ITEMS_PER_S, before_ms: BEFORE_MS, told: report }
   const full_ms = Number(values['full-s']) * 1000
   // At once, because each is mostly waiting: one who takes all there is, one who has just filled the disk.
   const [greedy, once] = await Promise.all([
@@ -123,7 +123,7 @@ async function power(): Promise<string[]> {
     seed,
     items_per_s: 30,
     life_ms: [60, 900],
-    told,
+    report,
   })
   console.log(JSON.stringify(it, null, 2))
   const { lost, under_two_ids, unstable_bodies, refused_or_broken } = it

@@ -1,5 +1,5 @@
 /**
- * Whether a bad disk ever takes what was said yes to. Four parts, all of them unless some are named: `errors` lets the
+ * Checks that a bad disk never loses acknowledged data. Four parts, all of them unless some are named: `errors` lets the
  * nth write or sync fail, `full` leaves no room for a while, `damage` starts on a database that was damaged, `power`
  * cuts the power under the file system. Ends with 0 only when every part is as it must be.
  *
@@ -37,7 +37,7 @@ const dir = mkdtempSync(join(tmpdir(), 'forumd-bar-'))
 try {
   const program = process.env['FORUMD_BINARY'] ?? (await builtFrom(root, join(dir, 'forumd')))
   console.log(`seed ${values.seed}, load ${loadavg()[0]?.toFixed(1)}`)
-  const kept: boolean[] = []
+  const verdicts: boolean[] = []
   for (const part of positionals.length > 0 ? positionals : PARTS) {
     const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, value])
     const run = Bun.spawn([process.execPath, 'scripts/bars/disk-run.ts', part, ...options], {
@@ -46,10 +46,12 @@ try {
       stdout: 'inherit',
       stderr: 'inherit',
     })
-    kept.push((await run.exited) === 0)
-    console.log(`${part}: ${kept.at(-1) ? 'kept' : 'NOT KEPT'}, load ${loadavg()[0]?.toFixed(1)}`)
+    verdicts.push((await run.exited) === 0)
+    console.log(
+      `${part}: ${verdicts.at(-1) ? 'kept' : 'NOT KEPT'}, load ${loadavg()[0]?.toFixed(1)}`,
+    )
   }
-  process.exitCode = kept.every(Boolean) ? 0 : 1
+  process.exitCode = verdicts.every(Boolean) ? 0 : 1
 } finally {
   rmSync(dir, { recursive: true, force: true })
 }

@@ -32,9 +32,9 @@ const dead = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } 
 const control = Bun.serve({
   ...shared,
   fetch() {
-    const told = Response.json(Object.fromEntries(came))
+    const response = Response.json(Object.fromEntries(came))
     came.clear()
-    return told
+    return response
   },
 })
 console.log(

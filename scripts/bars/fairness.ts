@@ -1,5 +1,5 @@
 /**
- * Whether receivers that do not do their part hold up others: one that takes the connection and never answers, one that
+ * Checks that misbehaving receivers do not delay others: one that takes the connection and never answers, one that
  * refuses it, one that takes nine seconds, each with thousands of deliveries waiting, beside good ones that get theirs
  * all at once and then one by one. Real sockets, the production sender, synchronous commits. The same good ones alone
  * are measured first. Exits 0 only when the p99 of their first attempts is late by no more than a second.
@@ -9,7 +9,7 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 
-import { startReceivers, startSending } from './fairness-stage.ts'
+import { startReceivers, startSending } from './fairness-fixture.ts'
 
 const { values } = parseArgs({
   options: {
@@ -21,7 +21,7 @@ const { values } = parseArgs({
 const WAITING = Number(values.waiting)
 const GOOD = Number(values.good)
 const PACED_S = Number(values['paced-s'])
-const LATE_MAX_MS = 1000
+const LATENESS_MAX_MS = 1000
 const ARRIVE_MAX_S = 60
 /** Nothing listens there. */
 const CLOSED_PORT = 1
@@ -29,19 +29,19 @@ const CLOSED_PORT = 1
 type Lateness = { p50: number; p99: number; most: number; missing: number }
 
 function latenessOf(put_at: ReadonlyMap<string, number>, came: ReadonlyMap<string, number>) {
-  const late: number[] = []
+  const lateness_ms: number[] = []
   for (const [id, at] of put_at) {
     const came_at = came.get(id)
-    if (came_at !== undefined) late.push(came_at - at)
+    if (came_at !== undefined) lateness_ms.push(came_at - at)
   }
-  late.sort((a, b) => a - b)
+  lateness_ms.sort((a, b) => a - b)
   const at = (share: number) =>
-    late[Math.min(late.length - 1, Math.floor(share * late.length))] ?? 0
+    lateness_ms[Math.min(lateness_ms.length - 1, Math.floor(share * lateness_ms.length))] ?? 0
   const found: Lateness = {
     p50: at(0.5),
     p99: at(0.99),
     most: at(1),
-    missing: put_at.size - late.length,
+    missing: put_at.size - lateness_ms.length,
   }
   return found
 }
@@ -120,6 +120,8 @@ console.log(
 const missing = [alone.at_once, alone.paced, beside.at_once, beside.paced].some(
   (it) => it.missing > 0,
 )
-const late = [beside.at_once.p99 - alone.at_once.p99, beside.paced.p99]
-console.log(`late by ${late.map((it) => `${it} ms`).join(' and ')}; ${LATE_MAX_MS} ms are allowed`)
-process.exit(!missing && late.every((it) => it <= LATE_MAX_MS) ? 0 : 1)
+const latencies_ms = [beside.at_once.p99 - alone.at_once.p99, beside.paced.p99]
+console.log(
+  `late by ${latencies_ms.map((it) => `${it} ms`).join(' and ')}; ${LATENESS_MAX_MS} ms are allowed`,
+)
+process.exit(!missing && latencies_ms.every((it) => it <= LATENESS_MAX_MS) ? 0 : 1)

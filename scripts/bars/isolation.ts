@@ -1,5 +1,5 @@
 /**
- * Whether the time that a key takes to be refused tells how near it was, after dudect: guesses of two kinds are timed in
+ * Checks whether the time to refuse a key reveals how close it was, after dudect: guesses of two kinds are timed in
  * a random order, and Welch's t says whether the two kinds can be told apart. A comparison that stops at the first
  * wrong character is timed beside it, and has to be found out. Then the tests of isolation and of secrets. Exit 0 only
  * when |t| stays below 4.5 for every pair, the control does not, and the tests pass.
@@ -9,13 +9,15 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { createAuthenticate } from '../../src/api/auth.ts'
-import { ApiError } from '../../src/core/errors.ts'
-import { apiKey } from '../../src/core/ids.ts'
-import { createChance } from '../../src/sandbox/chance.ts'
-import { insertCustomer } from '../../src/store/customers.ts'
-import { openDb } from '../../src/store/db.ts'
-import { insertKey } from '../../src/store/keys.ts'
+import { createSeededRandom } from '../../sandbox/world/random.ts'
+import { createAuthenticate } from '../../src/api/http/auth.ts'
+import { createMetrics } from '../../src/api/metrics/registry.ts'
+import { createFailedAuth } from '../../src/api/pace/failed-auth.ts'
+import { ApiError } from '../../src/core/base/errors.ts'
+import { apiKey } from '../../src/core/base/ids.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
+import { openDb } from '../../src/store/db/connection.ts'
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +31,7 @@ const T_MAX = 4.5
 const CUT = 0.1
 const WARM_UP = 2000
 const KEYS = 200
-const chance = createChance(Number(values.seed))
+const chance = createSeededRandom(Number(values.seed))
 const bytes = (count: number) => Uint8Array.from({ length: count }, () => chance.whole(0, 255))
 
 const db = openDb(':memory:', { create: true })
@@ -52,11 +54,16 @@ for (const [n, token] of tokens.entries())
     created_at: 0,
     expires_at: null,
   })
-const authenticate = createAuthenticate(db, {
-  now: () => 1,
-  mono: () => 0,
-  sleep: () => Promise.resolve(),
+const clock = { now: () => 1, mono: () => 0, sleep: () => Promise.resolve() }
+// Without the pace of failures: what is timed is the lookup of a key.
+const failed_auth = createFailedAuth({
+  clock,
+  random: { bytes },
+  limits: { failed_auth_per_minute: 0 },
+  log: () => {},
+  metrics: createMetrics({}),
 })
+const authenticate = createAuthenticate(db, clock, failed_auth)
 
 const real = () => chance.pick(tokens)
 const other = (character: string | undefined) => (character === 'a' ? 'b' : 'a')
@@ -99,7 +106,7 @@ function momentsOf(all: readonly number[]) {
 
 function refused(token: string): void {
   try {
-    authenticate(token)
+    authenticate(token, 'here')
   } catch (error) {
     if (error instanceof ApiError) return
     throw error
@@ -109,10 +116,10 @@ function refused(token: string): void {
 
 /** How it must not be done. */
 function naive(token: string): void {
-  for (const known of tokens) {
+  for (const other_token of tokens) {
     let at = 0
-    while (at < known.length && known[at] === token[at]) at += 1
-    if (at === known.length) throw new Error('a guess was right')
+    while (at < other_token.length && other_token[at] === token[at]) at += 1
+    if (at === other_token.length) throw new Error('a guess was right')
   }
 }
 

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 
 import { faultsOf, shortfallsOf } from '../../test/chaos/faults.ts'
-import { killAgainAndAgain, percentile } from '../../test/chaos/killing.ts'
+import { killAgainAndAgain, percentile } from '../../test/chaos/process-kill.ts'
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const killed = await killAgainAndAgain({
   cadence_s: 5,
   life_ms: [60, 500],
   measured_lives: 200,
-  told: (line) => console.error(line),
+  report: (line) => console.error(line),
 })
 const { boot_to_attempt_ms, ...figures } = killed
 const faults = faultsOf(killed)

@@ -1,5 +1,5 @@
 /**
- * Whether nothing is lost when the process dies, and whether the check would notice. Kills the executable a thousand
+ * Checks that nothing is lost when the process dies, and that the check would notice a loss. Kills the executable a thousand
  * times at random and two hundred times at a system call, then does so less often to two executables with a fault
  * planted in each: those must be noticed by what they lose.
  *
@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 
 import * as z from 'zod'
 
-import { type Mutant, root, runOn, withPlanted } from './planting.ts'
+import { type Mutant, root, runOn, withPlanted } from './mutants.ts'
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const MUTANTS: readonly Mutant[] = [
   {
     name: 'the stream moves on before its deliveries are written',
-    file: 'src/store/deliveries.ts',
+    file: 'src/store/delivery/deliveries.ts',
     from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
     to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
   setTimeout(() => {
@@ -41,9 +41,9 @@ function insertLate(db: Db, row: NewDelivery): boolean {`,
   },
   {
     name: 'a delivery counts as delivered before it is sent',
-    file: 'src/store/outbox.ts',
-    from: "UPDATE deliveries SET lease = $boot WHERE row = $row AND status = 'pending' AND lease IS NULL",
-    to: "UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($boot = '', 0, 1) WHERE row = $row AND status = 'pending' AND lease IS NULL",
+    file: 'src/store/delivery/outbox.ts',
+    from: "UPDATE deliveries SET lease = $run_id WHERE row = $row AND status = 'pending' AND lease IS NULL",
+    to: "UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($run_id = '', 0, 1) WHERE row = $row AND status = 'pending' AND lease IS NULL",
   },
 ]
 
@@ -53,22 +53,22 @@ const figures = z.looseObject({ lost: z.number(), faults: z.array(z.string()) })
 async function run(tree: string, kills: string, syscalls: string) {
   const { items, places, seed } = values
   const options = { kills, syscalls, items, places, seed }
-  const { passed, told } = await runOn(tree, 'scripts/bars/kill-run.ts', options)
-  return { passed, told: told === null ? null : figures.parse(told) }
+  const { passed, report } = await runOn(tree, 'scripts/bars/kill-run.ts', options)
+  return { passed, report: report === null ? null : figures.parse(report) }
 }
 
 async function isNoticed(mutant: Mutant): Promise<boolean> {
-  const { passed, told } = await withPlanted(mutant, (it) => run(it, values['mutant-kills'], '0'))
+  const { passed, report } = await withPlanted(mutant, (it) => run(it, values['mutant-kills'], '0'))
   // By what was lost, and by nothing else.
-  const noticed = !passed && told !== null && told.lost > 0
-  console.log(`mutant, ${mutant.name}: ${noticed ? `noticed, ${told.lost} lost` : 'NOT NOTICED'}`)
+  const noticed = !passed && report !== null && report.lost > 0
+  console.log(`mutant, ${mutant.name}: ${noticed ? `noticed, ${report.lost} lost` : 'NOT NOTICED'}`)
   return noticed
 }
 
 const load = () => loadavg()[0]?.toFixed(1)
 console.log(`seed ${values.seed}, load ${load()}`)
-const { passed, told } = await run(root, values.kills, values.syscalls)
-console.log(JSON.stringify(told, null, 2))
+const { passed, report } = await run(root, values.kills, values.syscalls)
+console.log(JSON.stringify(report, null, 2))
 console.log(`${passed ? 'kept' : 'NOT KEPT'}, load ${load()}`)
 const noticed: boolean[] = []
 for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))

@@ -44,8 +44,8 @@ export function floors(
   of: (it: Sample) => number = ({ rss_mib }) => rss_mib,
 ): { at_ms: number; value: number }[] {
   const windows = Map.groupBy(samples, ({ at_ms }) => Math.floor(at_ms / window_ms))
-  return [...windows].map(([n, inside]) => ({
+  return [...windows].map(([n, window]) => ({
     at_ms: (n + 0.5) * window_ms,
-    value: Math.min(...inside.map(of)),
+    value: Math.min(...window.map(of)),
   }))
 }

@@ -1,8 +1,8 @@
 import { faultsOf } from '../../test/chaos/faults.ts'
 import { quantile } from './abuse-watch.ts'
+import { CALLS } from './soak-billing.ts'
+import { ITEMS_PER_DELIVERY, type Soaked } from './soak-daemon.ts'
 import { ends, floors, growthPerHour, median, type Sample } from './soak-figures.ts'
-import { ITEMS_PER_DELIVERY, type Soaked } from './soak-house.ts'
-import { CALLS } from './soak-money.ts'
 
 /** A figure of a soak and the most that it may be; `least` where it may not be less. */
 export type Judged = { name: string; value: number; most?: number; least?: number }
@@ -16,7 +16,7 @@ const WARM_UP_MIB = 48
 /** Descriptors, threads and files may be so many more or fewer. */
 const STEP = 5
 const LIFE_MIB = 16
-const BOOT_P99_MS = 2000
+const START_P99_MS = 2000
 const WAL_MIB = 64
 const ATTEMPT_P99_MS = 2000
 const SLOWER = 1.5
@@ -88,14 +88,14 @@ export function judgeSoak(
     },
     {
       name: 'killed: from start to listening, p99, ms',
-      value: quantile(killed.boots_ms, 0.99),
-      most: BOOT_P99_MS,
+      value: quantile(killed.start_times_ms, 0.99),
+      most: START_P99_MS,
     },
   ]
 }
 
 /** Whether a figure is as it has to be. What is no number is not. */
-export const isKept = ({ value, most = Infinity, least = -Infinity }: Judged): boolean =>
+export const isWithinBound = ({ value, most = Infinity, least = -Infinity }: Judged): boolean =>
   value <= most && value >= least
 
 const warmUpOf = (minutes: number) => Math.min(WARM_UP_MS, (minutes * 60_000) / 4)

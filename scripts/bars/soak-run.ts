@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util'
 
 import { faultsOf } from '../../test/chaos/faults.ts'
 import { quantile } from './abuse-watch.ts'
+import { soak, type Soaked } from './soak-daemon.ts'
 import { floors, type Sample } from './soak-figures.ts'
-import { soak, type Soaked } from './soak-house.ts'
-import { isKept, judgeSoak } from './soak-judge.ts'
+import { isWithinBound, judgeSoak } from './soak-judge.ts'
 
 const { values } = parseArgs({
   options: {
@@ -32,10 +32,10 @@ const plan = {
   under: values.under.split(' ').filter(Boolean),
 }
 const seed = Number(values.seed)
-const told = (name: string) => (line: string) => console.error(`${name}, ${line}`)
+const reporter = (name: string) => (line: string) => console.error(`${name}, ${line}`)
 const [steady, killed] = await Promise.all([
-  soak({ ...plan, seed, kill_every_s: null, told: told('never killed') }),
-  soak({ ...plan, seed: seed + 10, kill_every_s, told: told('killed') }),
+  soak({ ...plan, seed, kill_every_s: null, report: reporter('never killed') }),
+  soak({ ...plan, seed: seed + 10, kill_every_s, report: reporter('killed') }),
 ])
 const judged = judgeSoak(
   { steady, killed },
@@ -47,26 +47,26 @@ const twelfths = ({ samples }: Soaked, of: (it: Sample) => number) =>
   floors(samples, (minutes * 60_000) / 12, of).map(({ value }) => Math.round(value * 10) / 10)
 
 /** What is no figure to be judged, but worth to be known. */
-const shown = (it: Soaked) => ({
+const summaryOf = (it: Soaked) => ({
   matches: it.matches,
   lost: it.lost,
   faults_of_the_platform: it.faults,
   answered: it.answered,
   billed: it.books.reads_billed,
-  asked: it.asked,
+  asked: it.requests,
   kills: it.lives.length,
   memory_mib: twelfths(it, ({ rss_mib }) => rss_mib),
   own_memory_mib: twelfths(it, ({ own_mib }) => own_mib),
   database_mib: it.samples.at(-1)?.db_mib,
-  boot_ms: { p50: quantile(it.boots_ms, 0.5), p99: quantile(it.boots_ms, 0.99) },
+  boot_ms: { p50: quantile(it.start_times_ms, 0.5), p99: quantile(it.start_times_ms, 0.99) },
   spent: it.spent,
   wrong: faultsOf(it),
 })
 console.log(
   JSON.stringify({
-    judged: judged.map((it) => ({ ...it, kept: isKept(it) })),
-    steady: shown(steady),
-    killed: shown(killed),
+    judged: judged.map((it) => ({ ...it, kept: isWithinBound(it) })),
+    steady: summaryOf(steady),
+    killed: summaryOf(killed),
   }),
 )
-process.exit(judged.every(isKept) ? 0 : 1)
+process.exit(judged.every(isWithinBound) ? 0 : 1)

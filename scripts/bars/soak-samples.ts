@@ -9,13 +9,13 @@ const MIB = 1024 ** 2
 export function sample(pid: number, data: string, at_ms: number): Sample | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const told = (name: string) =>
+    const metric = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? NaN)
     return {
       at_ms,
-      rss_mib: told('VmRSS') / 1024,
-      own_mib: (told('RssAnon') + told('RssShmem')) / 1024,
-      threads: told('Threads'),
+      rss_mib: metric('VmRSS') / 1024,
+      own_mib: (metric('RssAnon') + metric('RssShmem')) / 1024,
+      threads: metric('Threads'),
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       files: readdirSync(data, { withFileTypes: true }).filter((it) => it.isFile()).length,
       db_mib: sizeOf(join(data, 'forumd.sqlite')),

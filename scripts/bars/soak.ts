@@ -1,5 +1,5 @@
 /**
- * Whether the daemon stays as it is, however long it works: bar B10. Two of them each watch fifty places, match, deliver
+ * Checks that the daemon does not degrade over time: bar B10. Two of them each watch fifty places, match, deliver
  * twenty times a second, are read of and billed, while one of twenty of their platform's answers goes wrong. One is never
  * killed, and is looked at for what grows; the other is killed again and again, and loses nothing. Then faults planted in
  * copies of the tree have to be noticed: memory and descriptors that are not given back, and a match that is not sent.
@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util'
 
 import * as z from 'zod'
 
-import { type Mutant, root, runOn, withPlanted } from './planting.ts'
+import { type Mutant, root, runOn, withPlanted } from './mutants.ts'
 
 const { values } = parseArgs({
   options: {
@@ -45,7 +45,7 @@ const MUTANTS: readonly (Mutant & { by: string })[] = [
   {
     name: '32 KiB of every item are never given back',
     by: 'memory while warming up',
-    file: 'src/store/seen.ts',
+    file: 'src/store/monitoring/matches.ts',
     from: '/** Notes an item as seen; false when it was. */',
     to: `const kept: Uint8Array[] = []
 setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
@@ -54,7 +54,7 @@ setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
   {
     name: 'a descriptor is never given back, every four seconds',
     by: 'steady: descriptors',
-    file: 'src/store/seen.ts',
+    file: 'src/store/monitoring/matches.ts',
     from: '/** Notes an item as seen; false when it was. */',
     to: `import { openSync } from 'node:fs'
 setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
@@ -63,7 +63,7 @@ setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
   {
     name: 'one delivery of sixty-four is never written',
     by: 'not as it must',
-    file: 'src/store/deliveries.ts',
+    file: 'src/store/delivery/deliveries.ts',
     from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
     to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
   if (row.id[4] === 'A') return true`,
@@ -89,18 +89,18 @@ const figures = z.looseObject({
 /** One soak on the executable of a tree; its figures are null when it broke off. */
 async function run(tree: string, options: Record<string, string>) {
   const { under, seed } = values
-  const { passed, told } = await runOn(tree, 'scripts/bars/soak-run.ts', {
+  const { passed, report } = await runOn(tree, 'scripts/bars/soak-run.ts', {
     ...options,
     under,
     seed,
   })
-  return { passed, told: told === null ? null : figures.parse(told) }
+  return { passed, report: report === null ? null : figures.parse(report) }
 }
 
 async function isNoticed({ by, ...mutant }: (typeof MUTANTS)[number]): Promise<boolean> {
   const options = { minutes: String(mutant_minutes), 'kill-every': '30' }
-  const { told } = await withPlanted(mutant, (it) => run(it, options))
-  const over = told?.judged.filter(({ name, kept }) => !kept && name.includes(by)) ?? []
+  const { report } = await withPlanted(mutant, (it) => run(it, options))
+  const over = report?.judged.filter(({ name, kept }) => !kept && name.includes(by)) ?? []
   const how = over.map(({ name, value }) => `${name}: ${value.toFixed(1)}`).join('; ')
   console.log(`mutant, ${mutant.name}: ${how === '' ? 'NOT NOTICED' : `noticed, ${how}`}`)
   return over.length > 0
@@ -108,15 +108,15 @@ async function isNoticed({ by, ...mutant }: (typeof MUTANTS)[number]): Promise<b
 
 const load = () => loadavg()[0]?.toFixed(1)
 console.log(`seed ${values.seed}, ${minutes} minutes, a kill every ${kill_every} s, load ${load()}`)
-const { passed, told } = await run(root, { minutes: String(minutes), 'kill-every': kill_every })
-for (const { name, value, most, least, kept } of told?.judged ?? []) {
+const { passed, report } = await run(root, { minutes: String(minutes), 'kill-every': kill_every })
+for (const { name, value, most, least, kept } of report?.judged ?? []) {
   const bounds = [
     least === undefined ? '' : `at least ${least.toFixed(1)}`,
     most === undefined ? '' : `at most ${most}`,
   ].filter(Boolean)
   console.log(`${kept ? 'ok  ' : 'OVER'} ${name}: ${value.toFixed(2)}, ${bounds.join(', ')}`)
 }
-console.log(JSON.stringify({ ...told, judged: undefined }, null, 2))
+console.log(JSON.stringify({ ...report, judged: undefined }, null, 2))
 console.log(`${passed ? 'kept' : 'NOT KEPT'}, load ${load()}`)
 const noticed: boolean[] = []
 if (mutant_minutes > 0) for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))

@@ -1,5 +1,5 @@
 /**
- * Whether a delivery is always in the state that a plain model says: the test of states, over many sequences.
+ * Checks that a delivery is always in the state of a simple model: the test of states, over many sequences.
  *
  *     bun scripts/bars/states.ts [--runs 20000] [--seed N]
  */

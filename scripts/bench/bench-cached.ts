@@ -1,8 +1,8 @@
 import { temporaryFolder } from './children.ts'
-import { ifHere, inTurns, type Served } from './loaded.ts'
+import { makeInstance, startForumd, startUpstream } from './fixture.ts'
+import { ifHere, inTurns, type Served } from './load-in-turns.ts'
 import { startNginx, startVarnish } from './proxies.ts'
 import { type Bench, ratioOf } from './results.ts'
-import { makeInstance, startForumd, startUpstream } from './stage.ts'
 
 const READ = '/api/forum/posts?subforum=cats'
 const [OURS, NGINX, VARNISH] = ['forumd', 'nginx proxy_cache', 'varnish'] as const
@@ -34,13 +34,13 @@ export const cached: Bench = {
       stack.use(proxy)
       served.push({ name, url: proxy.url, path: '/answer', pid: proxy.pid })
     }
-    const { figures, ways } = await inTurns(served, options)
+    const { figures, variants } = await inTurns(served, options)
     return {
       figures,
-      ways,
+      variants,
       ratios: [
-        ratioOf(ways, 'per_s', [OURS, NGINX], { label: 'requests/s to nginx', least: 1 }),
-        ratioOf(ways, 'per_s', [OURS, VARNISH], { label: 'requests/s to varnish' }),
+        ratioOf(variants, 'per_s', [OURS, NGINX], { label: 'requests/s to nginx', least: 1 }),
+        ratioOf(variants, 'per_s', [OURS, VARNISH], { label: 'requests/s to varnish' }),
       ].filter(({ value }) => Number.isFinite(value)),
       notes: [...notes, `The answer has ${bytes.byteLength} bytes.`],
     }

@@ -8,12 +8,12 @@ export const deliveries: Bench = {
     'Matches come by the hundred, as checks commit them, for 16 targets behind one receiver on the loopback; 64 attempts may be on their way. From the first commit to the last record. Ours writes the match, keeps it for who fetches, and freezes, checks, signs and sends its body; every commit waits for the disk. The peers add a job with the same item, sign and post it in the same way, and complete it; of pg-boss 64 jobs are fetched and completed at a time.',
   async run({ rounds, smoke }) {
     const plan = { count: smoke ? 500 : 10_000, per_second: 0 }
-    const { ways, notes } = await sendInTurns(plan, Math.min(rounds, 3))
+    const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))
     const to = (peer: string, label: string, least?: number) =>
-      ratioOf(ways, 'per_s', [OURS, peer], { label, ...(least !== undefined && { least }) })
+      ratioOf(variants, 'per_s', [OURS, peer], { label, ...(least !== undefined && { least }) })
     return {
       figures: [{ key: 'per_s', label: 'deliveries/s', digits: 0 }],
-      ways,
+      variants,
       ratios: [
         to(ALWAYS, 'deliveries/s to BullMQ, AOF always', 1.5),
         to(EVERYSEC, 'deliveries/s to BullMQ, AOF everysec', 1),
@@ -31,9 +31,9 @@ export const receipt: Bench = {
     'One match after another, 2 ms apart, each in a commit of its own; from before its commit to the receiver having its body. The senders are those of the deliveries. The worker of pg-boss would wait half a second between looks; here it is asked every 2 ms.',
   async run({ rounds, smoke }) {
     const plan = { count: smoke ? 250 : 2500, per_second: 500 }
-    const { ways, notes } = await sendInTurns(plan, Math.min(rounds, 3))
+    const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))
     const ours = ratioOf(
-      [...ways, { name: '10 ms', rounds: { p99_ms: [10] } }],
+      [...variants, { name: '10 ms', rounds: { p99_ms: [10] } }],
       'p99_ms',
       [OURS, '10 ms'],
       {
@@ -41,7 +41,7 @@ export const receipt: Bench = {
         most: 1,
       },
     )
-    const to = (peer: string, label: string) => ratioOf(ways, 'p99_ms', [OURS, peer], { label })
+    const to = (peer: string, label: string) => ratioOf(variants, 'p99_ms', [OURS, peer], { label })
     return {
       figures: [
         { key: 'p50_ms', label: 'p50, ms', digits: 1 },
@@ -49,7 +49,7 @@ export const receipt: Bench = {
         { key: 'longest_ms', label: 'longest, ms', digits: 0 },
         { key: 'per_s', label: 'a second', digits: 0 },
       ],
-      ways,
+      variants,
       ratios: [
         ours,
         to(ALWAYS, 'p99 to BullMQ, AOF always'),

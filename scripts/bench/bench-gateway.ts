@@ -1,8 +1,8 @@
 import { temporaryFolder } from './children.ts'
-import { ifHere, inTurns, type Served } from './loaded.ts'
+import { installPeers, makeInstance, startForumd, startPeer, startUpstream } from './fixture.ts'
+import { ifHere, inTurns, type Served } from './load-in-turns.ts'
 import { startNginx } from './proxies.ts'
 import { type Bench, ratioOf } from './results.ts'
-import { installPeers, makeInstance, startForumd, startPeer, startUpstream } from './stage.ts'
 
 /** A place for each number, so that no two reads on their way are the same one. */
 const PATH = '/api/forum/posts?subforum=place{n}'
@@ -29,16 +29,16 @@ export const gateway: Bench = {
       served.unshift({ name: NGINX, url: nginx.url, path: '/place{n}', pid: nginx.pid })
     }
     const fastify = stack.use(await startPeer('gateway', [upstream.url, folder(), key]))
-    served.push({ name: FASTIFY, url: fastify.told, path: PATH, key, pid: fastify.pid })
+    served.push({ name: FASTIFY, url: fastify.ready_line, path: PATH, key, pid: fastify.pid })
 
-    const { figures, ways } = await inTurns(served, options)
+    const { figures, variants } = await inTurns(served, options)
     return {
       figures,
-      ways,
+      variants,
       ratios: [
-        ratioOf(ways, 'per_s', [OURS, NGINX], { label: 'requests/s to nginx', least: 0.35 }),
-        ratioOf(ways, 'per_s', [OURS, FASTIFY], { label: 'requests/s to Fastify', least: 1.5 }),
-        ratioOf(ways, 'p99_ms', [OURS, NGINX], { label: 'p99 to nginx', most: 3 }),
+        ratioOf(variants, 'per_s', [OURS, NGINX], { label: 'requests/s to nginx', least: 0.35 }),
+        ratioOf(variants, 'per_s', [OURS, FASTIFY], { label: 'requests/s to Fastify', least: 1.5 }),
+        ratioOf(variants, 'p99_ms', [OURS, NGINX], { label: 'p99 to nginx', most: 3 }),
       ].filter(({ value }) => Number.isFinite(value)),
       notes: [...notes, `A page of the upstream has ${upstream.bytes} bytes.`],
     }

@@ -1,28 +1,28 @@
 import { temporaryFolder } from './children.ts'
 import { fillDeliveries, fillMonitors } from './fill.ts'
-import { type Bench, quantile, ratioOf, type Way } from './results.ts'
-import { makeInstance, startForumd, startUpstream } from './stage.ts'
+import { makeInstance, startForumd, startUpstream } from './fixture.ts'
+import { type Bench, quantile, ratioOf, type Variant } from './results.ts'
 
 const MONITORS = 20
 const SMALL = 10_000
 const CALLS = 1000
 
-const ASKED = {
+const REQUEST = {
   list: '/forum/monitor/deliveries?limit=50',
   of_one: '/forum/monitor/deliveries?limit=50&id=mon_7&status=delivered',
   health: '/forum/monitor/health?id=mon_7',
   usage: '/account/usage',
 } as const
 
-const LABELS: Record<keyof typeof ASKED, string> = {
+const LABELS: Record<keyof typeof REQUEST, string> = {
   list: 'deliveries list',
   of_one: "one monitor's delivered",
   health: 'health',
   usage: 'usage',
 }
 
-/** How long one call takes, in ms. */
-async function ask(url: string, key: string): Promise<number> {
+/** Duration of one call, in ms. */
+async function timeRead(url: string, key: string): Promise<number> {
   const began = performance.now()
   const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
   await answer.arrayBuffer()
@@ -39,7 +39,7 @@ export const growth: Bench = {
     await using stack = new AsyncDisposableStack()
     const upstream = stack.use(await startUpstream())
     const sizes = smoke ? [SMALL, 10 * SMALL] : [SMALL, 1_000_000, most_rows]
-    const houses: { rows: number; url: string; key: string; way: Way }[] = []
+    const houses: { rows: number; url: string; key: string; variant: Variant }[] = []
     for (const rows of new Set(sizes)) {
       const dir = stack.use(temporaryFolder()).path
       const key = makeInstance(dir, ({ db }, now) => {
@@ -47,29 +47,29 @@ export const growth: Bench = {
         fillDeliveries(db, { rows, monitors: MONITORS, now })
       })
       const { url } = stack.use(await startForumd(dir, { platform_url: upstream.url }))
-      const way = { name: `${rows.toLocaleString('en')} rows`, rounds: {} }
-      houses.push({ rows, url, key, way })
+      const variant = { name: `${rows.toLocaleString('en')} rows`, rounds: {} }
+      houses.push({ rows, url, key, variant })
     }
     // The first round warms up.
     for (let round = 0; round <= rounds; round++)
-      for (const [name, path] of Object.entries(ASKED)) {
+      for (const [name, path] of Object.entries(REQUEST)) {
         const taken = houses.map((): number[] => [])
         // Call by call in turn: whatever else the machine does, it does to all of them.
         for (let call = 0; call < (smoke ? 20 : CALLS); call++)
           for (const [at, { url, key }] of houses.entries())
-            taken[at]?.push(await ask(url + path, key))
+            taken[at]?.push(await timeRead(url + path, key))
         if (round > 0)
-          for (const [at, { way }] of houses.entries())
-            (way.rounds[name] ??= []).push(quantile(taken[at] ?? [], 0.99))
+          for (const [at, { variant }] of houses.entries())
+            (variant.rounds[name] ??= []).push(quantile(taken[at] ?? [], 0.99))
       }
-    const ways = houses.map(({ way }) => way)
-    const [small, ...larger] = ways
+    const variants = houses.map(({ variant }) => variant)
+    const [small, ...larger] = variants
     return {
       figures: Object.entries(LABELS).map(([key, label]) => ({ key, label, digits: 1 })),
-      ways,
+      variants,
       ratios: larger.flatMap((large) =>
         Object.entries(LABELS).map(([key, label]) =>
-          ratioOf(ways, key, [large.name, small?.name ?? ''], {
+          ratioOf(variants, key, [large.name, small?.name ?? ''], {
             label: `${label}, ${large.name}`,
             most: 2,
           }),

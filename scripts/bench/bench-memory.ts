@@ -1,8 +1,8 @@
 import { type Child, memoryOf, temporaryFolder } from './children.ts'
 import { fillDeliveries, fillMonitors } from './fill.ts'
-import { ifHere } from './loaded.ts'
-import { type Bench, ratioOf, type Way } from './results.ts'
-import { installPeers, makeInstance, startForumd, startPeer, startUpstream } from './stage.ts'
+import { installPeers, makeInstance, startForumd, startPeer, startUpstream } from './fixture.ts'
+import { ifHere } from './load-in-turns.ts'
+import { type Bench, ratioOf, type Variant } from './results.ts'
 import { startRedis } from './stores.ts'
 
 const [OURS, BULLMQ, AIM] = [
@@ -11,7 +11,7 @@ const [OURS, BULLMQ, AIM] = [
   '120 MB',
 ] as const
 
-async function settled(children: readonly Pick<Child, 'pid'>[], wait_s: number) {
+async function measureIdle(children: readonly Pick<Child, 'pid'>[], wait_s: number) {
   await Bun.sleep(wait_s * 1000)
   const sum = (kind: 'VmRSS' | 'RssAnon') =>
     children.reduce((mb, { pid }) => mb + memoryOf(pid, kind), 0)
@@ -35,7 +35,7 @@ export const memory: Bench = {
     })
     const wait_s = smoke ? 1 : 30
     const forumd = stack.use(await startForumd(dir, { platform_url: upstream.url }))
-    const ways: Way[] = [{ name: OURS, rounds: await settled([forumd], wait_s) }]
+    const variants: Variant[] = [{ name: OURS, rounds: await measureIdle([forumd], wait_s) }]
     installPeers()
     const redis = await ifHere(notes, () =>
       startRedis(stack.use(temporaryFolder()).path, 'everysec'),
@@ -44,18 +44,21 @@ export const memory: Bench = {
       stack.use(redis)
       const plan = JSON.stringify({ receiver: 'http://127.0.0.1:1', count: 0, per_second: 0 })
       const worker = stack.use(await startPeer('bullmq', [plan, String(redis.port), 'idle']))
-      ways.push({ name: BULLMQ, rounds: await settled([worker, redis], smoke ? 1 : 10) })
+      variants.push({ name: BULLMQ, rounds: await measureIdle([worker, redis], smoke ? 1 : 10) })
     }
-    const aim: Way = { name: AIM, rounds: { rss_mb: [120] } }
+    const aim: Variant = { name: AIM, rounds: { rss_mb: [120] } }
     return {
       figures: [
         { key: 'rss_mb', label: 'resident, MB', digits: 0 },
         { key: 'own_mb', label: 'own, MB', digits: 0 },
       ],
-      ways,
+      variants,
       ratios: [
-        ratioOf([...ways, aim], 'rss_mb', [OURS, AIM], { label: 'resident to 120 MB', most: 1 }),
-        ratioOf(ways, 'rss_mb', [OURS, BULLMQ], { label: 'resident to BullMQ and Redis' }),
+        ratioOf([...variants, aim], 'rss_mb', [OURS, AIM], {
+          label: 'resident to 120 MB',
+          most: 1,
+        }),
+        ratioOf(variants, 'rss_mb', [OURS, BULLMQ], { label: 'resident to BullMQ and Redis' }),
       ].filter(({ value }) => Number.isFinite(value)),
       notes,
     }

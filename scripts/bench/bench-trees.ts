@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
-import { readTree } from '../../src/gateway/tree.ts'
-import { classify } from '../../src/platform/classify.ts'
-import { ANONYMOUS, type Platform } from '../../src/platform/platform.ts'
-import { readTree as readAnswer } from '../../src/platform/tree.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { readCommentTree } from '../../src/gateway/comments.ts'
+import { ANONYMOUS, type Platform } from '../../src/platforms/port.ts'
+import { readNativeTree as readAnswer } from '../../src/platforms/reddit/readers/items.ts'
+import { classify } from '../../src/platforms/reddit/response.ts'
 import { type Bench, median, ratioOf } from './results.ts'
 
 const COMMENTS = 1500
@@ -34,9 +34,9 @@ async function page(): Promise<string> {
   const posts = await fetch(`${sandbox.url}/r/all/new.json?limit=1&raw_json=1`)
   const post = await posts.json()
   // Chains of ten, as threads are: some answers to the post, and answers to answers.
-  let made = 0
+  let id_count = 0
   const chain = (left: number): unknown => {
-    const id = `c${(made += 1).toString(36)}`
+    const id = `c${(id_count += 1).toString(36)}`
     const replies = left > 1 ? listing([chain(left - 1)]) : ''
     return { kind: comment.kind, data: { ...comment.data, id, name: `t1_${id}`, replies } }
   }
@@ -60,23 +60,23 @@ export const trees: Bench = {
       )
       return Promise.resolve(found.ok ? readAnswer('https://forum.example', found.value) : found)
     }
-    const ways = {
+    const variants = {
       [PARSE]: async () => JSON.parse(text).length === 2,
       [OURS]: async () => {
         const query = { post_id: 'x', comment_id: null, sort: 'best', depth: null, limit: null }
-        const call = { eyes: ANONYMOUS, deadline_at: Number.POSITIVE_INFINITY }
-        return (await readTree({ tree }, query, call)).ok
+        const call = { identity: ANONYMOUS, deadline_at: Number.POSITIVE_INFINITY }
+        return (await readCommentTree({ tree }, query, call)).ok
       },
     }
-    const times = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]))
+    const times = new Map<string, number[]>(Object.keys(variants).map((name) => [name, []]))
     const each = smoke ? 5 : 100
     // The first round warms up.
     for (let round = 0; round <= rounds; round++)
-      for (const [name, way] of Object.entries(ways)) {
+      for (const [name, variant] of Object.entries(variants)) {
         const taken: number[] = []
         for (let n = 0; n < each; n++) {
           const began = performance.now()
-          if (!(await way())) throw new Error(`${name} did not read the thread`)
+          if (!(await variant())) throw new Error(`${name} did not read the thread`)
           taken.push(performance.now() - began)
         }
         if (round > 0) times.get(name)?.push(median(taken))
@@ -84,7 +84,7 @@ export const trees: Bench = {
     const found = [...times].map(([name, ms]) => ({ name, rounds: { ms } }))
     return {
       figures: [{ key: 'ms', label: 'ms', digits: 2 }],
-      ways: found,
+      variants: found,
       ratios: [ratioOf(found, 'ms', [OURS, PARSE], { label: 'time to JSON.parse', most: 1.5 })],
       notes: [`The text has ${text.length.toLocaleString('en')} letters.`],
     }

@@ -1,5 +1,5 @@
 /**
- * What forumd is worth beside others: `bun run bench`. Ours and the peers in turn, several rounds, medians and ratios,
+ * Compares forumd with other software: `bun run bench`. Ours and the peers in turn, several rounds, medians and ratios,
  * printed and kept in docs/benchmarks.md (with every round in docs/benchmarks.json, and a plot).
  *
  *     bun run bench [--only gateway,cached,…] [--rounds 5] [--most-rows 1000000] [--smoke] [--no-keep]
@@ -15,9 +15,9 @@ import { gateway } from './bench-gateway.ts'
 import { growth } from './bench-growth.ts'
 import { memory } from './bench-memory.ts'
 import { trees } from './bench-trees.ts'
-import { keep, machine, revision } from './keep.ts'
-import { LEFT_OUT } from './loaded.ts'
+import { LEFT_OUT } from './load-in-turns.ts'
 import { type Bench, markdownOf, type Options, type Result } from './results.ts'
+import { keep, machine, revision } from './save-results.ts'
 
 const BENCHES: readonly Bench[] = [gateway, cached, deliveries, receipt, trees, growth, memory]
 const NAMES = BENCHES.map(({ name }) => name)

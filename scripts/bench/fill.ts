@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 
-import { placesOf } from '../../src/core/filter-places.ts'
-import { encodeFilterSpec } from '../../src/core/filter.ts'
-import { type Db, transact } from '../../src/store/db.ts'
-import type { Monitor } from '../../src/store/monitors.ts'
-import { startMonitor } from '../../src/store/watching.ts'
+import { placesOf } from '../../src/core/filter/feeds.ts'
+import { encodeFilterSpec } from '../../src/core/filter/parse.ts'
+import { type Db, transact } from '../../src/store/db/connection.ts'
+import { startMonitor, type WrittenMonitor } from '../../src/store/monitoring/monitors.ts'
 import { createWorld } from '../bench-match-world.ts'
-import { CUSTOMER } from './stage.ts'
+import { CUSTOMER } from './fixture.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -33,7 +32,7 @@ export function fillMonitors(db: Db, count: number, now: number): void {
   transact(db, () => {
     for (let n = 0; n < count; n++) {
       const spec = { ...world.spec(n), subforum: [`place${n % PLACES}`] }
-      const monitor: Monitor = {
+      const monitor: WrittenMonitor = {
         id: `mon_${n}`,
         customer_id: CUSTOMER,
         name: null,
@@ -72,7 +71,7 @@ export function fillDeliveries(
       `WITH RECURSIVE row (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < $rows),
          one AS (SELECT n, $now - ($rows - n) * ${DAY_MS / ROWS_A_DAY} AS at,
            CASE n % 100 WHEN 0 THEN 'dead' WHEN 1 THEN 'failed' WHEN 2 THEN 'suppressed' ELSE 'delivered' END AS status FROM row)
-       INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, rung,
+       INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index,
          last_error, created_at, delivered_at)
        SELECT printf('dlv_%018d', n), '${CUSTOMER}', 'mon_' || (n % $monitors), 'wh_bench', status,
          iif(status = 'suppressed', 'stale_item', NULL), iif(status = 'suppressed', 0, 1), iif(status = 'suppressed', 0, 1),
@@ -83,7 +82,7 @@ export function fillDeliveries(
       'INSERT INTO delivery_bodies (delivery_row, body, body_sha256) SELECT row, $body, $digest FROM deliveries',
     ).run({ body: BODY, digest })
     db.run(
-      `INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at, http_status)
+      `INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status)
        SELECT row, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
     )
     // Old bodies would be packed while we measure.

@@ -4,7 +4,7 @@ import * as z from 'zod'
 
 import { program } from './children.ts'
 
-const told = z.object({
+const summary = z.object({
   requests: z.number(),
   us: z.number(),
   p50_us: z.number(),
@@ -43,7 +43,7 @@ export async function load(
   const text = await new Response(child.stdout).text()
   const line = text.split('\n').find((it) => it.startsWith('{'))
   if (line === undefined) throw new Error(`wrk told nothing of ${url}${path}:\n${text}`)
-  const { requests, us, p50_us, p99_us, failed } = told.parse(JSON.parse(line))
+  const { requests, us, p50_us, p99_us, failed } = summary.parse(JSON.parse(line))
   if (failed > 0 || requests === 0)
     throw new Error(`${failed} of ${requests} requests to ${url}${path} were not answered by 200`)
   return { requests, per_s: (requests * 1e6) / us, p50_ms: p50_us / 1000, p99_ms: p99_us / 1000 }

@@ -6,8 +6,8 @@ const [LEAST, MOST] = [0.01, 30]
 const TICKS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30]
 
 const xOf = (ratio: number): number => {
-  const held = Math.min(MOST, Math.max(LEAST, ratio))
-  const share = Math.log(held / LEAST) / Math.log(MOST / LEAST)
+  const clamped = Math.min(MOST, Math.max(LEAST, ratio))
+  const share = Math.log(clamped / LEAST) / Math.log(MOST / LEAST)
   return LABELS + share * (WIDTH - LABELS - RIGHT)
 }
 

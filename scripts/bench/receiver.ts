@@ -15,10 +15,10 @@ const server = Bun.serve({
   idleTimeout: 0,
   async fetch(request) {
     if (request.method === 'GET') {
-      const told = { late_ms, count: ids.size }
+      const report = { late_ms, count: ids.size }
       late_ms = []
       ids = new Set()
-      return Response.json(told)
+      return Response.json(report)
     }
     const text = await request.text()
     const now = monotonicMs()

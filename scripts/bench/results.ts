@@ -2,14 +2,14 @@
 type Figure = { key: string; label: string; digits: number }
 
 /** One who takes part, with what each round gave, by figure; a figure that it does not have is left out. */
-export type Way = { name: string; rounds: Record<string, number[]> }
+export type Variant = { name: string; rounds: Record<string, number[]> }
 
 /** Ours over a peer's, by one figure. At least `least` of it or at most `most` of it is what is aimed at. */
 export type Ratio = { label: string; value: number; least?: number; most?: number }
 
 export type Measured = {
   figures: readonly Figure[]
-  ways: readonly Way[]
+  variants: readonly Variant[]
   ratios: readonly Ratio[]
   /** What one has to know to read them. */
   notes: readonly string[]
@@ -63,13 +63,13 @@ export function quantile(values: readonly number[], share: number): number {
 
 /** Makes the ratio of two ways by one figure: of their medians. */
 export function ratioOf(
-  ways: readonly Way[],
+  variants: readonly Variant[],
   key: string,
   [ours, theirs]: readonly [string, string],
   rest: Omit<Ratio, 'value'>,
 ): Ratio {
   const of = (name: string) =>
-    median(ways.find((it) => it.name === name)?.rounds[key] ?? [Number.NaN])
+    median(variants.find((it) => it.name === name)?.rounds[key] ?? [Number.NaN])
   return { ...rest, value: of(ours) / of(theirs) }
 }
 
@@ -83,7 +83,7 @@ export function reaches({ value, least, most }: Ratio): boolean | null {
 export const aimOf = ({ least, most }: Ratio): string =>
   least !== undefined ? `at least ${least}` : most !== undefined ? `at most ${most}` : ''
 
-const shown = (value: number, digits: number) =>
+const format = (value: number, digits: number) =>
   value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
@@ -91,11 +91,11 @@ const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
 /** A result as Markdown: who, when, the medians and the ratios. */
 export function markdownOf(it: Result): string {
   const head = ['', ...it.figures.map(({ label }) => label)]
-  const rows = it.ways.map(({ name, rounds }) => [
+  const rows = it.variants.map(({ name, rounds }) => [
     name,
     ...it.figures.map(({ key, digits }) => {
       const values = rounds[key]
-      return values === undefined ? '' : shown(median(values), digits)
+      return values === undefined ? '' : format(median(values), digits)
     }),
   ])
   const ratios = it.ratios.map((ratio) => {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 import { start, temporaryFolder } from './children.ts'
-import { ifHere } from './loaded.ts'
-import { quantile, type Way } from './results.ts'
-import { HERE, installPeers, startPeer } from './stage.ts'
+import { HERE, installPeers, startPeer } from './fixture.ts'
+import { ifHere } from './load-in-turns.ts'
+import { quantile, type Variant } from './results.ts'
 import { startPostgres, startRedis } from './stores.ts'
 
 export const [OURS, EVERYSEC, ALWAYS, PG_BOSS] = [
@@ -34,7 +34,9 @@ const bullmq =
 const SENDERS: Record<string, Sender> = {
   [OURS]: async (plan, stack) => {
     const folder = stack.use(temporaryFolder()).path
-    const child = stack.use(start([process.execPath, join(HERE, 'sending.ts'), plan, folder]))
+    const child = stack.use(
+      start([process.execPath, join(HERE, 'sender-process.ts'), plan, folder]),
+    )
     await child.line()
     return child
   },
@@ -50,19 +52,19 @@ const SENDERS: Record<string, Sender> = {
 export async function sendInTurns(
   plan: Plan,
   rounds: number,
-): Promise<{ ways: Way[]; notes: string[] }> {
+): Promise<{ variants: Variant[]; notes: string[] }> {
   installPeers()
-  const ways = new Map<string, Way>()
+  const variants = new Map<string, Variant>()
   const notes: string[] = []
   for (let round = 0; round < rounds; round++)
     for (const name of Object.keys(SENDERS)) {
       const found = await sendAll(name, plan, notes)
       if (found === null) continue
-      const way = ways.get(name) ?? { name, rounds: {} }
-      ways.set(name, way)
-      for (const [key, value] of Object.entries(found)) (way.rounds[key] ??= []).push(value)
+      const variant = variants.get(name) ?? { name, rounds: {} }
+      variants.set(name, variant)
+      for (const [key, value] of Object.entries(found)) (variant.rounds[key] ??= []).push(value)
     }
-  return { ways: [...ways.values()], notes: [...new Set(notes)] }
+  return { variants: [...variants.values()], notes: [...new Set(notes)] }
 }
 
 /** One round of one sender: how many a second were through, and how long after its commit each came. */

@@ -55,11 +55,11 @@ export async function startPostgres() {
     as.push('setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups')
   }
   const data = join(folder, 'data')
-  const made = Bun.spawnSync(
+  const created = Bun.spawnSync(
     [...as, initdb, '-D', data, '-A', 'trust', '-U', 'bench', '-E', 'UTF8', '--no-sync'],
     { cwd: folder, stdout: 'ignore', stderr: 'pipe' },
   )
-  if (made.exitCode !== 0) throw new Error(`initdb: ${made.stderr.toString()}`)
+  if (created.exitCode !== 0) throw new Error(`initdb: ${created.stderr.toString()}`)
   const port = freePort()
   const settings = [
     'listen_addresses=127.0.0.1',

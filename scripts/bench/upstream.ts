@@ -2,7 +2,7 @@
  * The platform of the benches, as a process of its own: a page of 25 posts, the same bytes whatever is asked. What is
  * put to `/answer` is what `/answer` answers, with leave to cache it. Prints where it listens.
  */
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
 
 const ROWS = 25
 /** As much as nobody will ask for: what is measured is not the budget. */

@@ -67,7 +67,7 @@ if [ "$1" = purge ]; then
   rmdir "$DPKG_ROOT/etc/forumd" 2>/dev/null || true
   # Credits, deliveries and sealed secrets are nothing to remove unasked.
   if [ -d "$DPKG_ROOT/var/lib/forumd" ]; then
-    echo "forumd: /var/lib/forumd is left where it is; remove it when nothing in it is needed"
+    echo "forumd: /var/lib/forumd is left where it is; remove it, and /var/lib/forumd-instance, when nothing in it is needed"
   fi
 fi
 `

@@ -1,12 +1,11 @@
-import { parseConfig } from '../../src/config.ts'
+import { ConfigError, parseConfig } from '../../src/config/load.ts'
 /**
  * docs/config.md from what the daemon itself goes by: keys, defaults and words from config.example.toml (which a test holds
  * to the schema), and what is allowed as `check-config` would say it.
  */
-import { ConfigError } from '../../src/config/toml.ts'
 
-type Key = { name: string; initial: string; says: string }
-type Table = { name: string; says: string; keys: Key[] }
+type Key = { name: string; initial: string; description: string }
+type Table = { name: string; description: string; keys: Key[] }
 
 /** A value that no key takes. */
 const NOTHING = '1979-05-27'
@@ -44,31 +43,31 @@ export function configPage(example: string): string {
 export function tablesOf(example: string): Table[] {
   const tables: Table[] = []
   let above: string[] = []
-  const told = () => above.splice(0).join(' ').replace(/:$/, '.')
+  const takeComment = () => above.splice(0).join(' ').replace(/:$/, '.')
   for (const line of example.split('\n')) {
     const [, comment] = /^# ?(.*)$/.exec(line) ?? []
     const [, table] = /^\[(.+)\]$/.exec(line) ?? []
     const [, name, initial] = /^(\w+) = (.+)$/.exec(line) ?? []
     if (comment !== undefined) above.push(comment)
-    else if (table !== undefined) tables.push({ name: table, says: told(), keys: [] })
+    else if (table !== undefined) tables.push({ name: table, description: takeComment(), keys: [] })
     else if (name !== undefined && initial !== undefined)
-      tables.at(-1)?.keys.push({ name, initial, says: told() })
+      tables.at(-1)?.keys.push({ name, initial, description: takeComment() })
     // The head of the file is of no table.
     else above = []
   }
   return tables
 }
 
-function section({ name, says, keys }: Table, required: ReadonlySet<string>): string {
+function section({ name, description, keys }: Table, required: ReadonlySet<string>): string {
   const rows = keys.map((key) => {
     const path = `${name}.${key.name}`
     const initial = required.has(path) ? 'none: has to be set' : `\`${key.initial}\``
-    return [`\`${key.name}\``, initial, key.says, allowed(name, key.name)]
+    return [`\`${key.name}\``, initial, key.description, allowed(name, key.name)]
   })
-  const shown = `## \`[${name}]\`\n`
+  const heading = `## \`[${name}]\`\n`
   return [
-    shown,
-    ...(says === '' ? [] : [`${says}\n`]),
+    heading,
+    ...(description === '' ? [] : [`${description}\n`]),
     drawn(['key', 'default', 'what it is', 'allowed'], rows),
   ].join('\n')
 }

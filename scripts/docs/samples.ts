@@ -5,12 +5,12 @@
 
 /** Where a function begins and ends in each language's file: from its comment or head to the line that closes it. */
 const VERIFY: Readonly<Record<string, { begins: RegExp; ends: RegExp }>> = {
-  mjs: { begins: /^\/\*\* Whether/, ends: /^\}/ },
+  mjs: { begins: /^\/\*\* Verifies/, ends: /^\}/ },
   py: { begins: /^def verify/, ends: /^ {4}\)/ },
-  go: { begins: /^\/\/ verify tells/, ends: /^\}/ },
-  rb: { begins: /^# Whether/, ends: /^end/ },
-  php: { begins: /^\/\*\* Whether/, ends: /^\}/ },
-  java: { begins: /^ {4}\/\*\* Whether/, ends: /^ {4}\}/ },
+  go: { begins: /^\/\/ verify reports/, ends: /^\}/ },
+  rb: { begins: /^# Verifies/, ends: /^end/ },
+  php: { begins: /^\/\*\* Verifies/, ends: /^\}/ },
+  java: { begins: /^ {4}\/\*\* Verifies/, ends: /^ {4}\}/ },
 }
 
 /** The function `verify` of a receiver in examples/, without the indentation that all of it has. */

@@ -17,14 +17,14 @@ export type Exchange = {
 const folder = process.env['FORUMD_EXCHANGES']
 const OURS = 'access-control-expose-headers'
 
-function recording(ask: typeof fetch): typeof fetch {
-  const asked = async (...call: Parameters<typeof fetch>) => {
-    const response = await ask(...call)
+function recording(upstream: typeof fetch): typeof fetch {
+  const recordedFetch = async (...call: Parameters<typeof fetch>) => {
+    const response = await upstream(...call)
     if (response.headers.get(OURS)?.includes('X-Credits-Remaining') === true)
       await record(call, response)
     return response
   }
-  return Object.assign(asked, { preconnect: ask.preconnect })
+  return Object.assign(recordedFetch, { preconnect: upstream.preconnect })
 }
 
 async function record([to, init]: Parameters<typeof fetch>, response: Response): Promise<void> {

@@ -36,7 +36,10 @@ export async function replay({
       const exchange = exchanges[Number(request.headers.get('x-exchange'))]
       if (!exchange) return new Response('no such exchange', { status: 500 })
       const { status, headers, body } = exchange
-      return new Response(body === '' ? null : body, { status, headers: headers.filter(isKept) })
+      return new Response(body === '' ? null : body, {
+        status,
+        headers: headers.filter(isForwarded),
+      })
     },
   })
   await using proxy = await startPrism(prism, document, `http://127.0.0.1:${upstream.port}`)
@@ -58,7 +61,7 @@ export async function replay({
 
 const NO_PATH = 'Selected route not found'
 /** What the next hop sets anew. */
-const isKept = ([name]: [string, string]) =>
+const isForwarded = ([name]: [string, string]) =>
   !['content-length', 'content-encoding', 'connection', 'date', 'transfer-encoding'].includes(name)
 
 async function violationsOf(url: string, exchange: Exchange, at: number): Promise<string[]> {
@@ -73,18 +76,18 @@ async function violationsOf(url: string, exchange: Exchange, at: number): Promis
     ...(exchange.method === 'POST' && { body: '{}' }),
   })
   const text = await response.text()
-  const told = response.headers.get('sl-violations')
+  const violations = response.headers.get('sl-violations')
   if (response.status !== exchange.status)
     return [`Prism itself answered ${response.status}: ${text.slice(0, 300)}`]
-  if (told === null) return []
+  if (violations === null) return []
   try {
     return violations_shape
-      .parse(JSON.parse(told))
+      .parse(JSON.parse(violations))
       .filter(({ location, message }) => location[0] === 'response' || message === NO_PATH)
       .map(({ location, message }) => `${location.slice(1).join('.')}: ${message}`)
   } catch {
     // Too many to fit into a header, which it then cuts.
-    return [told]
+    return [violations]
   }
 }
 
@@ -104,17 +107,17 @@ async function startPrism(command: readonly string[], document: string, upstream
     { stdout: 'pipe', stderr: 'inherit' },
   )
   const listening = Promise.withResolvers<void>()
-  const told: string[] = []
+  const problems: string[] = []
   const drained = (async () => {
     const decoder = new TextDecoder()
     for await (const chunk of child.stdout) {
       const text = decoder.decode(chunk)
-      if (told.length < 200) told.push(text)
+      if (problems.length < 200) problems.push(text)
       if (text.includes('Prism is listening')) listening.resolve()
     }
-    listening.reject(new Error(`Prism ended before it listened:\n${told.join('')}`))
+    listening.reject(new Error(`Prism ended before it listened:\n${problems.join('')}`))
   })()
-  const late = setTimeout(
+  const timeout = setTimeout(
     () => listening.reject(new Error('Prism did not listen in time')),
     START_WITHIN_MS,
   )
@@ -130,7 +133,7 @@ async function startPrism(command: readonly string[], document: string, upstream
     await end()
     throw error
   } finally {
-    clearTimeout(late)
+    clearTimeout(timeout)
   }
   return { url, [Symbol.asyncDispose]: end }
 }

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { ask } from './ask.ts'
+import { runCommand } from './run-command.ts'
 
 const root = join(import.meta.dir, '../..')
 
@@ -14,13 +14,19 @@ const BESIDE: readonly string[] = [
   'scripts/install.sh',
 ]
 
-type Packing = { name: string; executable: string; notices: string; made_at: Date; out: string }
+type Packing = { name: string; executable: string; notices: string; created_at: Date; out: string }
 
 /**
  * Packs an executable with what it takes to install it: NAME.tar.gz, with all in a folder NAME, made in `out`. Owners,
  * times and order are the same each time. Returns the path.
  */
-export async function pack({ name, executable, notices, made_at, out }: Packing): Promise<string> {
+export async function pack({
+  name,
+  executable,
+  notices,
+  created_at,
+  out,
+}: Packing): Promise<string> {
   const folder = join(out, name)
   mkdirSync(folder)
   copyFileSync(executable, join(folder, 'forumd'))
@@ -34,8 +40,17 @@ export async function pack({ name, executable, notices, made_at, out }: Packing)
   chmodSync(folder, 0o755)
   const tar = join(out, `${name}.tar`)
   const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu']
-  await ask(['tar', ...fixed, `--mtime=@${made_at.getTime() / 1000}`, '-C', out, '-cf', tar, name])
+  await runCommand([
+    'tar',
+    ...fixed,
+    `--mtime=@${created_at.getTime() / 1000}`,
+    '-C',
+    out,
+    '-cf',
+    tar,
+    name,
+  ])
   // Without a name and a time in it.
-  await ask(['gzip', '-9', '--no-name', '--force', tar])
+  await runCommand(['gzip', '-9', '--no-name', '--force', tar])
   return `${tar}.gz`
 }

@@ -19,7 +19,7 @@ export type Bundled = {
   license_text: string | null
   author: string | null
   /** Names in bun.lock of the packages in the executable that it asks for. */
-  asks: string[]
+  dependencies: string[]
   /** What its makers have copied into it, and that is in the executable too. They do not tell of which version. */
   copies: Copy[]
 }
@@ -85,7 +85,7 @@ function bundled(
 ): Bundled {
   const entry = Locked.safeParse(pins[key])
   if (!entry.success) throw new Error(`${key} is in the executable and not pinned in bun.lock`)
-  const [pinned, , asked, integrity] = entry.data
+  const [pinned, , metadata, integrity] = entry.data
   const at = pinned.lastIndexOf('@')
   const [name, version] = [pinned.slice(0, at), pinned.slice(at + 1)]
   const folder = join(root, 'node_modules', folderOf(key))
@@ -97,10 +97,10 @@ function bundled(
   const license_text = licenseIn(folder)
   const license = about.license ?? idOf(license_text)
   if (license === null) throw new Error(`${key} does not say by which licence it may be used`)
-  const asks = Object.keys({
-    ...asked.dependencies,
-    ...asked.optionalDependencies,
-    ...asked.peerDependencies,
+  const dependencies = Object.keys({
+    ...metadata.dependencies,
+    ...metadata.optionalDependencies,
+    ...metadata.peerDependencies,
   })
   return {
     name,
@@ -109,7 +109,7 @@ function bundled(
     license,
     license_text,
     author: about.author ?? null,
-    asks: asks.map((it) => nearest(key, it, pins)).filter(is_bundled),
+    dependencies: dependencies.map((it) => nearest(key, it, pins)).filter(is_bundled),
     copies: [...files].toSorted().flatMap((file) => copyIn(folder, file) ?? []),
   }
 }

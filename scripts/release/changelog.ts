@@ -1,5 +1,5 @@
 /** The newest release that a changelog tells of: its version, its day and what it says, without the heading. */
-export type Released = { version: string; made_at: Date; text: string }
+export type Released = { version: string; created_at: Date; text: string }
 
 const HEADING = /^## (.+)$/gm
 const VERSION = /^(\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$/
@@ -23,5 +23,5 @@ export function newestIn(changelog: string): Released {
     throw new Error(
       `the newest section of CHANGELOG.md has to be called like 1.0.0 (2026-11-20), and is called ${newest?.title ?? 'nothing'}`,
     )
-  return { version, made_at: new Date(`${day}T00:00:00Z`), text: newest.text }
+  return { version, created_at: new Date(`${day}T00:00:00Z`), text: newest.text }
 }

@@ -1,4 +1,4 @@
-import { ask } from './ask.ts'
+import { runCommand } from './run-command.ts'
 
 /** What a system looks at before it runs a program. `needed` are the libraries that it has to have, by name. */
 export type Elf = {
@@ -28,7 +28,7 @@ export async function readElf(file: string): Promise<Elf> {
     '--dynamic',
     '--version-info',
   ]
-  return elfIn(await ask(['readelf', ...flags, file], { env: { LC_ALL: 'C' } }))
+  return elfIn(await runCommand(['readelf', ...flags, file], { env: { LC_ALL: 'C' } }))
 }
 
 /** The same of what readelf has printed. */
@@ -59,8 +59,8 @@ const newest = (versions: readonly string[]) =>
 
 /** What of an executable is not as its name says; nothing when all is. */
 export function elfFaults(found: Elf, wanted: Elf): string[] {
-  const told = (it: Elf) => ({ ...it, needed: it.needed.toSorted().join(' ') })
-  const [was, should] = [told(found), told(wanted)]
+  const summary = (it: Elf) => ({ ...it, needed: it.needed.toSorted().join(' ') })
+  const [was, should] = [summary(found), summary(wanted)]
   return (['machine', 'interpreter', 'needed', 'glibc'] as const)
     .filter((key) => was[key] !== should[key])
     .map((key) => `${key} is ${was[key] || 'none'}, and should be ${should[key] || 'none'}`)

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { ask } from './ask.ts'
+import { runCommand } from './run-command.ts'
 
 /** What an executable for musl is given to run here, and in words what that is; or why it cannot be run. */
 export type Musl = { env: Record<string, string>; how: string } | { why: string }
@@ -40,9 +40,17 @@ export async function muslHere(
   const link = (to: string, name: string) => symlinkSync(realpathSync(to), join(folder, name))
   link(interpreter, libc)
   for (const name of ['libstdc++.so.6', 'libgcc_s.so.1'])
-    link((await ask([cc, `-print-file-name=${name}`])).trim(), name)
+    link((await runCommand([cc, `-print-file-name=${name}`])).trim(), name)
   const shim = join(folder, loader)
-  await ask([cc, '-shared', '-fPIC', '-nostdlib', '-o', shim, join(import.meta.dir, 'musl-shim.c')])
+  await runCommand([
+    cc,
+    '-shared',
+    '-fPIC',
+    '-nostdlib',
+    '-o',
+    shim,
+    join(import.meta.dir, 'musl-shim.c'),
+  ])
   return {
     env: { LD_LIBRARY_PATH: folder, LD_PRELOAD: shim },
     how: 'on musl’s libc, with a libstdc++ that was built for glibc over a shim',

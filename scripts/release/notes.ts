@@ -1,13 +1,13 @@
-import type { Run } from './runs.ts'
 import { BUN } from './runtimes.ts'
 import { GLIBC_LEAST } from './targets.ts'
+import type { Run } from './try-run.ts'
 
 /** A file of a release, with where it runs and whether it was tried. */
-export type Made = { file: string; bytes: number; run: Run }
+export type Artifact = { file: string; bytes: number; run: Run }
 
 /** What is said of a release, in Markdown: what is new, what there is, and what of it was never run. */
-export function notesOf(version: string, news: string, made: readonly Made[]): string {
-  const rows = made.map(
+export function notesOf(version: string, news: string, artifacts: readonly Artifact[]): string {
+  const rows = artifacts.map(
     ({ file, bytes, run }) =>
       `| \`${file}\` | ${(bytes / 1e6).toFixed(1)} MB | ${run.ran ? 'yes' : '**no**'} | ${run.how} |`,
   )

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 import { devDependencies } from '../../package.json'
-import { ask } from './ask.ts'
 import locked from './package-lock.json'
+import { runCommand } from './run-command.ts'
 
 /** The version of Bun that everything is made for, built by and made of. */
 export const BUN = devDependencies['bun-types']
@@ -34,7 +34,7 @@ export async function fetchRuntimes(): Promise<void> {
   if ((await stamp.exists()) && (await stamp.text()) === wanted) return
   // Forced: most of them are for other machines than this. No script of theirs is run.
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  await ask(['npm', 'ci', '--force', ...quiet], { cwd: import.meta.dir })
+  await runCommand(['npm', 'ci', '--force', ...quiet], { cwd: import.meta.dir })
   await stamp.write(wanted)
 }
 

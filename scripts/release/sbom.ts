@@ -13,8 +13,8 @@ const BUNDLED_BY_ITS_MAKERS: Readonly<Record<string, string>> = {
 
 /** The library writes down what SPDX does not know as a mere name. */
 function licensed(id: string): Models.LicenseRepository {
-  const known: boolean = SPDX.isSupportedSpdxId(id)
-  if (!known) throw new Error(`${id} is no licence of SPDX's list`)
+  const is_known: boolean = SPDX.isSupportedSpdxId(id)
+  if (!is_known) throw new Error(`${id} is no licence of SPDX's list`)
   return new Models.LicenseRepository([new Models.SpdxLicense(id)])
 }
 
@@ -47,8 +47,8 @@ export async function sbomOf(
   const components = new Map([...packages].map(([key, it]) => [key, componentOf(key, it)]))
   for (const [key, component] of components) {
     bom.components.add(component)
-    for (const asked of packages.get(key)?.asks ?? []) {
-      const other = components.get(asked)
+    for (const dependency of packages.get(key)?.dependencies ?? []) {
+      const other = components.get(dependency)
       if (other !== undefined) component.dependencies.add(other.bomRef)
     }
   }

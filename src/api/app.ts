@@ -1,94 +1,126 @@
 import { type AnyElysia, Elysia } from 'elysia'
 
-import type { PriceMicros } from '../core/price.ts'
-import type { Words } from '../core/wire.ts'
-import type { Clock, Log, Random } from '../outside.ts'
-import { type Db, tellStorageError } from '../store/db.ts'
-import { createTogether } from '../store/together.ts'
-import { account } from './account.ts'
-import { createAdmit } from './admit.ts'
-import { createAuthenticate, createHolders, createKeyed } from './auth.ts'
-import { bodyMax, createReadJson, takesNoBody } from './body.ts'
-import { dashboardLive, type LiveDeps } from './dashboard-live.ts'
-import { dashboardPage, type PageFiles } from './dashboard-page.ts'
-import { createSignedIn, webSession } from './dashboard-session.ts'
-import { createSite } from './dashboard-site.ts'
-import { countingMeter } from './dashboard-tally.ts'
-import { createLent, dashboardApi } from './dashboard.ts'
-import { docs } from './docs.ts'
-import { errors } from './errors.ts'
-import { health } from './health.ts'
-import type { Infra } from './infra.ts'
-import { createInside } from './inside.ts'
-import { createMeter } from './meter.ts'
-import { countMoney } from './metrics-heard.ts'
-import type { Metrics } from './metrics.ts'
-import { inOnePiece } from './one-piece.ts'
-import type { RouteLike } from './openapi-document.ts'
-import { createPacers, type Limits } from './pace.ts'
-import { createPeerOf } from './peer.ts'
-import type { Features } from './policy.ts'
-import { mendQuery } from './query-text.ts'
-import type { ReadsHealth } from './reads-health.ts'
-import { createRefusals } from './refusals.ts'
-import { scrape } from './scrape.ts'
-import { createTable, pathOf, type Table } from './table.ts'
+import type { Naming } from '../core/forum/naming.ts'
+import { type ByteBudget, createByteBudget } from '../core/limits/byte-budget.ts'
+import type { PriceMicros } from '../core/limits/price.ts'
+import type { Clock, Log, Random } from '../runtime/runtime.ts'
+import { type Db, reportStorageError } from '../store/db/connection.ts'
+import { createGroupCommit } from '../store/db/group-commit.ts'
+import { account } from './account/routes.ts'
+import { createMeter } from './billing.ts'
+import type { RouteContext } from './context.ts'
+import { createDelegation, dashboardApi } from './dashboard/api.ts'
+import { countingMeter } from './dashboard/counters.ts'
+import { dashboardLive, type LiveDeps } from './dashboard/live.ts'
+import { dashboardPage, type PageFiles } from './dashboard/page.ts'
+import { createDashboardSession, webSession } from './dashboard/session.ts'
+import { createAdmit } from './http/admission.ts'
+import { createAuthenticate, createHolders, createKeyed } from './http/auth.ts'
+import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
+import { createPeerOf } from './http/client-address.ts'
+import { errors } from './http/errors.ts'
+import { createInternalClient } from './http/internal.ts'
+import { createSite } from './http/origin-guard.ts'
+import { jsonResponse } from './http/response.ts'
+import type { Features } from './http/route-policy.ts'
+import { createRouteTable, requestPath, restoreQuery, type RouteTable } from './http/route-table.ts'
+import { createInFlight } from './in-flight.ts'
+import { countMoney } from './metrics/counters.ts'
+import type { Metrics } from './metrics/registry.ts'
+import type { RouteLike } from './openapi/document.ts'
+import { docs } from './openapi/reference-page.ts'
+import { createFailedAuth } from './pace/failed-auth.ts'
+import { createPacers, type Limits } from './pace/pacers.ts'
+import { health, type ReadsHealth, scrape } from './status.ts'
+
+/** Growth of resident memory per error response (headers, errors, sockets), measured. */
+const BYTES_PER_REFUSAL = 8 * 1024
+/** Error responses per collection; a collection is too expensive for fewer. */
+const REFUSALS_PER_COLLECTION = 256
+
+/**
+ * Counts error responses by status and requests a GC after every 256. Abusive clients are refused
+ * repeatedly, and each refusal leaves little memory behind.
+ * Successful calls are limited by their rate limits; their memory is left to the engine.
+ */
+export function createRefusals(collect: (bytes: number) => void): (status: number) => void {
+  let refused = 0
+  return (status) => {
+    if (status < 400) return
+    refused += 1
+    if (refused % REFUSALS_PER_COLLECTION === 0)
+      collect(REFUSALS_PER_COLLECTION * BYTES_PER_REFUSAL)
+  }
+}
 
 export type AppDeps = {
   db: Db
   clock: Clock
   random: Random
   log: Log
-  words: Words
+  words: Naming
   limits: Limits
   billing: { enabled: boolean; prices: PriceMicros }
   health_cache_s: number
   metrics: Metrics
-  /** What `/metrics` asks for; empty: only a caller on this machine is answered. */
+  /** Bearer token of `/metrics`; empty: only callers on this machine are answered. */
   metrics_token: string
   trusted_proxies: readonly string[]
-  /** Which writes are switched on; all, unless told. */
+  /** Enabled writes; absent: all. */
   features?: Features
-  /** How long a call may take at the platform, its pace aside; a read with the usual deadline, unless told. */
+  /**
+   * Seconds that a call may spend at the platform, without its rate limit wait; absent: those of a
+   * read with the default deadline.
+   */
   platform_s?: number
-  /** Further names under which browsers may reach the dashboard, without ports. */
+  /** Additional host names of the dashboard, without ports. */
   hosts?: readonly string[]
-  /** The dashboard's page, made at its first use; without it there is no dashboard. */
+  /** Files of the dashboard, created at first use; absent: no dashboard. */
   page?: () => Promise<PageFiles>
-  /** What the dashboard is told as it happens; without it, it is not told. */
+  /** Sources of the dashboard's live view; absent: no live view. */
   live?: Pick<LiveDeps, 'tally' | 'accounts' | 'ended'>
-  /** The address under which callers know the service; asked for at each use, since a port may be found late. */
+  /** Public address of the service; read at each use, since the port may be bound later. */
   public_url: () => string
   reads_health: ReadsHealth
-  /** Why the daemon cannot serve; null when it can. */
+  /** Reason why the daemon cannot serve; null: it serves. */
   trouble: () => string | null
-  /** What is wrong with what is stored; nothing, unless told. */
-  storage_trouble?: () => string | null
-  /** Monitors of a customer, paused ones too, and how many its plan has room for. */
+  /** Names of the loops that fail repeatedly; absent: no loops. */
+  failing_loops?: () => string[]
+  /** Description of the storage failure; null: none. */
+  storage_failing?: () => string | null
+  /** Monitors of a customer, including paused ones, and the limit of its plan. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
-  /** Told how many bytes of what came in wait to be freed; left out, the engine does so in its own time. */
-  sweep?: (bytes: number) => void
-  /** The groups of routes that stand on the infrastructure made here. */
-  routes: (infra: Infra) => AnyElysia[]
+  /**
+   * Receives the number of received bytes that wait to be freed; absent: the engine frees them in
+   * its own time.
+   */
+  collect?: (bytes: number) => void
+  /** Budget for the bytes of calls and answers; absent: no limit. */
+  budget?: ByteBudget
+  /** Route groups that use the context created here. */
+  routes: (context: RouteContext) => AnyElysia[]
 }
 
-/** Bun's own answer to a large body has none of ours: whoever admits it and the reader of bodies keep the real bounds. */
+/**
+ * Disables Bun's own body limit, whose answer is not an API error; admission and the body reader
+ * enforce the real bounds.
+ */
 const BODY_MAX_OF_SERVER = Number.MAX_SAFE_INTEGER
 const QUIET_BEFORE_HEADERS_S = 10
-/** What a call may take beside: a gate's wait, a name's lookup, a body that comes slowly. */
-const AROUND_S = 45
+/** Further seconds of a call: rate limit wait, name lookup, slow body. */
+const OVERHEAD_S = 45
 
 const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, profile: true }
 
-/** The whole HTTP side, ready to listen. */
+/** Creates the complete HTTP application, ready to listen. */
 export function createApp(deps: AppDeps) {
   const { db, clock, random, log, words, billing, metrics } = deps
   const holders = createHolders()
   const keyed = createKeyed(holders)
-  const together = createTogether(db)
+  const groupCommit = createGroupCommit(db)
   const metered = createMeter({
     db,
-    together,
+    groupCommit,
     clock,
     random,
     log,
@@ -98,25 +130,41 @@ export function createApp(deps: AppDeps) {
       metrics.count('billing_calls_total', { tier, billed: String(billed) }),
   })
   const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
-  const sweep = deps.sweep ?? (() => {})
-  const readJson = createReadJson({ clock, sweep })
-  const heardStatus = createRefusals(sweep)
+  const collect = deps.collect ?? (() => {})
+  const onStatus = createRefusals(collect)
   const peerOf = createPeerOf(deps.trusted_proxies)
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
-  const lent = createLent()
-  const authenticate = createAuthenticate(db, clock)
+  const delegation = createDelegation()
+  const { limits } = deps
+  const failed_auth = createFailedAuth({ clock, random, limits, log, metrics })
+  const authenticate = createAuthenticate(db, clock, failed_auth)
+  const pacers = createPacers(clock, limits)
+  const in_flight = createInFlight({
+    budget: deps.budget ?? createByteBudget(() => Infinity),
+    clock,
+    ownerOf(request) {
+      const holder = delegation.of(request) ?? holders.find(request)
+      if (holder) return holder.key.id
+      return `address ${peerOf(request, app.server?.requestIP(request)?.address).network}`
+    },
+    on_refused: (held_for, limit) => metrics.count('overloaded_total', { held_for, limit }),
+    on_stalled: () => metrics.count('write_timeouts_total'),
+  })
+  const readJson = createReadJson({ clock, collect, hold: in_flight.holdForRequest })
   const admit = createAdmit({
     words,
     clock,
     random,
     authenticate,
-    lent,
+    delegation,
     site,
     holders,
-    pacers: createPacers(clock, deps.limits),
+    in_flight,
+    pacers,
+    failed_auth,
     peerOf,
     features: deps.features ?? ALL_ON,
-    longest_s: () => (deps.platform_s ?? 0) + deps.limits.key_max_wait_s + AROUND_S,
+    longest_s: () => (deps.platform_s ?? 0) + limits.key_max_wait_s + OVERHEAD_S,
     table: () => table(),
   })
 
@@ -124,14 +172,17 @@ export function createApp(deps: AppDeps) {
 
   const app = new Elysia({
     normalize: false,
-    // Otherwise Elysia looks for the path after the eleventh character, and misreads a short host or none.
+    // Otherwise Elysia searches for the path after the eleventh character, which fails for a short
+    // or absent host.
     handler: { standardHostname: false },
     serve: {
       maxRequestBodySize: BODY_MAX_OF_SERVER,
       idleTimeout: QUIET_BEFORE_HEADERS_S,
-      // In development Bun answers what nobody has caught with a page that shows the stack and the source.
+      // In development mode Bun answers an uncaught error with a page that shows the stack and the
+      // source.
       development: false,
-      // Elysia would share the port with whoever listens there already, and each would get some of the calls.
+      // Elysia would share the port with another process that listens there, and each would get
+      // some of the calls.
       reusePort: false,
     },
   })
@@ -140,54 +191,81 @@ export function createApp(deps: AppDeps) {
       return admit({ request, headers: set.headers, server })
     })
     .onParse({ as: 'global' }, ({ request }) => {
-      const path = pathOf(request.url)
+      const path = requestPath(request.url)
       return takesNoBody(path) || request.method === 'DELETE'
         ? null
         : readJson(request, bodyMax(words, path))
     })
-    .onTransform({ as: 'global' }, ({ query, request }) => mendQuery(query, request.url))
+    .onTransform({ as: 'global' }, ({ query, request }) => restoreQuery(query, request.url))
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
+      in_flight.end(request)
       const status = set.status ?? 200
-      heardStatus(Number(status))
-      // What the house asks of itself is part of a call from outside, which is counted.
-      if (lent.of(request)) return
+      onStatus(Number(status))
+      // An internal request is part of an external request, which is counted.
+      if (delegation.of(request)) return
       const labels = { method: request.method, route: route || 'none' }
       metrics.count('http_requests_total', { ...labels, status: String(status) })
       const began = started.get(request)
       if (began !== undefined)
         metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)
     })
-    .mapResponse({ as: 'global' }, ({ responseValue, set }) =>
-      inOnePiece(responseValue, set.headers),
+    .mapResponse({ as: 'global' }, ({ responseValue, request, set }) =>
+      jsonResponse(responseValue, set.headers, (bytes) => in_flight.send(request, bytes)),
     )
-    .use(errors(words, log, (error) => tellStorageError(db, error)))
+    .use(errors(words, log, (error) => reportStorageError(db, error)))
     .use(health(deps))
-    .use(scrape({ metrics, token: deps.metrics_token, peerOf }))
+    .use(scrape({ metrics, token: deps.metrics_token, peerOf, failed_auth }))
     .use(docs(document))
     .use(account({ db, keyed, clock, monitors: deps.monitors }))
   if (deps.page) {
-    const signed_in = createSignedIn({ db, clock, site })
+    const session_deps = { db, clock, random, log, words, site, peerOf, failed_auth, authenticate }
+    const signed_in = createDashboardSession(session_deps)
     app
-      .use(webSession({ db, clock, random, log, words, site, authenticate }, signed_in))
-      .use(dashboardApi({ signed_in, lent, handle: (request) => app.handle(request) }))
+      .use(webSession(session_deps, signed_in))
+      .use(dashboardApi({ signed_in, delegation, handle: (request) => app.handle(request) }))
       .use(dashboardPage(deps.page))
-    if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in }))
+    if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))
   }
-  const inside = createInside(lent, (request) => app.handle(request))
-  const infra = { words, keyed, meter, inside, readJson, together, clock, random, log }
-  for (const group of deps.routes(infra)) app.use(group)
+  const internal = createInternalClient(delegation, (request) => app.handle(request))
+  const context = {
+    words,
+    keyed,
+    meter,
+    internal,
+    document,
+    paceMessages: pacers.mcp,
+    readJson,
+    in_flight,
+    groupCommit,
+    clock,
+    random,
+    log,
+  }
+  for (const group of deps.routes(context)) app.use(group)
 
   const routes = (): readonly RouteLike[] => app.routes
   async function document() {
-    const { openApiDocument } = await import('./openapi-document.ts')
+    const { openApiDocument } = await import('./openapi/document.ts')
     return openApiDocument({ routes: routes(), words, public_url: deps.public_url() })
   }
-  let known: Table<true> | null = null
-  function table(): Table<true> {
-    if (known) return known
-    known = createTable()
-    for (const { method, path } of routes()) known.add(method, path, true)
-    return known
+  let cached_table: RouteTable<true> | null = null
+  function table(): RouteTable<true> {
+    if (cached_table) return cached_table
+    cached_table = createRouteTable()
+    for (const { method, path } of routes()) cached_table.add(method, path, true)
+    return cached_table
   }
   return app
+}
+
+/**
+ * Listens for the app. Once lazy modules are loaded, Elysia composes the app again, passes Bun its
+ * routes a second time and requests a GC.
+ * All routes are present by then, so this work at every start is skipped.
+ */
+export function listen(app: AnyElysia, at: { hostname: string; port: number }): void {
+  // Elysia waits for this promise. If Elysia renames the property, the routes are only composed
+  // twice again.
+  Reflect.defineProperty(app, 'promisedModules', { value: new Promise(() => {}) })
+  app.listen(at)
 }

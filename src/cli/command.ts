@@ -1,107 +1,135 @@
 import type { Change } from '../config/reload.ts'
 import type { Config } from '../config/schema.ts'
-import type { Outside } from '../outside.ts'
-import type { Stuck } from '../systemd/progress.ts'
-import type { Desk } from './desk.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Stuck } from '../runtime/systemd.ts'
+import type { InstancePaths } from '../store/maintenance/paths.ts'
+import type { PlatformTools } from './account/platform-tools.ts'
 
-/** A daemon that runs until it is disposed of. */
-export type Running = AsyncDisposable & {
+/** A daemon that runs until it is disposed. */
+export type RunningDaemon = AsyncDisposable & {
   readonly url: string
   /** Resolves with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed?: Promise<string>
-  /** What of it is more than so late with what it has to do; null when it advances. */
+  /** Set while it only answers health and waits for its disk; resolves when another start is worth a try. */
+  readonly recovered?: Promise<void>
+  /** The first loop overdue by more than the given time; null if none is. */
   stuck(slack_ms: number): Stuck | null
-  /** Takes up what was written beside it. */
-  lookBeside(): void
-  /** How things stand, in a line. */
-  standing(): string
-  /** Takes what it can of another configuration, and tells every key that differs. */
+  /** Picks up changes that another process made to the database. */
+  noticeExternalWrites(): void
+  /** Status in one line. */
+  statusLine(): string
+  /** Applies the reloadable keys of a new configuration and returns every key that differs. */
   reconfigure(next: Config): Change[]
+  /** Records that a configuration was refused and had no effect. */
+  noteRefusedReload(): void
 }
 
-/** A simulated platform that runs until it is disposed of. */
+/** A simulated platform that runs until it is disposed. */
 type RunningSandbox = AsyncDisposable & {
   readonly url: string
-  /** Where a bearer is spoken to; null where there is no such host. */
+  /** Address for requests with a bearer token; null: no such host. */
   readonly bearer_url: string | null
-  /** Where its chats are; null where there is no such host. */
+  /** Address of the chat host; null: no such host. */
   readonly chat_url: string | null
   readonly session_cookie: string
 }
 
-/** Where a command writes its answer. */
+/** Standard output of a command. */
 export type Stdout = {
-  /** Takes text as it is. */
+  /** Writes text unchanged. */
   write: (text: string) => void
   isTerminal: boolean
   color: boolean
 }
 
-/** The rooms that the command line may not see itself; `main` hands them over, each loaded when it is called. */
-export type Parts = {
-  /** The real world, with a log that writes to `stdout` as the configuration says. */
-  createOutside: (log: Config['log'], stdout: Stdout) => Promise<Outside>
-  startDaemon: (config: Config, outside: Outside) => Promise<Running>
+/** Parts that the command line may not import; `main` passes them in, each loaded on its first call. */
+export type Factories = {
+  /** The real runtime, with a log that writes to `stdout` as configured. */
+  createRuntime: (log: Config['log'], stdout: Stdout) => Promise<Runtime>
+  startDaemon: (config: Config, runtime: Runtime) => Promise<RunningDaemon>
   openApiDocument: (config: Config) => Promise<unknown>
   /** Speaks MCP over standard input and output for the daemon at `url`, until the other end closes it. */
   serveMcp: (options: {
     url: string
     key: string
-    /** The cookies of the caller's own account, by the names of a body's fields. */
+    /** Cookies of the caller's own account, by the field names of a request body. */
     session: Readonly<Record<string, string>>
     within_ms: number
     warn: (line: string) => void
     stopped: Promise<unknown>
   }) => Promise<void>
-  /** What asks the platform for the operator's accounts, without a daemon. */
-  openDesk: (config: Config, outside: Outside) => Promise<Desk>
+  /** Requests to the platform for the operator's accounts, without a daemon. */
+  openPlatformTools: (config: Config, runtime: Runtime) => Promise<PlatformTools>
   startSandbox: (options: {
     port: number
     bearer_port?: number
-    /** Of the chat host; 0: any free port. */
+    /** Port of the chat host; 0: any free port. */
     chat_port?: number
-    /** Whose names tell its hosts apart on one port. */
+    /** Parent domain of its hosts, which share one port. */
     domain?: string
     /** Certificate and key, in PEM. */
     tls?: { cert: string; key: string }
     seed: number
     speed: number
-    /** Calls that nobody's eyes have in ten minutes; without it as the platform allows. */
+    /** Anonymous requests per ten minutes; default: the platform's limit. */
     allowance?: number
-    outside: Pick<Outside, 'clock'>
+    runtime: Pick<Runtime, 'clock'>
   }) => Promise<RunningSandbox>
 }
 
-/** What surrounds one run of the program. */
-export type Surroundings = {
+/** The process around one run of the program. */
+export type ProcessContext = {
   env: Readonly<Record<string, string | undefined>>
   stdout: Stdout
-  /** Takes one line, without its end. */
-  warn: (line: string) => void
-  /** A terminal beside standard output, for what is only of this moment; null where nobody watches. */
+  /** Writes one line to standard error; the line end is added. `info`: its priority in the journal. */
+  warn: (line: string, level?: 'info') => void
+  /** A terminal beside standard output, for progress; null: no terminal. */
   screen: { write: (text: string) => void; columns: () => number } | null
-  /** All of standard input, up to a size that no key and no jar has. */
+  /** All of standard input, up to a size above that of any key or cookie jar. */
   readStdin: () => Promise<string>
   stdinIsTerminal: boolean
-  /** Asks the person at the terminal, without showing what is typed. */
-  askSecret?: (question: string) => Promise<string>
+  /** Prompts on the terminal without echo. */
+  promptSecret?: (question: string) => Promise<string>
   /** The name of the first SIGTERM or SIGINT. After it, a second one ends the process at once, and so do 15 s. */
   stopped: () => Promise<string>
-  /** Calls back whenever the process is asked to read its configuration again, until disposed of. */
+  /** Calls back at each request to reload the configuration, until disposed. */
   onReload: (take: () => void) => Disposable
-  parts: Parts
+  factories: Factories
 }
 
-/** An option of a command, as `parseArgs` takes it, with what help says of it. */
+/** A configuration that was read and checked. */
+export type ReadConfig = { file: string; text: string; config: Config; warnings: string[] }
+
+/** A configuration whose data folder this process may now use. */
+export type OpenConfig = ReadConfig & {
+  storage: Pick<InstancePaths, 'dir' | 'key_file' | 'instance_file'> & {
+    key_bytes: Uint8Array | null
+  }
+}
+
+/** The configuration of one run. It is read once: the user that the process becomes may not be allowed to read it. */
+type ConfigState = {
+  /** The value of --config. */
+  readonly named: string | undefined
+  /** The user that started the process. */
+  readonly caller: number
+  found?: ReadConfig
+  opened?: OpenConfig
+}
+
+/** The process around a command, and its configuration (configuration.ts). */
+export type CommandContext = ProcessContext & { configuration: ConfigState }
+
+/** An option of a command for `parseArgs`, with its help text. */
 export type Option = {
   type: 'string' | 'boolean'
   help: string
-  /** What stands for the value in help, such as NAME. */
+  /** Placeholder of the value in help, such as NAME. */
   value?: string
   required?: true
 }
 
-/** For every command whose answer a program may want to read. */
+/** Option of every command with output for programs. */
 export const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const satisfies Option
 
 type Values<O> = {
@@ -112,10 +140,12 @@ type Values<O> = {
       : string | undefined
 }
 
-/** One use of a command: its options and operands as given, and what surrounds it. */
-export type Call<O> = Surroundings & {
+/** One invocation of a command: its options, operands and context. */
+export type Invocation<O> = CommandContext & {
   values: Values<O> & { readonly config: string | undefined }
   operands: readonly string[]
+  /** Every command, for help, manual and completion. */
+  listCommands: () => Promise<Command[]>
 }
 
 type About = {
@@ -123,33 +153,33 @@ type About = {
   name: string
   /** One line. */
   summary: string
-  /** Names of what stands without an option; in brackets when it may be left out. */
+  /** Names of the operands; in brackets when optional. */
   operands?: readonly string[]
   examples: readonly string[]
-  /** Further sentences for its own help. */
+  /** Further sentences of its help. */
   notes?: string
 }
 
-/** A command as the table holds it. `run` does it, and answers the exit code. */
+/** A command in the table. `run` returns the exit code. */
 export type Command = About & {
   options: Readonly<Record<string, Option>>
-  run(call: Surroundings & { values: object; operands: readonly string[] }): Promise<number>
+  run(call: Omit<Invocation<object>, 'values'> & { values: object }): Promise<number>
 }
 
 /** A command, with the types of its options inferred. */
 export const command = <const O extends Readonly<Record<string, Option>>>(
-  it: About & { options: O; run(call: Call<O>): Promise<number> },
+  it: About & { options: O; run(call: Invocation<O>): Promise<number> },
 ): Command => it
 
-/** 0 done, 1 failed, 2 bad usage or bad configuration, 75 restart me, 78 do not restart (contract 1). */
+/** 0 done, 1 failed, 2 bad usage or bad configuration, 75 restart, 78 do not restart. */
 export const EXIT = { done: 0, failed: 1, usage: 2, restart: 75, broken: 78 } as const
 
-/** What was typed cannot be meant. Its message is for the person who typed it. */
+/** Invalid command line or configuration. The message is for the person who typed it. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** It was meant, but cannot be done now. Its message says why. */
-export class Refusal extends Error {
+/** A valid command that cannot be run now. The message gives the reason. */
+export class CommandRefusal extends Error {
   override name = 'Refusal'
 }

@@ -1,7 +1,8 @@
-import { errorCode } from '../core/error-code.ts'
+import { errorCode } from '../core/base/errors.ts'
+import { diskTroubleOf } from '../store/startup/disk-trouble.ts'
 import { EXIT } from './command.ts'
 
-/** Errors by name, so that telling them apart does not load the rooms that throw them. */
+/** Errors by name, so that distinguishing them does not load the modules that throw them. */
 const EXIT_CODES: Readonly<Record<string, number>> = {
   UsageError: EXIT.usage,
   ConfigError: EXIT.usage,
@@ -10,45 +11,58 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   KeyMissing: EXIT.broken,
   NewerDatabase: EXIT.broken,
   UnreleasedDatabase: EXIT.broken,
+  WrongInstance: EXIT.broken,
+  OtherSchema: EXIT.broken,
+  DatabaseExists: EXIT.usage,
 }
 
 const SYSTEM: Readonly<Record<string, string>> = {
   EADDRINUSE:
-    'the address is taken by another program: set [server].port, or --port of a command that has it, to another one, or to 0',
-  EACCES:
-    'the system does not allow it: look at who owns the file, or whether the port is below 1024',
-  ENOSPC: 'the disk is full',
-  EROFS: 'the file system can only be read',
-  SQLITE_BUSY: 'the database is busy: try again',
+    'the address is used by another program: set [server].port, or --port of a command with that option, to another port or 0',
+  EACCES: 'the system does not allow it to this user',
+  'EACCES file':
+    'this user may not: check its owner and that of each folder above it (namei -l), and run forumd as the user that the daemon runs as',
+  'EACCES listen':
+    'only root may listen on a port below 1024: set [server].port to another one, and put a proxy before it',
+  ENOSPC: 'the disk has no room or no inodes left: df -h and df -i show which',
+  EROFS: 'the file system is mounted read-only',
   SQLITE_FULL: 'the disk is full',
+  EPERM:
+    'the system does not allow it: the file may be immutable (lsattr), or the sandbox of the unit forbids it',
+  EMFILE: 'this process has too many files open: raise LimitNOFILE of the unit, or ulimit -n',
+  ENFILE: 'this machine has too many files open: raise the sysctl fs.file-max',
+  SQLITE_BUSY: 'the database is busy: try again',
   SQLITE_READONLY: 'the database may not be written to by this user',
-  SQLITE_CANTOPEN: 'look at [storage].dir: it must be a folder that this user may write to',
-  'ENOENT listen': 'the name in [server].host leads to no address: give an address of this machine',
+  SQLITE_CANTOPEN: 'check [storage].dir: it must be a folder that this user may write to',
+  'ENOENT listen': 'the name in [server].host has no address: set an address of this machine',
   EADDRNOTAVAIL: 'this machine does not have the address of [server].host',
-  EEXIST: 'where [storage].dir is a link, what it leads to is not there: is it mounted?',
-  ENOTDIR: 'look at [storage].dir: it must be a folder',
+  EEXIST: '[storage].dir is a link whose target does not exist: is its disk mounted?',
+  ENOTDIR: 'check [storage].dir: it must be a folder',
 }
 
-/** What the database says of itself when its file is damaged; a command beside a daemon meets it half way. */
+/** Error codes of SQLite for a damaged file; a command beside a daemon may find the damage first. */
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
-const DAMAGED_SENTENCE =
-  'put the newest backup in its place, or save what can be saved with sqlite3 and .recover'
-/** A full disk calls itself so too, where SQLite could not make room for what it shares between processes. */
-const FAILED_SENTENCE = 'look at the disk that [storage].dir lies on: it is full, or it fails'
+const DAMAGED_SENTENCE = 'restore the newest backup, or recover data with sqlite3 and .recover'
+const FAILED_SENTENCE = 'check the disk of [storage].dir: it is full or failing'
 
-/** What an error means for the process: its exit code, and one or two sentences for the operator. */
-export function explain(error: unknown): { code: number; message: string } {
+/** Maps an error to the exit code and to one or two sentences for the operator. */
+export function explainError(error: unknown): { code: number; message: string } {
   if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
-  // What listens at a name that leads nowhere is told that there is no such file.
-  const unnamed = errorCode(error) === 'ENOENT' && error.message.endsWith(' listen')
-  const system = unnamed ? 'ENOENT listen' : errorCode(error)
-  // After a failed write nobody knows what is on the disk: only a new start reads it afresh.
+  const system = errorCode(error)
+  // After a failed write only a new start can tell what is on the disk.
   const is_disk = system.startsWith('SQLITE_IOERR')
   const written = is_disk ? EXIT.restart : EXIT_CODES[error.name]
   const code = DAMAGED.test(system) ? EXIT.broken : written
   const storage = is_disk ? FAILED_SENTENCE : undefined
   const family = /^SQLITE_(?:READONLY|CANTOPEN)/.exec(system)?.[0]
-  const reason = SYSTEM[family ?? system] ?? (DAMAGED.test(system) ? DAMAGED_SENTENCE : storage)
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : null
+  const kind = 'syscall' in error && error.syscall === 'listen' ? 'listen' : path && 'file'
+  const reason =
+    (path === null ? undefined : diskTroubleOf(error, path)?.sentence) ??
+    // One code means two things: a file, or an address to listen at.
+    SYSTEM[`${system} ${kind}`] ??
+    SYSTEM[family ?? system] ??
+    (DAMAGED.test(system) ? DAMAGED_SENTENCE : storage)
   return {
     code: code ?? EXIT.failed,
     message: reason === undefined ? error.message : `${error.message} (${reason})`,

@@ -1,17 +1,26 @@
 import type { Config } from '../config/schema.ts'
-import { parseInstant } from '../core/instant.ts'
-import { type Scope, SCOPES } from '../store/keys.ts'
+import { parseInstant } from '../core/base/time.ts'
+import { toUsd } from '../core/limits/price.ts'
+import { type Scope, SCOPES } from '../store/customers/keys.ts'
 import { type Option, UsageError } from './command.ts'
 
-/** A customer's name as it may be: 1 to 64 printable characters, no blanks around. Throws UsageError. */
+/**
+ * Validates a customer's name: 1 to 64 printable characters, no blanks around.
+ *
+ * @throws {UsageError} The name is malformed.
+ */
 export function parseName(text: string): string {
   if (/^[^\p{C}]{1,64}$/u.test(text) && text.trim() === text) return text
   throw new UsageError(
-    `${JSON.stringify(text.slice(0, 80))} is no name: allowed are 1 to 64 printable characters without blanks around them`,
+    `${JSON.stringify(text.slice(0, 80))} is not a valid name: allowed are 1 to 64 printable characters without blanks around them`,
   )
 }
 
-/** The name of a plan that the configuration knows. Throws UsageError naming those it does. */
+/**
+ * Validates the name of a plan.
+ *
+ * @throws {UsageError} The configuration has no such plan; the message lists its plans.
+ */
 export function parsePlan(name: string, { plans }: Config): string {
   if (Object.hasOwn(plans, name)) return name
   throw new UsageError(
@@ -19,29 +28,41 @@ export function parsePlan(name: string, { plans }: Config): string {
   )
 }
 
-/** `read,monitor` as scopes; left out, all of them. Throws UsageError. */
+/**
+ * Parses scopes such as `read,monitor`; undefined: all of them.
+ *
+ * @throws {UsageError} A scope is unknown.
+ */
 export function parseScopes(text: string | undefined): Scope[] {
   if (text === undefined) return [...SCOPES]
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name))
   if (unknown !== undefined)
-    throw new UsageError(`"${unknown}" is no scope: allowed are ${SCOPES.join(', ')}`)
+    throw new UsageError(`"${unknown}" is not a scope: allowed are ${SCOPES.join(', ')}`)
   return SCOPES.filter((scope) => names.includes(scope))
 }
 
-/** An instant to come, in ms: ISO 8601 with its zone, or a day, which begins in UTC. Null when left out. */
+/**
+ * Parses a future instant in epoch ms: ISO 8601 with its zone, or a day, which starts in UTC. Null when absent.
+ *
+ * @throws {UsageError} It is malformed or not in the future.
+ */
 export function parseExpiry(text: string | undefined, now: number): number | null {
   if (text === undefined) return null
   const at = parseInstant(text)
   if (at === null)
     throw new UsageError(
-      `"${text}" is no instant: allowed is ISO 8601 with its zone, such as 2027-01-31T12:00:00Z, or a day such as 2027-01-31`,
+      `"${text}" is not a time: allowed is ISO 8601 with its zone, such as 2027-01-31T12:00:00Z, or a day such as 2027-01-31`,
     )
-  if (at <= now) throw new UsageError(`${text} is over already: a key expires in the future`)
+  if (at <= now) throw new UsageError(`${text} is in the past: allowed is a time in the future`)
   return at
 }
 
-/** An API key from elsewhere, without the line's end. Throws UsageError; the message does not repeat it. */
+/**
+ * Validates an imported API key, without its line end.
+ *
+ * @throws {UsageError} The key is malformed. The message does not repeat it.
+ */
 export function parseToken(text: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{16,256}$/.test(token)) return token
@@ -50,7 +71,11 @@ export function parseToken(text: string): string {
   )
 }
 
-/** One of a few words; null when left out. Throws UsageError naming the option and what it may be. */
+/**
+ * Validates one of a few words; null when absent.
+ *
+ * @throws {UsageError} Another word; the message names the option and the allowed words.
+ */
 export function parseChoice<const V extends string>(
   option: string,
   text: string | undefined,
@@ -65,18 +90,26 @@ export function parseChoice<const V extends string>(
 const ROWS = 50
 const ROWS_MAX = 1000
 
-/** How many rows of a list are shown. */
+/** Option for the number of rows of a list. */
 export const LIMIT_OPTION = {
   type: 'string',
   value: 'N',
-  help: `at most so many; ${ROWS} unless told`,
+  help: `maximum number of rows (default: ${ROWS})`,
 } as const satisfies Option
 
-/** The number that {@link LIMIT_OPTION} was given. Throws UsageError. */
+/**
+ * Parses the value of {@link LIMIT_OPTION}.
+ *
+ * @throws {UsageError} It is out of range.
+ */
 export const parseLimit = (text: string | undefined): number =>
   text === undefined ? ROWS : parseWhole('limit', text, 1, ROWS_MAX)
 
-/** A whole number from `least` to `most`. Throws UsageError naming the option. */
+/**
+ * Parses a whole number from `least` to `most`.
+ *
+ * @throws {UsageError} It is out of range; the message names the option.
+ */
 export function parseWhole(option: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
@@ -84,3 +117,26 @@ export function parseWhole(option: string, text: string, least: number, most: nu
     `--${option} is "${text}": allowed is a whole number from ${least} to ${most}`,
   )
 }
+
+const MOST_DOLLARS = 1_000_000_000
+
+/**
+ * Parses US dollars such as `12.5` exactly, to 12,500,000 micro-dollars.
+ *
+ * @throws {UsageError} It is not a positive amount in decimals.
+ */
+export function parseDollars(text: string): number {
+  const [, whole = '', decimals = ''] = /^(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  const micros = Number(whole) * 1_000_000 + Number(decimals.padEnd(6, '0'))
+  if (whole === '' || micros === 0 || micros > MOST_DOLLARS * 1_000_000)
+    throw new UsageError(
+      `"${text}" is not an amount: allowed are US dollars above 0 with at most 6 decimals, such as 5 or 0.25`,
+    )
+  return micros
+}
+
+/** Formats micro-dollars as US dollars with two to six decimals. */
+export const formatDollars = (micros: number): string =>
+  `${toUsd(micros)
+    .toFixed(6)
+    .replace(/0{1,4}$/, '')} USD`

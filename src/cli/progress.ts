@@ -1,27 +1,27 @@
-import type { Surroundings } from './command.ts'
+import type { CommandContext } from './command.ts'
 
-/** A line at the foot of a terminal that says what is going on; gone when it is disposed of. */
+/** A progress line at the bottom of a terminal, removed when it is disposed. */
 export type Bar = Disposable & {
-  /** Shows what is being done, and how much of it is: 0 to 1, null where nobody can tell. */
-  show(what: string, share: number | null): void
+  /** Shows the current work and its share done, 0 to 1; null: unknown. */
+  update(what: string, share: number | null): void
 }
 
-const NO_BAR: Bar = { show: () => {}, [Symbol.dispose]: () => {} }
+const NO_BAR: Bar = { update: () => {}, [Symbol.dispose]: () => {} }
 const WIDTH = 24
 const ERASE = '\r\u001b[K'
 
-/** A bar on the terminal; one that shows nothing where there is none. */
-export function openBar(screen: Surroundings['screen']): Bar {
+/** Opens a bar on the terminal; without a terminal it shows nothing. */
+export function openBar(screen: CommandContext['screen']): Bar {
   if (screen === null) return NO_BAR
-  let is_shown = false
+  let is_visible = false
   return {
-    show(what, share) {
-      is_shown = true
+    update(what, share) {
+      is_visible = true
       screen.write(ERASE + `${gauge(share)}${what}`.slice(0, Math.max(0, screen.columns() - 1)))
     },
     [Symbol.dispose]() {
-      if (is_shown) screen.write(ERASE)
-      is_shown = false
+      if (is_visible) screen.write(ERASE)
+      is_visible = false
     },
   }
 }
@@ -35,9 +35,9 @@ function gauge(share: number | null): string {
 
 const SAMPLE_MS = 100
 
-/** Shows how far some work is, as `sample` tells it, until it has ended. */
+/** Shows the progress of some work, measured by `sample`, until the work ends. */
 export async function withBar<T>(
-  { screen }: Pick<Surroundings, 'screen'>,
+  { screen }: Pick<CommandContext, 'screen'>,
   {
     what,
     sample,
@@ -52,9 +52,9 @@ export async function withBar<T>(
   if (screen === null) return work
   const ended = new AbortController()
   using bar = openBar(screen)
-  const shown = (async () => {
+  const updates = (async () => {
     while (!ended.signal.aborted) {
-      bar.show(what, sample())
+      bar.update(what, sample())
       await sleep(SAMPLE_MS, ended.signal)
     }
   })()
@@ -62,6 +62,6 @@ export async function withBar<T>(
     return await work
   } finally {
     ended.abort()
-    await shown
+    await updates
   }
 }

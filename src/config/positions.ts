@@ -1,25 +1,25 @@
 import { parse } from 'smol-toml'
 import * as z from 'zod'
 
-/** Where something stands in a text, both counted from 1; columns count UTF-16 units, as smol-toml's do. */
-export type Position = { line: number; column: number }
+/** A position in a text. Line and column start at 1; columns count UTF-16 units, like smol-toml. */
+export type SourcePosition = { line: number; column: number }
 
-/** The way to a value: names of tables and keys, and places in lists counted from 0. */
-export type Path = readonly (string | number)[]
+/** The path of a value: names of tables and keys, and list indexes from 0. */
+export type ConfigPath = readonly (string | number)[]
 
 const BLANK = new Set([' ', '\t', '\n', '\r'])
 const decoded = z.object({ key: z.string() })
 
 /**
- * Finds where each key, table and list element of a TOML text was first written. The text must have passed
- * smol-toml, which keeps no positions of its own: this only follows its structure and refuses nothing.
+ * Finds the first position of each key, table and list element of a TOML text. The text must have passed smol-toml, which
+ * reports no positions: this function follows the structure and validates nothing.
  */
-export function findPositions(text: string): (path: Path) => Position | null {
+export function findPositions(text: string): (path: ConfigPath) => SourcePosition | null {
   const found = new Map<string, number>()
   const elements = new Map<string, number>()
   let at = text.startsWith('\uFEFF') ? 1 : 0
 
-  const note = (path: Path, offset: number) => {
+  const note = (path: ConfigPath, offset: number) => {
     const name = JSON.stringify(path)
     if (!found.has(name)) found.set(name, offset)
   }
@@ -44,7 +44,7 @@ export function findPositions(text: string): (path: Path) => Position | null {
     while (at < text.length && !text.startsWith(fence, at))
       at += quote === '"' && text[at] === '\\' ? 2 : 1
     at += fence.length
-    // A long string may end in one or two quotes of its own, right before the closing three.
+    // A multi-line string may end with one or two quotes before the closing three.
     while (fence.length === 3 && text[at] === quote) at++
   }
 
@@ -58,8 +58,8 @@ export function findPositions(text: string): (path: Path) => Position | null {
     return decoded.parse(parse(`key = ${text.slice(start, at)}`)).key
   }
 
-  /** Reads `a."b".c` below `base`, notes each part, and answers the path it leads to. */
-  function readKey(base: Path, isHeader: boolean): Path {
+  /** Reads `a."b".c` below `base`, records each part and returns the resulting path. */
+  function readKey(base: ConfigPath, isHeader: boolean): ConfigPath {
     let path = base
     for (;;) {
       skipBlank()
@@ -69,13 +69,13 @@ export function findPositions(text: string): (path: Path) => Position | null {
       skipBlank()
       if (text[at] !== '.') return path
       at++
-      // A header that passes through a list of tables means the newest of them.
+      // A header that passes through an array of tables refers to its last element.
       const last = isHeader ? elements.get(JSON.stringify(path)) : undefined
       if (last !== undefined) path = [...path, last]
     }
   }
 
-  function readHeader(): Path {
+  function readHeader(): ConfigPath {
     const isList = text[at + 1] === '['
     at += isList ? 2 : 1
     const start = at
@@ -90,14 +90,14 @@ export function findPositions(text: string): (path: Path) => Position | null {
     return path
   }
 
-  function readEntry(base: Path) {
+  function readEntry(base: ConfigPath) {
     const path = readKey(base, false)
     at++
     skipBlank()
     readValue(path)
   }
 
-  function readValue(path: Path) {
+  function readValue(path: ConfigPath) {
     const first = text[at]
     if (first === '"' || first === "'") skipString()
     else if (first === '[')
@@ -119,12 +119,12 @@ export function findPositions(text: string): (path: Path) => Position | null {
     }
   }
 
-  let table: Path = []
+  let table: ConfigPath = []
   for (skipBlank(); at < text.length; skipBlank()) {
     const before = at
     if (text[at] === '[') table = readHeader()
     else readEntry(table)
-    // What makes no progress is not TOML; stop rather than turn for ever.
+    // No progress means invalid TOML; stops instead of looping forever.
     if (at === before) break
   }
 
@@ -134,7 +134,7 @@ export function findPositions(text: string): (path: Path) => Position | null {
   }
 }
 
-function positionOf(text: string, offset: number): Position {
+function positionOf(text: string, offset: number): SourcePosition {
   const lines = text.slice(0, offset).split('\n')
   return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
 }

@@ -1,65 +1,66 @@
-import { errorCode } from '../core/error-code.ts'
-import type { Path } from './positions.ts'
+import { errorCode } from '../core/base/errors.ts'
+import type { ConfigPath } from './positions.ts'
 
-/** What stands around a configuration text: the environment and the files it may refer to. */
-export type Surroundings = {
+/** The environment and files that a configuration may refer to. */
+export type ReferenceSources = {
   env: Readonly<Record<string, string | undefined>>
-  /** The text of a file; throws when it cannot be read. */
+  /** Reads a text file; throws if it is unreadable. */
   readFile: (path: string) => string
-  /** `$CREDENTIALS_DIRECTORY`: where `file:` names without a slash are looked up. */
+  /** `$CREDENTIALS_DIRECTORY`, the folder of `file:` names without a slash; null: not set. */
   credentials_dir: string | null
 }
 
-/** A value that cannot be used: where it stands, what was found, what is allowed. */
-export type Refused = { path: Path; found: string; allowed: string }
+/** A rejected value: its path, the value found, and the allowed values. */
+export type RefusedValue = { path: ConfigPath; found: string; allowed: string }
 
-/** A configuration with its references followed, and what could not be. */
-export type Resolved = {
+/** A configuration with resolved references, and the references that failed. */
+export type ResolvedConfig = {
   value: Readonly<Record<string, unknown>>
-  refused: Refused[]
-  /** Reads `env:NAME` or `file:NAME` when the value of this path came from there. */
-  originOf: (path: Path) => string | null
+  refused: RefusedValue[]
+  /** The reference `env:NAME` or `file:NAME` that a value came from; null: none. */
+  originOf: (path: ConfigPath) => string | null
 }
 
-// These name a file themselves: `file:ca.pem` is where it lies, not what is in it.
+// The values of these keys are paths: `file:ca.pem` resolves to the path, not to the content.
 const FILE_NAMES = new Set([
   'storage.dir',
   'storage.key_file',
+  'storage.instance_file',
   'platform.ca_file',
   'delivery.ca_file',
   'browser.executable',
 ])
 
-/** Replaces every `env:NAME` and `file:PATH` in a parsed text by what it stands for. */
+/** Replaces every `env:NAME` and `file:PATH` by its value. */
 export function resolveReferences(
   value: Readonly<Record<string, unknown>>,
-  around: Surroundings,
-): Resolved {
-  const refused: Refused[] = []
+  sources: ReferenceSources,
+): ResolvedConfig {
+  const refused: RefusedValue[] = []
   const origins = new Map<string, string>()
 
-  function resolve(node: unknown, path: Path): unknown {
+  function resolve(node: unknown, path: ConfigPath): unknown {
     if (typeof node === 'string') return resolveText(node, path)
     if (Array.isArray(node)) return node.map((item, index) => resolve(item, [...path, index]))
     return isTable(node) ? resolveTable(node, path) : node
   }
 
-  // Without a prototype, as smol-toml makes its tables: a key may be called __proto__.
-  function resolveTable(node: Readonly<Record<string, unknown>>, path: Path) {
+  // Without a prototype, like the tables of smol-toml: a key may be named __proto__.
+  function resolveTable(node: Readonly<Record<string, unknown>>, path: ConfigPath) {
     const table: Record<string, unknown> = Object.create(null)
     for (const [key, item] of Object.entries(node)) table[key] = resolve(item, [...path, key])
     return table
   }
 
-  function resolveText(text: string, path: Path): unknown {
+  function resolveText(text: string, path: ConfigPath): unknown {
     if (!/^(env|file):/.test(text)) return text
     origins.set(JSON.stringify(path), text)
     const outcome = text.startsWith('env:')
-      ? fromEnvironment(text.slice('env:'.length), around)
-      : fromFile(text.slice('file:'.length), around, FILE_NAMES.has(path.join('.')))
+      ? fromEnvironment(text.slice('env:'.length), sources)
+      : fromFile(text.slice('file:'.length), sources, FILE_NAMES.has(path.join('.')))
     if (typeof outcome === 'string') return outcome
     refused.push({ path, ...outcome })
-    // Left out, so that nothing further is said about it.
+    // Omitted, so that validation adds no second problem for the key.
     return undefined
   }
 
@@ -72,7 +73,7 @@ export function resolveReferences(
 
 type Missing = { found: string; allowed: string }
 
-function fromEnvironment(name: string, { env }: Surroundings): string | Missing {
+function fromEnvironment(name: string, { env }: ReferenceSources): string | Missing {
   const text = env[name]
   if (text !== undefined) return text
   return {
@@ -81,19 +82,19 @@ function fromEnvironment(name: string, { env }: Surroundings): string | Missing 
   }
 }
 
-function fromFile(name: string, around: Surroundings, isName: boolean): string | Missing {
+function fromFile(name: string, sources: ReferenceSources, isName: boolean): string | Missing {
   const found = `found "file:${name}"`
   if (name === '') return { found, allowed: 'allowed: "file:/path" or the name of a credential' }
-  if (!name.includes('/') && around.credentials_dir === null)
+  if (!name.includes('/') && sources.credentials_dir === null)
     return {
       found: `${found}, but $CREDENTIALS_DIRECTORY is not set`,
       allowed:
         'allowed: a path with a slash in it, or LoadCredential in the unit that starts forumd; beside that, CREDENTIALS_DIRECTORY=/run/credentials/forumd.service before the command',
     }
-  const path = name.includes('/') ? name : `${around.credentials_dir}/${name}`
+  const path = name.includes('/') ? name : `${sources.credentials_dir}/${name}`
   if (isName) return path
   try {
-    return around.readFile(path).replace(/\r?\n$/, '')
+    return sources.readFile(path).replace(/\r?\n$/, '')
   } catch (error) {
     return {
       found: `${found}, but ${path} cannot be read (${reasonOf(error)})`,
@@ -102,12 +103,12 @@ function fromFile(name: string, around: Surroundings, isName: boolean): string |
   }
 }
 
-/** The system's short word for a failure, such as ENOENT, or its sentence. */
+/** The system's error code, such as ENOENT, or the error message. */
 function reasonOf(error: unknown): string {
   return errorCode(error) || (error instanceof Error ? error.message : String(error))
 }
 
-/** Whether this is a table of TOML, and not a list, a date or a plain value. */
+/** Type guard for a TOML table, as opposed to a list, date or scalar. */
 export function isTable(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)

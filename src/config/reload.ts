@@ -1,15 +1,15 @@
-import { isObject } from '../core/object.ts'
+import { isObject } from '../core/base/object.ts'
 import type { Config } from './schema.ts'
 
-/** One key whose value is another than the running daemon's. */
+/** A key whose value differs from that of the running daemon. */
 export type Change = {
-  /** As the file calls it: `limits.key_rate`. */
+  /** Dotted name as in the file, such as `limits.key_rate`. */
   key: string
-  /** Whether the daemon takes it while it runs; what it does not takes a restart. */
+  /** true: applied on reload; false: needs a restart. */
   live: boolean
 }
 
-/** What a running daemon takes. A cache's age and a tree's size are no limits on callers: they are set at start. */
+/** Keys that a reload applies. Cache ages and `tree_fetches` are fixed at start: they are not limits on callers. */
 const LIVE = [
   /^log\.level$/,
   /^plans\./,
@@ -17,7 +17,7 @@ const LIVE = [
   /^limits\.(?!tree_fetches$|read_cache_s$|health_cache_s$)/,
 ]
 
-/** Every key in which two configurations differ, in the order of the first. */
+/** All keys that differ between two configurations, in the order of the first. */
 export function changesBetween(now: Config, next: Config): Change[] {
   const before = settingsOf(now)
   const after = settingsOf(next)
@@ -27,8 +27,8 @@ export function changesBetween(now: Config, next: Config): Change[] {
 }
 
 /**
- * Puts into `now`, which a running daemon reads from, what it can take of `next`. All else stays: half of a change that
- * needs a restart would be neither the old nor the new.
+ * Applies the live keys of `next` to `now`, the object that the running daemon reads. All other keys keep their values:
+ * a partly applied change would match neither configuration.
  */
 export function takeLive(now: Config, next: Config): void {
   now.log.level = next.log.level
@@ -41,11 +41,11 @@ export function takeLive(now: Config, next: Config): void {
   Object.assign(now.limits, next.limits, { tree_fetches, read_cache_s, health_cache_s })
 }
 
-/** Settings by the names that the file has for them, their values as texts that can be compared. */
+/** Settings by their names in the file, with comparable texts as values. */
 function settingsOf(value: object, above = ''): Map<string, string> {
   const settings = new Map<string, string>()
   for (const [name, it] of Object.entries(value)) {
-    // Money is micro-dollars inside, under a name that says so.
+    // Amounts are micro-dollars internally, in keys with the suffix `_micros`.
     const key = above + name.replace('price_micros', 'prices').replace(/_micros$/, '')
     if (isObject(it))
       for (const [inner, text] of settingsOf(it, `${key}.`)) settings.set(inner, text)

@@ -1,6 +1,6 @@
 /**
- * The kinds of value a key can have. Each carries one sentence of what is allowed, which is all that its
- * errors say: what was found is added where the position is known.
+ * The value types of keys. The error of each states only the allowed values; `load.ts` adds the value found and its
+ * position.
  */
 import { isIP } from 'node:net'
 
@@ -9,12 +9,12 @@ import * as z from 'zod'
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i
 
-/** Says what is allowed instead; of a list, at which place. */
+/** Reports the allowed values; `at` is the index in a list. */
 type Refuse = (allowed: string, at?: number) => never
 
 /**
- * What `read` makes of a key's value; `initial` where there is none. One schema on purpose: all that is chained to a
- * schema of zod makes one more, and a start waits for each.
+ * A schema that parses a value with `read`; `initial` is the default. Each chained zod call would create another schema
+ * and delay the start, so this is a single one.
  */
 const kind = <T>(read: (value: unknown, refuse: Refuse) => T, initial?: T) =>
   z.transform((value: unknown, context) => {
@@ -25,26 +25,26 @@ const kind = <T>(read: (value: unknown, refuse: Refuse) => T, initial?: T) =>
     })
   })
 
-/** Yes or no. */
-export const flag = (initial: boolean) =>
+/** A boolean. */
+export const bool = (initial: boolean) =>
   kind((value, refuse) => (typeof value === 'boolean' ? value : refuse('true or false')), initial)
 
-/** A number that `test` accepts; `allowed` says what that is. */
+/** A number that `test` accepts; `allowed` describes it in errors. */
 const number = (allowed: string, test: (value: number) => boolean, initial: number) =>
   kind(
     (value, refuse) => (typeof value === 'number' && test(value) ? value : refuse(allowed)),
     initial,
   )
 
-/** A whole number from `least` to `most`, of `unit` when it has one. */
-export const whole = (initial: number, least: number, most: number, unit = '') =>
+/** An integer in [`least`, `most`]; `unit` appears in errors. */
+export const integer = (initial: number, least: number, most: number, unit = '') =>
   number(
     `a whole number${unit && ` of ${unit}`} from ${least} to ${most}`,
     (value) => Number.isInteger(value) && value >= least && value <= most,
     initial,
   )
 
-/** A number, decimals welcome, from `least` to `most`. */
+/** A number in [`least`, `most`]; `unit` appears in errors. */
 export const decimal = (initial: number, least: number, most: number, unit = '') =>
   number(
     `a number${unit && ` of ${unit}`} from ${least} to ${most}`,
@@ -54,8 +54,8 @@ export const decimal = (initial: number, least: number, most: number, unit = '')
 
 const microsOf = (usd: number) => Math.round(usd * 1_000_000)
 
-/** US dollars with up to 6 decimals, as whole micro-dollars. */
-export const dollars = (initial: number, most: number) =>
+/** US dollars with up to 6 decimals, parsed to whole micro-dollars. */
+export const dollarAmount = (initial: number, most: number) =>
   kind(
     (value, refuse) =>
       typeof value === 'number' && value >= 0 && value <= most && Number(value.toFixed(6)) === value
@@ -64,14 +64,14 @@ export const dollars = (initial: number, most: number) =>
     microsOf(initial),
   )
 
-/** Text that `test` accepts; `allowed` says what that is. */
+/** A text that `test` accepts; `allowed` describes it in errors. */
 const text = (allowed: string, test: (value: string) => boolean, initial?: string) =>
   kind(
     (value, refuse) => (typeof value === 'string' && test(value) ? value : refuse(allowed)),
     initial,
   )
 
-/** A User-Agent as HTTP takes it. */
+/** A User-Agent header value. */
 export const userAgent = (initial: string) =>
   text(
     '1 to 200 characters of printable ASCII',
@@ -87,7 +87,7 @@ export const planName = (initial?: string) =>
     initial,
   )
 
-/** A path of the file system, relative to where forumd is started. */
+/** A file path, relative to the working directory. */
 export const file = (
   initial: string,
   { what, required = false }: { what: string; required?: boolean },
@@ -98,7 +98,7 @@ export const file = (
     initial,
   )
 
-/** A secret of visible ASCII without blanks, at most 512 characters; empty is none. */
+/** A secret of visible ASCII without spaces, at most 512 characters; empty: none. */
 export const secret = () =>
   text(
     'visible ASCII without blanks, at most 512 characters, or "" for none',
@@ -108,7 +108,7 @@ export const secret = () =>
 
 const WEB = /^https?:$/
 
-/** A web address without credentials, query or fragment, kept without a slash at its end. */
+/** An http(s) URL without credentials, query or fragment; a trailing slash is removed. */
 function address(orNone: string, initial?: string) {
   const allowed = 'an address that begins with http:// or https://'
   return kind((value, refuse) => {
@@ -118,12 +118,12 @@ function address(orNone: string, initial?: string) {
   }, initial)
 }
 
-/** An http(s) address that has no default. */
+/** A required http(s) URL. */
 export const requiredWebAddress = () => address('')
-/** An http(s) address, or "" for none. */
+/** An http(s) URL, or "" for none. */
 export const webAddress = () => address(', or "" for none', '')
 
-/** A web address kept as written, credentials and query included; empty is none. */
+/** An http(s) URL that may have credentials and a query, or "" for none. */
 export const hookAddress = () =>
   text(
     'an address that begins with http:// or https://, or "" for none',
@@ -131,7 +131,7 @@ export const hookAddress = () =>
     '',
   )
 
-/** The address of a mail server, or "" for none. */
+/** The URL of a mail server, or "" for none. */
 export const mailAddress = () =>
   text(
     'smtp://user:password@host:587 or smtps://host:465, or "" for none',
@@ -142,7 +142,7 @@ export const mailAddress = () =>
     '',
   )
 
-/** Whom mail comes from, or "" for nobody. */
+/** The sender of email, or "" for none. */
 export const sender = () =>
   text(
     'an e-mail address, plain or as "Name <name@host>", or "" for none',
@@ -161,7 +161,7 @@ function isAddress(value: string): boolean {
 
 const isHost = (value: string): boolean => isIP(value) > 0 || HOST.test(value)
 
-/** An address or a range such as `10.0.0.0/8`. */
+/** Tests for an IP address or a CIDR range such as `10.0.0.0/8`. */
 function isRange(value: string): boolean {
   const [ip = '', bits, ...rest] = value.split('/')
   const family = isIP(ip)
@@ -171,37 +171,37 @@ function isRange(value: string): boolean {
 
 const LIST_MAX = 1000
 
-/** A list of texts that `test` accepts, each as `kept` has it; `allowed` says what those are. */
+/** A list of texts that `test` accepts, normalised; `allowed` describes an element in errors. */
 const list = (
   allowed: string,
   test: (value: string) => boolean,
-  kept = (value: string): string => value,
+  normalize = (value: string): string => value,
 ) =>
   kind((value = [], refuse) => {
-    if (!Array.isArray(value)) return refuse(`a list, each of it ${allowed}`)
+    if (!Array.isArray(value)) return refuse(`a list, each element ${allowed}`)
     if (value.length > LIST_MAX) return refuse(`at most ${LIST_MAX} in the list`)
     return value.map((it: unknown, at) =>
-      typeof it === 'string' && test(it) ? kept(it) : refuse(allowed, at),
+      typeof it === 'string' && test(it) ? normalize(it) : refuse(allowed, at),
     )
   })
 
-/** An address or a name to listen on. */
+/** An IP address or host name to listen on. */
 export const host = (initial: string) => text('an IP address or a host name', isHost, initial)
-/** Names of hosts, kept as an address that was taken apart has them. */
+/** A list of host names, normalised like those of parsed URLs. */
 export const hosts = () =>
   list('a host name without scheme and port, or an IP address', isHost, (it) =>
     it.toLowerCase().replace(/\.$/, ''),
   )
-/** Ranges of addresses. */
+/** A list of IP addresses or CIDR ranges. */
 export const ranges = () => list('an IP address or a CIDR range such as 10.0.0.0/8', isRange)
-/** Ranges of addresses, or names of hosts. */
+/** A list of IP addresses, CIDR ranges or host names. */
 export const targets = () =>
   list('a CIDR range such as 10.0.0.0/8, an IP address or a host name', (value) =>
-    // What looks like a range is one, or nothing.
+    // Text with a slash must be a valid range.
     value.includes('/') ? isRange(value) : isHost(value),
   )
 
-/** Seconds from 0 to a day, one for each rung, 1 to 20 of them. */
+/** A retry schedule: 1 to 20 delays of 0 to 86,400 seconds. */
 export const delays = (initial: readonly number[]) =>
   kind((value = initial, refuse) => {
     if (!Array.isArray(value))
@@ -215,7 +215,7 @@ export const delays = (initial: readonly number[]) =>
     )
   })
 
-/** A croner pattern that comes due at least once. */
+/** A croner pattern with at least one future run. */
 export const schedule = (initial: string) =>
   text(
     'a cron pattern of 5 fields, or 6 with seconds first, that comes due, such as "0 * * * *"',
@@ -231,12 +231,12 @@ function isSchedule(pattern: string): boolean {
   }
 }
 
-/** A time zone of the IANA database. */
+/** An IANA time zone. */
 export const timeZone = (initial: string) =>
   text('an IANA time zone such as "UTC" or "Europe/Berlin"', isTimeZone, initial)
 
 function isTimeZone(value: string): boolean {
-  // Offsets such as +02:00 are zones to Intl, but not to an operator's calendar.
+  // Intl accepts offsets such as +02:00, but they have no daylight saving time.
   if (/^[+-]/.test(value)) return false
   try {
     return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone !== ''
@@ -245,7 +245,7 @@ function isTimeZone(value: string): boolean {
   }
 }
 
-/** A word of our interface: it becomes path segments, header and field names, of which some are `taken`. */
+/** A configurable word of the API: part of paths, header and field names. `taken`: reserved words. */
 export const word = (initial: string, taken: readonly string[]) =>
   text(
     'a lower-case word of letters, digits and _, beginning with a letter, at most 31, that the interface does not use for something else',
@@ -253,7 +253,7 @@ export const word = (initial: string, taken: readonly string[]) =>
     initial,
   )
 
-/** The name of a cookie; it has no default. */
+/** A required cookie name. */
 export const cookieName = () =>
   text("the name of a cookie: letters, digits and !#$%&'*+-.^_`|~", (value) =>
     /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value),
@@ -267,7 +267,7 @@ export const auto = () =>
     'auto',
   )
 
-/** One of a few words. */
+/** One of the given words. */
 export const choice = <const T extends string>(names: readonly T[], initial: NoInfer<T>) =>
   kind(
     (value, refuse) =>

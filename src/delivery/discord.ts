@@ -1,8 +1,9 @@
-import type { Message, Shown } from '../core/shown.ts'
-import { cut, excerpt, oneLine, remarks } from './shown.ts'
+import type { DeliveryMessage, DisplayItem } from '../core/delivery/message.ts'
+import { excerpt, oneLine, remarks, truncate } from './text.ts'
 
-// Discord's own limits: 10 embeds, 256 characters a title or author, 4,096 a description, 2,048 a footer or an
-// address, 6,000 over all embeds, 2,000 the message itself.
+// Discord's limits: 10 embeds; 256 characters for a title or author, 4,096 for a description, 2,048 for a footer or
+// URL, 6,000 over all embeds, 2,000 for the message itself.
+// @see https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const EMBEDS_MAX = 10
 const TITLE_MAX = 256
 const AUTHOR_MAX = 256
@@ -22,11 +23,11 @@ type Embed = {
   timestamp?: string
 }
 
-/** What a webhook of Discord takes. */
+/** The body that a Discord webhook accepts. */
 type DiscordBody = { content?: string; embeds: Embed[]; allowed_mentions: { parse: never[] } }
 
 /** The body of a Discord webhook: an embed for each item, ten at most, the rest as lines of text. */
-export function discordBody({ items, test }: Message): DiscordBody {
+export function discordBody({ items, test }: DeliveryMessage): DiscordBody {
   const embedded = items.slice(0, EMBEDS_MAX)
   const budget = Math.floor(ALL_EMBEDS_MAX / Math.max(1, embedded.length))
   const head = [test ? 'Test delivery' : '', items.length > 1 ? `${items.length} new matches` : '']
@@ -38,28 +39,31 @@ export function discordBody({ items, test }: Message): DiscordBody {
   return {
     ...(content && { content }),
     embeds: embedded.map((item) => embed(item, budget)),
-    // Nobody is ever called, whatever a title says.
+    // No mention in a title may notify anyone.
     allowed_mentions: { parse: [] },
   }
 }
 
-function embed(item: Shown, budget: number): Embed {
+function embed(item: DisplayItem, budget: number): Embed {
   const [person, place] = [oneLine(item.author), oneLine(item.subforum)]
-  const title = cut(oneLine(item.title) || 'untitled', TITLE_MAX, escape)
+  const title = truncate(oneLine(item.title) || 'untitled', TITLE_MAX, escape)
   const byline = [person, place && `in ${place}`].filter(Boolean).join(' ')
-  const name = cut(byline, Math.min(AUTHOR_MAX, Math.max(1, budget - title.length)))
-  const footer = cut(
+  const name = truncate(byline, Math.min(AUTHOR_MAX, Math.max(1, budget - title.length)))
+  const footer = truncate(
     remarks(item),
     Math.min(FOOTER_MAX, Math.max(0, budget - title.length - name.length)),
   )
-  const room = Math.min(DESCRIPTION_MAX, budget - title.length - name.length - footer.length)
-  const said = room > 1 ? cut(excerpt(item.text, item.matched_terms, room), room, escape) : ''
+  const quote_max = Math.min(DESCRIPTION_MAX, budget - title.length - name.length - footer.length)
+  const quote =
+    quote_max > 1
+      ? truncate(excerpt(item.text, item.matched_terms, quote_max), quote_max, escape)
+      : ''
   const created_at = Date.parse(item.created ?? '')
   return {
     title,
     ...(item.url !== null && item.url.length <= URL_MAX && { url: item.url }),
     ...(name && { author: { name } }),
-    ...(said && { description: said }),
+    ...(quote && { description: quote }),
     ...(item.image_url !== null &&
       item.image_url.length <= URL_MAX && { image: { url: item.image_url } }),
     ...(footer && { footer: { text: footer } }),
@@ -70,19 +74,19 @@ function embed(item: Shown, budget: number): Embed {
 const LINE_TITLE_MIN = 24
 
 /** A line for each further item within `room` characters, each title shortened so that all of them are named. */
-function rest(items: readonly Shown[], room: number): string[] {
-  const each = Math.floor(room / Math.max(1, items.length)) - 1
+function rest(items: readonly DisplayItem[], budget: number): string[] {
+  const each = Math.floor(budget / Math.max(1, items.length)) - 1
   return items.map(({ title, url }) => {
     const label = oneLine(title) || 'untitled'
     const link = url === null ? '' : ` <${url}>`
     const fits = each - link.length >= LINE_TITLE_MIN
     return fits
-      ? `${cut(label, each - link.length, escape)}${link}`
-      : cut(label, Math.max(LINE_TITLE_MIN, each), escape)
+      ? `${truncate(label, each - link.length, escape)}${link}`
+      : truncate(label, Math.max(LINE_TITLE_MIN, each), escape)
   })
 }
 
-// What was written is shown as it reads, not as Markdown, and an `@` before a word calls nobody even by its looks.
+// Text is shown literally, not as Markdown, and an `@` before a word does not even look like a mention.
 const escape = (character: string): string => {
   if (character === '@') return '@\u200b'
   return /[\\*_~`|<>[\]()#]/.test(character) ? `\\${character}` : character

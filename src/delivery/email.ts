@@ -1,32 +1,41 @@
-import { escapeMarkup as html } from '../core/markup.ts'
-import type { Message, Shown } from '../core/shown.ts'
-import type { Mail } from './mailer.ts'
-import { cut, excerpt, manyLines, oneLine, remarks } from './shown.ts'
+import {
+  type DeliveryMessage,
+  type DisplayItem,
+  type DisplayOptions,
+  escapeMarkup as html,
+  readMessage,
+} from '../core/delivery/message.ts'
+import type { Attempt } from '../core/delivery/retry.ts'
+import { parseMailto } from '../core/delivery/target.ts'
+import type { Links } from '../core/forum/links.ts'
+import type { Addressee } from '../store/delivery/targets.ts'
+import type { Mail, Mailer } from './smtp.ts'
+import { excerpt, manyLines, oneLine, remarks, truncate } from './text.ts'
 
 const SUBJECT_MAX = 150
 const TITLE_MAX = 300
 const EXCERPT_MAX = 2000
 const EXCERPT_OF_MANY_MAX = 500
 
-/** The mail of a delivery. `unsubscribe_url` is null for a test, which nothing has to stop. */
-export function deliveryMail(
-  message: Message,
+/** The mail of a delivery. `unsubscribe_url` is null for a test. */
+function deliveryMail(
+  message: DeliveryMessage,
   { to, unsubscribe_url }: { to: string; unsubscribe_url: string | null },
 ): Mail {
   const { items, test, delivery_id } = message
   const [first] = items
-  const title = cut(oneLine(first?.title ?? '') || 'New match', SUBJECT_MAX)
+  const title = truncate(oneLine(first?.title ?? '') || 'New match', SUBJECT_MAX)
   const subject = items.length > 1 ? `${items.length} new matches: ${title}` : title
-  const room = items.length > 1 ? EXCERPT_OF_MANY_MAX : EXCERPT_MAX
-  const parts = items.map((item) => toPart(item, room))
+  const excerpt_max = items.length > 1 ? EXCERPT_OF_MANY_MAX : EXCERPT_MAX
+  const parts = items.map((item) => toMailPart(item, excerpt_max))
   return {
     to,
     id: delivery_id,
-    subject: cut(`${test ? 'Test delivery: ' : ''}${subject}`, SUBJECT_MAX),
+    subject: truncate(`${test ? 'Test delivery: ' : ''}${subject}`, SUBJECT_MAX),
     text: [...parts.map(asText), ...footText(unsubscribe_url)].join('\n\n-- \n\n'),
     html: page([...parts.map(asHtml), ...footHtml(unsubscribe_url)].join('\n<hr>\n')),
     headers: {
-      // So that an answering machine does not answer.
+      // Keeps auto-responders from replying (RFC 3834).
       'Auto-Submitted': 'auto-generated',
       ...(unsubscribe_url !== null && {
         'List-Unsubscribe': `<${unsubscribe_url}>`,
@@ -36,8 +45,8 @@ export function deliveryMail(
   }
 }
 
-/** The mail that asks a reader whether they want what somebody registered for them. */
-export function confirmationMail({
+/** The mail that asks a reader to confirm a registration. */
+function confirmationMail({
   to,
   webhook_id,
   service,
@@ -45,12 +54,12 @@ export function confirmationMail({
 }: {
   to: string
   webhook_id: string
-  /** The host under which the service is known. */
+  /** The host name of the service. */
   service: string
   confirm_url: string
 }): Mail {
-  const why = `Somebody asked ${service} to send alerts to ${to}.`
-  const how = 'To receive them, open this address:'
+  const why = `${service} received a request to send alerts to ${to}.`
+  const how = 'To receive them, open this address and confirm there:'
   const otherwise = 'If this was not you, do nothing: no further mail will come.'
   return {
     to,
@@ -64,40 +73,40 @@ export function confirmationMail({
   }
 }
 
-type Part = {
+type MailPart = {
   title: string
   url: string | null
   byline: string
-  said: string
+  quote: string
   remarks: string
   image_url: string | null
 }
 
-function toPart(item: Shown, room: number): Part {
+function toMailPart(item: DisplayItem, excerpt_max: number): MailPart {
   const [place, person] = [oneLine(item.subforum), oneLine(item.author)]
   return {
-    title: cut(oneLine(item.title) || 'untitled', TITLE_MAX),
+    title: truncate(oneLine(item.title) || 'untitled', TITLE_MAX),
     url: item.url,
     byline: [place && `in ${place}`, person && `by ${person}`].filter(Boolean).join(' '),
-    said: excerpt(manyLines(item.text), item.matched_terms, room),
+    quote: excerpt(manyLines(item.text), item.matched_terms, excerpt_max),
     remarks: remarks(item),
     image_url: item.image_url,
   }
 }
 
-const asText = ({ title, url, byline, said, remarks: told, image_url }: Part): string =>
-  [[title, byline, url].filter(Boolean).join('\n'), said, image_url, told]
+const asText = ({ title, url, byline, quote, remarks: note, image_url }: MailPart): string =>
+  [[title, byline, url].filter(Boolean).join('\n'), quote, image_url, note]
     .filter(Boolean)
     .join('\n\n')
 
-function asHtml({ title, url, byline, said, remarks: told, image_url }: Part): string {
+function asHtml({ title, url, byline, quote, remarks: note, image_url }: MailPart): string {
   const head = url === null ? html(title) : `<a href="${html(url)}">${html(title)}</a>`
   return [
     `<h2>${head}</h2>`,
     byline && `<p>${html(byline)}</p>`,
-    said && `<p style="white-space:pre-line">${html(said)}</p>`,
+    quote && `<p style="white-space:pre-line">${html(quote)}</p>`,
     image_url && `<p><img src="${html(image_url)}" alt="${html(title)}" width="480"></p>`,
-    told && `<p><small>${html(told)}</small></p>`,
+    note && `<p><small>${html(note)}</small></p>`,
   ]
     .filter(Boolean)
     .join('\n')
@@ -110,3 +119,50 @@ const footHtml = (url: string | null): string[] =>
 
 const page = (body: string): string =>
   `<!doctype html>\n<html><head><meta charset="utf-8"></head>\n<body>\n${body}\n</body></html>\n`
+
+/** Sends deliveries to targets of kind email. */
+export type EmailSender = {
+  /** One attempt to deliver a frozen body as a mail. */
+  deliver(to: Addressee, body: Uint8Array): Promise<Attempt>
+  /** One attempt to send the confirmation mail. */
+  confirm(to: Addressee): Promise<Attempt>
+}
+
+/** Creates mails from deliveries and passes them to the mail server. */
+export function createEmailSender({
+  mailer,
+  links,
+  display,
+  public_url,
+}: {
+  mailer: Mailer
+  links: Links
+  display: DisplayOptions
+  public_url: () => string
+}): EmailSender {
+  // The address was validated when it was registered. It is validated again because it becomes part of an SMTP
+  // command.
+  async function sendTo({ url }: Addressee, write: (to: string) => Mail): Promise<Attempt> {
+    const to = parseMailto(url)
+    return to === null
+      ? { kind: 'mailed', code: 553, accepted: false, refused: true }
+      : mailer(write(to))
+  }
+
+  return {
+    deliver(addressee, body) {
+      const message = readMessage(body, display)
+      const unsubscribe_url = message.test
+        ? null
+        : links.unsubscribe(addressee.webhook_id, message.monitor_id)
+      return sendTo(addressee, (to) => deliveryMail(message, { to, unsubscribe_url }))
+    },
+    confirm({ webhook_id, ...addressee }) {
+      const confirm_url = links.confirm(webhook_id)
+      const service = new URL(public_url()).host
+      return sendTo({ webhook_id, ...addressee }, (to) =>
+        confirmationMail({ to, webhook_id, service, confirm_url }),
+      )
+    },
+  }
+}

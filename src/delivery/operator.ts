@@ -1,67 +1,276 @@
-import { judge, type Ladder, type Verdict } from '../core/ladder.ts'
-import { sign, signedHeaders } from '../core/signature.ts'
+import { isIP } from 'node:net'
+
+import { type DeliveryVerdict, judgeAttempt, type RetrySchedule } from '../core/delivery/retry.ts'
+import { sign, signedHeaders } from '../core/delivery/signature.ts'
+import { createResolver, type Guard } from '../net/guard.ts'
 import type { Transport } from '../net/transport.ts'
-import type { Clock, Log, Random } from '../outside.ts'
-import type { Db } from '../store/db.ts'
+import type { Clock, Log, Random, Resolve } from '../runtime/runtime.ts'
+import type { Db } from '../store/db/connection.ts'
 import {
   type DueEvent,
   insertOperatorEvent,
   listDueEvents,
   nextEventAt,
+  QUIET_MS,
   recordEventAttempt,
-} from '../store/operator-events.ts'
-import { toAttempt } from './answer.ts'
-import { withoutCredentials } from './operator-address.ts'
-import { toldBy } from './operator-kinds.ts'
+} from '../store/delivery/operator-events.ts'
+import { toAttempt } from './send.ts'
 
-/** Who runs the daemon may be asleep: the last try is a night after the first. */
-const LADDER: Ladder = { retry_delays_s: [0, 30, 300, 1800, 7200, 28_800], jitter: 0.2 }
+/**
+ * Resolves an address that the operator named. The address is trusted: it may be private, plain http and on any port.
+ * It is dialled at the resolved IP like every other.
+ */
+export function createTrustedGuard(names: {
+  resolve: Resolve
+  clock: Clock
+  timeout_ms: number
+}): Guard {
+  const resolveHost = createResolver(names)
+  return async (text) => {
+    const url = URL.parse(text)
+    if (url === null) return { ok: false, refusal: 'malformed' }
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const literal = isIP(host) > 0 ? host : null
+    const [first, ...rest] = literal === null ? await resolveHost(host) : [literal]
+    if (first === undefined) return { ok: false, refusal: 'unresolved' }
+    const target = { url, host, literal, named: true, unless_allowed: null }
+    return { ok: true, target, addresses: [first, ...rest] }
+  }
+}
+
+/** An address without its credentials, and the header that carries them. */
+function withoutCredentials(address: string): {
+  url: string
+  headers: Record<string, string>
+} {
+  const url = new URL(address)
+  const { username, password } = url
+  if (username === '' && password === '') return { url: address, headers: {} }
+  url.username = ''
+  url.password = ''
+  const pair = `${decoded(username)}:${decoded(password)}`
+  return {
+    url: url.href,
+    headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` },
+  }
+}
+
+// A lone percent sign is taken literally.
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** One kind of operator event: its log event, its subject, and its message to a person. */
+type NoticeKind = {
+  kind: string
+  subject: (fields: Readonly<Record<string, unknown>>) => unknown
+  message: (subject: string, reason: string, fields: Readonly<Record<string, unknown>>) => string
+  /** Sent each time, because the source logs it once. Other kinds are sent once in six hours per subject. */
+  every_time?: true
+}
+
+const because = (reason: string) => (reason === '' ? '' : ` (${reason})`)
+const host = ({ host: name }: Readonly<Record<string, unknown>>) => name
+const secondsOf = (ms: unknown): number => Math.round(Number(ms) / 1000)
+const account = ({ account: name }: Readonly<Record<string, unknown>>) => name
+const invariant = (message: NoticeKind['message']): Pick<NoticeKind, 'kind' | 'message'> => ({
+  kind: 'invariant_broken',
+  message,
+})
+
+/** Operator events by log event: logging the event is enough to notify the operator. */
+const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
+  'account.needs_login': {
+    kind: 'account_needs_login',
+    subject: account,
+    message: (name, reason) =>
+      `The account ${name} needs you to sign it in${because(reason)}: forumd account login ${name}`,
+  },
+  'account.suspended': {
+    kind: 'account_suspended',
+    subject: account,
+    message: (name) => `The platform has suspended the account ${name}; it is no longer used.`,
+  },
+  'account.locked': {
+    kind: 'account_locked',
+    subject: account,
+    message: (name) =>
+      `The platform wants a new password for the account ${name}: set one there, then forumd account login ${name}`,
+  },
+  'account.unreadable': {
+    ...invariant(
+      (name) =>
+        `The stored credentials of the account ${name} cannot be decrypted with the key file.`,
+    ),
+    subject: account,
+  },
+  'pool.empty': {
+    kind: 'pool_empty',
+    subject: () => 'pool',
+    message: () =>
+      'No account of the pool can be used: reads are degraded and monitors see nothing.',
+  },
+  'platform.unreachable': {
+    kind: 'platform_unreachable',
+    subject: host,
+    message: (name) =>
+      `The platform ${name} cannot be reached: reads are degraded and monitors see nothing until it answers.`,
+    every_time: true,
+  },
+  'platform.recovered': {
+    kind: 'platform_recovered',
+    subject: host,
+    message: (name, _, fields) =>
+      `The platform ${name} answers again after ${secondsOf(fields['duration_ms'])} s; monitors poll again.`,
+    every_time: true,
+  },
+  'act.blocked': {
+    kind: 'upstream_blocked',
+    subject: ({ act }) => act,
+    message: (act) =>
+      `The platform requires a human check before it accepts a ${act}. forumd does not solve it: import the account's cookies from its owner's own browser.`,
+  },
+  'feed.stalled': {
+    kind: 'stream_stalled',
+    subject: ({ feed }) => feed,
+    message: (feed) => `The stream ${feed} has not been polled for three of its intervals.`,
+  },
+  'filter.too_slow': {
+    kind: 'filter_too_slow',
+    subject: ({ monitor }) => monitor,
+    message: (id) =>
+      `The patterns of the monitor ${id} exceeded their time budget. The monitor is paused until its owner resumes it.`,
+  },
+  'loop.failing': {
+    kind: 'loop_failing',
+    subject: ({ loop }) => loop,
+    message: (loop, _, { code }) =>
+      `The ${loop} loop keeps failing (${String(code)}) and makes no progress; see the log.`,
+    every_time: true,
+  },
+  'loop.recovered': {
+    kind: 'loop_recovered',
+    subject: ({ loop }) => loop,
+    message: (loop, _, fields) =>
+      `The ${loop} loop works again after ${secondsOf(fields['duration_ms'])} s.`,
+    every_time: true,
+  },
+  'process.out_of_files': {
+    kind: 'out_of_files',
+    subject: () => 'process',
+    message: () =>
+      'The daemon can open no more files or connections: deliveries wait. Raise its limit (LimitNOFILE=).',
+  },
+  'webhook.paused': {
+    kind: 'webhook_paused',
+    subject: ({ webhook_id }) => webhook_id,
+    message: (id, reason) =>
+      `The webhook ${id} no longer accepts deliveries and is paused${because(reason)}.`,
+  },
+  'storage.invariant_broken': {
+    ...invariant((subject) => `The stored data is inconsistent at ${subject}; see the log.`),
+    subject: ({ target }) => target,
+  },
+  'storage.low': {
+    kind: 'disk_low',
+    subject: () => 'disk',
+    message: () =>
+      'The disk of the data folder is nearly full: free space, or storing will stop soon.',
+  },
+  'storage.full': {
+    kind: 'disk_low',
+    subject: () => 'disk full',
+    message: () => 'The disk of the data folder is full: polling stops until there is space.',
+  },
+  'storage.snapshot_failed': {
+    kind: 'snapshot_failed',
+    subject: () => 'snapshot',
+    message: (_, reason) => `No snapshot could be taken${because(reason)}.`,
+  },
+  'delivery.body_damaged': {
+    ...invariant((id) => `The stored body of the delivery ${id} has changed; it was not sent.`),
+    subject: ({ delivery_id }) => delivery_id,
+  },
+}
+
+/** One notification to the operator: its kind, its subject, and a message. */
+export type OperatorNotice = {
+  kind: string
+  subject: string
+  message: string
+  every_time?: true
+}
+
+/** The operator event of a log event; null for nearly all of them. */
+export function noticeFor(
+  event: string,
+  fields: Readonly<Record<string, unknown>>,
+): OperatorNotice | null {
+  const kind = NOTICE_KINDS[event]
+  if (kind === undefined) return null
+  const subject = textOf(kind.subject(fields))
+  const message = kind.message(subject, textOf(fields['reason']), fields)
+  return { kind: kind.kind, subject, message, ...(kind.every_time && { every_time: true }) }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The operator may be asleep: the last attempt is a night after the first. */
+const RETRY_SCHEDULE: RetrySchedule = {
+  retry_delays_s: [0, 30, 300, 1800, 7200, 28_800],
+  jitter: 0.2,
+}
 const AT_ONCE = 10
 const IDLE_MS = 60_000
 
-export type OperatorDeps = {
+export type OperatorNotifierDeps = {
   db: Db
   clock: Clock
   random: Random
   log: Log
   transport: Transport
-  /** Where events go; empty: nowhere, they are only logged. */
+  /** URL to which events are sent; empty: they are only logged. */
   webhook: string
-  /** What they are signed with; empty: not at all. */
+  /** Secret that signs the events; empty: unsigned. */
   secret: string
   user_agent: string
   /** Wakes the loop that runs `turn`. */
   nudge: () => void
 }
 
-/** Hears the log for the operator, and sends what is worth waking somebody for. */
-export type Operator = {
-  /** The log, with what the operator should hear of written down to be sent. */
+/** Observes the log for operator events, and sends them. */
+export type OperatorNotifier = {
+  /** The log; operator events are also stored to be sent. */
   log: Log
-  /** Sends what is due, and returns the instant at which to look again. */
+  /** Sends due events, and returns the next instant to run, epoch ms. */
   turn(): Promise<number>
 }
 
 /**
- * Tells the operator: events are rows first and sent from there, so that a crash repeats one at worst and loses none.
- * The same of the same subject is told once in six hours.
+ * Notifies the operator. Events are rows first and are sent from there, so a crash repeats at most one and loses none.
+ * The same event for the same subject is sent once in six hours.
  */
-export function createOperator(deps: OperatorDeps): Operator {
+export function createOperatorNotifier(deps: OperatorNotifierDeps): OperatorNotifier {
   const { db, clock, random, log, transport, webhook, secret } = deps
 
-  function tell(event: string, fields: Readonly<Record<string, unknown>>) {
-    const told = webhook === '' ? null : toldBy(event, fields)
-    if (told === null) return
+  function notify(event: string, fields: Readonly<Record<string, unknown>>) {
+    const notice = webhook === '' ? null : noticeFor(event, fields)
+    if (notice === null) return
     const id = `evt_${random.uuid()}`
-    const { kind, subject, message } = told
+    const { kind, subject, message } = notice
+    const quiet_ms = notice.every_time ? 0 : QUIET_MS
     const created_at = new Date(clock.now()).toISOString()
     const body = new TextEncoder().encode(
-      JSON.stringify({ event_id: id, kind, subject, message, created_at }),
+      JSON.stringify({ event_id: id, event, kind, subject, message, created_at }),
     )
     try {
-      if (insertOperatorEvent(db, { id, kind, subject, body }, clock.now())) deps.nudge()
+      if (insertOperatorEvent(db, { id, kind, subject, body }, clock.now(), quiet_ms)) deps.nudge()
     } catch {
-      // A disk that takes no event has stopped more than this, and the log has it already.
+      // A disk that refuses the row causes greater problems, and the event is already in the log.
       log('error', 'operator.write_failed', { kind })
     }
   }
@@ -70,7 +279,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     const headers = { 'content-type': 'application/json', 'user-agent': deps.user_agent }
     const timestamp_s = Math.floor(clock.now() / 1000)
     if (secret === '') return { ...headers, 'x-service-delivery-id': id }
-    // Standard Webhooks can be keyed with a secret of its own form only.
+    // Only a secret in the form of Standard Webhooks can sign in their format.
     if (secret.startsWith('whsec_'))
       return { ...headers, ...signedHeaders(secret, id, timestamp_s, body) }
     return {
@@ -86,10 +295,10 @@ export function createOperator(deps: OperatorDeps): Operator {
     const all = { ...headersOf(id, body), ...headers }
     const answer = await transport({ url, headers: all, body, tried: attempts })
     const attempt = toAttempt('webhook', answer, clock.now())
-    const verdict = judge(attempt, attempts, LADDER, random.fraction())
+    const verdict = judgeAttempt(attempt, attempts, RETRY_SCHEDULE, random.fraction())
     recordEventAttempt(db, { id, ...rowOf(verdict, clock.now()) })
     const lost = verdict.status !== 'delivered' && verdict.status !== 'pending'
-    log(lost ? 'warn' : 'debug', 'operator.told', {
+    log(lost ? 'warn' : 'debug', 'operator.notified', {
       event_id: id,
       kind,
       target: subject,
@@ -100,7 +309,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   return {
     log(level, event, fields = {}) {
       log(level, event, fields)
-      tell(event, fields)
+      notify(event, fields)
     },
     async turn() {
       if (webhook === '') return Infinity
@@ -110,7 +319,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   }
 }
 
-function rowOf(verdict: Verdict, now: number) {
+function rowOf(verdict: DeliveryVerdict, now: number) {
   switch (verdict.status) {
     case 'delivered':
       return { status: 'delivered', next_attempt_at: null, last_error: null } as const
@@ -118,7 +327,7 @@ function rowOf(verdict: Verdict, now: number) {
       const next_attempt_at = now + verdict.delay_ms
       return { status: 'pending', next_attempt_at, last_error: verdict.error } as const
     }
-    // A refusal is as final as the end of the ladder.
+    // A refusal is as final as the end of the retry schedule.
     case 'failed':
     case 'dead':
       return { status: 'dead', next_attempt_at: null, last_error: verdict.error } as const

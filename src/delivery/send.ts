@@ -1,58 +1,121 @@
-import type { Attempt } from '../core/ladder.ts'
-import { readMessage, type Showing } from '../core/shown.ts'
-import { signedHeaders } from '../core/signature.ts'
-import type { WebhookKind } from '../core/webhook-kind.ts'
-import type { Transport } from '../net/transport.ts'
-import type { Clock } from '../outside.ts'
-import type { Told } from '../store/outbox.ts'
-import type { Addressee } from '../store/targets.ts'
-import { toAttempt } from './answer.ts'
-import { discordBody } from './discord.ts'
-import type { EmailOffice } from './email-office.ts'
-import { slackBody } from './slack.ts'
-import { told } from './told.ts'
+import * as z from 'zod'
 
-/** One attempt, when it was by true time, and what the receiver said beside its status. */
-type Sent = {
+import { once } from '../core/base/lazy.ts'
+import { type DisplayOptions, readMessage } from '../core/delivery/message.ts'
+import { type Attempt, isSuccess, retryAfter } from '../core/delivery/retry.ts'
+import { signedHeaders } from '../core/delivery/signature.ts'
+import type { WebhookKind } from '../core/delivery/target.ts'
+import type { Transport, TransportResponse } from '../net/transport.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import type { ResponseExcerpt } from '../store/delivery/outbox.ts'
+import type { Addressee } from '../store/delivery/targets.ts'
+import { discordBody } from './discord.ts'
+import type { EmailSender } from './email.ts'
+import { slackBody } from './slack.ts'
+
+const discordLimit = once(() => z.object({ retry_after: z.number().nonnegative() }))
+
+/** Interprets a response by the kind of target: Slack confirms with `ok`, Discord gives its retry delay in JSON. */
+export function toAttempt(kind: WebhookKind, answer: TransportResponse, now: number): Attempt {
+  if (answer.kind === 'failed') return answer
+  const { status, headers } = answer
+  const body = () => new TextDecoder().decode(answer.body)
+  const accepted = isSuccess(status) && (kind !== 'slack' || body().trim() === 'ok')
+  const discord_retry_s = kind === 'discord' && status === 429 ? discordRetryAfter(body()) : null
+  const retry_after_s = discord_retry_s ?? retryAfter(headers.get('retry-after'), now)
+  return { kind: 'answered', status, accepted, retry_after_s }
+}
+
+function discordRetryAfter(body: string): number | null {
+  try {
+    const limit = discordLimit().safeParse(JSON.parse(body))
+    return limit.success ? limit.data.retry_after : null
+  } catch {
+    return null
+  }
+}
+
+/** Response headers that help with diagnosis and contain no secrets. */
+const EXCERPT_HEADERS = [
+  'content-type',
+  'content-length',
+  'date',
+  'retry-after',
+  'server',
+  'x-request-id',
+  'cf-ray',
+]
+const VALUE_MAX = 200
+const START_BYTES = 2048
+const START_MAX = 500
+
+/** Receivers often echo the request, and some their own configuration. */
+const SECRET =
+  /whsec_[A-Za-z0-9+/=]+|f[ko]_[A-Za-z0-9]{8,}|\b(?:bearer|basic)\s+\S+|[A-Za-z0-9+/_=-]{24,}/gi
+// Control and format characters belong in neither a terminal nor a page.
+const CONTROLS = /[\p{Cc}\p{Cf}]+/gu
+
+/**
+ * The stored part of a response besides its status: some headers and the start of its body, redacted; null without a
+ * response.
+ */
+export function excerptResponse(answer: TransportResponse): ResponseExcerpt | null {
+  if (answer.kind === 'failed') return null
+  const headers: Record<string, string> = {}
+  for (const name of EXCERPT_HEADERS) {
+    const value = answer.headers.get(name)
+    if (value !== null) headers[name] = redact(value).slice(0, VALUE_MAX)
+  }
+  const start = new TextDecoder().decode(answer.body.subarray(0, START_BYTES))
+  return { headers, body_start: redact(start).slice(0, START_MAX) }
+}
+
+const redact = (text: string): string => text.replace(CONTROLS, ' ').replace(SECRET, '…').trim()
+
+/** One attempt, its true time, and the receiver's response besides the status. */
+type SendResult = {
   attempt: Attempt
   started_at: number
   ended_at: number
   duration_ms: number
-  told: Told | null
+  excerpt: ResponseExcerpt | null
 }
 
-/** What is sent. `body` is the frozen body; chat services get theirs made from it. `attempts`: those before this one. */
-type Sending = { id: string; body: Uint8Array; attempts?: number }
+/**
+ * A delivery to send. `body` is the frozen body; bodies for chat services are made from it. `attempts`: earlier
+ * attempts.
+ */
+type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number }
 
 /** One attempt. */
-export type Send = (to: Addressee, delivery: Sending) => Promise<Sent>
+export type Send = (to: Addressee, delivery: OutgoingDelivery) => Promise<SendResult>
 
 export type SendDeps = {
   transport: Transport
   clock: Clock
-  /** How far true time is ahead of our clock, as the platform tells it. */
+  /** Milliseconds by which true time, taken from the platform, is ahead of our clock. */
   clock_offset_ms: () => number
   openSecret: (webhook_id: string, sealed: Uint8Array) => string
-  showing: Showing
+  display: DisplayOptions
   user_agent: string
-  /** Left out where no mail server is named. */
-  email?: EmailOffice | undefined
+  /** Absent when no mail server is named. */
+  email?: EmailSender | undefined
 }
 
-/** Makes the function that carries one delivery to one target, once. */
+/** Creates the function that makes one attempt at one target. */
 export function createSend(deps: SendDeps): Send {
-  const { transport, clock, showing } = deps
+  const { transport, clock, display } = deps
   const trueNow = () => clock.now() + deps.clock_offset_ms()
 
-  function dress(kind: Posted, to: Addressee, id: string, body: Uint8Array) {
+  function buildRequest(kind: Posted, to: Addressee, id: string, body: Uint8Array) {
     const headers = { 'content-type': 'application/json', 'user-agent': deps.user_agent }
     switch (kind) {
       case 'slack':
-        return { headers, body: encode(slackBody(readMessage(body, showing))) }
+        return { headers, body: encode(slackBody(readMessage(body, display))) }
       case 'discord':
-        return { headers, body: encode(discordBody(readMessage(body, showing))) }
+        return { headers, body: encode(discordBody(readMessage(body, display))) }
       case 'webhook': {
-        // Receivers refuse what is 300 s off, so a wrong clock of ours must not reach the signature.
+        // Receivers reject timestamps that are 300 s off, so an error of the local clock must not reach the signature.
         const timestamp_s = Math.floor(trueNow() / 1000)
         const secret = deps.openSecret(to.webhook_id, to.secret)
         const signed = signedHeaders(secret, id, timestamp_s, body, oldSecret(to))
@@ -61,36 +124,36 @@ export function createSend(deps: SendDeps): Send {
     }
   }
 
-  /** The secret before the last rotation, while it is to go on signing. */
+  /** The secret before the last rotation, while it still signs. */
   function oldSecret({ webhook_id, old_secret = null, old_secret_until }: Addressee) {
     const over = old_secret === null || (old_secret_until ?? 0) <= clock.now()
     return over ? null : deps.openSecret(webhook_id, old_secret)
   }
 
-  async function carry(
+  async function sendOnce(
     to: Addressee,
-    { id, body, attempts = 0 }: Sending,
-  ): Promise<Pick<Sent, 'attempt' | 'told'>> {
+    { id, body, attempts = 0 }: OutgoingDelivery,
+  ): Promise<Pick<SendResult, 'attempt' | 'excerpt'>> {
     if (to.kind === 'email') {
-      // A mail server that was taken out of the configuration may come back before the ladder ends.
+      // A mail server that was removed from the configuration may come back before the retry schedule ends.
       const attempt = await (deps.email?.deliver(to, body) ?? UNCONFIGURED)
-      return { attempt, told: null }
+      return { attempt, excerpt: null }
     }
     const answer = await transport({
       url: to.url,
       tried: attempts,
-      ...dress(to.kind, to, id, body),
+      ...buildRequest(to.kind, to, id, body),
     })
-    return { attempt: toAttempt(to.kind, answer, trueNow()), told: told(answer) }
+    return { attempt: toAttempt(to.kind, answer, trueNow()), excerpt: excerptResponse(answer) }
   }
 
   return async (to, delivery) => {
     const started_at = trueNow()
     const began = clock.mono()
-    const carried = await carry(to, delivery)
+    const result = await sendOnce(to, delivery)
     const duration_ms = Math.round(clock.mono() - began)
     const ended_at = started_at + duration_ms
-    return { ...carried, started_at, ended_at, duration_ms }
+    return { ...result, started_at, ended_at, duration_ms }
   }
 }
 

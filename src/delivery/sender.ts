@@ -1,143 +1,160 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-import { errorCode, loggedCode } from '../core/error-code.ts'
-import { type AttemptEvent, judge, type Ladder } from '../core/ladder.ts'
-import { createTargetPace } from '../core/target-pace.ts'
-import { type Clock, createJumpWatch, type Log, type Random } from '../outside.ts'
-import { type Db, transact } from '../store/db.ts'
-import { type Free, nextDueAt } from '../store/outbox-due.ts'
+import { errorCode, loggedCode } from '../core/base/errors.ts'
 import {
+  type AttemptEvent,
+  type DeliveryVerdict,
+  judgeAttempt,
+  type RetrySchedule,
+} from '../core/delivery/retry.ts'
+import { createTargetPace } from '../core/delivery/target.ts'
+import { createOutages } from '../runtime/outages.ts'
+import { type Clock, createJumpWatch, type Log, type Random } from '../runtime/runtime.ts'
+import { type Db, transact } from '../store/db/connection.ts'
+import { createGroupCommit } from '../store/db/group-commit.ts'
+import {
+  abandon,
   claimDue,
-  type Claimed,
-  followJump,
-  giveUp,
-  putBack,
-  reclaim,
-  recordEnded,
-} from '../store/outbox.ts'
-import { createTogether } from '../store/together.ts'
-import { pauseFailing } from '../store/webhook-standing.ts'
+  type ClaimedDelivery,
+  nextDueDeliveryAt,
+  postpone,
+  recordAttempt,
+  recoverLeases,
+  requeue,
+  type SendCapacity,
+  shiftForJump,
+} from '../store/delivery/outbox.ts'
+import { pauseFailing } from '../store/delivery/webhooks.ts'
 import type { Send } from './send.ts'
 
-// The rows are the queue and the only one: what is kept in memory is which attempts are on their way, and outcomes
-// that the disk would not take yet. A process that dies at any point repeats an attempt at worst.
+// The rows are the only queue. Memory holds just the attempts in flight and outcomes that the disk refused. A process
+// that dies at any point repeats an attempt at worst.
 
-const WRITE_AGAIN_MS = 1000
+const WRITE_RETRY_MS = 1000
 const PAUSE_CHECK_MS = 30_000
 const IDLE_MS = 60_000
 const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
-/** After a fault of ours, so that it cannot spin. */
-const PUT_BACK_MS = 5000
+/** Delay after a failure of this process, ms, so that the loop does not spin. */
+const REQUEUE_MS = 5000
+/** The subject of the outage in which this process has run out of file descriptors. */
+const OWN_PROCESS = 'process'
 
 export type SenderDeps = {
   db: Db
   /** The id of this run; leases carry it. */
-  boot: string
+  run_id: string
   send: Send
   clock: Clock
   random: Random
   log: Log
-  ladder: Ladder
+  retry_schedule: RetrySchedule
   concurrency: number
   per_target_concurrency: number
   pause_after_ms: number
   /** Wakes the loop that runs `turn`. */
   nudge: () => void
-  /** Told of every attempt as it ends. */
+  /** Called after every attempt. */
   on_attempt?: (event: AttemptEvent) => void
 }
 
-/** Sends what is due, as a loop drives it. */
+/** Sends due deliveries, driven by a loop. */
 export type Sender = {
-  /** Starts what is due and has room, waits for none of it, and returns the instant at which to look again. */
+  /**
+   * Starts the due deliveries that fit into the capacity without waiting for them. Returns the next instant to run,
+   * epoch ms.
+   */
   turn(): Promise<number>
-  /** Resolves when every attempt on its way has ended and been written down as far as the disk allows. */
+  /** Resolves when every attempt in flight has ended and its outcome is stored, as far as the disk allows. */
   idle(): Promise<void>
-  /** Whether an attempt of this delivery is on its way, or its outcome waits to be written. */
-  carries(delivery_id: string): boolean
+  /** True while an attempt of this delivery is in flight, or its outcome waits to be stored. */
+  isInFlight(delivery_id: string): boolean
 }
 
-/** Records how an attempt ended, at this instant. */
+/** Records the outcome of an attempt at this instant. */
 type Write = (at: number) => void
 
-type Flight = { webhook_id: string; landed: Promise<void> }
+type InFlight = { webhook_id: string; done: Promise<void> }
 
-/** Frees what an earlier boot left behind, and makes the sender of this one. */
+/** Releases the leases of earlier runs, and creates the sender of this one. */
 export function createSender(deps: SenderDeps): Sender {
-  const { db, boot, clock, log, ladder } = deps
-  const flights = new Map<string, Flight>()
+  const { db, run_id, clock, log, retry_schedule } = deps
+  const in_flight = new Map<string, InFlight>()
   const unwritten: { id: string; write: Write }[] = []
-  // What lands in one turn of the event loop is written in one commit: the sooner an answer is durable, the less is
-  // sent twice by whoever comes after a kill.
-  const together = createTogether(db)
+  // Attempts that end in one iteration of the event loop share a commit: the sooner an outcome is durable, the fewer
+  // deliveries are repeated after a kill.
+  const groupCommit = createGroupCommit(db)
   const pace = createTargetPace()
+  const outages = createOutages(clock)
   let served_last = ''
-  // Of the clock that only grows: one that was put back must not put this off.
+  // By the monotonic clock: setting the wall clock back must not delay the check.
   let check_pauses_at = -Infinity
   let broken: Error | null = null
-  let wall = clock.now()
+  let clock_now = clock.now()
   let mono = clock.mono()
   const jumped = createJumpWatch(clock)
-  /** How far the clock has jumped and the rows have yet to follow: there may be no room to write it down. */
+  /** The part of a clock jump that the rows do not reflect yet: the disk may have been too full to store it. */
   let jump_owed_ms = 0
 
-  const interrupted = reclaim(db, ladder.retry_delays_s, wall)
-  if (interrupted > 0) log('info', 'delivery.reclaimed', { count: interrupted })
+  const interrupted = recoverLeases(db, retry_schedule.retry_delays_s, clock_now)
+  if (interrupted > 0) log('info', 'delivery.leases_recovered', { count: interrupted })
 
-  /** The wall clock; when it has jumped since the last look, every wait has been moved with it. */
+  /** The wall clock. After a jump since the last call, all stored instants are shifted by it. */
   function now(): number {
     jump_owed_ms += jumped()
-    wall = clock.now()
+    clock_now = clock.now()
     mono = clock.mono()
     if (jump_owed_ms !== 0) {
-      followJump(db, jump_owed_ms, wall)
+      shiftForJump(db, jump_owed_ms, clock_now)
       log('warn', 'delivery.clock_jumped', { jump_ms: jump_owed_ms })
     }
     jump_owed_ms = 0
-    return wall
+    return clock_now
   }
 
-  /** Writes an outcome. One the disk refuses is kept and written later: sending again would be the wrong repair. */
-  function land(id: string, write: Write): boolean {
+  /**
+   * Stores an outcome. An outcome that the disk refuses is queued and stored later, because sending again would repeat
+   * the delivery.
+   */
+  function commit(id: string, write: Write): boolean {
     try {
       const at = now()
       transact(db, () => write(at))
     } catch (error) {
-      refused(id, error)
+      onWriteRefused(id, error)
       return false
     }
-    flights.delete(id)
+    in_flight.delete(id)
     return true
   }
 
-  function refused(id: string, error: unknown): void {
+  function onWriteRefused(id: string, error: unknown): void {
     log('error', 'delivery.write_failed', { delivery_id: id, code: loggedCode(error) })
     if (error instanceof Error && BROKEN.test(errorCode(error))) broken = error
   }
 
-  async function fly(delivery: Claimed): Promise<void> {
+  async function attempt(delivery: ClaimedDelivery): Promise<void> {
     const { id, webhook_id } = delivery
-    const write = await carry(delivery).catch((error: unknown): Write => {
-      log('error', 'delivery.attempt_broke', {
+    const write = await send(delivery).catch((error: unknown): Write => {
+      log('error', 'delivery.attempt_error', {
         delivery_id: id,
         webhook_id,
         code: loggedCode(error),
       })
-      return (at) => putBack(db, boot, id, at + PUT_BACK_MS)
+      return (at) => requeue(db, run_id, id, at + REQUEUE_MS)
     })
     try {
       const at = now()
-      await together(() => write(at))
-      flights.delete(id)
+      await groupCommit(() => write(at))
+      in_flight.delete(id)
     } catch (error) {
-      refused(id, error)
+      onWriteRefused(id, error)
       unwritten.push({ id, write })
     }
     deps.nudge()
   }
 
   /** One attempt, from the frozen bytes to the write that records how it ended. */
-  async function carry(delivery: Claimed): Promise<Write> {
+  async function send(delivery: ClaimedDelivery): Promise<Write> {
     const { id, webhook_id } = delivery
     const digest = hash('sha256', delivery.body, 'buffer')
     if (
@@ -145,78 +162,107 @@ export function createSender(deps: SenderDeps): Sender {
       !timingSafeEqual(digest, delivery.body_sha256)
     ) {
       log('error', 'delivery.body_damaged', { delivery_id: id })
-      return () => giveUp(db, boot, delivery, 'body_damaged')
+      return () => abandon(db, run_id, delivery, 'body_damaged')
     }
-    const { attempt, ...times } = await deps.send(delivery, delivery)
-    const verdict = judge(attempt, delivery.rung, ladder, deps.random.fraction())
-    const http_status = attempt.kind === 'answered' ? attempt.status : null
+    const { attempt: outcome, ...times } = await deps.send(delivery, delivery)
+    if (outcome.kind === 'failed' && outcome.error === 'out_of_files') {
+      const count = outages.failed(OWN_PROCESS)
+      if (count !== null) log('error', 'process.out_of_files', count > 0 ? { count } : {})
+      // Nothing was sent, and nothing was learned about the receiver: the retry schedule must not advance.
+      return (at) => postpone(db, run_id, id, at + REQUEUE_MS)
+    }
+    const ended = outages.recovered(OWN_PROCESS)
+    if (ended !== null) log('info', 'process.files_recovered', ended)
+    const verdict = judgeAttempt(
+      outcome,
+      delivery.retry_index,
+      retry_schedule,
+      deps.random.fraction(),
+    )
+    const http_status = outcome.kind === 'answered' ? outcome.status : null
     const fields = { delivery_id: id, webhook_id, attempt: delivery.attempts + 1, ...verdict }
-    const lost = verdict.status === 'failed' || verdict.status === 'dead'
-    log(lost ? 'warn' : 'debug', 'delivery.attempted', {
-      ...fields,
-      duration_ms: times.duration_ms,
-    })
+    log('debug', 'delivery.attempted', { ...fields, duration_ms: times.duration_ms })
+    logOutage(webhook_id, verdict)
     deps.on_attempt?.({
       kind: delivery.kind,
       first: delivery.attempts === 0,
-      first_round: delivery.round === 1,
+      is_original: delivery.round === 1,
       verdict,
       began_after_ms: times.started_at - delivery.created_at,
       ended_after_ms: times.ended_at - delivery.created_at,
     })
     return (at) => {
-      const ours = recordEnded(db, boot, { delivery, verdict, http_status, ...times }, at)
-      if (ours && verdict.status === 'failed' && verdict.gone)
+      if (recordAttempt(db, run_id, { delivery, verdict, http_status, ...times }, at))
         log('warn', 'webhook.paused', { webhook_id, reason: 'gone' })
     }
   }
 
-  function writeAgain(): void {
-    const waiting = unwritten.splice(0)
-    unwritten.push(...waiting.filter(({ id, write }) => !land(id, write)))
+  /**
+   * Logs the first failed attempt at a target and its recovery. One line per attempt would fill the log while a
+   * receiver is down.
+   */
+  function logOutage(webhook_id: string, verdict: DeliveryVerdict): void {
+    if (verdict.status === 'delivered') {
+      const ended = outages.recovered(webhook_id)
+      if (ended !== null) log('info', 'webhook.recovered', { webhook_id, ...ended })
+      return
+    }
+    const count = outages.failed(webhook_id)
+    if (count !== null)
+      log('warn', 'webhook.failing', {
+        webhook_id,
+        error: verdict.error,
+        ...(count > 0 && { count }),
+      })
   }
 
-  function pause(at: number): void {
+  function retryWrites(): void {
+    const waiting = unwritten.splice(0)
+    unwritten.push(...waiting.filter(({ id, write }) => !commit(id, write)))
+  }
+
+  function pauseFailingTargets(at: number): void {
     if (mono < check_pauses_at) return
     check_pauses_at = mono + PAUSE_CHECK_MS
     for (const webhook_id of pauseFailing(db, deps.pause_after_ms, at))
       log('warn', 'webhook.paused', { webhook_id, reason: 'failing' })
   }
 
-  function room(): Free {
-    const taken = Map.groupBy(flights.values(), ({ webhook_id }) => webhook_id)
+  function capacity(): SendCapacity {
+    const taken = Map.groupBy(in_flight.values(), ({ webhook_id }) => webhook_id)
     return {
-      slots: deps.concurrency - flights.size,
+      slots: deps.concurrency - in_flight.size,
       of: (webhook_id, per_second) =>
         Math.min(
           deps.per_target_concurrency - (taken.get(webhook_id)?.length ?? 0),
-          pace.room(webhook_id, per_second, mono),
+          pace.capacity(webhook_id, per_second, mono),
         ),
-      opensAt: (webhook_id, per_second) => wall + pace.nextAt(webhook_id, per_second, mono) - mono,
+      opensAt: (webhook_id, per_second) =>
+        clock_now + pace.nextAt(webhook_id, per_second, mono) - mono,
     }
   }
 
   return {
     async turn() {
-      // The disk is not full but failing: whoever runs the loop has to hear of it.
+      // The disk is not full but failing: the loop has to see the error.
       if (broken !== null) throw broken
       const at = now()
-      writeAgain()
-      pause(at)
-      for (const delivery of claimDue(db, { boot, now: at, free: room(), served_last })) {
+      retryWrites()
+      pauseFailingTargets(at)
+      for (const delivery of claimDue(db, { run_id, now: at, free: capacity(), served_last })) {
         served_last = delivery.webhook_id
         pace.started(delivery.webhook_id, delivery.max_per_second, mono)
-        flights.set(delivery.id, { webhook_id: delivery.webhook_id, landed: fly(delivery) })
+        in_flight.set(delivery.id, { webhook_id: delivery.webhook_id, done: attempt(delivery) })
       }
-      if (unwritten.length > 0) return at + WRITE_AGAIN_MS
-      // With no slot free there is nothing to wait for but a landing, and that nudges.
-      const free = room()
-      return (free.slots > 0 ? nextDueAt(db, free) : null) ?? at + IDLE_MS
+      if (unwritten.length > 0) return at + WRITE_RETRY_MS
+      // Without a free slot the next event is the end of an attempt, which nudges the loop.
+      const free = capacity()
+      return (free.slots > 0 ? nextDueDeliveryAt(db, free) : null) ?? at + IDLE_MS
     },
-    carries: (delivery_id) => flights.has(delivery_id),
+    isInFlight: (delivery_id) => in_flight.has(delivery_id),
     async idle() {
-      await Promise.all([...flights.values()].map(({ landed }) => landed))
-      writeAgain()
+      await Promise.all([...in_flight.values()].map(({ done }) => done))
+      retryWrites()
     },
   }
 }

@@ -1,8 +1,10 @@
-import type { Message, Shown } from '../core/shown.ts'
-import { cut, excerpt, oneLine, remarks } from './shown.ts'
+import type { DeliveryMessage, DisplayItem } from '../core/delivery/message.ts'
+import { excerpt, oneLine, remarks, truncate } from './text.ts'
 
-// Slack's own limits are 50 blocks, 3,000 characters a section, 150 a header, and 2,000 the address and the
-// description of an image. That all blocks together may hold some 13,000 characters it says only when it refuses.
+// Slack's documented limits: 50 blocks; 3,000 characters for a section, 150 for a header, 2,000 for the URL and the
+// description of an image. The limit of some 13,000 characters over all blocks is not documented; Slack reports it
+// only when it rejects a message.
+// @see https://docs.slack.dev/reference/block-kit/blocks
 const BLOCKS_MAX = 50
 const HEADER_MAX = 150
 const SECTION_MAX = 3000
@@ -19,7 +21,7 @@ type Section = { type: 'section'; text: { type: 'mrkdwn'; text: string } }
 type Image = { type: 'image'; image_url: string; alt_text: string }
 type Header = { type: 'header'; text: { type: 'plain_text'; text: string } }
 
-/** What an incoming webhook of Slack takes. */
+/** The body that a Slack incoming webhook accepts. */
 type SlackBody = {
   text: string
   blocks: (Section | Image | Header)[]
@@ -27,17 +29,17 @@ type SlackBody = {
   unfurl_media: false
 }
 
-/** The body of a Slack incoming webhook: a section for each item, and under its title its picture. */
-export function slackBody({ items, test }: Message): SlackBody {
+/** The body of a Slack incoming webhook: a section for each item, followed by its picture. */
+export function slackBody({ items, test }: DeliveryMessage): SlackBody {
   const blocks: SlackBody['blocks'] = test ? [section('_Test delivery_')] : []
   if (items.length > 1) blocks.push(header(`${items.length} new matches`))
-  // Every item comes before any picture, and the last place is for the line that says how many do not.
-  const shown = items.slice(0, BLOCKS_MAX - blocks.length - 1)
-  const left_out = items.length - shown.length
-  let pictures = BLOCKS_MAX - blocks.length - shown.length - (left_out > 0 ? 1 : 0)
-  const room = Math.min(SECTION_MAX, Math.floor(ALL_MAX / Math.max(1, shown.length)))
-  for (const item of shown) {
-    blocks.push(section(sectionText(item, room)))
+  // All items come before any picture. The last block is the line that counts the items left out.
+  const visible_items = items.slice(0, BLOCKS_MAX - blocks.length - 1)
+  const left_out = items.length - visible_items.length
+  let pictures = BLOCKS_MAX - blocks.length - visible_items.length - (left_out > 0 ? 1 : 0)
+  const budget = Math.min(SECTION_MAX, Math.floor(ALL_MAX / Math.max(1, visible_items.length)))
+  for (const item of visible_items) {
+    blocks.push(section(sectionText(item, budget)))
     const image = pictures > 0 ? imageOf(item) : null
     if (image === null) continue
     blocks.push(image)
@@ -47,53 +49,53 @@ export function slackBody({ items, test }: Message): SlackBody {
   return { text: fallback({ items, test }), blocks, unfurl_links: false, unfurl_media: false }
 }
 
-/** Title, place, what was written and why it came, in at most `room` characters. */
-function sectionText(item: Shown, room: number): string {
-  // Signs around them, such as those of the link, are in what remains of a third.
-  const title = `*${link(item, Math.min(TITLE_MAX, Math.floor(room / 3) - 10), Math.floor(room / 3))}*`
-  const line_max = Math.min(LINE_MAX, Math.floor(room / 6) - 4)
-  const told = cut(remarks(item), line_max, escape)
+/** Title, place, text and reason of a match, in at most `budget` characters. */
+function sectionText(item: DisplayItem, budget: number): string {
+  // The markup around it, such as that of the link, fits into the rest of the third.
+  const title = `*${link(item, Math.min(TITLE_MAX, Math.floor(budget / 3) - 10), Math.floor(budget / 3))}*`
+  const line_max = Math.min(LINE_MAX, Math.floor(budget / 6) - 4)
+  const note = truncate(remarks(item), line_max, escape)
   const lines = [title, byline(item, line_max)]
-  const why = told && `_${told}_`
+  const why = note && `_${note}_`
   const taken = [...lines, why].reduce((sum, line) => sum + line.length + 1, 0)
-  const rest = Math.min(EXCERPT_MAX, room - taken)
-  // The cut after the escaping is the one that counts: an ampersand is five characters here.
-  const said = rest > 1 ? cut(excerpt(item.text, item.matched_terms, rest), rest, escape) : ''
-  return [...lines, said, why].filter((line) => line !== '').join('\n')
+  const rest = Math.min(EXCERPT_MAX, budget - taken)
+  // The limit applies after escaping: an ampersand takes five characters.
+  const quote = rest > 1 ? truncate(excerpt(item.text, item.matched_terms, rest), rest, escape) : ''
+  return [...lines, quote, why].filter((line) => line !== '').join('\n')
 }
 
-function imageOf({ title, image_url }: Shown): Image | null {
+function imageOf({ title, image_url }: DisplayItem): Image | null {
   if (image_url === null || image_url.length > IMAGE_URL_MAX) return null
-  return { type: 'image', image_url, alt_text: cut(oneLine(title) || 'picture', ALT_TEXT_MAX) }
+  return { type: 'image', image_url, alt_text: truncate(oneLine(title) || 'picture', ALT_TEXT_MAX) }
 }
 
 const section = (text: string): Section => ({ type: 'section', text: { type: 'mrkdwn', text } })
 const header = (text: string): Header => ({
   type: 'header',
-  text: { type: 'plain_text', text: cut(text, HEADER_MAX) },
+  text: { type: 'plain_text', text: truncate(text, HEADER_MAX) },
 })
 
-function link({ title, url }: Shown, max: number, address_max: number): string {
-  const label = cut(oneLine(title) || 'untitled', max, escape)
-  // A bar ends the address within <…|…>.
+function link({ title, url }: DisplayItem, max: number, address_max: number): string {
+  const label = truncate(oneLine(title) || 'untitled', max, escape)
+  // A bar ends the URL within <…|…>.
   const address = url?.replaceAll('|', '%7C').replaceAll('>', '%3E').replaceAll('&', '&amp;')
   if (address === undefined || address.length > Math.min(LINK_MAX, address_max)) return label
   return `<${address}|${label}>`
 }
 
-function byline({ author, subforum }: Shown, max: number): string {
+function byline({ author, subforum }: DisplayItem, max: number): string {
   const [place, person] = [oneLine(subforum), oneLine(author)]
   const words = [place && `in ${place}`, person && `by ${person}`].filter(Boolean).join(' ')
-  return cut(words, max, escape)
+  return truncate(words, max, escape)
 }
 
-// What Slack shows in notifications, where no block is.
-function fallback({ items, test }: Pick<Message, 'items' | 'test'>): string {
-  const first = cut(oneLine(items[0]?.title ?? ''), FALLBACK_TITLE_MAX, escape)
+// The text that Slack shows in notifications, which have no blocks.
+function fallback({ items, test }: Pick<DeliveryMessage, 'items' | 'test'>): string {
+  const first = truncate(oneLine(items[0]?.title ?? ''), FALLBACK_TITLE_MAX, escape)
   const more = items.length > 1 ? ` and ${items.length - 1} more` : ''
   return `${test ? 'Test delivery: ' : ''}${first}${more}` || 'New match'
 }
 
-// Without this, a title could call everybody in the channel: <!channel>.
+// Without this, a title could notify the whole channel: <!channel>.
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 const escape = (character: string): string => ESCAPES[character] ?? character

@@ -1,87 +1,152 @@
-import type { Outcome } from '../core/outcome.ts'
-import { ok } from '../core/outcome.ts'
-import type { Clock } from '../outside.ts'
-import { weigh } from './weight.ts'
+import { ok, type Outcome } from '../core/base/result.ts'
+import type { ByteBudget, HeldBytes } from '../core/limits/byte-budget.ts'
+import type { Clock } from '../runtime/runtime.ts'
 
-/** Where an answer came from: kept from a moment ago, of a read that was under way, or of one of its own. */
+/** Estimated bytes per object or array, including its JSON. */
+const OBJECT_BYTES = 64
+/** Estimated bytes per property: its slot in the object and its copy, and its name in the JSON. */
+const PROPERTY_BYTES = 48
+/**
+ * Bytes per character: at most two in memory, three in the JSON. Control characters and lone
+ * surrogates take six there, but are too rare to search every text for.
+ */
+const LETTER_BYTES = 5
+
+/**
+ * Estimated bytes of plain data with its JSON, rather too high than too low. Stops counting beyond
+ * `limit`, so that a far too large value costs no more than one just above it. Never recurses: the
+ * depth is set by external data.
+ */
+export function weigh(value: unknown, limit: number): number {
+  let bytes = 0
+  const waiting = [value]
+  while (waiting.length > 0 && bytes <= limit) {
+    const it = waiting.pop()
+    if (typeof it === 'string') bytes += LETTER_BYTES * it.length
+    if (!isObject(it)) continue
+    bytes += OBJECT_BYTES
+    // `for…in` would first create a string for each index.
+    if (Array.isArray(it)) {
+      bytes += PROPERTY_BYTES * it.length
+      for (const element of it) waiting.push(element)
+      continue
+    }
+    let properties = 0
+    let letters = 0
+    for (const name in it) {
+      properties += 1
+      const field = it[name]
+      // Most members are strings and numbers, which need no stack entry.
+      if (typeof field === 'string') letters += field.length
+      else if (isObject(field)) waiting.push(field)
+    }
+    bytes += PROPERTY_BYTES * properties + LETTER_BYTES * letters
+  }
+  return bytes
+}
+
+const isObject = (it: unknown): it is Readonly<Record<string, unknown>> =>
+  typeof it === 'object' && it !== null
+
+/** Source of an answer: the cache, a read in flight, or a read of its own. */
 export type CacheState = 'hit' | 'shared' | 'miss'
 
-/** What a read answers with. Bodies may be shared between callers: nobody changes one. */
-export type Read<T> = { body: T; cache: CacheState }
+/** The answer to a read. Bodies may be shared between callers and must not be changed. */
+export type CacheResult<T> = { body: T; cache: CacheState }
 
-/** Takes an answer that is kept; only then is it a read. */
-export type Take<T> = () => Read<T>
+/** Uses a cached answer; only then does it count as a read. */
+export type Take<T> = () => CacheResult<T>
 
-/** A read that others may have asked for already. */
+/** A read that is shared with identical ones. */
 export type Shared<Query, T> = {
-  (query: Query): Promise<Outcome<Read<T>>>
-  /** How to take the answer that is kept, without asking anybody; null when there is none. */
+  (query: Query): Promise<Outcome<CacheResult<T>>>
+  /** Takes the cached answer without a request to the platform; null if there is none. */
   kept(query: Query): Take<T> | null
 }
 
-/** Makes a read that is asked once for all who ask it: `keyOf` tells equal questions. */
+/** Creates a read that runs once for all identical queries; `keyOf` identifies them. */
 export type Share = <Query, T>(
   keyOf: (query: Query) => string,
   work: (query: Query) => Promise<Outcome<T>>,
 ) => Shared<Query, T>
 
-type Kept = { bytes: number; until: number; forget: () => void }
+type CacheEntry = { bytes: number; until: number; hold: HeldBytes; forget: () => void }
 
-/** What all that is kept may take together, and what one answer of it may, so that it does not take the place of all others. */
+/** Cache limits: total bytes, and bytes per entry. */
 const BYTES_MAX = 64 * 1024 * 1024
 const ANSWER_MAX = BYTES_MAX / 8
-/** Of an answer, whatever it says: what it is found by. */
-const FOUND_BY = 512
+const NO_HOLD: HeldBytes = { release: () => {} }
+/** Fixed overhead per entry, for its key. */
+const KEY_OVERHEAD_BYTES = 512
 
 /**
- * Lets identical anonymous reads share one way upstream while it is under way, and its answer for
- * `keep_ms` after it. Only good answers are kept: a fault is for those who were waiting. `on_read` is told of
- * every read where its answer came from.
+ * Shares identical anonymous reads in flight, and their answer for `keep_ms` after it. Only
+ * successful answers are cached: a fault goes to those who waited for it. `on_read` receives the
+ * source of every answer. Cached answers count towards `budget`, and are removed when calls need the
+ * memory.
  */
 export function createShare(
   clock: Clock,
   keep_ms: number,
   on_read: (cache: CacheState) => void = () => {},
+  budget?: ByteBudget,
 ): Share {
-  // Whatever they answer. Oldest first; all are kept equally long, so the expired ones stand in front.
-  const all = new Set<Kept>()
+  // Cached answers of all reads, oldest first. All live equally long, so the expired ones are in
+  // front.
+  const all = new Set<CacheEntry>()
   let bytes = 0
 
-  function makeRoom() {
+  function remove(entry: CacheEntry) {
+    all.delete(entry)
+    bytes -= entry.bytes
+    entry.hold.release()
+    entry.forget()
+  }
+
+  function evict() {
     for (const oldest of all) {
       if (oldest.until > clock.mono() && bytes <= BYTES_MAX) break
-      all.delete(oldest)
-      bytes -= oldest.bytes
-      oldest.forget()
+      remove(oldest)
     }
   }
+
+  budget?.onPressure((needed) => {
+    const target = bytes - needed
+    for (const oldest of all) {
+      if (bytes <= target) break
+      remove(oldest)
+    }
+  })
 
   return <Query, T>(
     keyOf: (query: Query) => string,
     work: (query: Query) => Promise<Outcome<T>>,
   ) => {
-    const under_way = new Map<string, Promise<Outcome<T>>>()
-    const kept = new Map<string, Kept & { body: T }>()
+    const in_progress = new Map<string, Promise<Outcome<T>>>()
+    const entries = new Map<string, CacheEntry & { body: T }>()
 
-    function keep(key: string, body: T) {
+    function store(key: string, body: T) {
       if (keep_ms === 0) return
-      const weight = FOUND_BY + weigh(key, ANSWER_MAX) + weigh(body, ANSWER_MAX)
+      const weight = KEY_OVERHEAD_BYTES + weigh(key, ANSWER_MAX) + weigh(body, ANSWER_MAX)
       if (weight > ANSWER_MAX) return
+      const hold = budget?.take(null, 'cache', weight) ?? NO_HOLD
+      if (typeof hold === 'string') return
       const entry = {
         body,
         bytes: weight,
         until: clock.mono() + keep_ms,
-        forget: () => void kept.delete(key),
+        hold,
+        forget: () => void entries.delete(key),
       }
-      kept.set(key, entry)
+      entries.set(key, entry)
       all.add(entry)
       bytes += weight
-      makeRoom()
+      evict()
     }
 
     function find(key: string): Take<T> | null {
-      makeRoom()
-      const found = kept.get(key)
+      evict()
+      const found = entries.get(key)
       if (found === undefined) return null
       return () => {
         on_read('hit')
@@ -89,28 +154,30 @@ export function createShare(
       }
     }
 
-    async function ask(query: Query): Promise<Outcome<Read<T>>> {
+    async function readShared(query: Query): Promise<Outcome<CacheResult<T>>> {
       const key = keyOf(query)
       const take = find(key)
       if (take !== null) return ok(take())
-      const other = under_way.get(key)
+      const other = in_progress.get(key)
       on_read(other === undefined ? 'miss' : 'shared')
-      if (other !== undefined) return read(await other, 'shared')
-      const asked = work(query)
-      under_way.set(key, asked)
+      if (other !== undefined) return toCacheResult(await other, 'shared')
+      const pending = work(query)
+      in_progress.set(key, pending)
       try {
-        const outcome = await asked
-        if (outcome.ok) keep(key, outcome.value)
-        return read(outcome, 'miss')
+        const outcome = await pending
+        if (outcome.ok) store(key, outcome.value)
+        return toCacheResult(outcome, 'miss')
       } finally {
-        under_way.delete(key)
+        in_progress.delete(key)
       }
     }
 
-    return Object.assign(ask, { kept: (query: Query) => find(keyOf(query)) })
+    return Object.assign(readShared, { kept: (query: Query) => find(keyOf(query)) })
   }
 }
 
-/** An outcome with where it came from. */
-export const read = <T>(outcome: Outcome<T>, cache: CacheState): Outcome<Read<T>> =>
-  outcome.ok ? ok({ body: outcome.value, cache }) : outcome
+/** An outcome with its source. */
+export const toCacheResult = <T>(
+  outcome: Outcome<T>,
+  cache: CacheState,
+): Outcome<CacheResult<T>> => (outcome.ok ? ok({ body: outcome.value, cache }) : outcome)

@@ -1,12 +1,51 @@
-import type { Comment, Node, Post } from '../core/items.ts'
-import { ok, type Outcome } from '../core/outcome.ts'
-import { parseSearch } from '../core/text.ts'
-import type { Call, Platform } from '../platform/platform.ts'
-import { byAuthor, type DeepAuthor } from './by-author.ts'
+import { ok, type Outcome } from '../core/base/result.ts'
+import { parseSearch } from '../core/filter/search-query.ts'
+import type { Comment, Node, Post } from '../core/forum/items.ts'
+import type { PageEnd } from '../core/forum/listing.ts'
+import type { Call, Platform } from '../platforms/port.ts'
+import { everyNode } from './comments.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
-import { everyNode } from './nodes.ts'
 
-/** A search of comments; `limit` is how many posts are read through. */
+/** Comments of one author among those found. */
+export type DeepAuthor = {
+  author: string
+  comment_count: number
+  total_score: number
+  /** Subforums, in the order of the author's best comments. */
+  subforums: string[]
+  top_comment: DeepComment
+}
+
+/** Author of comments by deleted accounts. It is not one person and gets no row. */
+const DELETED_AUTHOR = '[deleted]'
+
+/** Groups comments by author, given highest score first; sorted by total score, highest first. */
+export function byAuthor(comments: readonly DeepComment[]): DeepAuthor[] {
+  const authors = new Map<string, DeepAuthor>()
+  for (const comment of comments) {
+    const { author, score, subforum } = comment
+    if (author === DELETED_AUTHOR) continue
+    const existing = authors.get(author)
+    if (existing === undefined) {
+      authors.set(author, {
+        author,
+        comment_count: 1,
+        total_score: score,
+        subforums: [subforum],
+        top_comment: comment,
+      })
+      continue
+    }
+    existing.comment_count++
+    existing.total_score += score
+    if (!existing.subforums.includes(subforum)) existing.subforums.push(subforum)
+  }
+  return [...authors.values()].toSorted(
+    (a, b) => b.total_score - a.total_score || b.comment_count - a.comment_count,
+  )
+}
+
+/** A search of comments; `limit` is the number of posts to read. */
 export type DeepQuery = Paged & {
   q: string
   sort: string
@@ -14,23 +53,35 @@ export type DeepQuery = Paged & {
   nsfw: boolean
   max_comments: number
 }
-/** The same search, put together by author. */
+/** The same search, grouped by author. */
 export type DeepAuthorsQuery = Omit<DeepQuery, 'max_comments'> & { max_authors: number }
 
-/** A comment that matched, with the post it is under. */
+/** A matching comment with its post. */
 export type DeepComment = Pick<
   Comment,
   'id' | 'body' | 'author' | 'permalink' | 'url' | 'created' | 'subforum'
 > & { score: number; post: Post }
 
+/** A search of posts by their comments; `limit` is the number of posts to read. */
+export type DiscussionsQuery = Omit<DeepQuery, 'max_comments'>
+
+/** Posts with a comment that contains the words, in the order of the search. */
+export type DiscussionsBody = { posts: Post[] } & PageEnd & {
+    /** `searched`: posts whose comments were read. `truncated`: see {@link DeepMeta}. */
+    meta: { searched: number; comments_scanned: number; truncated: boolean }
+  }
+
 type DeepMeta = {
-  /** A tree was not seen whole. */
+  /**
+   * True if comments were not read: a tree is incomplete or failed, more posts follow, or the
+   * platform's search found no post.
+   */
   truncated: boolean
   posts_expanded: number
   comments_scanned: number
 }
 
-/** Comments that matched, the best first; `meta` says what was not looked at. */
+/** Matching comments; `meta` states the comments that were not read. */
 export type DeepBody = {
   /** Highest score first. */
   comments: DeepComment[]
@@ -39,44 +90,49 @@ export type DeepBody = {
   meta: DeepMeta & { capped: boolean }
 }
 
-/** Authors of comments that matched; `meta` says what was not looked at. */
+/** Authors of matching comments; `meta` states the comments that were not read. */
 export type DeepAuthorsBody = {
-  /** Highest scores together first. */
+  /** Highest total score first. */
   authors: DeepAuthor[]
   after: string | null
-  /** `authors_capped`: there are more than `max_authors`. No comment is left out of the count, so it is never `capped`. */
+  /**
+   * `authors_capped`: there are more than `max_authors`. Every comment is counted, so `capped` is
+   * always false.
+   */
   meta: DeepMeta & { capped: false; authors_capped: boolean }
 }
 
 /** Trees read at once. */
-const ABREAST = 3
-/** Comments of one tree, as many as the platform gives at once. */
+const PARALLEL_MAX = 3
+/** Comments per tree, the platform's maximum. */
 const TREE_LIMIT = 500
-/** What stands where a comment was; nobody wrote these words. */
+/** The platform's placeholder in place of a removed comment. */
 const MASK = /^\[ ?(?:deleted|removed)[^\]]*\]$/i
 
-/** The comments in which the words of `q` occur. */
+/** Finds the comments that contain the words of `q`. */
 export async function deepSearch(
   platform: Platform,
   { max_comments, ...query }: DeepQuery,
   call: Call,
 ): Promise<Outcome<DeepBody>> {
-  const dug = await dig(platform, query, call)
-  if (!dug.ok) return dug
-  const { found, after, meta } = dug.value
+  const searched = await searchTrees(platform, query, call)
+  if (!searched.ok) return searched
+  const { found, turn, meta } = searched.value
+  const { after } = turn
   const capped = found.length > max_comments
   return ok({ comments: found.slice(0, max_comments), after, meta: { ...meta, capped } })
 }
 
-/** The same, by the people who wrote them. */
+/** Finds the authors of the comments that contain the words of `q`. */
 export async function deepAuthors(
   platform: Platform,
   { max_authors, ...query }: DeepAuthorsQuery,
   call: Call,
 ): Promise<Outcome<DeepAuthorsBody>> {
-  const dug = await dig(platform, query, call)
-  if (!dug.ok) return dug
-  const { found, after, meta } = dug.value
+  const searched = await searchTrees(platform, query, call)
+  if (!searched.ok) return searched
+  const { found, turn, meta } = searched.value
+  const { after } = turn
   const authors = byAuthor(found)
   return ok({
     authors: authors.slice(0, max_authors),
@@ -85,29 +141,50 @@ export async function deepAuthors(
   })
 }
 
-/**
- * Searches posts, reads one tree for each, and keeps the comments in which the words occur, highest score first. A tree
- * that cannot be read makes the answer `truncated`; it is a fault only when none could.
- */
-async function dig(
+/** Finds the posts with comments that contain the words of `q`. */
+export async function searchDiscussions(
   platform: Platform,
-  { q, sort, t, nsfw, ...paged }: Omit<DeepQuery, 'max_comments'>,
+  query: DiscussionsQuery,
   call: Call,
-): Promise<Outcome<{ found: DeepComment[]; after: string | null; meta: DeepMeta }>> {
+): Promise<Outcome<DiscussionsBody>> {
+  const searched = await searchTrees(platform, query, call)
+  if (!searched.ok) return searched
+  const { found, turn, meta } = searched.value
+  // Found in order of score; the rows keep the order of the search.
+  const matching = new Set(found.map(({ post }) => post.name))
+  const posts = searched.value.posts.filter(({ name }) => matching.has(name))
+  const { posts_expanded, comments_scanned, truncated } = meta
+  return ok({ posts, ...turn, meta: { searched: posts_expanded, comments_scanned, truncated } })
+}
+
+type SearchedTrees = { posts: Post[]; found: DeepComment[]; turn: PageEnd; meta: DeepMeta }
+
+/**
+ * Searches posts, reads one tree for each, and returns the comments that contain the words, highest
+ * score first. An unreadable tree makes the answer `truncated`; it is a fault only if no tree is
+ * readable. The platform has no search of comments, so comments under posts that its search does
+ * not find are not found.
+ */
+async function searchTrees(
+  platform: Platform,
+  { q, sort, t, nsfw, ...paged }: DiscussionsQuery,
+  call: Call,
+): Promise<Outcome<SearchedTrees>> {
   const search = { q, sort, t, nsfw, subforum: null, ...paging(paged) }
   const page = await platform.search(search, call)
   if (!page.ok) return page
   const { rows: posts, turn } = settlePage('search', paged, page.value)
 
-  const trees = await abreast(posts, (post) =>
+  const trees = await inParallel(posts, (post) =>
     platform.tree({ post_id: post.id, sort: 'top', depth: null, limit: TREE_LIMIT }, call),
   )
-  const lost = trees.find((tree) => !tree.ok)
-  if (lost && !lost.ok && trees.every((tree) => !tree.ok)) return lost
+  const failed = trees.find((tree) => !tree.ok)
+  if (failed && !failed.ok && trees.every((tree) => !tree.ok)) return failed
 
   const matches = parseSearch(q) ?? (() => false)
   const found: DeepComment[] = []
-  const meta = { truncated: lost !== undefined, posts_expanded: 0, comments_scanned: 0 }
+  const truncated = failed !== undefined || turn.after !== null || posts.length === 0
+  const meta = { truncated, posts_expanded: 0, comments_scanned: 0 }
   for (const [index, tree] of trees.entries()) {
     const post = posts[index]
     if (!tree.ok || post === undefined) continue
@@ -121,7 +198,7 @@ async function dig(
     }
   }
   found.sort((a, b) => b.score - a.score || (a.created < b.created ? 1 : -1))
-  return ok({ found, after: turn.after, meta })
+  return ok({ posts, found, turn, meta })
 }
 
 const isRead = ({ data: { body } }: Node): boolean => typeof body === 'string' && !MASK.test(body)
@@ -131,8 +208,10 @@ function toDeepComment(comment: Comment, post: Post): DeepComment {
   return { id, body, score: upvotes, author, permalink, url, created, subforum, post }
 }
 
-/** Does the work for each, a few at a time, and answers in their order. */
-async function abreast<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+/**
+ * Runs `work` for each item, a few at a time, and returns the results in the order of the items.
+ */
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   let next = 0
   async function lane() {
@@ -141,6 +220,6 @@ async function abreast<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
       if (item !== undefined) results[at] = await work(item)
     }
   }
-  await Promise.all(Array.from({ length: ABREAST }, lane))
+  await Promise.all(Array.from({ length: PARALLEL_MAX }, lane))
   return results
 }

@@ -1,77 +1,114 @@
-import type { Shelf } from '../core/listing.ts'
-import { fail, ok } from '../core/outcome.ts'
-import { asksForSomething, filterPage } from '../core/page-filter.ts'
-import { type LinkHosts, parsePermalink } from '../core/permalink.ts'
-import type { Session } from '../core/session.ts'
-import type { Clock } from '../outside.ts'
-import type { Platform } from '../platform/platform.ts'
-import { readById } from './by-id.ts'
-import { type CacheState, createShare, read } from './cache.ts'
-import { deepAuthors, deepSearch } from './deep-search.ts'
-import { type Paged, paging, settlePage } from './listing.ts'
-import { createLooking, type EyesOf } from './looking.ts'
-import { searchMedia } from './media.ts'
-import { withReplies } from './nodes.ts'
-import { moderatorsOf, ownItems } from './own.ts'
-import { bySort, listed, postsIn, type Work } from './pages.ts'
+import { fail, ok } from '../core/base/result.ts'
+import { filterPage, isFiltering } from '../core/filter/search-query.ts'
+import type { ListingKind } from '../core/forum/listing.ts'
+import { type LinkHosts, parsePermalink } from '../core/forum/permalink.ts'
+import type { Session } from '../core/forum/session.ts'
+import type { ByteBudget } from '../core/limits/byte-budget.ts'
+import type { Platform } from '../platforms/port.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import { type CacheState, createShare, toCacheResult } from './cache.ts'
+import { readCommentTree, readFullCommentTree, readReplies, withReplies } from './comments.ts'
+import { deepAuthors, deepSearch, searchDiscussions } from './deep-search.ts'
+import { createCaller, createSessionObserver, type Identities } from './identity.ts'
+import { moderatorsOf, ownItems, readById, searchMedia, verifyComments } from './items.ts'
+import {
+  bySort,
+  createPositions,
+  type Paged,
+  pagedRead,
+  paging,
+  postsIn,
+  settlePage,
+  type Work,
+} from './listing.ts'
 import type {
   Answered,
-  FeedQuery,
+  HomeQuery,
   NamesQuery,
-  Own,
+  OwnRead,
   PostsQuery,
   Reads,
   SubforumsQuery,
   UserPageQuery,
 } from './reads.ts'
-import { branch, readFullTree, readTree } from './tree.ts'
-import { verifyComments } from './verify.ts'
-import { createWitness } from './witness.ts'
 
 type Deps = {
   platform: Platform
-  eyes_of: EyesOf
+  identities: Identities
   clock: Clock
-  /** One read with all its requests and retries. */
+  /** Deadline of one read with all its requests and retries. */
   read_deadline_ms: number
-  /** Further requests for a full tree; 0 = as many as {@link TREE_FETCHES_MAX}. */
+  /** Milliseconds that a throttled read may wait, read at each call; 0: until its deadline. */
+  read_wait_ms: () => number
+  /** Further requests for a full tree; 0: {@link TREE_FETCHES_MAX}. */
   tree_fetches: number
-  /** How long an answer serves the same read again; 0 = not at all. */
+  /** Lifetime of a cached answer; 0: no cache. */
   read_cache_ms: number
-  /** Told where the answer of each read came from that could have been shared. */
+  /** Receives the source of each answer that could have been shared. */
   on_read?: (cache: CacheState) => void
+  /** Memory budget that cached answers count towards; absent: only the limit of the cache. */
+  budget?: ByteBudget
   hosts: LinkHosts
 }
 
 const TREE_FETCHES_MAX = 200
 
-/** The reads, each within one deadline: through the pool, or through the account of the caller who sends a session. */
+/**
+ * Creates the reads, each within one deadline: with the pool's identities, or with the account of a
+ * caller that sends a session.
+ */
 export function createReads(deps: Deps): Reads {
-  const { clock, eyes_of, read_deadline_ms: deadline_ms } = deps
-  const witness = createWitness(deps.platform)
-  const { platform } = witness
-  const looking = createLooking({ witness, eyes_of, clock, deadline_ms })
-  const share = createShare(clock, deps.read_cache_ms, deps.on_read)
+  const { clock, identities, read_deadline_ms: deadline_ms, read_wait_ms: wait_ms } = deps
+  const observer = createSessionObserver(deps.platform)
+  const { platform } = observer
+  const caller = createCaller({ observer, identities, clock, deadline_ms, wait_ms })
+  const share = createShare(clock, deps.read_cache_ms, deps.on_read, deps.budget)
   const tree_fetches = deps.tree_fetches === 0 ? TREE_FETCHES_MAX : deps.tree_fetches
 
+  const positions = createPositions()
+  let listings = 0
+
+  /** A listing with bare fullnames of the platform as its issued cursors. */
+  function listed<Query extends Paged, Body extends { after: string | null }>(
+    work: Work<Query, Body>,
+  ): Work<Query, Body> {
+    const number = listings++
+    return async (query, call) => {
+      const { id, whose } = call.identity
+      const reader = whose === 'caller' ? id : 'pool'
+      const listing = `${number} ${reader} ${keyOf({ ...query, limit: null, after: null })}`
+      const after = positions.resolve(listing, query.after)
+      const outcome = await work({ ...query, after }, call)
+      if (!outcome.ok) return outcome
+      return ok({ ...outcome.value, after: positions.issue(listing, outcome.value.after) })
+    }
+  }
+
   const shared = <Query, Body extends object>(work: Work<Query, Body>) => {
-    const common = share(keyOf, (query: Query) => looking.pool((call) => work(query, call)))
-    const ask = async (query: Query, session?: Session | null): Answered<Body> =>
+    const common = share(keyOf, (query: Query) => caller.pool((call) => work(query, call)))
+    const readOne = async (query: Query, session?: Session | null): Answered<Body> =>
       session
-        ? read(await looking.caller(session, (call) => work(query, call)), 'miss')
+        ? toCacheResult(await caller.caller(session, (call) => work(query, call)), 'miss')
         : common(query)
     const kept = (query: Query, session?: Session | null) => (session ? null : common.kept(query))
-    return Object.assign(ask, { kept })
+    return Object.assign(readOne, { kept })
   }
 
   const own =
-    <Query, Body>(work: Work<Query, Body>): Own<Query, Body> =>
+    <Query, Body>(work: Work<Query, Body>): OwnRead<Query, Body> =>
     async (query, session) =>
-      read(await looking.account(session, (call) => work(query, call)), 'miss')
+      toCacheResult(await caller.account(session, (call) => work(query, call)), 'miss')
+
+  const sharedPage = <Query extends Paged, Body extends { after: string | null }>(
+    work: Work<Query, Body>,
+  ) => shared(listed(work))
+  const ownPage = <Query extends Paged, Body extends { after: string | null }>(
+    work: Work<Query, Body>,
+  ) => own(listed(work))
 
   return {
-    posts: shared(
-      listed(
+    posts: sharedPage(
+      pagedRead(
         bySort,
         ({ subforum, sort, t, ...paged }: PostsQuery, call) =>
           platform.posts({ subforums: [subforum], sort, t, ...paging(paged) }, call),
@@ -87,36 +124,41 @@ export function createReads(deps: Deps): Reads {
     }),
     byId: shared(({ ids }, call) => readById(platform, ids, call)),
 
-    search: shared(async ({ q, subforum, sort, t, nsfw, filter, ...paged }, call) => {
+    search: sharedPage(async ({ q, subforum, sort, t, nsfw, filter, ...paged }, call) => {
       const page = await platform.search({ q, subforum, sort, t, nsfw, ...paging(paged) }, call)
       if (!page.ok) return page
       const { rows, turn } = settlePage('search', paged, page.value)
-      if (!asksForSomething(filter)) return ok({ posts: rows, ...turn })
+      if (!isFiltering(filter)) return ok({ posts: rows, ...turn })
       const posts = filterPage(filter, rows)
       return ok({ posts, ...turn, meta: { scanned: rows.length, kept: posts.length } })
     }),
-    searchMedia: shared((query, call) => searchMedia(platform, query, call)),
-    searchCommunities: shared(
-      listed(
-        searched,
+    searchMedia: sharedPage((query, call) => searchMedia(platform, query, call)),
+    searchCommunities: sharedPage(
+      pagedRead(
+        searchListing,
         ({ q, nsfw, ...paged }: NamesQuery, call) =>
           platform.searchCommunities({ q, nsfw, ...paging(paged) }, call),
         (communities) => ({ communities }),
       ),
     ),
-    searchUsers: shared(
-      listed(
-        searched,
+    searchUsers: sharedPage(
+      pagedRead(
+        searchListing,
         ({ q, nsfw, ...paged }: NamesQuery, call) =>
           platform.searchUsers({ q, nsfw, ...paging(paged) }, call),
         (users) => ({ users }),
       ),
     ),
-    deepSearch: shared((query, call) => deepSearch(platform, query, call)),
-    deepAuthors: shared((query, call) => deepAuthors(platform, query, call)),
+    discussions: sharedPage(({ limit, ...query }, call) =>
+      searchDiscussions(platform, { ...query, limit: Math.min(limit, tree_fetches) }, call),
+    ),
+    deepSearch: sharedPage((query, call) => deepSearch(platform, query, call)),
+    deepAuthors: sharedPage((query, call) => deepAuthors(platform, query, call)),
 
     tree: shared(({ full, ...query }, call) =>
-      full ? readFullTree(platform, query, tree_fetches, call) : readTree(platform, query, call),
+      full
+        ? readFullCommentTree(platform, query, tree_fetches, call)
+        : readCommentTree(platform, query, call),
     ),
     comment: shared(async ({ id, replies }, call) => {
       const nodes = await platform.nodesById([id], call)
@@ -125,21 +167,21 @@ export function createReads(deps: Deps): Reads {
       if (comment === undefined) return ABSENT
       if (!replies) return ok({ comment })
       const { post_id } = platform.commentOf(comment)
-      const below = await branch(platform, { ...WHOLE, post_id, comment_id: id }, call)
+      const below = await readReplies(platform, { ...WHOLE, post_id, comment_id: id }, call)
       return below.ok ? ok({ comment: withReplies(comment, below.value) }) : below
     }),
 
     subforum: shared(({ name }, call) => platform.community(name, call)),
-    subforumComments: shared(
-      listed(
+    subforumComments: sharedPage(
+      pagedRead(
         () => 'chronological',
         ({ subforum, ...paged }: Paged & { subforum: string }, call) =>
           platform.comments({ subforums: [subforum], ...paging(paged) }, call),
         (comments) => ({ comments }),
       ),
     ),
-    subforums: shared(
-      listed(
+    subforums: sharedPage(
+      pagedRead(
         ({ which }) => (which === 'new' ? 'chronological' : 'ranked'),
         ({ which, ...paged }: SubforumsQuery, call) =>
           platform.communities({ which, ...paging(paged) }, call),
@@ -150,17 +192,17 @@ export function createReads(deps: Deps): Reads {
     wiki: shared((query, call) => platform.wiki(query, call)),
 
     user: shared(({ name }, call) => platform.user(name, call)),
-    userComments: shared(
-      listed(
-        theirs,
+    userComments: sharedPage(
+      pagedRead(
+        userListing,
         ({ name, sort, t, ...paged }: UserPageQuery, call) =>
           platform.userComments({ name, sort, t, ...paging(paged) }, call),
         (comments) => ({ comments }),
       ),
     ),
-    userPosts: shared(
-      listed(
-        theirs,
+    userPosts: sharedPage(
+      pagedRead(
+        userListing,
         ({ name, sort, t, ...paged }: UserPageQuery, call) =>
           platform.userItems({ name, tab: 'submitted', sort, t, ...paging(paged) }, call),
         (items) => ({ posts: postsIn(items) }),
@@ -171,33 +213,33 @@ export function createReads(deps: Deps): Reads {
       return found.ok ? ok({ achievements: found.value, count: found.value.length }) : found
     }),
 
-    feed: own(
-      listed(
+    home: ownPage(
+      pagedRead(
         bySort,
-        ({ sort, t, ...paged }: FeedQuery, call) =>
+        ({ sort, t, ...paged }: HomeQuery, call) =>
           platform.feed({ sort, t, ...paging(paged) }, call),
         (posts) => ({ posts }),
       ),
     ),
-    ownItems: own(ownItems(platform)),
+    ownItems: ownPage(ownItems(platform)),
     moderators: own(moderatorsOf(platform)),
 
     place: (permalink) => parsePermalink(permalink, deps.hosts),
     verify: async (ids) =>
-      read(await looking.pool((call) => verifyComments(platform, ids, call)), 'miss'),
+      toCacheResult(await caller.pool((call) => verifyComments(platform, ids, call)), 'miss'),
     visibility: async (id) => {
-      const seen = await looking.pool((call) => platform.visibility(id, call))
-      return read(seen.ok ? ok({ id, ...seen.value }) : seen, 'miss')
+      const seen = await caller.pool((call) => platform.visibility(id, call))
+      return toCacheResult(seen.ok ? ok({ id, ...seen.value }) : seen, 'miss')
     },
   }
 }
 
 const ABSENT = fail({ kind: 'not_found', reason: null })
-/** As much of a branch as one request brings. */
+/** The part of a branch that one request returns. */
 const WHOLE = { sort: 'confidence', depth: null, limit: null }
 
-const searched = (): Shelf => 'search'
-const theirs = (): Shelf => 'user'
+const searchListing = (): ListingKind => 'search'
+const userListing = (): ListingKind => 'user'
 
 /** Two spellings of a name are the same read. */
 const keyOf = (query: unknown): string =>

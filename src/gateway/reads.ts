@@ -1,3 +1,5 @@
+import type { Outcome } from '../core/base/result.ts'
+import type { PageFilter } from '../core/filter/search-query.ts'
 import type {
   Achievement,
   Comment,
@@ -9,25 +11,27 @@ import type {
   User,
   Visibility,
   WikiPage,
-} from '../core/items.ts'
-import type { Turn } from '../core/listing.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { PageFilter } from '../core/page-filter.ts'
-import type { Place } from '../core/permalink.ts'
-import type { Session } from '../core/session.ts'
-import type { ByIdBody } from './by-id.ts'
-import type { Read, Shared, Take } from './cache.ts'
-import type { DeepAuthorsBody, DeepAuthorsQuery, DeepBody, DeepQuery } from './deep-search.ts'
+} from '../core/forum/items.ts'
+import type { PageEnd } from '../core/forum/listing.ts'
+import type { PermalinkTarget } from '../core/forum/permalink.ts'
+import type { Session } from '../core/forum/session.ts'
+import type { CacheResult, Shared, Take } from './cache.ts'
+import type { TreeBody, TreeQuery } from './comments.ts'
+import type {
+  DeepAuthorsBody,
+  DeepAuthorsQuery,
+  DeepBody,
+  DeepQuery,
+  DiscussionsBody,
+  DiscussionsQuery,
+} from './deep-search.ts'
+import type { ByIdBody, MediaBody, MediaQuery, OwnBody, OwnQuery, VerifyBody } from './items.ts'
 import type { Paged } from './listing.ts'
-import type { MediaBody, MediaQuery } from './media.ts'
-import type { OwnBody, OwnQuery } from './own.ts'
-import type { TreeBody, TreeQuery } from './tree.ts'
-import type { VerifyBody } from './verify.ts'
 
 /** A page of the posts of a subforum. */
 export type PostsQuery = Paged & { subforum: string; sort: string; t: string | null }
 /** A page of the front page of an account. */
-export type FeedQuery = Paged & { sort: string; t: string | null }
+export type HomeQuery = Paged & { sort: string; t: string | null }
 type SearchQuery = Paged & {
   q: string
   subforum: string | null
@@ -36,36 +40,36 @@ type SearchQuery = Paged & {
   nsfw: boolean
   filter: PageFilter
 }
-/** A page of people or places by a part of their name. */
+/** A page of users or subforums by a part of their name. */
 export type NamesQuery = Paged & { q: string; nsfw: boolean }
-/** A page of what a person wrote. */
+/** A page of a user's posts or comments. */
 export type UserPageQuery = Paged & { name: string; sort: string; t: string | null }
 /** A page of one of the platform's own lists of subforums. */
 export type SubforumsQuery = Paged & { which: 'popular' | 'new' | 'default' }
 
-/** The comments under a post; `full` follows what is folded. */
+/** The comments under a post; `full` also reads those behind `more` nodes. */
 export type TreeRead = TreeQuery & { full: boolean }
 
-type PostsBody = { posts: Post[] } & Turn
+type PostsBody = { posts: Post[] } & PageEnd
 type SearchBody = PostsBody & { meta?: { scanned: number; kept: number } }
-type CommentsBody = { comments: Comment[] } & Turn
-type CommunitiesBody = { communities: Community[] } & Turn
-type SubforumsBody = { subforums: Community[] } & Turn
-type UsersBody = { users: User[] } & Turn
+type CommentsBody = { comments: Comment[] } & PageEnd
+type CommunitiesBody = { communities: Community[] } & PageEnd
+type SubforumsBody = { subforums: Community[] } & PageEnd
+type UsersBody = { users: User[] } & PageEnd
 type CommentBody = { comment: Node }
 type AchievementsBody = { achievements: Achievement[]; count: number }
 
-/** An answer, and whether it was kept, shared or asked for. */
-export type Answered<Body> = Promise<Outcome<Read<Body>>>
-/** A shared read, or with a session what its account sees: that is never shared or kept. */
+/** An answer with its source: cached, shared or requested. */
+export type Answered<Body> = Promise<Outcome<CacheResult<Body>>>
+/** A shared read. With a session it returns the account's view, and is never shared or cached. */
 export type SharedAs<Query, Body> = {
   (query: Query, session: Session | null): Answered<Body>
   kept(query: Query, session: Session | null): Take<Body> | null
 }
-/** A read of what nobody sees without an account. */
-export type Own<Query, Body> = (query: Query, session: Session) => Answered<Body>
+/** A read of content that requires an account. */
+export type OwnRead<Query, Body> = (query: Query, session: Session) => Answered<Body>
 
-/** Everything that can be read of the platform. Names and ids are checked by the caller. */
+/** All reads of the platform. Names and ids are checked by the caller. */
 export type Reads = {
   posts: SharedAs<PostsQuery, PostsBody>
   post: Shared<{ id: string }, Post>
@@ -75,9 +79,11 @@ export type Reads = {
   searchMedia: Shared<MediaQuery, MediaBody>
   searchCommunities: Shared<NamesQuery, CommunitiesBody>
   searchUsers: Shared<NamesQuery, UsersBody>
+  /** Posts by their comments; at most tree_fetches posts are read. */
+  discussions: Shared<DiscussionsQuery, DiscussionsBody>
   deepSearch: Shared<DeepQuery, DeepBody>
   deepAuthors: Shared<DeepAuthorsQuery, DeepAuthorsBody>
-  /** A post and its comments; with `full`, `more` nodes are followed as far as tree_fetches reaches. */
+  /** A post and its comments; with `full`, `more` nodes are followed within tree_fetches. */
   tree: SharedAs<TreeRead, TreeBody>
   comment: Shared<{ id: string; replies: boolean }, CommentBody>
   subforum: Shared<{ name: string }, Community>
@@ -89,13 +95,13 @@ export type Reads = {
   userComments: Shared<UserPageQuery, CommentsBody>
   userPosts: Shared<UserPageQuery, PostsBody>
   achievements: Shared<{ name: string }, AchievementsBody>
-  feed: Own<FeedQuery, PostsBody>
-  ownItems: Own<OwnQuery, OwnBody>
-  moderators: Own<{ name: string }, { moderators: Moderator[] }>
-  /** What a permalink names; null when it is none of the platform's. */
-  place(permalink: string): Place | null
-  /** Never shared or kept: what it asks is how things stand now. */
+  home: OwnRead<HomeQuery, PostsBody>
+  ownItems: OwnRead<OwnQuery, OwnBody>
+  moderators: OwnRead<{ name: string }, { moderators: Moderator[] }>
+  /** The item of a permalink; null if it is not a link to the platform. */
+  place(permalink: string): PermalinkTarget | null
+  /** Never shared or cached, because it reads the present state. */
   verify(ids: readonly string[]): Answered<VerifyBody>
-  /** Whether others see a post. Never shared or kept either. */
+  /** Visibility of a post to others. Never shared or cached either. */
   visibility(id: string): Answered<{ id: string } & Visibility>
 }

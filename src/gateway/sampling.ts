@@ -1,32 +1,41 @@
-import type { Item, Page } from '../core/items.ts'
-import { ok, type Outcome } from '../core/outcome.ts'
-import { joinPlaces } from '../core/planner.ts'
-import type { StreamKind } from '../core/stream.ts'
-import type { Clock } from '../outside.ts'
-import { createShare, type Read } from './cache.ts'
+import { ok, type Outcome } from '../core/base/result.ts'
+import type { Item, Page } from '../core/forum/items.ts'
+import { joinPlaces } from '../core/polling/batching.ts'
+import type { FeedKind } from '../core/polling/feed.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import { type CacheResult, createShare } from './cache.ts'
 import type { Watch } from './watch.ts'
 
 /** Feeds that one request lists together. */
-export type Lot = { kind: StreamKind; places: readonly string[] }
+export type PreviewBatch = { kind: FeedKind; places: readonly string[] }
 
-/** Looks at what is there, for who wants to try a filter: not a check, and nothing is written down. */
-export type Sampling = {
-  /** The newest rows of a lot. What another has just asked for is answered from memory. */
-  page(lot: Lot): Promise<Outcome<Read<Page<Item>>>>
-  /** An item as it is now, a comment with its thread's title and address; null when it is gone or kept from us. */
+/** Reads the present items for a filter preview: not a check, and nothing is stored. */
+export type PreviewSource = {
+  /** The newest items of a batch. An identical recent request is answered from the cache. */
+  page(batch: PreviewBatch): Promise<Outcome<CacheResult<Page<Item>>>>
+  /**
+   * An item as it is now, a comment with its post's title and address; null if it is deleted or not
+   * visible to us.
+   */
   item(fullname: string): Promise<Outcome<Item | null>>
 }
 
 const PAGE_ROWS = 100
-/** Who types a filter asks again with every pause. */
+/** A preview runs again with every pause in typing. */
 const KEEP_MS = 30_000
 
-/** Sampling through the monitors' own way to the platform. */
-export function createSampling({ watch, clock }: { watch: Watch; clock: Clock }): Sampling {
+/** Creates the preview source, which uses the monitors' requests to the platform. */
+export function createPreviewSource({
+  watch,
+  clock,
+}: {
+  watch: Watch
+  clock: Clock
+}): PreviewSource {
   const share = createShare(clock, KEEP_MS)
   const never = new AbortController().signal
-  const listed = share(
-    (lot: Lot) => `${lot.kind} ${joinPlaces(lot.kind, lot.places)}`,
+  const cachedPage = share(
+    (batch: PreviewBatch) => `${batch.kind} ${joinPlaces(batch.kind, batch.places)}`,
     ({ kind, places }) =>
       watch.page(
         { kind, place: joinPlaces(kind, places) },
@@ -35,19 +44,19 @@ export function createSampling({ watch, clock }: { watch: Watch; clock: Clock })
       ),
   )
 
-  /** Asked for by its id, a comment does not say what stands above it. */
+  /** Lookups by id return comments without the title of their post. */
   async function withThread(item: Item): Promise<Item> {
     if (item.kind === 'post' || item.link_title !== null) return item
-    const found = await watch.again([`t3_${item.post_id}`])
+    const found = await watch.refetch([`t3_${item.post_id}`])
     const [top] = found.ok ? found.value : []
     if (top?.kind !== 'post') return item
     return { ...item, link_title: top.title, link_url: top.link_url ?? top.url }
   }
 
   return {
-    page: listed,
+    page: cachedPage,
     async item(fullname) {
-      const found = await watch.again([fullname])
+      const found = await watch.refetch([fullname])
       if (!found.ok) return found
       const item = found.value.find(({ name }) => name === fullname)
       return ok(item === undefined ? null : await withThread(item))
@@ -55,19 +64,21 @@ export function createSampling({ watch, clock }: { watch: Watch; clock: Clock })
   }
 }
 
-/** The feeds of a spec in at most `most` requests, each kind apart, as evenly as they go. */
-export function lotsOf(
-  places: readonly { kind: StreamKind; place: string }[],
+/**
+ * The feeds of a filter in at most `requests_max` requests, each kind apart, evenly distributed.
+ */
+export function previewBatches(
+  places: readonly { kind: FeedKind; place: string }[],
   most: number,
-): Lot[] {
+): PreviewBatch[] {
   const kinds = [...Map.groupBy(places, ({ kind }) => kind)]
-  return kinds.flatMap(([kind, mine]): Lot[] => {
+  return kinds.flatMap(([kind, mine]): PreviewBatch[] => {
     const names = mine.map(({ place }) => place)
-    const room = Math.max(1, Math.floor(most / kinds.length))
-    // Of the others none can be listed together, or joined they are soon too long: the first ones speak for all.
+    const requests_max = Math.max(1, Math.floor(most / kinds.length))
+    // Other kinds cannot be combined, or become too long: the first ones are a sample of all.
     if (kind !== 'posts' && kind !== 'comments')
-      return names.slice(0, room).map((it) => ({ kind, places: [it] }))
-    const count = Math.min(room, names.length)
+      return names.slice(0, requests_max).map((it) => ({ kind, places: [it] }))
+    const count = Math.min(requests_max, names.length)
     return Array.from({ length: count }, (_, at) => ({
       kind,
       places: names.filter((__, i) => i % count === at),

@@ -1,44 +1,49 @@
-import type { Item, Page } from '../core/items.ts'
-import { RESERVED_SUBFORUMS } from '../core/names.ts'
-import { fail, type Fault, ok, type Outcome } from '../core/outcome.ts'
-import type { StreamKind } from '../core/stream.ts'
-import type { Clock } from '../outside.ts'
-import type { Call, Eyes, Listing, Platform } from '../platform/platform.ts'
-import { isOfTheEyes } from './looking.ts'
-import { everyNode } from './nodes.ts'
-import { readFullTree } from './tree.ts'
+import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { Item, Page } from '../core/forum/items.ts'
+import { isReservedSubforum } from '../core/forum/permalink.ts'
+import type { FeedKind } from '../core/polling/feed.ts'
+import type { ItemClock } from '../core/polling/item-clock.ts'
+import type { Call, Identity, Listing, Platform } from '../platforms/port.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import { everyNode, readFullCommentTree } from './comments.ts'
+import { isIdentityFault } from './identity.ts'
 
-/** What is known of a place that somebody wants watched. `why` is the platform's reason, when it told one. */
+/** Result of checking a target. `why` is the platform's reason; null if it gave none. */
 export type PlaceVerdict =
   { kind: 'exists' | 'reserved' | 'unverified' } | { kind: 'refused'; why: string | null }
 
-/** The monitors' way to the platform. */
+/** The monitors' access to the platform. */
 export type Watch = {
   /**
-   * One page of a stream, newest first; `partial` when there is more that no further page will show. Gives up when
-   * `signal` aborts.
+   * One page of a feed, newest first; `partial` if there are items that no further page will show.
+   * Ends early when `signal` aborts.
    */
   page(
-    stream: { kind: StreamKind; place: string },
+    stream: { kind: FeedKind; place: string },
     paging: { limit: number; after: string | null },
     signal: AbortSignal,
   ): Promise<Outcome<Page<Item> & { partial?: boolean }>>
-  /** Whether a subforum is there and can be read. */
+  /** Checks that a subforum exists and is readable. */
   subforum(name: string): Promise<PlaceVerdict>
-  /** When the item of this fullname was created, epoch ms; null when there is no such item. */
+  /** Creation time of an item, epoch ms; null if it does not exist. */
   createdAt(fullname: string): Promise<Outcome<number | null>>
-  /** These items as they are now, at most 100; what is gone or kept from us is left out. */
-  again(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<Item[]>>
-  /** How far the platform's clock is ahead of ours; 0 unless it is more than a minute. */
+  /**
+   * Current state of these items, at most 100; items that are deleted or not visible to us are left
+   * out.
+   */
+  refetch(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<Item[]>>
+  /** Offset of the platform's clock to ours in ms; 0 unless it exceeds a minute. */
   clock_offset_ms(): number
-  /** How far it was seen to be ahead, give or take a second, however little that is; 0 until it was. */
+  /** The same without the threshold, accurate to a second; 0 until it was measured. */
   clock_measured_ms(): number
+  /** The clock of item timestamps, which can differ from the one above. */
+  item_clock: Pick<ItemClock, 'ms' | 'measured_ms' | 'earliest_ms'>
 }
 
-/** Several subforums travel in one request, joined like this. */
+/** Separator of several subforums in one request. */
 const JOIN = '+'
 
-/** Further requests for a thread, where the first does not bring all of it. */
+/** Maximum number of further requests for a thread after the first. */
 const THREAD_FETCHES = 12
 
 const post = (row: Omit<Extract<Item, { kind: 'post' }>, 'kind'>): Item => ({
@@ -50,86 +55,112 @@ const comment = (row: Omit<Extract<Item, { kind: 'comment' }>, 'kind'>): Item =>
   kind: 'comment',
 })
 
-/** Whose eyes there are to watch through: the pool's, within the share that is kept for polls. */
-export type PollEyes = {
-  lease(use: 'poll', avoid?: readonly string[]): Eyes | null
-  report(eyes: Eyes, fault: Fault | null): void
+/** Source of identities for polls: the pool's, within the share reserved for polls. */
+export type PollIdentities = {
+  lease(use: 'poll', avoid?: readonly string[]): Identity | null
+  report(identity: Identity, fault: Fault | null): void
+  /**
+   * Milliseconds until the first identity may send, 0: now; null if none becomes usable by waiting.
+   */
+  free_in_ms(use: 'poll'): number | null
 }
 
-/** A pair of eyes that fails is replaced by another so many times. */
-const PAIRS_MAX = 2
+/** Maximum number of identities per request; a failing one is replaced. */
+const IDENTITIES_MAX = 2
 
-/** The platform as monitors see it. `deadline_ms` bounds one page with all its retries. */
+/**
+ * Creates the monitors' view of the platform. `deadline_ms` limits one page with all its retries.
+ */
 export function createWatch({
   platform,
-  eyes_of,
+  identities,
   clock,
+  item_clock,
   deadline_ms,
 }: {
   platform: Platform
-  eyes_of: PollEyes
+  identities: PollIdentities
   clock: Clock
+  /** Learns from every item received here. */
+  item_clock: ItemClock
   deadline_ms: number
 }): Watch {
-  /** Does `work` through the pool's eyes, and through another pair where the first ones see less than they should. */
-  async function through<T>(
+  /** Runs `work` with an identity of the pool, and again with another if the first one failed. */
+  async function withIdentity<T>(
     work: (call: Call) => Promise<Outcome<T>>,
     signal?: AbortSignal,
-    isNobodys: (value: T) => boolean = () => false,
+    isAnonymous: (value: T) => boolean = () => false,
   ): Promise<Outcome<T>> {
     const deadline_at = clock.now() + deadline_ms
     const tried: string[] = []
-    let outcome: Outcome<T> = NO_EYES
-    while (tried.length < PAIRS_MAX) {
-      const eyes = eyes_of.lease('poll', tried)
-      if (eyes === null || tried.includes(eyes.id)) break
-      tried.push(eyes.id)
-      outcome = await work({ eyes, use: 'poll', deadline_at, ...(signal && { signal }) })
-      const dead = outcome.ok && eyes.whose === 'pool' && isNobodys(outcome.value)
-      eyes_of.report(eyes, dead ? DEAD : outcome.ok ? null : outcome.fault)
-      if (signal?.aborted || !(dead || (!outcome.ok && isOfTheEyes(outcome.fault)))) break
+    let outcome: Outcome<T> = NO_IDENTITY
+    let over_budget = true
+    while (tried.length < IDENTITIES_MAX) {
+      const identity = identities.lease('poll', tried)
+      if (identity === null || tried.includes(identity.id)) break
+      tried.push(identity.id)
+      outcome = await work({ identity, use: 'poll', deadline_at, ...(signal && { signal }) })
+      const dead = outcome.ok && identity.whose === 'pool' && isAnonymous(outcome.value)
+      identities.report(identity, dead ? SESSION_EXPIRED : outcome.ok ? null : outcome.fault)
+      over_budget &&= !dead && isOverBudget(outcome)
+      if (signal?.aborted || !(dead || (!outcome.ok && isIdentityFault(outcome.fault)))) break
     }
-    return outcome
+    if (outcome.ok || outcome.fault.kind !== 'throttled') return outcome
+    // The wait of the last identity says nothing about the others.
+    const free_ms = identities.free_in_ms('poll')
+    const retry_after_s = free_ms === null ? outcome.fault.retry_after_s : Math.ceil(free_ms / 1000)
+    return fail({ ...outcome.fault, retry_after_s, ...(!over_budget && { resting: true }) })
   }
 
-  const listed = <T>(
+  const listRows = <T>(
     list: (call: Call) => Promise<Outcome<Listing<T>>>,
     signal: AbortSignal,
-  ): Promise<Outcome<Listing<T>>> => through(list, signal, ({ logged_in }) => logged_in === false)
+  ): Promise<Outcome<Listing<T>>> =>
+    withIdentity(list, signal, ({ logged_in }) => logged_in === false)
+
+  async function readPage(
+    { kind, place }: { kind: FeedKind; place: string },
+    paging: { limit: number; after: string | null },
+    signal: AbortSignal,
+  ): Promise<Outcome<Page<Item> & { partial?: boolean }>> {
+    const subforums = place.split(JOIN)
+    switch (kind) {
+      case 'posts': {
+        const query = { ...paging, subforums, sort: 'new', t: null }
+        return pageOf(await listRows((call) => platform.posts(query, call), signal), post)
+      }
+      case 'comments': {
+        const query = { ...paging, subforums }
+        return pageOf(await listRows((call) => platform.comments(query, call), signal), comment)
+      }
+      case 'search': {
+        const query = { ...paging, q: place, subforum: null, sort: 'new', t: 'all', nsfw: true }
+        return pageOf(await listRows((call) => platform.search(query, call), signal), post)
+      }
+      case 'user_posts': {
+        const query = { ...paging, name: place, tab: 'submitted', sort: 'new', t: null } as const
+        const page = await listRows((call) => platform.userItems(query, call), signal)
+        return pageOf(page, (item) => item)
+      }
+      case 'user_comments': {
+        const query = { ...paging, name: place, sort: 'new', t: null }
+        return pageOf(await listRows((call) => platform.userComments(query, call), signal), comment)
+      }
+      case 'thread':
+        return withIdentity((call) => threadPage(platform, place, call), signal)
+    }
+  }
 
   return {
-    async page({ kind, place }, paging, signal) {
-      const subforums = place.split(JOIN)
-      switch (kind) {
-        case 'posts': {
-          const query = { ...paging, subforums, sort: 'new', t: null }
-          return pageOf(await listed((call) => platform.posts(query, call), signal), post)
-        }
-        case 'comments': {
-          const query = { ...paging, subforums }
-          return pageOf(await listed((call) => platform.comments(query, call), signal), comment)
-        }
-        case 'search': {
-          const query = { ...paging, q: place, subforum: null, sort: 'new', t: 'all', nsfw: true }
-          return pageOf(await listed((call) => platform.search(query, call), signal), post)
-        }
-        case 'user_posts': {
-          const query = { ...paging, name: place, tab: 'submitted', sort: 'new', t: null } as const
-          const page = await listed((call) => platform.userItems(query, call), signal)
-          return pageOf(page, (item) => item)
-        }
-        case 'user_comments': {
-          const query = { ...paging, name: place, sort: 'new', t: null }
-          return pageOf(await listed((call) => platform.userComments(query, call), signal), comment)
-        }
-        case 'thread':
-          return through((call) => threadPage(platform, place, call), signal)
-      }
+    async page(feed, paging, signal) {
+      const found = await readPage(feed, paging, signal)
+      if (found.ok) item_clock.observe(found.value.rows)
+      return found
     },
 
     async subforum(name) {
-      if (RESERVED_SUBFORUMS.has(name.toLowerCase())) return { kind: 'reserved' }
-      const found = await through((call) => platform.community(name, call))
+      if (isReservedSubforum(name)) return { kind: 'reserved' }
+      const found = await withIdentity((call) => platform.community(name, call))
       if (found.ok)
         return found.value.type === 'private'
           ? { kind: 'refused', why: 'private' }
@@ -142,25 +173,26 @@ export function createWatch({
 
     async createdAt(fullname) {
       const [prefix, id = ''] = fullname.split('_')
-      const found = await through<Dated[]>((call) =>
+      const found = await withIdentity<Dated[]>((call) =>
         prefix === 't1' ? nodesOf(platform, id, call) : platform.postsById([id], call),
       )
       if (!found.ok) return found
+      item_clock.observe(found.value)
       const [row] = found.value
       return ok(row === undefined ? null : row.created_utc * 1000)
     },
 
-    async again(fullnames, signal) {
+    async refetch(fullnames, signal) {
       const posts = fullnames.filter((it) => it.startsWith('t3_')).map(idOf)
       const comments = fullnames.filter((it) => it.startsWith('t1_')).map(idOf)
       const found: Item[] = []
       if (posts.length > 0) {
-        const rows = await through((call) => platform.postsById(posts, call), signal)
+        const rows = await withIdentity((call) => platform.postsById(posts, call), signal)
         if (!rows.ok) return rows
         found.push(...rows.value.map(post))
       }
       if (comments.length > 0) {
-        const nodes = await through((call) => platform.nodesById(comments, call), signal)
+        const nodes = await withIdentity((call) => platform.nodesById(comments, call), signal)
         if (!nodes.ok) return nodes
         found.push(...nodes.value.map((node) => comment(platform.commentOf(node))))
       }
@@ -169,19 +201,23 @@ export function createWatch({
 
     clock_offset_ms: () => platform.clock_offset_ms(),
     clock_measured_ms: () => platform.clock_measured_ms(),
+    item_clock,
   }
 }
 
 const idOf = (fullname: string): string => fullname.slice(3)
 
-/** The comments under a post as one page, newest first, with what the tree does not tell them of their thread. */
+/**
+ * The comments under a post as one page, newest first, with the details of their post that the tree
+ * omits.
+ */
 async function threadPage(
   platform: Platform,
   post_id: string,
   call: Call,
 ): Promise<Outcome<Page<Item> & { partial: boolean }>> {
-  const asked = { post_id, comment_id: null, sort: 'new', depth: null, limit: null }
-  const tree = await readFullTree(platform, asked, THREAD_FETCHES, call)
+  const tree_query = { post_id, comment_id: null, sort: 'new', depth: null, limit: null }
+  const tree = await readFullCommentTree(platform, tree_query, THREAD_FETCHES, call)
   if (!tree.ok) return tree
   const { post: top, comments, meta } = tree.value
   const rows = [...everyNode(comments)]
@@ -199,10 +235,17 @@ async function threadPage(
   })
 }
 
-type Dated = { created_utc: number }
+/** True if nothing was sent because the identity's budget is used up. */
+const isOverBudget = (outcome: Outcome<unknown>): boolean =>
+  !outcome.ok &&
+  outcome.fault.kind === 'throttled' &&
+  outcome.fault.unasked === true &&
+  outcome.fault.resting !== true
 
-const NO_EYES = fail({ kind: 'unavailable', status: null, retry_after_s: null })
-const DEAD: Fault = { kind: 'login_required' }
+type Dated = { name: string; created_utc: number }
+
+const NO_IDENTITY = fail({ kind: 'unavailable', status: null, retry_after_s: null })
+const SESSION_EXPIRED: Fault = { kind: 'login_required' }
 
 async function nodesOf(platform: Platform, id: string, call: Call) {
   const found = await platform.nodesById([id], call)

@@ -3,50 +3,57 @@ import * as z from 'zod'
 
 import type { Route, Tool } from './tools.ts'
 
-/** Asks the service: over HTTP, or from inside. `path` has its query; a body is JSON. */
-export type Ask = (
+/** Calls the API, over HTTP or in process. `path` includes the query; `body` is JSON. */
+export type ApiCall = (
   path: string,
   call: { method: string; body?: string; signal: AbortSignal },
 ) => Promise<Response>
 
-/** The session that the person at the other end has given the connection, by the names of a body's fields. */
-export type HeldSession = Readonly<Record<string, string>>
+/** The platform session of the connection, by the field names of a request body. */
+export type ConnectionSession = Readonly<Record<string, string>>
 
-type Asked = { path: string; method: string; body?: string }
+type HttpCall = { path: string; method: string; body?: string }
 
 const bodyShape = z.looseObject({})
 const errorShape = z.looseObject({
   code: z.string().default('internal_error'),
-  error: z.string().default('the service gave no reason'),
+  error: z.string().default('the service returned no reason'),
   message: z.string().optional(),
   retry_after: z.number().optional(),
 })
 
-/** What an argument is not; thrown nowhere, told as a result. */
-class Misfit extends Error {
+/** An invalid argument; `callTool` returns it as an error result. */
+class InvalidArgument extends Error {
   override name = 'Misfit'
 }
 
-/** Calls what a tool stands for, and tells its answer: as what it is, and as text. Never throws for what was asked. */
+/** Calls the API route of a tool and returns its response as JSON and as text. Invalid arguments are an error result. */
 export async function callTool(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  { ask, session, signal }: { ask: Ask; session: HeldSession; signal: AbortSignal },
+  {
+    callApi,
+    session,
+    signal,
+  }: { callApi: ApiCall; session: ConnectionSession; signal: AbortSignal },
 ): Promise<CallToolResult> {
-  let asked: Asked
+  let http_call: HttpCall
   try {
-    asked = toCall(tool, args, session)
+    http_call = toCall(tool, args, session)
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error
-    return failed({ code: 'INVALID_REQUEST', error: error.message }, 400)
+    if (!(error instanceof InvalidArgument)) throw error
+    return errorResult({ code: 'INVALID_REQUEST', error: error.message }, 400)
   }
-  const { path, ...call } = asked
-  const response = await ask(path, { ...call, signal })
+  const { path, ...call } = http_call
+  const response = await callApi(path, { ...call, signal })
   const text = await response.text()
   const body = read(text)
   if (body === null)
-    return failed({ code: 'internal_error', error: 'the service gave no JSON' }, response.status)
-  if (response.status !== 200) return failed(body, response.status)
+    return errorResult(
+      { code: 'internal_error', error: 'the service returned no JSON' },
+      response.status,
+    )
+  if (response.status !== 200) return errorResult(body, response.status)
   const left = response.headers.get('x-credits-remaining')
   return {
     content: [{ type: 'text', text }],
@@ -63,14 +70,14 @@ function read(text: string): Record<string, unknown> | null {
   }
 }
 
-/** An error as a model can act on it: what is wrong in the first line, the whole of it in the second. */
-function failed(body: Readonly<Record<string, unknown>>, status: number): CallToolResult {
+/** An error that a model can act on: code and message in the first line, the full body in the second. */
+function errorResult(body: Readonly<Record<string, unknown>>, status: number): CallToolResult {
   const { code, error, message, retry_after } = errorShape.parse(body)
-  const said = message ?? error
+  const text = message ?? error
   const again = retry_after === undefined ? '' : ` Retry after ${retry_after} seconds.`
   return {
     isError: true,
-    content: [{ type: 'text', text: `${code}: ${said}.${again}\n${JSON.stringify(body)}` }],
+    content: [{ type: 'text', text: `${code}: ${text}.${again}\n${JSON.stringify(body)}` }],
     _meta: { 'forumd/status': status, 'forumd/error': { ...body } },
   }
 }
@@ -78,12 +85,12 @@ function failed(body: Readonly<Record<string, unknown>>, status: number): CallTo
 function toCall(
   { name, route }: Tool,
   args: Readonly<Record<string, unknown>>,
-  session: HeldSession,
-): Asked {
+  session: ConnectionSession,
+): HttpCall {
   const { fields } = route
   const unknown = Object.keys(args).find((it) => !fields.has(it))
   if (unknown !== undefined)
-    throw new Misfit(
+    throw new InvalidArgument(
       `${unknown.slice(0, 64)} is not an argument of ${name}; allowed: ${[...fields.keys()].join(', ') || 'none'}`,
     )
   if (route.kind === 'draft')
@@ -98,8 +105,8 @@ function toCall(
 function toHttp(
   { method, path, fields, session_in_body }: Extract<Route, { kind: 'call' }>,
   args: Readonly<Record<string, unknown>>,
-  session: HeldSession,
-): Asked {
+  session: ConnectionSession,
+): HttpCall {
   let to = path
   const query = new URLSearchParams()
   const body: Record<string, unknown> = session_in_body ? { ...session } : {}
@@ -107,24 +114,24 @@ function toHttp(
     const value = args[field]
     if (place === 'path') to = to.replace(`{${field}}`, segment(field, value))
     else if (value === undefined || value === null) continue
-    else if (place === 'query') query.set(field, plain(field, value))
+    else if (place === 'query') query.set(field, scalarText(field, value))
     else body[field] = value
   }
-  const asked = query.size === 0 ? to : `${to}?${query.toString()}`
-  return { method, path: asked, ...(method !== 'GET' && { body: JSON.stringify(body) }) }
+  const path_and_query = query.size === 0 ? to : `${to}?${query.toString()}`
+  return { method, path: path_and_query, ...(method !== 'GET' && { body: JSON.stringify(body) }) }
 }
 
-/** One segment of a path, and never more: a name made of dots would lead elsewhere. */
+/** Encodes one path segment. Rejects `.` and `..`, which URL parsers resolve. */
 function segment(field: string, value: unknown): string {
   if (value === undefined || value === null || value === '')
-    throw new Misfit(`${field} is required`)
-  const text = plain(field, value)
-  if (/^\.{1,2}$/.test(text)) throw new Misfit(`${field} must be a name, not ${text}`)
+    throw new InvalidArgument(`${field} is required`)
+  const text = scalarText(field, value)
+  if (/^\.{1,2}$/.test(text)) throw new InvalidArgument(`${field} must be a name, not ${text}`)
   return encodeURIComponent(text.toWellFormed())
 }
 
-function plain(field: string, value: unknown): string {
+function scalarText(field: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw new Misfit(`${field} must be one text, number, true or false`)
+  throw new InvalidArgument(`${field} must be a string, number or boolean`)
 }

@@ -1,41 +1,118 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import {
   CallToolRequestSchema,
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
+import * as z from 'zod'
 
-import { type Ask, callTool, type HeldSession } from './call.ts'
-import { INSTRUCTIONS } from './told.ts'
-import type { Tool } from './tools.ts'
+import { version as forumd_version } from '../../package.json'
+import { type ApiCall, callTool, type ConnectionSession } from './call.ts'
+import { INSTRUCTIONS } from './tool-descriptions.ts'
+import { type Tool, toolsOf } from './tools.ts'
 
 export type ServerDeps = {
   version: string
   tools: readonly Tool[]
-  ask: Ask
-  session: HeldSession
+  callApi: ApiCall
+  session: ConnectionSession
 }
 
-/** What MCP calls a server: the tools of one connection, each call asked of the service as whoever holds its key. */
-export function createServer({ version, tools, ask, session }: ServerDeps): Server {
+/**
+ * Creates the MCP server of one connection. Its tools call the API with the connection's key.
+ *
+ * @throws {McpError} a request names an unknown tool
+ */
+export function createServer({ version, tools, callApi, session }: ServerDeps): Server {
   const server = new Server(
     { name: 'forumd', title: 'forumd', version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
-  const listed = tools.map((tool) => {
-    const { route: _, ...told } = tool
-    return told
+  const public_tools = tools.map((tool) => {
+    const { route: _, ...public_tool } = tool
+    return public_tool
   })
-  const named = new Map(tools.map((tool) => [tool.name, tool]))
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }))
+  const tools_by_name = new Map(tools.map((tool) => [tool.name, tool]))
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: public_tools }))
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
-    const tool = named.get(params.name)
-    if (tool) return callTool(tool, params.arguments ?? {}, { ask, session, signal })
+    const tool = tools_by_name.get(params.name)
+    if (tool) return callTool(tool, params.arguments ?? {}, { callApi, session, signal })
     throw new McpError(
       ErrorCode.InvalidParams,
-      `there is no tool ${params.name.slice(0, 128)}: tools/list names those there are`,
+      `unknown tool ${params.name.slice(0, 128)}; tools/list returns the available tools`,
     )
   })
   return server
+}
+
+/** One parsed message received over HTTP, with its API client. */
+export type JsonRpcMessage = {
+  request: Request
+  message: unknown
+  callApi: ApiCall
+  session: ConnectionSession
+}
+
+const cancellation_shape = z.looseObject({ method: z.literal('notifications/cancelled') })
+
+/** Removes cancellations: a stateless request has no earlier call to cancel, and the transport would wait for a reply. */
+const dropCancellations = (message: unknown): unknown =>
+  Array.isArray(message)
+    ? message.filter((it: unknown) => !cancellation_shape.safeParse(it).success)
+    : message
+
+const list_shape = z.looseObject({ method: z.literal('tools/list') })
+/** Maximum messages of a batch, which only protocol versions before 2025-06-18 have. */
+const BATCH_MAX = 20
+/** Upper estimate of a typical result, in bytes. */
+const RESULT_BYTES = 64 * 1024
+
+/** The reason to reject a message, or the estimated bytes of its response. */
+type Assessment = { refusal: string } | { refusal: null; bytes: number }
+
+type McpHttp = {
+  answer(it: JsonRpcMessage): Promise<Response>
+  assess(message: unknown): Assessment
+}
+
+/**
+ * Creates a stateless handler of MCP's streamable HTTP. Without sessions there is none to guess, steal or exhaust, and a
+ * restart of the daemon does not interrupt clients. `document` is the service's own OpenAPI document.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#streamable-http
+ */
+export function createMcpHttp(document: unknown): McpHttp {
+  const { tools } = toolsOf(document)
+  const list_bytes = JSON.stringify(tools).length
+
+  async function answer({ request, message, callApi, session }: JsonRpcMessage): Promise<Response> {
+    const server = createServer({ version: forumd_version, tools, callApi, session })
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    await server.connect(transport)
+    // Cancels the API calls of a client that disconnected.
+    const leave = () => void server.close()
+    request.signal.addEventListener('abort', leave, { once: true })
+    try {
+      return await transport.handleRequest(request, { parsedBody: dropCancellations(message) })
+    } finally {
+      request.signal.removeEventListener('abort', leave)
+      await server.close()
+    }
+  }
+
+  function assess(message: unknown): Assessment {
+    const messages: unknown[] = Array.isArray(message) ? message : [message]
+    const lists = messages.filter((it) => list_shape.safeParse(it).success).length
+    if (messages.length > BATCH_MAX)
+      return {
+        refusal: `a batch may have at most ${BATCH_MAX} messages, this one has ${messages.length}`,
+      }
+    if (lists > 1)
+      return { refusal: `a batch may have tools/list once, this one has it ${lists} times` }
+    return { refusal: null, bytes: lists * list_bytes + messages.length * RESULT_BYTES }
+  }
+
+  return { answer, assess }
 }

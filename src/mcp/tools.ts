@@ -1,27 +1,27 @@
 import * as z from 'zod'
 
-import { sessionFields } from '../core/body-session.ts'
-import { DRAFT_ACTIONS, type DraftAction, pathOfDraft } from '../core/draft.ts'
-import { createWords, type Words } from '../core/wire.ts'
-import { DRAFTED, TOLD } from './told.ts'
+import { sessionFields } from '../core/forum/body-session.ts'
+import { DRAFT_ACTIONS, type DraftAction, pathOfDraft } from '../core/forum/draft.ts'
+import { createNaming, type Naming } from '../core/forum/naming.ts'
+import { DRAFTED, TOOL_DESCRIPTIONS } from './tool-descriptions.ts'
 
 type Json = Record<string, unknown>
 type Place = 'path' | 'query' | 'body'
 
-/** How a tool's call is made over HTTP. */
+/** The HTTP route or draft action of a tool. */
 export type Route =
   | {
       kind: 'call'
       method: string
-      /** With `{name}` where a field of the path goes. */
+      /** Path template; `{name}` is replaced by a field. */
       path: string
       fields: ReadonlyMap<string, Place>
-      /** Whether the session goes into the body, as that of a write does. */
+      /** The session is sent in the body, as for writes. */
       session_in_body: boolean
     }
   | { kind: 'draft'; action: DraftAction; fields: ReadonlyMap<string, Place> }
 
-/** A tool as MCP lists it, and the call behind it. */
+/** A tool as listed by MCP, with its route. */
 export type Tool = {
   name: string
   title: string
@@ -63,63 +63,74 @@ const operationShape = z.object({
   responses: z.record(z.string(), z.looseObject({ content: content.optional() })),
 })
 type Operation = z.infer<typeof operationShape>
+/** A path that references another has no operations of its own. */
+const referenceShape = z
+  .strictObject({ $ref: z.string() })
+  .transform((): Record<string, Operation> => ({}))
 const documentShape = z.object({
-  paths: z.record(z.string(), z.record(z.string(), operationShape)),
+  paths: z.record(z.string(), z.union([referenceShape, z.record(z.string(), operationShape)])),
 })
 
 const JSON_TYPE = 'application/json'
 
-/** What the words of the wire are, by the address of the posts and by what it asks for. */
-function wordsOf({ paths }: z.infer<typeof documentShape>): Words {
+/** Derives the configured words for platform and community from the route that lists posts. */
+function wordsOf({ paths }: z.infer<typeof documentShape>): Naming {
   for (const [path, methods] of Object.entries(paths)) {
     const [, platform] = /^\/api\/([^/]+)\/posts$/.exec(path) ?? []
-    const asked = methods['get']?.parameters.find((it) => it.in === 'query' && it.required)
-    if (platform !== undefined && asked) return createWords({ platform, community: asked.name })
+    const community_parameter = methods['get']?.parameters.find(
+      (it) => it.in === 'query' && it.required,
+    )
+    if (platform !== undefined && community_parameter)
+      return createNaming({ platform, community: community_parameter.name })
   }
-  throw new Error('the document has no list of posts: this is not the document of a forumd')
+  throw new Error(
+    'the OpenAPI document has no route that lists posts: it is not the document of a forumd',
+  )
 }
 
-/** Calls that are no tools, each for its reason. */
-function isLeftOut({ api, monitor }: Words, method: string, path: string): boolean {
+/** Routes that are not tools, each with its reason. */
+function isExcluded({ api, monitor }: Naming, method: string, path: string): boolean {
   const key = `${method} ${path}`
   return (
-    // The same calls by another address.
+    // Aliases of other routes.
     path.startsWith(`/api${monitor}/`) ||
     key === `GET ${api}/comments/{postId}` ||
-    // For those who watch over the service.
+    // For operators.
     key === 'GET /health/ready' ||
-    // Passwords and cookies do not belong into the memory of a model.
+    // Passwords and cookies must not enter the context of a model.
     key === `POST ${api}/login` ||
-    // Comments are drafted, and then written without a browser.
+    // Comments are drafted and sent without a browser.
     key === `POST ${api}/comment` ||
-    // Answers that do not end, or are no JSON; monitor_items has the same.
+    // Endless or non-JSON responses; monitor_items returns the same data.
     path === `${monitor}/stream` ||
     path === `${monitor}/feed/{token}` ||
-    // Each write has a tool of its own for its drafts, and a person approves.
+    // Each write has its own draft tool, and approval is left to a person.
     key === 'POST /drafts' ||
     key === 'POST /drafts/{id}/approve'
   )
 }
 
-const snake = (text: string) => text.replace(/[A-Z]/g, (it) => `_${it.toLowerCase()}`)
+const toSnakeCase = (text: string) => text.replace(/[A-Z]/g, (it) => `_${it.toLowerCase()}`)
 
-/** `monitor_webhook_test`, `search_comments`: a tool's name without the platform's word. */
-function shortNameOf({ monitor }: Words, path: string, { operationId }: Operation): string {
+/** A tool's name without the platform prefix, such as `monitor_webhook_test` or `search_comments`. */
+function shortNameOf({ monitor }: Naming, path: string, { operationId }: Operation): string {
   return path.startsWith(`${monitor}/`)
     ? `monitor_${path.slice(monitor.length + 1).replaceAll('/', '_')}`
-    : snake(operationId)
+    : toSnakeCase(operationId)
 }
 
 type Inputs = { properties: Json; required: string[]; fields: Map<string, Place> }
 
-/** Everything that a call takes, but for sessions and ways out: those are not for a model to hold. */
-function inputsOf(words: Words, operation: Operation): Inputs & { session_in_body: boolean } {
-  const kept = new Set(sessionFields(words))
-  const given = operation.parameters.filter((it) => it.in !== 'header' && !kept.has(it.name))
+/** The arguments of a route without sessions and proxies, which must not be visible to a model. */
+function inputsOf(words: Naming, operation: Operation): Inputs & { session_in_body: boolean } {
+  const session_names = new Set(sessionFields(words))
+  const given = operation.parameters.filter(
+    (it) => it.in !== 'header' && !session_names.has(it.name),
+  )
   const body = objectShape.parse(
     operation.requestBody?.content[JSON_TYPE]?.schema ?? { type: 'object' },
   )
-  const own = Object.entries(body.properties).filter(([name]) => !kept.has(name))
+  const own = Object.entries(body.properties).filter(([name]) => !session_names.has(name))
   return {
     properties: {
       ...Object.fromEntries(
@@ -132,7 +143,7 @@ function inputsOf(words: Words, operation: Operation): Inputs & { session_in_bod
     },
     required: [
       ...given.filter((it) => it.required).map((it) => it.name),
-      ...body.required.filter((name) => !kept.has(name)),
+      ...body.required.filter((name) => !session_names.has(name)),
     ],
     fields: new Map<string, Place>([
       ...given.map((it): [string, Place] => [it.name, it.in === 'path' ? 'path' : 'query']),
@@ -142,19 +153,19 @@ function inputsOf(words: Words, operation: Operation): Inputs & { session_in_bod
   }
 }
 
-type Making = { words: Words; short: string; summary: string; inputs: Inputs; answer: unknown }
+type ToolParts = { words: Naming; short: string; summary: string; inputs: Inputs; answer: unknown }
 
-function toTool({ words, short, summary, inputs, answer }: Making, route: Route): Tool {
-  const told = TOLD[short]
-  const { deed = 'changes', reach = 'world' } = told ?? {}
+function toTool({ words, short, summary, inputs, answer }: ToolParts, route: Route): Tool {
+  const entry = TOOL_DESCRIPTIONS[short]
+  const { effect = 'changes', reach = 'world' } = entry ?? {}
   const drafted = route.kind === 'draft' ? [DRAFTED] : []
-  const says = [told?.says ?? `${summary}.`, ...drafted].join(' ')
+  const description = [entry?.description ?? `${summary}.`, ...drafted].join(' ')
   const title = summary.replace(/[;,].*$/, '')
   const shape = objectShape.safeParse(answer)
   return {
     name: `${words.platform}_${short}`,
     title,
-    description: says.replaceAll('subforum', words.community),
+    description: description.replaceAll('subforum', words.community),
     inputSchema: {
       type: 'object',
       properties: inputs.properties,
@@ -164,9 +175,9 @@ function toTool({ words, short, summary, inputs, answer }: Making, route: Route)
     ...(shape.success && { outputSchema: shape.data }),
     annotations: {
       title,
-      readOnlyHint: deed === 'looks',
-      destructiveHint: deed === 'removes',
-      idempotentHint: deed === 'looks' || deed === 'removes',
+      readOnlyHint: effect === 'looks',
+      destructiveHint: effect === 'removes',
+      idempotentHint: effect === 'looks' || effect === 'removes',
       openWorldHint: reach === 'world',
     },
     route,
@@ -174,10 +185,11 @@ function toTool({ words, short, summary, inputs, answer }: Making, route: Route)
 }
 
 /**
- * The tools of a service, made of its own OpenAPI document: what they take and answer with is said by the schemas that
- * check the calls. Throws when the document is no forumd's.
+ * Builds the tools from the service's own OpenAPI document, so that their schemas are those that validate the calls.
+ *
+ * @throws {Error} the document is not that of a forumd
  */
-export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Words } {
+export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Naming } {
   const read = documentShape.parse(document)
   const words = wordsOf(read)
   const drafts = new Map(
@@ -188,7 +200,7 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Wor
   for (const [path, methods] of Object.entries(read.paths))
     for (const [name, operation] of Object.entries(methods)) {
       const method = name.toUpperCase()
-      if (isLeftOut(words, method, path)) continue
+      if (isExcluded(words, method, path)) continue
       const { session_in_body, ...inputs } = inputsOf(words, operation)
       const { summary } = operation
       const action = drafts.get(`${method} ${path}`)
@@ -201,8 +213,8 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Wor
       } else {
         const short = `draft_${action.replaceAll(/[/-]/g, '_')}`
         const { fields } = inputs
-        const making = { words, short, summary: `Draft: ${summary}`, inputs, answer: drafted }
-        tools.push(toTool(making, { kind: 'draft', action, fields }))
+        const parts = { words, short, summary: `Draft: ${summary}`, inputs, answer: drafted }
+        tools.push(toTool(parts, { kind: 'draft', action, fields }))
       }
     }
   return { tools, words }

@@ -1,30 +1,141 @@
-import { cutBundles } from '../core/bundle.ts'
-import type { Enrichment } from '../core/enrich.ts'
-import type { Suppressed } from '../core/envelope.ts'
-import { countsOf, groupOf, hasReached, lateOf, relevanceFloorOf } from '../core/filter-late.ts'
-import { judgeFreshness, type Plan } from '../core/gate.ts'
-import { rowOf } from '../core/row.ts'
-import { putIntoBundle } from '../store/bundles.ts'
-import { insertCandidate } from '../store/candidates.ts'
-import { insertMatch } from '../store/matches.ts'
-import { recordMatchAt } from '../store/monitors.ts'
-import { listTargets } from '../store/targets.ts'
-import { emit, type EmitDeps, type Parcel } from './emit.ts'
-import type { Filters } from './filters.ts'
-import type { Hit } from './match.ts'
+import { cutBundles, deliveryId, envelope, type Suppressed } from '../core/delivery/envelope.ts'
+import { type Enrichment, rowOf } from '../core/enrichment/enrich.ts'
+import {
+  countsOf,
+  groupOf,
+  meetsThresholds,
+  minRelevanceOf,
+  thresholdsOf,
+} from '../core/filter/spec.ts'
+import type { Naming } from '../core/forum/naming.ts'
+import { judgeFreshness, type Plan } from '../core/limits/plan.ts'
+import type { Watch } from '../gateway/watch.ts'
+import { type Db, transact } from '../store/db/connection.ts'
+import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
+import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
+import {
+  type Bundle,
+  deleteBundle,
+  listBundled,
+  listClosed,
+  putIntoBundle,
+} from '../store/monitoring/bundles.ts'
+import { insertCandidate } from '../store/monitoring/candidates.ts'
+import {
+  countCeiling,
+  insertMatch,
+  insertMatchBody,
+  reserveDelivery,
+} from '../store/monitoring/matches.ts'
+import { recordMatchAt } from '../store/monitoring/monitors.ts'
+import type { Filters, Hit } from './match.ts'
 
-export type DeliverDeps = EmitDeps & {
+export type InsertDeps = {
+  db: Db
+  instance_id: string
+  words: Naming
+  watch: Pick<Watch, 'clock_offset_ms'>
+  /** Called for each row that is written. */
+  on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: DeliveryTarget['kind']) => void
+}
+
+/** Matches of one monitor for one delivery: a single match or a bundle. */
+export type DeliveryBatch = {
+  monitor_id: string
+  customer_id: string
+  /** Fullnames, in the order of the rows. */
+  names: readonly string[]
+  /** Items in the form in which they are delivered. */
+  rows: readonly object[]
+  /** Reason for which it is not sent; null when it is sent. */
+  suppressed: Suppressed | null
+  /** Delivery ceiling, deliveries a UTC day. */
+  ceiling: number
+  now: number
+}
+
+/**
+ * Writes the delivery rows of a batch, one for each target, with their frozen bodies. Runs inside the transaction that
+ * advances the feed. Returns the number of deliveries to be sent.
+ */
+export function insertDeliveries(
+  deps: InsertDeps,
+  batch: DeliveryBatch,
+  targets: readonly DeliveryTarget[],
+): number {
+  // Also stores the match for the pull API; no webhook is required.
+  if (batch.suppressed === null) insertPullMatch(deps, batch)
+  return targets.filter((target) => insertTargetDelivery(deps, batch, target)).length
+}
+
+/** Stores a batch for the pull API. */
+function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch): void {
+  const { monitor_id, now } = batch
+  const { body } = contentOf(deps, batch, null)
+  insertMatchBody(deps.db, { monitor_id, body: body(), matched_at: now })
+}
+
+/** The frozen body of a batch, and its delivery id for one target or for the pull API. */
+function contentOf({ instance_id }: InsertDeps, batch: DeliveryBatch, webhook_id: string | null) {
+  const { monitor_id, names, rows } = batch
+  const id = deliveryId(instance_id, monitor_id, webhook_id, names)
+  const content = { delivery_id: id, monitor_id, items: rows, grouped: rows.length > 1 }
+  const body = (suppressed?: Suppressed) =>
+    envelope(suppressed === undefined ? content : { ...content, suppressed })
+  return { id, body }
+}
+
+/**
+ * Writes the row of a batch for one target; true when it is pending. `refused`: reason why nothing can be sent there.
+ */
+function insertTargetDelivery(
+  deps: InsertDeps,
+  batch: DeliveryBatch,
+  target: DeliveryTarget,
+  refused: 'webhook_paused' | 'webhook_deleted' | null = target.paused ? 'webhook_paused' : null,
+): boolean {
+  const { db } = deps
+  const { monitor_id, customer_id, suppressed, ceiling } = batch
+  const { id, body } = contentOf(deps, batch, target.id)
+  // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
+  const now = nextDeliveryAt(db, customer_id, batch.now + deps.watch.clock_offset_ms())
+  const base = { id, customer_id, monitor_id, webhook_id: target.id, now, due_at: batch.now }
+  const withhold = (why: Suppressed) => {
+    const row = { ...base, status: 'suppressed' as const, reason: why.reason, body: body(why) }
+    if (insertDelivery(db, row)) deps.on_written?.('suppressed', target.kind)
+  }
+
+  if (suppressed !== null) {
+    withhold(suppressed)
+    return false
+  }
+  if (!reserveDelivery(db, { monitor_id, ceiling, now })) {
+    if (countCeiling(db, { monitor_id, now }))
+      withhold({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
+    return false
+  }
+  if (refused !== null) {
+    const row = { ...base, status: 'failed' as const, last_error: refused }
+    if (insertDelivery(db, { ...row, body: body() })) deps.on_written?.('failed', target.kind)
+    return false
+  }
+  const is_new = insertDelivery(db, { ...base, status: 'pending', body: body() })
+  if (is_new) deps.on_written?.('pending', target.kind)
+  return is_new
+}
+
+export type DeliverDeps = InsertDeps & {
   filters: Filters
   plan_of: (name: string) => Plan
   freshness_ms: number
 }
 
-/** A match with its row, ready to travel. */
+/** A match with its row, ready to be sent. */
 type Ready = { hit: Hit; name: string; created_at: number; row: object; bytes: number }
 
 /**
- * What becomes of what was found: a candidate while it has yet to reach a score, else a match, once for each monitor,
- * which is withheld, sent alone, or put into a bundle. Inside the transaction that found it.
+ * Processes hits inside the transaction that found them. A hit below its threshold becomes a candidate. Otherwise it
+ * is a match, once per monitor, which is withheld, sent alone or added to a bundle.
  */
 export function deliver(
   deps: DeliverDeps,
@@ -43,23 +154,26 @@ export function deliver(
   return total
 }
 
-/** Whether this is a match, and the first of its monitor and item. What may yet become one is noted. */
+/**
+ * True for a match that is the first of its monitor and item. Records a candidate where a threshold is not reached
+ * yet.
+ */
 function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
-  const { watcher, spec, item, stream_id, first_seen_at, now } = hit
-  const late = hit.late ?? lateOf(spec)
-  if (late !== null && !hasReached(late, countsOf(item))) {
-    // A candidate that was asked about again is noted already.
-    if (hit.late === undefined && staleness(hit, freshness_ms) === null) {
+  const { watcher, spec, item, feed_id, first_seen_at, now } = hit
+  const thresholds = hit.thresholds ?? thresholdsOf(spec)
+  if (thresholds !== null && !meetsThresholds(thresholds, countsOf(item))) {
+    // A rechecked candidate is recorded already.
+    if (hit.thresholds === undefined && staleness(hit, freshness_ms) === null) {
       const until_at = item.created_utc * 1000 + freshness_ms
-      insertCandidate(db, { watcher, item, stream_id, late, first_seen_at, until_at }, now)
+      insertCandidate(db, { watcher, item, feed_id, thresholds, first_seen_at, until_at }, now)
     }
     return false
   }
   return insertMatch(db, {
     monitor_id: watcher.id,
     item_id: item.name,
-    stream_id,
-    // True time, as its deliveries tell it.
+    feed_id,
+    // True time, like the deliveries' own instants.
     matched_at: now + watch.clock_offset_ms(),
   })
 }
@@ -67,12 +181,12 @@ function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
 const staleness = ({ item, first_seen_at }: Hit, freshness_ms: number): Suppressed | null =>
   judgeFreshness({ created_at: item.created_utc * 1000, first_seen_at }, freshness_ms)
 
-/** Sends what one monitor has found. Returns how many deliveries are to be sent. */
+/** Sends the matches of one monitor. Returns the number of deliveries to be sent. */
 function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
   const { watcher, spec, now } = first
   const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
   const group = groupOf(spec)
-  const parcel = (ready: readonly Ready[], suppressed: Suppressed | null): Parcel => ({
+  const toBatch = (ready: readonly Ready[], suppressed: Suppressed | null): DeliveryBatch => ({
     monitor_id: watcher.id,
     customer_id: watcher.customer_id,
     names: ready.map(({ name }) => name),
@@ -82,7 +196,7 @@ function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
     now,
   })
   let pending = 0
-  const together: Ready[] = []
+  const bundled_items: Ready[] = []
   for (const hit of found) {
     const { item } = hit
     const { row, enrichment } = rowOf(deps.words, spec, item)
@@ -90,24 +204,25 @@ function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
     const created_at = item.created_utc * 1000
     const ready = { hit, name: item.name, created_at, row, bytes: 0 }
     if (withheld !== null || group === null)
-      pending += emit(deps, parcel([ready], withheld), targets)
-    else together.push({ ...ready, bytes: Buffer.byteLength(JSON.stringify(row)) })
+      pending += insertDeliveries(deps, toBatch([ready], withheld), targets)
+    else bundled_items.push({ ...ready, bytes: Buffer.byteLength(JSON.stringify(row)) })
   }
   if (group === null) return pending
   if (group.window_s === 0)
-    for (const bundle of cutBundles(together)) pending += emit(deps, parcel(bundle, null), targets)
-  else collect(deps, together, [null, ...targets.map(({ id }) => id)], group.window_s * 1000)
+    for (const bundle of cutBundles(bundled_items))
+      pending += insertDeliveries(deps, toBatch(bundle, null), targets)
+  else collect(deps, bundled_items, [null, ...targets.map(({ id }) => id)], group.window_s * 1000)
   return pending
 }
 
-/** Below its monitor's floor a match is shown, and not sent. */
+/** The suppression of a match below its monitor's min_relevance, which is listed but not sent; null: it is sent. */
 function irrelevance(spec: Hit['spec'], { relevance }: Enrichment): Suppressed | null {
-  const floor = relevanceFloorOf(spec)
-  if (floor === null || relevance.score >= floor) return null
-  return { reason: 'low_relevance', relevance: relevance.score, min_relevance: floor }
+  const minimum = minRelevanceOf(spec)
+  if (minimum === null || relevance.score >= minimum) return null
+  return { reason: 'low_relevance', relevance: relevance.score, min_relevance: minimum }
 }
 
-/** Puts matches into the bundles of each target that there is now, and of who fetches them. */
+/** Adds matches to the bundles of each current target and of the pull API. */
 function collect(
   { db }: DeliverDeps,
   matches: readonly Ready[],
@@ -120,4 +235,44 @@ function collect(
     for (const webhook_id of webhook_ids)
       putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, { now: hit.now, window_ms })
   }
+}
+
+export type BundleDeps = InsertDeps & { plan_of: (name: string) => Plan }
+
+const AT_ONCE = 100
+
+/**
+ * Delivers the bundles that are due, each in a transaction of its own. Their items were written in the transaction
+ * that matched them, so a waiting bundle is as safe as a delivery. Returns the number of deliveries to be sent.
+ */
+export function closeBundles(deps: BundleDeps, now: number): number {
+  let pending = 0
+  for (const bundle of listClosed(deps.db, now, AT_ONCE))
+    pending += transact(deps.db, () => closeOne(deps, bundle, now)) ? 1 : 0
+  return pending
+}
+
+function closeOne(deps: BundleDeps, bundle: Bundle, now: number): boolean {
+  const { db } = deps
+  const { id, customer_id, monitor_id, webhook_id, plan } = bundle
+  const items = listBundled(db, id)
+  deleteBundle(db, id)
+  if (plan === null || items.length === 0) return false
+  const batch: DeliveryBatch = {
+    monitor_id,
+    customer_id,
+    names: items.map(({ item_id }) => item_id),
+    rows: items.map(({ body }): object => Object(JSON.parse(body))),
+    suppressed: null,
+    ceiling: deps.plan_of(plan).daily_deliveries,
+    now,
+  }
+  if (webhook_id === null) {
+    insertPullMatch(deps, batch)
+    return false
+  }
+  const [target] = listTargets(db, customer_id, [webhook_id], monitor_id)
+  if (target !== undefined) return insertTargetDelivery(deps, batch, target)
+  // The target was deleted meanwhile: the row fails as pending rows did at that time.
+  return insertTargetDelivery(deps, batch, deletedTarget(db, webhook_id), 'webhook_deleted')
 }

@@ -1,51 +1,54 @@
-import type { Late } from '../core/filter-late.ts'
-import type { FilterSpec } from '../core/filter-spec.ts'
-import { isAhead } from '../core/gate.ts'
-import type { Item } from '../core/items.ts'
-import type { Db } from '../store/db.ts'
-import { listWatchers, type Watcher } from '../store/monitors.ts'
-import { FIRST_LOOK } from '../store/stream-life.ts'
-import type { Stream } from '../store/streams.ts'
-import type { Finding } from './check.ts'
-import type { Filters } from './filters.ts'
+import { createMatcher, type Matcher } from '../core/filter/index.ts'
+import { decodeFilterSpec } from '../core/filter/parse.ts'
+import type { FilterSpec, Thresholds } from '../core/filter/spec.ts'
+import type { Item } from '../core/forum/items.ts'
+import { isAhead } from '../core/limits/plan.ts'
+import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
+import type { Log } from '../runtime/runtime.ts'
+import type { Db } from '../store/db/connection.ts'
+import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
+import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
+import type { FeedResult } from './poll-types.ts'
 
-/** What a check has seen of one stream. */
+/** Items of one feed that a poll has read. */
 export type Seen = {
   /** Oldest first. */
   ordered: readonly Item[]
-  /** What this stream had never shown before. */
+  /** Names of items that are new to the feed. */
   fresh: ReadonlySet<string>
-  /** When each item of the check was first seen, platform clock. */
+  /** Instant at which each item was first seen, by the item clock. */
   first_seen: ReadonlyMap<string, number>
   next_seq: number
 }
 
-/** An item that satisfies what a monitor's filter asks at first sight. */
+/** An item that satisfies a monitor's filter when first seen. */
 export type Hit = {
   watcher: Watcher
   spec: FilterSpec
   item: Item
-  stream_id: number
+  feed_id: number
   first_seen_at: number
   now: number
-  /** What it had to reach when it was first seen, where it was looked at again since. */
-  late?: Late
+  /** For an item found by a recheck: the thresholds that it had to reach. */
+  thresholds?: Thresholds
 }
 
-/** Puts what is new to each monitor of a stream through its filter. */
+/** Runs the filters of all monitors of a feed on the items that are new to them. */
 export function matchAll(
   deps: { db: Db; filters: Filters },
-  stream: Stream,
-  { look, ended_at: now }: Finding,
+  stream: Feed,
+  { state, ended_at: now, audit }: FeedResult,
   { ordered, fresh, first_seen }: Seen,
 ): Hit[] {
-  // A monitor that begins here takes what others have seen before it; the ledger keeps that from counting twice.
-  const some_begin = look.floor_at !== null
-  const asked = ordered.filter(({ name }) => some_begin || fresh.has(name))
-  if (asked.length === 0) return []
+  // A new monitor also takes items that others have seen before it; the match ledger prevents counting an item twice.
+  const some_begin = state.floor_at !== null
+  // An audit reads current texts: an item that was edited since it was seen may match now.
+  const is_edited = ({ edited }: Item) => audit !== null && edited !== false
+  const eligible = ordered.filter((it) => some_begin || fresh.has(it.name) || is_edited(it))
+  if (eligible.length === 0) return []
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
-  const ask = deps.filters.among(stream.id, [...watchers.values()])
-  // Read once for all items: where more monitors match than specs are kept, each match would be one to read.
+  const matchItem = deps.filters.among(stream.id, [...watchers.values()])
+  // Read once for all items: when more monitors match than specs are cached, each match would be a read.
   const specs = new Map<string, FilterSpec | null>()
   const specOf = (watcher: Watcher): FilterSpec | null => {
     let spec = specs.get(watcher.id)
@@ -53,17 +56,127 @@ export function matchAll(
     return spec
   }
   const hits: Hit[] = []
-  for (const item of asked)
-    for (const { monitor_id } of ask(item)) {
+  for (const item of eligible)
+    for (const { monitor_id } of matchItem(item)) {
       const watcher = watchers.get(monitor_id)
       if (watcher === undefined) continue
-      const begins = watcher.active_from_seq === FIRST_LOOK
-      if (!begins && !fresh.has(item.name)) continue
+      const begins = watcher.active_from_seq === FIRST_POLL_SEQ
+      if (!begins && !fresh.has(item.name) && !is_edited(item)) continue
       if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue
       const spec = specOf(watcher)
       if (spec === null) continue
       const first_seen_at = first_seen.get(item.name) ?? item.created_utc * 1000
-      hits.push({ watcher, spec, item, stream_id: stream.id, first_seen_at, now })
+      hits.push({ watcher, spec, item, feed_id: stream.id, first_seen_at, now })
     }
   return hits
+}
+
+/** A monitor and the version of its filter. */
+type Watching = { id: string; updated_at: number }
+
+/** The filters of monitors, read on demand and evaluated together by feed. */
+export type Filters = {
+  /** A monitor's filter; null when its stored text cannot be read, and nothing matches. */
+  (monitor: Watching): FilterSpec | null
+  /**
+   * The monitors of a feed as one matcher: those that an item matches when first seen, with the keywords that matched.
+   * Cheap while few of them have changed since the last call for the feed.
+   */
+  among(
+    feed_id: number,
+    watchers: readonly Watching[],
+  ): (item: Item) => { monitor_id: string; terms: string[] }[]
+  /** Compiles a part of a feed's filters before its first poll; true while there are more. */
+  warmUp(feed_id: number, watchers: readonly Watching[]): boolean
+  /** True when the filters of a feed are compiled, except those that changed since. */
+  isWarm(feed_id: number): boolean
+}
+
+/** Most cached specs: those of monitors that match, which soon match again. */
+const RECENT_MAX = 500
+/** Most monitors remembered to have no readable filter. */
+const LACKING_MAX = 20_000
+const STREAMS_MAX = 5_000
+/** Filters compiled in one step, so that other work does not wait for long. */
+const AT_ONCE = 50
+
+/**
+ * Caches the matcher of each feed, and the specs of monitors that have just matched. Patterns are looked up in
+ * `verdicts`.
+ */
+export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERDICTS): Filters {
+  const recent = new Map<string, { updated_at: number; spec: FilterSpec }>()
+  const lacking = new Map<string, number>()
+  const streams = new Map<number, Matcher>()
+
+  const lacks = ({ id, updated_at }: Watching): boolean => lacking.get(id) === updated_at
+
+  /** Parses a monitor's spec from its stored text; null when it cannot be read, which is logged once. */
+  function read(monitor: Watching): FilterSpec | null {
+    if (lacks(monitor)) return null
+    const { id, updated_at } = monitor
+    const text = findFilterSpec(db, id)
+    try {
+      if (text !== null) return decodeFilterSpec(text)
+    } catch (error) {
+      log('error', 'filter.unreadable', { monitor: id, error: String(error) })
+    }
+    if (lacking.size >= LACKING_MAX) lacking.clear()
+    lacking.set(id, updated_at)
+    return null
+  }
+
+  function specOf(monitor: Watching): FilterSpec | null {
+    const { id, updated_at } = monitor
+    const found = recent.get(id)
+    const same = found?.updated_at === updated_at
+    const spec = same ? found.spec : read(monitor)
+    if (spec === null) return null
+    // Moves the entry to the end: the least recently used one is first.
+    recent.delete(id)
+    recent.set(id, same ? found : { updated_at, spec })
+    const [oldest] = recent.keys()
+    if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest)
+    return spec
+  }
+
+  function matcherOf(feed_id: number): Matcher {
+    const cached = streams.get(feed_id)
+    if (cached !== undefined) return cached
+    if (streams.size >= STREAMS_MAX) streams.clear()
+    const matcher = createMatcher((id, updated_at) => read({ id, updated_at }), verdicts)
+    streams.set(feed_id, matcher)
+    return matcher
+  }
+
+  function put(matcher: Matcher, it: Watching): void {
+    const spec = read(it)
+    if (spec === null) matcher.remove(it.id)
+    else matcher.set(it.id, it.updated_at, spec)
+  }
+
+  function warmUp(feed_id: number, watchers: readonly Watching[]): boolean {
+    const matcher = matcherOf(feed_id)
+    let added = 0
+    for (const it of watchers) {
+      if (matcher.has(it.id, it.updated_at) || lacks(it)) continue
+      if (added++ === AT_ONCE) return true
+      put(matcher, it)
+    }
+    return false
+  }
+
+  function among(feed_id: number, watchers: readonly Watching[]): Matcher['match'] {
+    const matcher = matcherOf(feed_id)
+    for (const it of watchers) {
+      if (!matcher.has(it.id, it.updated_at)) put(matcher, it)
+    }
+    const here = new Set(watchers.map(({ id }) => id))
+    for (const id of matcher.ids()) if (!here.has(id)) matcher.remove(id)
+    // The feed's next check finds no matcher and compiles another in small steps.
+    if (matcher.isWorn()) streams.delete(feed_id)
+    return matcher.match
+  }
+
+  return Object.assign(specOf, { among, warmUp, isWarm: (id: number) => streams.has(id) })
 }

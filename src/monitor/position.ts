@@ -1,242 +1,339 @@
-import { estimateMissed, gapOf } from '../core/gap.ts'
-import { FULL_PAGE, isRush, paceAfter } from '../core/planner.ts'
-import { type CutReason, type Head, headAfter, startLook } from '../core/sight.ts'
-import { newestAt, rateUntil, smooth } from '../core/stream-rows.ts'
-import { nextDueAt } from '../core/stream.ts'
+import { auditedRange, latenessAfter, nextAuditAt } from '../core/polling/audit.ts'
+import { FULL_PAGE, isBusy, paceAfter } from '../core/polling/batching.ts'
 import {
-  healOpenGaps,
+  AUDIT_ROWS_MAX,
+  type Checkpoint,
+  type CutReason,
+  newestAt,
+  nextCheckpoint,
+  oldestAt,
+  rateUntil,
+  smooth,
+  startPoll,
+} from '../core/polling/cursor.ts'
+import { nextPollAt } from '../core/polling/feed.ts'
+import { type Arrivals, estimateMissed, gapOf } from '../core/polling/gap.ts'
+import type { Db } from '../store/db/connection.ts'
+import { busyRateOf, lastWeekRate, listArrivals } from '../store/monitoring/arrivals.ts'
+import { recordAudit } from '../store/monitoring/audits.ts'
+import {
+  closeOpenGaps,
   insertCheck,
+  insertEvent,
   insertGap,
   openGapSince,
-  recordHealing,
-} from '../store/checks.ts'
-import { busyRateOf, lastWeekRate } from '../store/convoys.ts'
-import type { Db } from '../store/db.ts'
-import { insertEvent } from '../store/events.ts'
-import { paceOf } from '../store/stream-life.ts'
-import { type Moved, moveHead, postponeStream, slowStream, type Stream } from '../store/streams.ts'
-import { phaseKey } from '../store/trips.ts'
-import type { Ending, Finding } from './check.ts'
+  recordGapRetry,
+} from '../store/monitoring/checks.ts'
+import {
+  advanceFeed,
+  type Feed,
+  type FeedProgress,
+  findFeed,
+  paceOf,
+  postponeFeed,
+  scheduleFeed,
+  slowFeed,
+} from '../store/monitoring/feeds.ts'
+import { phaseKey } from '../store/monitoring/poll-batches.ts'
+import type { FeedResult, PollEnd } from './poll-types.ts'
 
-/** What is written beside a check's own findings: the run, and the stream's next sequence number. */
-export type Position = { boot: string; next_seq: number; new_items: number }
+/** Context of a recorded check: the run, and the feed's next sequence number. */
+export type CheckContext = {
+  run_id: string
+  next_seq: number
+  new_items: number
+  /** New items that were created since the last check; rates are computed from them. */
+  arrivals: number
+}
 
-const NOTHING = { floor_at: null, believing: false }
-const EMPTIED: Head = { anchors: [], head_created_at: null }
+const NO_BACKFILL = { floor_at: null, believing: false }
+const EMPTY_CHECKPOINT: Checkpoint = { anchor_ids: [], checkpoint_at: null }
 
 /**
- * Whether the head moves on although it was not met. Where the listing itself has no more to give it does, and
- * leaves a gap behind; else it stays, so that the next check can still reach it and close the gap.
+ * True if the checkpoint advances although the poll did not reach it. It does where the listing itself ends, which
+ * leaves a gap. Otherwise it stays, so that the next check can still reach it and close the gap.
  */
-export const movesOn = (reason: CutReason): boolean =>
+export const movesCheckpoint = (reason: CutReason): boolean =>
   reason === 'poll_overflow' || reason === 'listing_exhausted'
 
 const HOUR_MS = 3_600_000
 const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 
-/** Whether a look is the first of a stream in this hour: then the rate of its busiest hours is worked out again. */
-export const isNewHour = ({ last_check_at }: Stream, now: number): boolean =>
+/** True for the first check of a feed in an hour, which recomputes the rate of its busiest hours. */
+export const isNewHour = ({ last_check_at }: Feed, now: number): boolean =>
   last_check_at === null || hourOf(last_check_at) !== hourOf(now)
 
 /**
- * Writes down a check that met the head. `emptied`: the listing has nothing any more, and that is believed. `turn`:
- * when a look at this stream alone began; `in_turn`: the round in which it was seen among others.
+ * Records a check that reached the checkpoint. `emptied`: the listing is empty, and confirmed to be. `turn`: epoch at
+ * which an individual poll began; `in_turn`: epoch of the batch poll that covered the feed.
  */
-export function recordReached(
+export function recordComplete(
   db: Db,
-  stream: Stream,
-  finding: Finding,
-  at: Position & { emptied: boolean; turn: number; in_turn: number },
+  stream: Feed,
+  result: FeedResult,
+  at: CheckContext & { emptied: boolean; epoch: number; synced_epoch: number },
 ): void {
-  const { look, started_at, ended_at, items, lost_gap } = finding
-  const { boot, next_seq, new_items, emptied, turn, in_turn } = at
-  const alone = in_turn === 0
-  const slowed = paceAfter(stream.slowed, false)
-  const busy_per_s = busyAfter(db, stream, finding, new_items)
-  moveHead(db, stream.id, {
-    head: emptied ? EMPTIED : headAfter(look, true),
+  const { state, started_at, ended_at, items, gap_id } = result
+  const { run_id, next_seq, new_items, arrivals, emptied, epoch, synced_epoch } = at
+  const alone = synced_epoch === 0
+  const backoff_factor = paceAfter(stream.backoff_factor, false)
+  const peak_rate_per_s = busyAfter(db, stream, result, arrivals)
+  advanceFeed(db, stream.id, {
+    checkpoint: emptied ? EMPTY_CHECKPOINT : nextCheckpoint(state, true),
     next_seq,
     last_check_at: ended_at,
     last_fault: null,
-    rate_per_s: rateAfter(stream, finding, new_items),
-    busy_per_s,
-    slowed,
-    interval_s: paceOf({ ...stream, slowed, busy_per_s }),
-    shown_at: alone || items.size > 0 ? ended_at : stream.shown_at,
-    top_at: newestAt(look.rows) ?? (alone ? null : stream.top_at),
-    alone_at: alone ? ended_at : stream.alone_at,
-    in_turn: alone ? stream.in_turn : in_turn,
-    covered_turn: alone ? turn : stream.covered_turn,
+    rate_per_s: rateAfter(stream, result, arrivals),
+    peak_rate_per_s,
+    backoff_factor,
+    interval_s: paceOf({ ...stream, backoff_factor, peak_rate_per_s }),
+    last_item_seen_at: alone || items.size > 0 ? ended_at : stream.last_item_seen_at,
+    newest_item_at: newestAt(state.rows) ?? (alone ? null : stream.newest_item_at),
+    individual_poll_at: alone ? ended_at : stream.individual_poll_at,
+    synced_epoch: alone ? stream.synced_epoch : synced_epoch,
+    covered_epoch: alone ? epoch : stream.covered_epoch,
   })
-  healOpenGaps(db, [stream.id], ended_at)
-  if (lost_gap !== null) recordHealing(db, lost_gap, look.healed, ended_at)
-  const check = { stream_id: stream.id, started_at, ended_at, boot, cut_reason: null }
-  insertCheck(db, { ...check, new_items, pages: look.pages })
+  if (result.audit !== null && state.audited) writeAudit(db, stream, result, result.audit)
+  closeOpenGaps(db, [stream.id], ended_at)
+  if (gap_id !== null) recordGapRetry(db, gap_id, state.healed, ended_at)
+  const check = { feed_id: stream.id, started_at, ended_at, run_id, cut_reason: null }
+  insertCheck(db, { ...check, new_items, pages: state.pages })
 }
 
-function rateAfter(stream: Stream, finding: Finding, new_items: number): number | null {
-  const latest = rateIn(stream, finding, new_items)
+/** Records the range that an audit has verified, and the due time of the next audit. */
+function writeAudit(
+  db: Db,
+  { id, ...before }: Feed,
+  { state, started_at }: FeedResult,
+  audit: NonNullable<FeedResult['audit']>,
+): void {
+  const oldest_at = oldestAt(state.rows)
+  const at_end = state.after === null && state.rows.length < AUDIT_ROWS_MAX
+  // Late rows of this very audit are in the row by now.
+  const { lateness_ms } = findFeed(db, id) ?? before
+  const reached_at = at_end || oldest_at === null ? null : oldest_at
+  recordAudit(db, id, {
+    ...auditedRange({ ...before, lateness_ms }, { started_at: audit.started_at, reached_at }),
+    audited_at: started_at,
+    lateness_ms: latenessAfter(lateness_ms, [], true),
+    audit_due_at: nextAuditAt(started_at, before.audit_interval_s, id),
+    pages: state.pages,
+  })
+}
+
+/** New items a second, smoothed over checks; null for a first check without rows. */
+export function rateAfter(stream: Feed, result: FeedResult, arrivals: number): number | null {
+  const latest = rateIn(stream, result, arrivals)
   return latest === null
-    ? (stream.rate_per_s ?? rateUntil(finding.look.rows, finding.seen_at))
+    ? (stream.rate_per_s ?? rateUntil(result.state.rows, result.seen_at))
     : smooth(stream.rate_per_s, latest)
 }
 
 /** New items a second since the last check; null for a first one. */
-export function rateIn(
-  { last_check_at }: Stream,
-  { ended_at }: Finding,
-  new_items: number,
+function rateIn(
+  { last_check_at }: Feed,
+  { ended_at }: FeedResult,
+  arrivals: number,
 ): number | null {
   const elapsed_s = last_check_at === null ? 0 : (ended_at - last_check_at) / 1000
-  return elapsed_s > 0 ? new_items / elapsed_s : null
+  return elapsed_s > 0 ? arrivals / elapsed_s : null
 }
 
-/** What a full page said is forgotten by as much with each check that finds less. */
-const RUSH_KEEPS = 0.8
+/** After a burst the peak rate falls by this factor with each check, down to the smoothed rate. */
+const BURST_DECAY = 0.8
 
-/** A page that fills says at once what the busiest hours will say only later. */
-function busyAfter(db: Db, stream: Stream, finding: Finding, new_items: number): number | null {
-  const { busy_per_s, asked_s } = stream
-  const latest = rateIn(stream, finding, new_items)
-  const full = latest !== null && new_items > FULL_PAGE
-  const rushed = isRush(busy_per_s, asked_s)
-  if (!full && !rushed && !isNewHour(stream, finding.ended_at)) return busy_per_s
-  const usual = busyRateOf(db, stream.id, finding.seen_at)
-  const known = [usual, rushed ? (busy_per_s ?? 0) * RUSH_KEEPS : null, full ? latest : null]
-  const rates = known.filter((it) => it !== null)
+/** The rate to plan with: that of the busiest hours, or of a burst, which hourly counts show only later. */
+function busyAfter(db: Db, stream: Feed, result: FeedResult, arrivals: number): number | null {
+  const { peak_rate_per_s, requested_interval_s } = stream
+  const latest = rateIn(stream, result, arrivals)
+  const full = latest !== null && arrivals > FULL_PAGE
+  const busy = isBusy(peak_rate_per_s, requested_interval_s)
+  if (!full && !busy && !isNewHour(stream, result.ended_at)) return peak_rate_per_s
+  const usual = busyRateOf(db, stream.id, result.seen_at)
+  const candidates = [
+    usual,
+    busy ? Math.max((peak_rate_per_s ?? 0) * BURST_DECAY, stream.rate_per_s ?? 0) : null,
+    full ? latest : null,
+  ]
+  const rates = candidates.filter((it) => it !== null)
   return rates.length === 0 ? null : Math.max(...rates)
 }
 
-/** Writes down a check that did not meet the head, and what it therefore cannot know. */
-export function recordCut(
+/** Records a truncated check and the range that it could not observe. */
+export function recordTruncated(
   db: Db,
-  stream: Stream,
-  finding: Finding,
-  ending: Extract<Ending, { kind: 'cut' }>,
-  { boot, next_seq, new_items, turn }: Position & { turn: number },
+  stream: Feed,
+  result: FeedResult,
+  ending: Extract<PollEnd, { kind: 'cut' }>,
+  { run_id, next_seq, new_items, epoch }: CheckContext & { epoch: number },
 ): void {
-  const { look, started_at, ended_at, seen_at } = finding
+  const { state, started_at, ended_at, seen_at } = result
   const { reason, fault, retry_after_s } = ending
-  const moves = movesOn(reason)
-  const read = reason !== 'error' && (moves || stream.head !== null)
-  const slowed = fault === 'throttled' ? paceAfter(stream.slowed, true) : stream.slowed
-  moveHead(db, stream.id, {
-    ...kept(stream),
-    head: moves ? headAfter(look, false) : (stream.head ?? EMPTIED),
+  const moves = movesCheckpoint(reason)
+  const read = reason !== 'error' && (moves || stream.checkpoint !== null)
+  advanceFeed(db, stream.id, {
+    ...unchangedFields(stream),
+    checkpoint: moves ? nextCheckpoint(state, false) : (stream.checkpoint ?? EMPTY_CHECKPOINT),
     next_seq,
     last_check_at: read ? ended_at : stream.last_check_at,
     last_fault: fault ?? reason,
-    slowed,
-    interval_s: paceOf({ ...stream, slowed }),
-    in_turn: stream.in_turn,
-    covered_turn: moves ? turn : stream.covered_turn,
+    backoff_factor: stream.backoff_factor,
+    interval_s: paceOf(stream),
+    synced_epoch: stream.synced_epoch,
+    covered_epoch: moves ? epoch : stream.covered_epoch,
   })
-  if (retry_after_s > 0) putOff(db, stream, ended_at + retry_after_s * 1000)
+  if (retry_after_s > 0) reschedule(db, stream, ended_at + retry_after_s * 1000)
   const check_id = insertCheck(db, {
-    stream_id: stream.id,
+    feed_id: stream.id,
     started_at,
     ended_at,
-    boot,
+    run_id,
     cut_reason: reason,
     new_items,
-    pages: look.pages,
+    pages: state.pages,
   })
   const { from_at, until_at } = gapSince(
     db,
     stream,
-    gapOf(look, lookedAt(stream, seen_at - ended_at)),
+    gapOf(state, checkedAt(stream, seen_at - ended_at)),
   )
   const end_at = until_at ?? seen_at
-  const rates = ratesOf(db, stream, end_at)
-  const missed_estimate = estimateMissed({ from_at, until_at: end_at }, rates, look.rows)
+  const gap = { from_at, until_at: end_at }
+  const missed_estimate = estimateMissed(
+    gap,
+    arrivalsIn(db, stream, gap, seen_at - ended_at),
+    state.rows,
+    seen_at,
+  )
   insertGap(db, {
-    stream_id: stream.id,
+    feed_id: stream.id,
     check_id,
     reason,
     from_at,
     until_at: moves ? end_at : null,
     missed_estimate,
-    anchors: stream.head?.anchors ?? [],
+    anchor_ids: stream.checkpoint?.anchor_ids ?? [],
     recorded_at: ended_at,
   })
 }
 
-/** A gap as far back as the ones that are still open: whatever checks have read since, none has met the head. */
-function gapSince(db: Db, { id }: Stream, { from_at, until_at }: ReturnType<typeof gapOf>) {
+/** Extends a gap to the start of those that are still open: no check since then has reached the checkpoint. */
+function gapSince(db: Db, { id }: Feed, { from_at, until_at }: ReturnType<typeof gapOf>) {
   const open = openGapSince(db, id)
   if (open === null) return { from_at, until_at }
-  const known = [open.from_at, from_at].filter((it) => it !== null)
-  return { from_at: known.length < 2 ? open.from_at : Math.min(...known), until_at }
+  const starts = [open.from_at, from_at].filter((it) => it !== null)
+  return { from_at: starts.length < 2 ? open.from_at : Math.min(...starts), until_at }
 }
 
-// From the hours themselves: what the plan is made of may have been raised by one full page.
-const ratesOf = (db: Db, { id, rate_per_s }: Stream, at: number) => ({
-  recent: rate_per_s,
-  usual: [busyRateOf(db, id, at), lastWeekRate(db, id, at)],
+/** The poll that a gap follows, by the item clock; null where the gap begins at an item that was seen. */
+function polledBefore(db: Db, stream: Feed, from_at: number | null, offset_ms: number) {
+  const { id, last_check_at, checkpoint } = stream
+  if (from_at === null || from_at === checkpoint?.checkpoint_at) return null
+  // Polls that were cut may have moved the time of the last one.
+  if (openGapSince(db, id) !== null) return from_at + VISIBILITY_LAG_MS
+  return last_check_at === null ? null : last_check_at + offset_ms
+}
+
+const NO_ARRIVALS = { before: [], known_from_at: null }
+
+function arrivalsIn(
+  db: Db,
+  stream: Feed,
+  { from_at, until_at }: { from_at: number | null; until_at: number },
+  offset_ms: number,
+): Arrivals {
+  const { id, rate_per_s } = stream
+  const seen = from_at === null ? NO_ARRIVALS : listArrivals(db, id, { from_at, until_at })
+  const polled_at = polledBefore(db, stream, from_at, offset_ms)
+  return { ...seen, polled_at, recent: rate_per_s, last_week: lastWeekRate(db, id, until_at) }
+}
+
+/** Longest time between two polls of a feed while every identity rests: one may become usable early. */
+const REST_MAX_S = 30
+
+/**
+ * Makes a feed due when the first identity is usable again. The wait belongs to the identity, so the feed keeps its
+ * pace and is never late by more than its interval. `wait_s` 0: one is usable, and the next regular poll is soon
+ * enough.
+ */
+export function pollWhenUsable(
+  db: Db,
+  { id, interval_s }: Feed,
+  now: number,
+  wait_s: number,
+): void {
+  if (wait_s > 0)
+    scheduleFeed(db, id, now + Math.min(wait_s, Math.max(interval_s, REST_MAX_S)) * 1000)
+}
+
+/** Postpones and slows a feed while the budgets of all identities are used up. */
+export function postponeOverBudget(db: Db, stream: Feed, now: number, wait_s: number): void {
+  const backoff_factor = paceAfter(stream.backoff_factor, true)
+  slowFeed(db, stream.id, { backoff_factor, interval_s: paceOf({ ...stream, backoff_factor }) })
+  postponeFeed(db, stream.id, now + wait_s * 1000)
+}
+
+/** Schedules the feed's next poll for the first instant of its phase from `at` on. */
+function reschedule(db: Db, stream: Feed, at: number): void {
+  postponeFeed(db, stream.id, nextPollAt(phaseKey(stream), stream.interval_s * 1000, at - 1))
+}
+
+const unchangedFields = ({
+  rate_per_s,
+  peak_rate_per_s,
+  last_item_seen_at,
+  newest_item_at,
+  individual_poll_at,
+}: Feed): Pick<
+  FeedProgress,
+  'rate_per_s' | 'peak_rate_per_s' | 'last_item_seen_at' | 'newest_item_at' | 'individual_poll_at'
+> => ({
+  rate_per_s,
+  peak_rate_per_s,
+  last_item_seen_at,
+  newest_item_at,
+  individual_poll_at,
 })
 
-/** A stream that there was no leave to ask for goes on later, and slower, whoever did not give it. */
-export function recordLate(db: Db, stream: Stream, now: number, wait_s: number): void {
-  const slowed = paceAfter(stream.slowed, true)
-  slowStream(db, stream.id, { slowed, interval_s: paceOf({ ...stream, slowed }) })
-  postponeStream(db, stream.id, now + wait_s * 1000)
-}
+// An item created shortly before a check may not have been listed for it yet.
+const VISIBILITY_LAG_MS = 60_000
 
-/** The first instant of a stream's phase that is not before this one. */
-function putOff(db: Db, stream: Stream, at: number): void {
-  postponeStream(db, stream.id, nextDueAt(phaseKey(stream), stream.interval_s * 1000, at - 1))
-}
+/** The time of the last finished check by the platform's clock, less the lag for which its view was uncertain. */
+const checkedAt = ({ last_check_at, checkpoint: head }: Feed, offset_ms: number): number | null =>
+  last_check_at === null || head === null ? null : last_check_at + offset_ms - VISIBILITY_LAG_MS
 
-const kept = ({
-  rate_per_s,
-  busy_per_s,
-  shown_at,
-  top_at,
-  alone_at,
-}: Stream): Pick<Moved, 'rate_per_s' | 'busy_per_s' | 'shown_at' | 'top_at' | 'alone_at'> => ({
-  rate_per_s,
-  busy_per_s,
-  shown_at,
-  top_at,
-  alone_at,
-})
-
-// What was created shortly before a check may not have been there yet for it to see.
-const LATE_MS = 60_000
-
-/** When the last finished check was, by the platform's clock, to be sure of what it has seen. */
-const lookedAt = ({ last_check_at, head }: Stream, offset_ms: number): number | null =>
-  last_check_at === null || head === null ? null : last_check_at + offset_ms - LATE_MS
-
-/** A check that could not be written down when it ended: when that was, and why. */
+/** A check that could not be recorded when it ended: its time and the reason. */
 export type Unwritten = { at: number; kind: 'storage_full' | 'poll_log_failed' }
 
-/** What could not be written at its time, written now: the head had not moved, so this check may close it again. */
+/** Records such checks later. The checkpoint did not move, so this check may close the gap again. */
 export function recordUnwritten(
   db: Db,
-  stream: Stream,
+  stream: Feed,
   { at, kind }: Unwritten,
-  boot: string,
+  run_id: string,
 ): void {
   if (kind === 'poll_log_failed') {
-    insertEvent(db, { kind, stream_id: stream.id, at, until_at: at })
+    insertEvent(db, { kind, feed_id: stream.id, at, until_at: at })
     return
   }
-  const check = { stream_id: stream.id, started_at: at, ended_at: at, boot, new_items: 0, pages: 0 }
+  const check = { feed_id: stream.id, started_at: at, ended_at: at, run_id, new_items: 0, pages: 0 }
   const check_id = insertCheck(db, { ...check, cut_reason: kind })
   const { from_at } = gapSince(
     db,
     stream,
-    gapOf(startLook({ ...NOTHING, head: stream.head }), lookedAt(stream, 0)),
+    gapOf(startPoll({ ...NO_BACKFILL, head: stream.checkpoint }), checkedAt(stream, 0)),
   )
   insertGap(db, {
-    stream_id: stream.id,
+    feed_id: stream.id,
     check_id,
     reason: kind,
     from_at,
     until_at: null,
-    missed_estimate: estimateMissed({ from_at, until_at: at }, ratesOf(db, stream, at)),
-    anchors: stream.head?.anchors ?? [],
+    missed_estimate: estimateMissed(
+      { from_at, until_at: at },
+      arrivalsIn(db, stream, { from_at, until_at: at }, 0),
+    ),
+    anchor_ids: stream.checkpoint?.anchor_ids ?? [],
     recorded_at: at,
   })
 }

@@ -1,156 +1,203 @@
-import type { Item } from '../core/items.ts'
-import { FULL_PAGE } from '../core/planner.ts'
-import { type CutReason, headAfter } from '../core/sight.ts'
-import { nextDueAt } from '../core/stream.ts'
-import { allCut, healOpenGaps } from '../store/checks.ts'
+import type { Item } from '../core/forum/items.ts'
+import { AUDIT_DEPTH_MS, latenessAfter } from '../core/polling/audit.ts'
+import { FULL_PAGE } from '../core/polling/batching.ts'
+import { type CutReason, nextCheckpoint } from '../core/polling/cursor.ts'
+import { feedKey, nextPollAt } from '../core/polling/feed.ts'
+import type { PatternJudge } from '../patterns/judge.ts'
+import { type Db, transact } from '../store/db/connection.ts'
+import { countHours } from '../store/monitoring/arrivals.ts'
+import { advanceSeq, recordLate, requestAudit } from '../store/monitoring/audits.ts'
+import { allTruncated, closeOpenGaps } from '../store/monitoring/checks.ts'
 import {
-  countHours,
-  moveConvoy,
-  nextTurn,
-  raiseBusy,
-  sendAlone,
-  touchMembers,
-} from '../store/convoys.ts'
-import { type Db, transact } from '../store/db.ts'
-import { endFirstLooks, listWatchers } from '../store/monitors.ts'
-import { insertSeen, listSeen } from '../store/seen.ts'
-import { FIRST_LOOK } from '../store/stream-life.ts'
-import { findStream, postponeStream, type Stream } from '../store/streams.ts'
-import { phaseKey } from '../store/trips.ts'
-import type { Ending, Finding, Report, Round } from './check.ts'
+  type Feed,
+  findFeed,
+  findFeedByKey,
+  FIRST_POLL_SEQ,
+  postponeFeed,
+} from '../store/monitoring/feeds.ts'
+import { insertSeen, listSeen, markListed } from '../store/monitoring/matches.ts'
+import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
+import {
+  advanceBatch,
+  nextEpoch,
+  phaseKey,
+  raisePeakRate,
+  repollIndividually,
+  touchQuiet,
+} from '../store/monitoring/poll-batches.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { type Hit, matchAll, type Seen } from './match.ts'
+import type { BatchResult, FeedResult, PollEnd, PollResult } from './poll-types.ts'
 import {
   isNewHour,
-  movesOn,
-  rateIn,
-  recordCut,
-  recordReached,
+  movesCheckpoint,
+  rateAfter,
+  recordComplete,
+  recordTruncated,
   recordUnwritten,
   type Unwritten,
 } from './position.ts'
 
-// One transaction for all that a check has learned: items seen, matches, deliveries, the head, what was missed.
-// Before its commit nothing has happened and the next check finds the same; after it no match can be lost.
-// The other way, a queue between the reader and the matcher, would have to be as durable and would be a second truth.
+// One transaction for the whole result of a check: items seen, matches, deliveries, checkpoint, gaps. Before its commit
+// nothing has happened and the next check finds the same rows; after it no match can be lost.
+// Rejected: a queue between poller and matcher. It would have to be as durable, and would be a second source of truth.
 
 export type RecordDeps = DeliverDeps & {
   /** The id of this run. */
-  boot: string
+  run_id: string
+  /** Evaluates patterns in a thread of its own; absent: in this one, without a budget. */
+  patterns?: PatternJudge
 }
 
-/** What was written down: rows new to their streams, matches, and deliveries to be sent. */
-export type Recorded = { new_items: number; matched: number; pending: number; cut: CutReason[] }
+/** Patterns have to be evaluated before the check can be recorded: nothing was written. */
+export class UnknownVerdicts extends Error {}
 
-/** An emptiness that so many checks in a row have confirmed is no fault of the platform's. */
-const EMPTY_BELIEVED_AFTER = 10
-/** What an hour without news leaves of a rate, as {@link smooth} would, one check at a time. */
-const QUIET_KEEPS = 0.8
+/** Counts of a recorded poll: new rows, matches, deliveries to be sent. */
+export type Recorded = {
+  new_items: number
+  matched: number
+  pending: number
+  truncated: CutReason[]
+}
 
-/** Writes down what a trip has brought. */
+/** Checks in a row that confirm an empty listing, after which it counts as empty. */
+const EMPTY_CONFIRMATIONS = 10
+/** Factor of a rate after a check without news, as {@link smooth} has it. */
+const QUIET_DECAY = 0.8
+
+/**
+ * Records the result of a poll in one transaction.
+ * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
+ */
 export function record(
   deps: RecordDeps,
-  report: Report,
+  poll_result: PollResult,
   unwritten: ReadonlyMap<number, Unwritten> = new Map(),
 ): Recorded {
   const { db } = deps
   return transact(db, () => {
-    const recorded: Recorded = { new_items: 0, matched: 0, pending: 0, cut: [] }
+    const recorded: Recorded = { new_items: 0, matched: 0, pending: 0, truncated: [] }
     const hits: Hit[] = []
-    const in_turn = report.round === null ? 0 : nextTurn(db)
+    const synced_epoch = poll_result.batch_result === null ? 0 : nextEpoch(db)
     const quiet: number[] = []
     const rushes: { id: number; rate_per_s: number }[] = []
-    for (const finding of report.findings) {
-      const stream = findStream(db, finding.stream.id)
-      // It fell asleep while it was looked at, or began a new life: this look belongs to nobody.
-      if (stream === null || stream.asleep || stream.created_at !== finding.stream.created_at)
+    for (const result of poll_result.results) {
+      const stream = findFeed(db, result.stream.id)
+      // The feed was paused or recreated during the poll: discard the result.
+      if (stream === null || stream.asleep || stream.created_at !== result.stream.created_at)
         continue
-      const late = unwritten.get(stream.id)
-      if (late !== undefined) recordUnwritten(db, stream, late, deps.boot)
-      else if (in_turn > 0 && isQuiet(stream, finding)) {
+      const unrecorded = unwritten.get(stream.id)
+      if (unrecorded !== undefined) recordUnwritten(db, stream, unrecorded, deps.run_id)
+      else if (synced_epoch > 0 && isQuiet(stream, result)) {
         quiet.push(stream.id)
         continue
       }
-      const at = { turn: report.turn, in_turn }
-      const { new_items, cut, found } = recordOne(deps, stream, finding, at)
+      const at = { epoch: poll_result.epoch, synced_epoch }
+      const { new_items, arrivals, truncated, found } = recordOne(deps, stream, result, at)
       recorded.new_items += new_items
-      const rate_per_s = rateIn(stream, finding, new_items)
+      hits.push(...recordElsewhere(deps, stream, result))
+      // Smoothed: one burst is no reason to poll a feed by itself for the next hour.
+      const rate_per_s = rateAfter(stream, result, arrivals)
       if (rate_per_s !== null) rushes.push({ id: stream.id, rate_per_s })
-      if (cut !== null) recorded.cut.push(cut)
+      if (truncated !== null) recorded.truncated.push(truncated)
       hits.push(...found)
     }
-    if (report.round !== null) {
-      const { ended_at: now } = report.round
-      if (recorded.new_items > FULL_PAGE) raiseBusy(db, rushes)
-      touchMembers(db, quiet, { now, turn: in_turn, keep: QUIET_KEEPS })
-      healOpenGaps(db, quiet, now)
-      recordRound(db, report.round, in_turn)
+    if (poll_result.batch_result !== null) {
+      const { ended_at: now } = poll_result.batch_result
+      if (recorded.new_items > FULL_PAGE) raisePeakRate(db, rushes)
+      touchQuiet(db, quiet, { now, epoch: synced_epoch, keep: QUIET_DECAY })
+      closeOpenGaps(db, quiet, now)
+      recordBatch(db, poll_result.batch_result, synced_epoch)
     }
+    if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const { matched, pending } = deliver(deps, hits)
     return { ...recorded, matched, pending }
   })
 }
 
-/** A member of a round that showed nothing, and has nothing to be put right. */
-const isQuiet = (stream: Stream, { items, look, ended_at }: Finding): boolean =>
+/** True for a member of a batch poll without rows and without anything to update. */
+const isQuiet = (stream: Feed, { items, state, ended_at }: FeedResult): boolean =>
   items.size === 0 &&
-  look.floor_at === null &&
-  stream.slowed === 1 &&
+  state.floor_at === null &&
+  stream.backoff_factor === 1 &&
   stream.last_fault === null &&
   !isNewHour(stream, ended_at)
 
-type One = { new_items: number; cut: CutReason | null; found: Hit[] }
+type RecordedFeed = {
+  new_items: number
+  arrivals: number
+  truncated: CutReason | null
+  found: Hit[]
+}
 
-/** Writes a finished or cut check of one stream down. */
+/** Records a finished or truncated check of one feed. */
 function recordOne(
   deps: RecordDeps,
-  stream: Stream,
-  finding: Finding,
-  at: { turn: number; in_turn: number },
-): One {
-  const { db, boot } = deps
-  const { ending, seen_at } = finding
-  const seen = writeSeen(db, stream, finding)
-  const found = matchAll(deps, stream, finding, seen)
-  const believed = ending.kind === 'cut' && isBelieved(db, stream, ending)
+  stream: Feed,
+  result: FeedResult,
+  at: { epoch: number; synced_epoch: number },
+): RecordedFeed {
+  const { db, run_id } = deps
+  const { ending, seen_at } = result
+  const seen = writeSeen(db, stream, result)
+  // A merged search is split by wider rules than the platform's, so its new rows may be old.
+  if (stream.kind !== 'search' || at.synced_epoch === 0) noteLate(db, stream, result, seen.fresh)
+  const found = matchAll(deps, stream, result, seen)
+  const is_empty = ending.kind === 'cut' && isConfirmedEmpty(db, stream, ending)
   const { next_seq, fresh } = seen
   const new_items = fresh.size
-  const created_at = [...fresh].map((name) => (finding.items.get(name)?.created_utc ?? 0) * 1000)
+  const created_at = [...fresh].map((name) => (result.items.get(name)?.created_utc ?? 0) * 1000)
   countHours(db, stream.id, created_at, seen_at)
-  const position = { boot, next_seq, new_items, ...at }
-  if (ending.kind === 'reached' || believed)
-    recordReached(db, stream, finding, { ...position, emptied: believed })
-  else recordCut(db, stream, finding, ending, position)
-  endLooks(db, stream, finding, next_seq - 1)
-  return { new_items, cut: ending.kind === 'cut' && !believed ? ending.reason : null, found }
+  const arrivals = created_at.filter((created) => isArrival(stream, created, result)).length
+  const position = { run_id, next_seq, new_items, arrivals, ...at }
+  if (ending.kind === 'reached' || is_empty)
+    recordComplete(db, stream, result, { ...position, emptied: is_empty })
+  else recordTruncated(db, stream, result, ending, position)
+  endBackfills(db, stream, result, next_seq - 1)
+  const truncated = ending.kind === 'cut' && !is_empty ? ending.reason : null
+  return { new_items, arrivals, truncated, found }
 }
 
-const isBelieved = (db: Db, { id }: Stream, { reason }: Extract<Ending, { kind: 'cut' }>) =>
-  reason === 'empty_listing' && allCut(db, id, 'empty_listing', EMPTY_BELIEVED_AFTER)
+const isConfirmedEmpty = (db: Db, { id }: Feed, { reason }: Extract<PollEnd, { kind: 'cut' }>) =>
+  reason === 'empty_listing' && allTruncated(db, id, 'empty_listing', EMPTY_CONFIRMATIONS)
 
-/** Where the convoy goes on from, and who has to be looked at alone before it does. */
-function recordRound(db: Db, round: Round, turn: number): void {
-  const { convoy, look, strays, back, started_at, ended_at } = round
-  const nowhere = { anchors: [], head_created_at: convoy.head?.head_created_at ?? null }
-  const head = look === null ? nowhere : headAfter(look, look.met)
-  moveConvoy(db, convoy.id, { head, turn })
-  sendAlone(db, strays, ended_at)
-  // They are due with the round from now on, and not once more by themselves.
-  for (const it of back)
-    postponeStream(db, it.id, nextDueAt(phaseKey(it), it.interval_s * 1000, started_at))
+/** Records the batch's checkpoint, and makes unverified members due individually. */
+function recordBatch(db: Db, result: BatchResult, epoch: number): void {
+  const { batch, state, unproven, resynced, started_at, ended_at } = result
+  const empty_checkpoint = {
+    anchor_ids: [],
+    checkpoint_at: batch.checkpoint?.checkpoint_at ?? null,
+  }
+  const checkpoint = state === null ? empty_checkpoint : nextCheckpoint(state, state.met)
+  advanceBatch(db, batch.id, { checkpoint, epoch })
+  repollIndividually(db, unproven, ended_at)
+  // From now on they are due with the batch, not individually.
+  for (const it of resynced)
+    postponeFeed(db, it.id, nextPollAt(phaseKey(it), it.interval_s * 1000, started_at))
 }
 
-/** Notes every row of every page, oldest first. */
-function writeSeen(db: Db, stream: Stream, { items, seen_at }: Finding): Seen {
-  const known = listSeen(db, stream.id, [...items.keys()])
-  const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
+/** Stores every row of every page as seen, oldest first. */
+function writeSeen(db: Db, stream: Feed, { items, seen_at, ended_at, audit }: FeedResult): Seen {
+  const seen_rows = listSeen(db, stream.id, [...items.keys()])
+  const first_seen = new Map(seen_rows.map((it) => [it.item_id, it.first_seen_at]))
+  // As rows that the feed itself has shown they count for the overlap of the next poll.
+  const newly_listed = seen_rows.filter(({ found_by }) => found_by === 'other_feed')
+  if (newly_listed.length > 0)
+    markListed(
+      db,
+      stream.id,
+      newly_listed.map(({ item_id }) => item_id),
+    )
   const fresh = new Set<string>()
   let seq = stream.next_seq
   const ordered = oldestFirst(items)
   for (const { name, created_utc } of ordered) {
     if (first_seen.has(name)) continue
-    const row = { stream_id: stream.id, item_id: name, seq, created_at: created_utc * 1000 }
-    insertSeen(db, { ...row, first_seen_at: seen_at })
+    const created_at = created_utc * 1000
+    const found_by =
+      audit !== null && isLate(stream, created_at, { seen_at, ended_at }) ? 'audit' : 'poll'
+    const row = { feed_id: stream.id, item_id: name, seq, created_at }
+    insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
     fresh.add(name)
     first_seen.set(name, seen_at)
     seq += 1
@@ -158,17 +205,109 @@ function writeSeen(db: Db, stream: Stream, { items, seen_at }: Finding): Seen {
   return { ordered, fresh, first_seen, next_seq: seq }
 }
 
-const oldestFirst = (items: Finding['items']): Item[] =>
+/** An item created this shortly before a poll may not have been listed for it yet. */
+const JUST_CREATED_MS = 2_000
+
+/** Rows of the second in which the verified range starts may lie below what was read of it. */
+const RANGE_EDGE_MS = 5_000
+
+/** True for an item that, by its creation time, the last complete poll of the feed should have seen. */
+const isLate = (
+  { audited_from, last_check_at, last_fault }: Feed,
+  created_at: number,
+  { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
+): boolean =>
+  audited_from !== null &&
+  last_check_at !== null &&
+  last_fault === null &&
+  created_at > Math.max(audited_from, seen_at - AUDIT_DEPTH_MS) + RANGE_EDGE_MS &&
+  created_at < last_check_at + (seen_at - ended_at) - JUST_CREATED_MS
+
+/** An item created this long before the last check may still be new since then. */
+const ARRIVAL_SLACK_MS = 10_000
+
+/** True for an item that came since the last check. Audits and first polls also read older ones for the first time. */
+const isArrival = (
+  { last_check_at }: Feed,
+  created_at: number,
+  { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
+): boolean =>
+  last_check_at === null || created_at > last_check_at + (seen_at - ended_at) - ARRIVAL_SLACK_MS
+
+/** Keeps how late items appeared that earlier polls should have seen. */
+function noteLate(
+  db: Db,
+  stream: Feed,
+  { items, seen_at, ended_at, state, audit }: FeedResult,
+  fresh: ReadonlySet<string>,
+): void {
+  // A poll that reads back for a new monitor, or for a gap, sees old items for the first time.
+  if (state.floor_at !== null || state.gap_ids !== null) return
+  const late = [...fresh].flatMap((name) => {
+    const created_at = (items.get(name)?.created_utc ?? 0) * 1000
+    return isLate(stream, created_at, { seen_at, ended_at }) ? [seen_at - created_at] : []
+  })
+  if (late.length === 0) return
+  const lateness_ms = latenessAfter(stream.lateness_ms, late, false)
+  recordLate(db, stream.id, { count: late.length, lateness_ms })
+  // A row that a poll happened to see late has neighbours that it did not.
+  if (audit === null) requestAudit(db, stream.id, ended_at)
+}
+
+/**
+ * Processes items of a search, a person or a thread that a watched place should have shown already: for all monitors
+ * of the place, with an audit of it. They are no position of the place's listing.
+ */
+function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[] {
+  const { db } = deps
+  if (from.kind === 'posts' || from.kind === 'comments') return []
+  const { items, seen_at, ended_at } = result
+  const by_key = Map.groupBy(items.values(), ({ kind, subforum }) =>
+    feedKey({ kind: kind === 'post' ? 'posts' : 'comments', place: subforum }),
+  )
+  return [...by_key].flatMap(([key, candidates]) => {
+    const feed = findFeedByKey(db, key)
+    if (feed === null || feed.asleep) return []
+    const behind = candidates.filter(({ created_utc }) => isLate(feed, created_utc * 1000, result))
+    const names = behind.map(({ name }) => name)
+    const known = new Set(listSeen(db, feed.id, names).map(({ item_id }) => item_id))
+    const missed = behind.filter(({ name }) => !known.has(name))
+    if (missed.length === 0) return []
+    let seq = feed.next_seq
+    for (const { name, created_utc } of missed)
+      insertSeen(db, {
+        feed_id: feed.id,
+        item_id: name,
+        seq: seq++,
+        created_at: created_utc * 1000,
+        first_seen_at: seen_at,
+        found_by: 'other_feed',
+      })
+    advanceSeq(db, feed.id, seq)
+    requestAudit(db, feed.id, ended_at)
+    const lateness_ms = latenessAfter(
+      feed.lateness_ms,
+      missed.map(({ created_utc }) => seen_at - created_utc * 1000),
+      false,
+    )
+    recordLate(db, feed.id, { count: missed.length, lateness_ms })
+    const first_seen = new Map(missed.map(({ name }) => [name, seen_at]))
+    const seen = { ordered: missed, fresh: new Set(first_seen.keys()), first_seen, next_seq: seq }
+    return matchAll(deps, feed, { ...result, stream: feed }, seen)
+  })
+}
+
+const oldestFirst = (items: FeedResult['items']): Item[] =>
   [...items.values()].toReversed().toSorted((a, b) => a.created_utc - b.created_utc)
 
-/** The first look of a monitor is over when a check that aimed at where it begins has read as far as it could. */
-function endLooks(db: Db, stream: Stream, { look, ending }: Finding, last_seq: number): void {
-  const { floor_at } = look
-  if (floor_at === null || (ending.kind === 'cut' && !movesOn(ending.reason))) return
+/** Ends the first poll of monitors whose start a check has read back to, as far as the listing goes. */
+function endBackfills(db: Db, stream: Feed, { state, ending }: FeedResult, last_seq: number): void {
+  const { floor_at } = state
+  if (floor_at === null || (ending.kind === 'cut' && !movesCheckpoint(ending.reason))) return
   const begun = listWatchers(db, stream.id).filter(
-    (it) => it.active_from_seq === FIRST_LOOK && it.active_since >= floor_at,
+    (it) => it.active_from_seq === FIRST_POLL_SEQ && it.active_since >= floor_at,
   )
-  endFirstLooks(
+  endFirstPolls(
     db,
     stream.id,
     begun.map(({ id }) => id),

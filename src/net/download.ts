@@ -1,15 +1,15 @@
-import { ADDRESSES_MAX, type Refusal, type Target } from '../core/address.ts'
-import type { Clock, Fetch } from '../outside.ts'
-import { mayHaveLeft } from './departure.ts'
+import { ADDRESSES_MAX, type AddressRefusal, type AddressTarget } from '../core/base/address.ts'
+import type { Clock, Fetch } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
-import { pinnedTo } from './pinned.ts'
+import { mayHaveBeenSent } from './sent.ts'
+import { pinnedTo } from './transport.ts'
 
-/** What a stranger's address holds, or why it is not to be had. */
+/** Content of an address, or the reason why it is not available. */
 type Downloaded =
   | { ok: true; bytes: Uint8Array }
-  | { ok: false; why: Refusal | 'unreachable' | 'not_found' | 'too_large' | 'too_slow' }
+  | { ok: false; why: AddressRefusal | 'unreachable' | 'not_found' | 'too_large' | 'too_slow' }
 
-/** Fetches what an address that a stranger named holds. Every outcome is a value. */
+/** Downloads an address that an external party named. Every outcome is a value. */
 export type Download = (url: string) => Promise<Downloaded>
 
 type Deps = {
@@ -17,7 +17,7 @@ type Deps = {
   clock: Clock
   guard: Guard
   user_agent: string
-  /** From the first lookup to the last byte. */
+  /** From the first DNS lookup to the last byte. */
   timeout_ms: number
   bytes_max: number
 }
@@ -25,8 +25,8 @@ type Deps = {
 const failed = (why: Exclude<Downloaded, { ok: true }>['why']): Downloaded => ({ ok: false, why })
 
 /**
- * A GET to the very addresses that the guard has checked, to the next one when nothing listens at the first. Not redirected,
- * not proxied, never more than `bytes_max`.
+ * Creates a download: a GET to the addresses that the guard has checked, and to the next one if the
+ * first refuses connections. No redirects, no proxy, never more than `bytes_max`.
  */
 export function createDownload(deps: Deps): Download {
   const { fetch, clock, guard, user_agent, timeout_ms, bytes_max } = deps
@@ -38,12 +38,12 @@ export function createDownload(deps: Deps): Download {
       try {
         return await getFrom(guarded.target, address, signal)
       } catch (thrown) {
-        if (mayHaveLeft(thrown)) break
+        if (mayHaveBeenSent(thrown)) break
       }
     return failed('unreachable')
   }
 
-  async function getFrom(target: Target, address: string, signal: AbortSignal) {
+  async function getFrom(target: AddressTarget, address: string, signal: AbortSignal) {
     const { href, host, init } = pinnedTo(target, address)
     const response = await fetch(href, {
       ...init,
@@ -53,11 +53,11 @@ export function createDownload(deps: Deps): Download {
     const { status, headers, body } = response
     const packed = (headers.get('content-encoding') ?? 'identity') !== 'identity'
     if (status !== 200 || packed || body === null) return failed('not_found')
-    const told = Number(headers.get('content-length') ?? 0)
-    return told > bytes_max ? failed('too_large') : gather(body)
+    const declared_bytes = Number(headers.get('content-length') ?? 0)
+    return declared_bytes > bytes_max ? failed('too_large') : gather(body)
   }
 
-  /** Leaving the loop gives the connection up. */
+  /** Leaving the loop closes the connection. */
   async function gather(chunks: AsyncIterable<Uint8Array>): Promise<Downloaded> {
     const parts: Uint8Array[] = []
     let size = 0
@@ -72,12 +72,12 @@ export function createDownload(deps: Deps): Download {
   return async (url) => {
     const over = new AbortController()
     const done = new AbortController()
-    const late = clock.sleep(timeout_ms, done.signal).then(() => failed('too_slow'))
+    const timeout = clock.sleep(timeout_ms, done.signal).then(() => failed('too_slow'))
     try {
-      return await Promise.race([get(url, over.signal).catch(() => failed('unreachable')), late])
+      return await Promise.race([get(url, over.signal).catch(() => failed('unreachable')), timeout])
     } finally {
       done.abort()
-      // Closes what is still open.
+      // Closes anything still open.
       over.abort()
     }
   }

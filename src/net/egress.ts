@@ -1,78 +1,59 @@
-import { ADDRESSES_MAX } from '../core/address.ts'
-import { errorCode } from '../core/error-code.ts'
-import type { ProxyTrouble } from '../core/outcome.ts'
-import type { Proxy } from '../core/proxy.ts'
-import type { Clock, Fetch, Resolve } from '../outside.ts'
-import { mayHaveLeft } from './departure.ts'
+import { ADDRESSES_MAX } from '../core/base/address.ts'
+import { errorCode } from '../core/base/errors.ts'
+import type { ProxyTrouble } from '../core/base/result.ts'
+import type { Proxy } from '../core/forum/proxy.ts'
+import type { Clock, Fetch, Resolve } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
-import type { Sweep } from './sweep.ts'
-import { BODY_MAX, PACKINGS, readWhole } from './whole.ts'
-
-/** How a request leaves: directly or through one proxy, which the guard has to approve when a caller named it. */
-type Way = { proxy: Proxy | null; guarded: boolean }
-
-/** One request to a host that the operator named. */
-export type Errand = {
-  url: string
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH'
-  headers: Record<string, string>
-  body?: string | Uint8Array<ArrayBuffer> | undefined
-  way: Way
-  /**
-   * Never asked again, and on a connection of its own: one that was hung up meanwhile leaves it open whether anything
-   * came through. How it failed then tells `left`.
-   */
-  once?: boolean
-  /** From connecting to the last byte. */
-  timeout_ms: number
-  signal?: AbortSignal | undefined
-}
-
-/** A whole answer, the same whatever way it came. */
-type Answered = { status: number; headers: Headers; body: string }
+import type { EgressRequest, EgressResult } from './proxy-agents.ts'
+import { BODY_MAX, ENCODINGS, readBody } from './read-body.ts'
+import { mayHaveBeenSent } from './sent.ts'
 
 /**
- * What became of an errand. `unreached` is the platform's fault or the network's, a trouble the proxy's; `left` says
- * of what is done once whether it may have reached anybody.
+ * Sends requests directly or through proxies. Follows no redirects, never throws, and ends within
+ * the time limit.
  */
-export type Carried =
-  | { ok: true; answer: Answered }
-  | { ok: false; why: 'timeout' | 'too_large' | 'unreached' | ProxyTrouble; left?: boolean }
-
-/** The ways out of this machine. Nothing is followed, nothing is thrown, nothing outlives its time. */
 export type Egress = {
-  send(errand: Errand): Promise<Carried>
-  /** Gives up every connection that is kept for later. */
+  send(request: EgressRequest): Promise<EgressResult>
+  /** Closes every idle connection. */
   close(): void
 }
 
-type Deps = {
+type EgressDeps = {
   fetch: Fetch
   clock: Clock
-  /** Names for socks4 and socks5, which resolve on this side. */
+  /** Names for socks4 and socks5, which are resolved on this side. */
   resolve: Resolve
-  /** Whoever a caller names as a proxy is dialled where this says, or not at all. */
+  /** Checks proxies that a caller named: they are dialled at the checked address, or not at all. */
   guard: Guard
-  /** The platform's authorities in PEM, instead of the system's. */
+  /** The platform's certificate authorities in PEM, instead of the system's. */
   ca?: string | undefined
-  /** Sees to what large answers leave behind; left out, the engine does so in its own time. */
-  sweep?: Sweep | undefined
+  /** Frees the memory of large answers; absent: the engine's own garbage collection. */
+  collectGarbage?: CollectGarbage | undefined
 }
 
 /**
- * Directly and through http proxies goes by fetch; through https proxies and SOCKS by agents, because fetch knows no
- * SOCKS and checks an https proxy's certificate against the address it dials, which for a caller's is no name.
+ * Creates the egress. Direct requests and http proxies use fetch; https proxies and SOCKS use
+ * agents. fetch has no SOCKS, and checks an https proxy's certificate against the dialled address,
+ * which is an IP address for a caller's proxy.
  */
-export function createEgress({ fetch, clock, resolve, guard, ca, sweep }: Deps): Egress {
+export function createEgress({
+  fetch,
+  clock,
+  resolve,
+  guard,
+  ca,
+  collectGarbage,
+}: EgressDeps): Egress {
   let loading: ReturnType<typeof loadAgents> | null = null
 
-  // Loaded with the first proxy that needs one: most daemons have none, and their libraries are many.
+  // Loaded with the first proxy that needs one: most daemons have none, and the libraries are
+  // large.
   async function loadAgents() {
-    const { createAgents, overAgent } = await import('./agents.ts')
+    const { createAgents, overAgent } = await import('./proxy-agents.ts')
     return { ...createAgents({ clock, resolve, ca }), overAgent }
   }
 
-  /** The proxy under each address it may be dialled at; none when it may not be. */
+  /** The checked addresses of a proxy; empty if the guard refuses it. */
   async function dialled({ host, port }: Proxy, guarded: boolean): Promise<readonly string[]> {
     if (!guarded) return [host]
     const name = host.includes(':') ? `[${host}]` : host
@@ -80,86 +61,96 @@ export function createEgress({ fetch, clock, resolve, guard, ca, sweep }: Deps):
     return passed.ok ? passed.addresses.slice(0, ADDRESSES_MAX) : []
   }
 
-  async function byFetch(errand: Errand, proxy: string | null, signal: AbortSignal) {
+  async function byFetch(request: EgressRequest, proxy: string | null, signal: AbortSignal) {
     try {
-      const { url, method = 'GET', headers, body } = errand
+      const { url, method = 'GET', headers, body } = request
       const response = await fetch(url, {
         method,
-        headers: { 'accept-encoding': PACKINGS, ...headers },
+        headers: { 'accept-encoding': ENCODINGS, ...headers },
         redirect: 'manual',
         decompress: false,
-        // Proxy variables of the environment are not ours to obey.
+        // Ignores proxy variables of the environment.
         proxy: proxy ?? false,
         signal,
-        ...(errand.once && { keepalive: false }),
+        ...(request.once && { keepalive: false }),
         ...(body !== undefined && { body }),
         ...(ca !== undefined && { tls: { ca } }),
       })
-      // A tunnel's refusal is an error already; without one, this is how a proxy asks for credentials.
+      // A refused tunnel is already an error; without a tunnel, a proxy requests credentials like
+      // this.
       if (proxy !== null && response.status === 407) return failed('denied', false)
-      const whole = await readWhole(response)
+      const whole = await readBody(response)
       if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {
-      return failed(proxy === null ? 'unreached' : troubleOf(thrown), mayHaveLeft(thrown))
+      return failed(proxy === null ? 'unreached' : troubleOf(thrown), mayHaveBeenSent(thrown))
     }
   }
 
-  async function byAgent(errand: Errand, proxy: Proxy, address: string, signal: AbortSignal) {
+  async function byAgent(
+    request: EgressRequest,
+    proxy: Proxy,
+    address: string,
+    signal: AbortSignal,
+  ) {
     const { borrow, overAgent } = await (loading ??= loadAgents())
-    const { agent, reused, done } = borrow(proxy, address, errand.once)
+    const { agent, reused, done } = borrow(proxy, address, request.once)
     try {
-      // A kept connection may have been hung up meanwhile; to ask once more is safe where nothing is changed by it.
-      const again = reused && !changes(errand)
-      return await overAgent(agent, errand, { ca, signal, again })
+      // A kept connection may have been closed meanwhile. A second attempt is safe if the request
+      // changes nothing.
+      const again = reused && !changes(request)
+      return await overAgent(agent, request, { ca, signal, again })
     } finally {
       done()
     }
   }
 
-  async function through(proxy: Proxy, errand: Errand, signal: AbortSignal): Promise<Carried> {
-    const addresses = await dialled(proxy, errand.way.guarded)
-    let last: Carried = failed('refused', false)
+  async function through(
+    proxy: Proxy,
+    request: EgressRequest,
+    signal: AbortSignal,
+  ): Promise<EgressResult> {
+    const addresses = await dialled(proxy, request.route.guarded)
+    let last: EgressResult = failed('refused', false)
     for (const address of addresses) {
       if (signal.aborted) break
       last =
         proxy.scheme === 'http'
-          ? await byFetch(errand, addressOf(proxy, address), signal)
-          : await byAgent(errand, proxy, address, signal)
-      if (last.ok || last.why !== 'unreachable' || (last.left && errand.once)) break
+          ? await byFetch(request, addressOf(proxy, address), signal)
+          : await byAgent(request, proxy, address, signal)
+      if (last.ok || last.why !== 'unreachable' || (last.left && request.once)) break
     }
     return last
   }
 
   return {
-    async send(errand) {
+    async send(request) {
       const [over, done] = [new AbortController(), new AbortController()]
-      // Too late is told before anything leaves.
-      if (errand.signal?.aborted || errand.timeout_ms <= 0)
-        return told(errand, failed('timeout', false))
-      // Of an answer that has come whole nothing is open any more; to give it up all the same is not free.
+      // An expired deadline is reported before anything is sent.
+      if (request.signal?.aborted || request.timeout_ms <= 0) return failed('timeout', false)
+      // A complete answer has nothing open, and aborting it would still cost time.
       let whole = false
       const give_up = () => {
         if (!whole) over.abort()
-        // Without a reason it would be an error with its stack.
+        // Without a reason, abort creates an error with a stack.
         done.abort('over')
       }
-      errand.signal?.addEventListener('abort', give_up)
-      const late = clock.sleep(errand.timeout_ms, done.signal)
-      const { proxy } = errand.way
+      request.signal?.addEventListener('abort', give_up)
+      const timeout = clock.sleep(request.timeout_ms, done.signal)
+      const { proxy } = request.route
       try {
-        // The race: a deadline must not depend on everything below keeping to the signal.
-        const carried = await Promise.race([
-          proxy ? through(proxy, errand, over.signal) : byFetch(errand, null, over.signal),
-          late.then(() => (give_up(), failed('timeout', true))),
+        // A race, because a deadline must not depend on every layer below honouring the signal.
+        const result = await Promise.race([
+          proxy ? through(proxy, request, over.signal) : byFetch(request, null, over.signal),
+          timeout.then(() => (give_up(), failed('timeout', true))),
         ])
-        sweep?.(sizeOf(carried))
-        whole = carried.ok
-        if (carried.ok) return carried
-        return told(errand, over.signal.aborted ? { ...carried, why: 'timeout' } : carried)
+        collectGarbage?.(sizeOf(result))
+        whole = result.ok
+        if (result.ok) return result
+        return over.signal.aborted ? { ...result, why: 'timeout' } : result
       } finally {
-        errand.signal?.removeEventListener('abort', give_up)
-        // Closes what is still open, such as a body nobody reads to its end.
+        request.signal?.removeEventListener('abort', give_up)
+        // Closes anything still open, such as an unread body.
         give_up()
       }
     },
@@ -167,28 +158,24 @@ export function createEgress({ fetch, clock, resolve, guard, ca, sweep }: Deps):
   }
 }
 
-type Failed = Carried & { ok: false }
+type Failed = EgressResult & { ok: false }
 const failed = (why: Failed['why'], left: boolean): Failed => ({ ok: false, why, left })
 
-/** What might be done again in any case needs no word on whether it was. */
-const told = ({ once }: Errand, { why, left = true }: Failed): Failed =>
-  once ? { ok: false, why, left } : { ok: false, why }
+/** True if sending the request twice could change more than sending it once. */
+const changes = ({ method = 'GET' }: EgressRequest): boolean => method !== 'GET'
 
-/** Whether doing it twice is more than doing it once. */
-const changes = ({ method = 'GET' }: Errand): boolean => method !== 'GET'
-
-/** What may have been read of an answer, in bytes, nearly. */
-function sizeOf(carried: Carried): number {
-  if (carried.ok) return carried.answer.body.length
-  return carried.why === 'too_large' ? BODY_MAX : 0
+/** Approximate bytes of an answer that were read. */
+function sizeOf(result: EgressResult): number {
+  if (result.ok) return result.answer.body.length
+  return result.why === 'too_large' ? BODY_MAX : 0
 }
 
-const answered = (status: number, headers: Headers, body: string): Carried => ({
+const answered = (status: number, headers: Headers, body: string): EgressResult => ({
   ok: true,
   answer: { status, headers, body },
 })
 
-/** A proxy as fetch wants it named. */
+/** A proxy's address for fetch. */
 function addressOf({ scheme, port, username, password }: Proxy, address: string): string {
   const host = address.includes(':') ? `[${address}]` : address
   const who = [username ?? '', ...(password === null ? [] : [password])].map(encodeURIComponent)
@@ -198,10 +185,57 @@ function addressOf({ scheme, port, username, password }: Proxy, address: string)
 const UNREACHABLE =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ConnectionRefused|FailedToOpenSocket|DNS\w*)$/
 
-// Of an error only the code is looked at, and of a refused tunnel the status: the rest may name what is nobody's business.
+// Only the error code is used, and the status of a refused tunnel: the rest may contain secrets.
 function troubleOf(thrown: unknown): ProxyTrouble {
   const code = errorCode(thrown)
   if (code === 'ERR_PROXY_TUNNEL')
     return thrown instanceof Error && /: 40[17]\b/.test(thrown.message) ? 'denied' : 'failed'
   return UNREACHABLE.test(code) ? 'unreachable' : 'failed'
+}
+
+/** Smaller answers need no explicit collection. */
+const LARGE_BYTES = 1024 * 1024
+/** Garbage of large answers that may accumulate before a collection. */
+export const OWED_MAX_BYTES = 8 * 1024 * 1024
+/** Collections take at most this fraction (1/n) of the time. */
+const REST = 20
+/** Above this duration, the engine's own incremental collection is better. */
+const SLOW_MS = 50
+const SLOW_REST_MS = 600_000
+
+type CollectorDeps = {
+  clock: Clock
+  /** Runs a full collection, which blocks the event loop. Absent: no explicit collection. */
+  collect?: (() => void) | undefined
+}
+
+/** Receives the bytes of garbage that an answer or body leaves. */
+export type CollectGarbage = (bytes: number) => void
+
+/**
+ * Creates a collector that soon frees the memory of large answers. The engine compares garbage with
+ * the size of the whole heap, and would let many large answers accumulate.
+ */
+export function createGarbageCollector({ clock, collect }: CollectorDeps): CollectGarbage {
+  let owed_bytes = 0
+  let waiting = false
+  let rested_at = -Infinity
+
+  async function collectLater(free: () => void): Promise<void> {
+    waiting = true
+    // The caller may still be reading; only afterwards is it garbage.
+    await clock.sleep(Math.max(0, rested_at - clock.mono()))
+    waiting = false
+    owed_bytes = 0
+    const began = clock.mono()
+    free()
+    const took_ms = clock.mono() - began
+    rested_at = clock.mono() + (took_ms > SLOW_MS ? SLOW_REST_MS : took_ms * REST)
+  }
+
+  return (bytes) => {
+    if (bytes < LARGE_BYTES || collect === undefined) return
+    owed_bytes += bytes
+    if (owed_bytes >= OWED_MAX_BYTES && !waiting) void collectLater(collect)
+  }
 }

@@ -1,14 +1,55 @@
-import { ADDRESSES_MAX, type Target } from '../core/address.ts'
-import { errorCode } from '../core/error-code.ts'
-import type { AttemptError } from '../core/ladder.ts'
-import type { Clock, Fetch } from '../outside.ts'
-import type { Guard } from './guard.ts'
-import { pinnedTo } from './pinned.ts'
-import { tls } from './tls.ts'
+import { closeSync, openSync } from 'node:fs'
 
-/** What came of a POST; every failure has a stable code. */
-export type Answer =
-  /** `body` is what came within the cap and the deadline: it may be cut, the status never is. */
+import { ADDRESSES_MAX, type AddressTarget } from '../core/base/address.ts'
+import { errorCode } from '../core/base/errors.ts'
+import type { AttemptError } from '../core/delivery/retry.ts'
+import type { Clock, Fetch } from '../runtime/runtime.ts'
+import type { Guard } from './guard.ts'
+
+/** Arguments of a request to a checked address. */
+type Pinned = { href: string; host: string; init: BunFetchRequestInit }
+
+/**
+ * Pins a target to one of its checked addresses. The connection goes to that address, with the name
+ * in SNI, in the certificate check and in Host. No redirects, no proxy, no decompression. `trust`
+ * replaces the usual certificate authorities.
+ */
+export function pinnedTo(
+  { url, host, literal }: AddressTarget,
+  address: string,
+  trust: { ca?: string[] } = {},
+): Pinned {
+  const dialled = new URL(url)
+  dialled.hostname = bracketed(address)
+  const name = bracketed(host)
+  return {
+    href: dialled.href,
+    host: url.port === '' ? name : `${name}:${url.port}`,
+    init: {
+      redirect: 'manual',
+      decompress: false,
+      proxy: false,
+      // A certificate lists an IP address itself; SNI is for names only.
+      ...(url.protocol === 'https:' && {
+        tls: literal === null ? { serverName: host, ...trust } : trust,
+      }),
+    },
+  }
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
+/**
+ * Node's TLS module, loaded on first use: an import would also load the list of public authorities.
+ */
+export const tls = (): typeof import('node:tls') => process.getBuiltinModule('node:tls')
+
+/** Result of a POST; every failure has a stable code. */
+export type TransportResponse =
+  /**
+   * `body` is the part received within the size and time limits: it may be truncated, the status
+   * never is.
+   */
   | { kind: 'answered'; status: number; headers: Headers; body: Uint8Array }
   | { kind: 'failed'; error: AttemptError }
 
@@ -16,33 +57,39 @@ type Post = {
   url: string
   headers: Record<string, string>
   body: Uint8Array
-  /** How often it was tried before: each time it begins with another of the addresses. */
+  /** Number of earlier attempts: each one starts with another of the addresses. */
   tried?: number
 }
 
-/** One POST to an address that a stranger named. Every outcome is a value. */
-export type Transport = (post: Post) => Promise<Answer>
+/** One POST to an address that an external party named. Every outcome is a value. */
+export type Transport = (post: Post) => Promise<TransportResponse>
 
 const RESPONSE_BYTES_MAX = 64 * 1024
 
-/** Why what watched over an attempt is let go. Without a reason each would make an error, and that costs more than the rest. */
+/**
+ * Abort reason of timers that are no longer needed. Without a reason, each abort creates an error,
+ * which costs more than the rest.
+ */
 const ENDED = 'ended'
 
-/** How long after the deadline an attempt may still take to notice it. */
+/** Time after the deadline for an attempt to end by itself. */
 const GRACE_MS = 1000
 
-/** Errors that say no connection came about, so that not a byte of ours has left. */
+/** Errors without a connection, so that no byte was sent. */
 const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
-/** What the peer sent was no HTTP answer to what we asked. */
+/** This process (EMFILE) or the machine (ENFILE) has no file descriptor left. */
+const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE'])
+/** The peer's bytes were not a valid HTTP response. */
 const UNREADABLE =
   /^(Malformed_HTTP|ResponseHeadersTooLarge|UnrequestedUpgrade|Invalid|Unsupported)/
 const TLS =
   /^(EPROTO|ERR_(TLS|SSL)|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_|CRL_|INVALID_CA|PATH_LENGTH)/
 
 /**
- * Resolves, checks and dials in one go: the connection goes to the very address that was checked, with the name in
- * SNI, in the certificate check and in Host. Not redirected, not proxied, not inflated, and over by `timeout_ms`.
- * `ca` is trusted beside the public authorities.
+ * Creates a transport that resolves, checks and dials in one step. The connection goes to the
+ * checked address, with the name in SNI, in the certificate check and in Host. No redirects, no
+ * proxy, no decompression, and an end after `timeout_ms`. `ca` is trusted in addition to the public
+ * authorities.
  */
 export function createTransport({
   fetch,
@@ -57,10 +104,10 @@ export function createTransport({
   timeout_ms: number
   ca?: string
 }): Transport {
-  // To Bun, a CA of one's own takes the place of all others.
+  // In Bun, a custom CA replaces all others.
   const trust = ca === undefined ? {} : { ca: [...tls().getCACertificates('bundled'), ca] }
 
-  async function dial(post: Post, target: Target, address: string, signal: AbortSignal) {
+  async function dial(post: Post, target: AddressTarget, address: string, signal: AbortSignal) {
     const { href, host, init } = pinnedTo(target, address, trust)
     const response = await fetch(href, {
       ...init,
@@ -76,8 +123,10 @@ export function createTransport({
 
   async function attempt(post: Post, signal: AbortSignal): Promise<Came> {
     const guarded = await guard(post.url)
-    if (!guarded.ok)
-      return failed(guarded.refusal === 'unresolved' ? 'dns_failed' : 'target_not_public')
+    if (!guarded.ok) {
+      if (guarded.refusal !== 'unresolved') return failed('target_not_public')
+      return failed(isOutOfFiles() ? 'out_of_files' : 'dns_failed')
+    }
     let error: AttemptError = 'connect_failed'
     for (const address of fromNext(guarded.addresses, post.tried ?? 0)) {
       if (signal.aborted) return failed('timeout')
@@ -96,50 +145,54 @@ export function createTransport({
     let open = true
     const over = new AbortController()
     const done = new AbortController()
-    const late = clock
+    const timeout = clock
       .sleep(timeout_ms, done.signal)
       .then(() => {
-        // Woken because the answer is there.
+        // Woken by the answer.
         if (done.signal.aborted) return
         over.abort(ENDED)
-        // An answer whose body drips ends here with its status; the moment is for it to come through.
+        // An answer with a slow body ends here with its status; the grace time lets it arrive.
         return clock.sleep(GRACE_MS, done.signal)
       })
       .then(() => failed('timeout'))
     try {
-      // The race, too: a deadline must not depend on everything below keeping to the signal.
-      const { answer, whole } = await Promise.race([attempt(post, over.signal), late])
+      // A race, because a deadline must not depend on every layer below honouring the signal.
+      const { answer, whole } = await Promise.race([attempt(post, over.signal), timeout])
       open = !whole
       return answer
     } finally {
       done.abort(ENDED)
-      // Closes what is still open, such as a body nobody reads to its end; to tell this to an answer that has come
-      // whole would only cost.
+      // Closes anything still open, such as an unread body. Aborting a complete answer would only
+      // cost time.
       if (open) over.abort(ENDED)
     }
   }
 }
 
 /**
- * The addresses that one attempt may try. One at which nobody answers in time takes all of the attempt, and may be the
- * first that is told each time: the next attempt begins with the next.
+ * The addresses for one attempt. An address that does not respond uses the whole attempt, and may
+ * be the first in every DNS answer. The next attempt therefore starts with the next address.
  */
 const fromNext = (addresses: readonly string[], tried: number): string[] => {
   const at = tried % addresses.length
   return [...addresses.slice(at), ...addresses.slice(0, at)].slice(0, ADDRESSES_MAX)
 }
 
-/** What came of it, and whether nothing more can come. */
-type Came = { answer: Answer; whole: boolean }
+/** An answer; `whole`: nothing more can arrive. */
+type Came = { answer: TransportResponse; whole: boolean }
 
 const failed = (error: AttemptError): Came => ({ answer: { kind: 'failed', error }, whole: false })
 
-/** The body up to the cap. The status has been given by then, so a body that breaks off takes nothing back. */
+/**
+ * The body up to the size limit. The status is already known, so a body that breaks off does not
+ * change it.
+ */
 async function readStart(
   response: Response,
   signal: AbortSignal,
 ): Promise<{ body: Uint8Array; whole: boolean }> {
-  // Most receivers answer with a status alone; to read the stream of an empty body would cost as much as that of any other.
+  // Most receivers answer with a status alone; reading the stream of an empty body costs as much as
+  // any other.
   if (isEmpty(response.headers) || !response.body) return { body: new Uint8Array(), whole: true }
   const chunks: Uint8Array[] = []
   let size = 0
@@ -157,18 +210,34 @@ async function readStart(
       size += chunk.value.length
     }
   } catch {
-    // Cut short by the peer: what came, came.
+    // Cut short by the peer: the received part counts.
   }
   return { body: Buffer.concat(chunks).subarray(0, RESPONSE_BYTES_MAX), whole }
 }
 
-// Of the two, chunks are what Bun goes by.
+// With both headers, Bun uses chunks.
 const isEmpty = (headers: Headers): boolean =>
   headers.get('content-length') === '0' && !headers.has('transfer-encoding')
 
-// Only the code is ever looked at: Bun's errors carry the whole URL beside it.
+// Only the code is used: Bun's errors also contain the whole URL.
 function errorOf(code: string): AttemptError {
+  if (OUT_OF_FILES.has(code)) return 'out_of_files'
   if (TLS.test(code)) return 'tls_failed'
   if (UNREADABLE.test(code)) return 'bad_answer'
+  // Bun's only code for every connection that was closed before the answer.
+  if (code === 'ECONNRESET') return 'connection_closed'
   return 'connect_failed'
+}
+
+/**
+ * True if this process can open no more files: the resolver then reports that the name does not
+ * exist.
+ */
+function isOutOfFiles(): boolean {
+  try {
+    closeSync(openSync('/dev/null', 'r'))
+    return false
+  } catch (error) {
+    return OUT_OF_FILES.has(errorCode(error))
+  }
 }

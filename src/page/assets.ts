@@ -1,14 +1,14 @@
 import type { BuiltFile } from './build.ts'
-import { madePage } from './made.ts'
+import { embeddedPage } from './embedded.ts'
 
 type PageFile = { type: string; body: Uint8Array<ArrayBuffer> }
 
-/** The dashboard as a browser loads it: its one document, and the files that it links, by their hashed names. */
-export type PageFiles = { shell: string; files: ReadonlyMap<string, PageFile> }
+/** The dashboard as a browser loads it: its HTML document and the linked files by hashed name. */
+export type DashboardFiles = { shell: string; files: ReadonlyMap<string, PageFile> }
 
-/** Makes or unpacks the dashboard. It is work, and the same each time: call it once, when somebody asks for it. */
-export async function pageFiles(): Promise<PageFiles> {
-  const { shell, files } = await madePage()
+/** Builds or unpacks the dashboard. Expensive and deterministic: call it once, on the first request. */
+export async function pageFiles(): Promise<DashboardFiles> {
+  const { shell, files } = await embeddedPage()
   return { shell, files: new Map(files.map(unpack)) }
 }
 

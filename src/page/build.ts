@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
-/** One file of the page; all of them are text. `name` carries a hash of what is in it. */
+/** One text file of the page. `name` contains a hash of its content. */
 export type BuiltFile = { name: string; type: string; text: string }
 
-/** The dashboard, built: its page, and the files that it loads. */
+/** The built dashboard: its HTML document and the files that it loads. */
 export type BuiltPage = { shell: string; files: BuiltFile[] }
 
 const TYPES: Record<string, string> = {
@@ -14,29 +14,30 @@ const TYPES: Record<string, string> = {
 }
 
 const ENTRIES = ['main.tsx', 'theme.ts', 'style.css']
-const app = join(import.meta.dir, 'app')
 
 /**
- * Bundles the page for browsers: minified, its names hashed, the document linking them. `told` hears which files it was
- * made of.
+ * Bundles the page for browsers: minified, with hashed names that the document links.
+ *
+ * @param onInputs Receives the paths of the bundled source files.
+ * @throws {Error} an output file has an unknown type, or an entry point is missing
  */
-export async function buildPage(told?: (inputs: string[]) => void): Promise<BuiltPage> {
+export async function buildPage(onInputs?: (inputs: string[]) => void): Promise<BuiltPage> {
   const { outputs, metafile } = await Bun.build({
-    entrypoints: ENTRIES.map((it) => join(app, it)),
+    entrypoints: ENTRIES.map((it) => join(import.meta.dir, it)),
     target: 'browser',
     format: 'esm',
     minify: true,
-    // What only one page needs is loaded with that page.
+    // Code of a single page is loaded with that page.
     splitting: true,
     define: { 'process.env.NODE_ENV': '"production"' },
     naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]' },
     metafile: true,
   })
-  told?.(Object.keys(metafile?.inputs ?? {}))
+  onInputs?.(Object.keys(metafile?.inputs ?? {}))
   const files = await Promise.all(
     outputs.map(async (it) => toFile(it.path.replace(/^\.\//, ''), await it.text())),
   )
-  const icon = await Bun.file(join(app, 'icon.svg')).text()
+  const icon = await Bun.file(join(import.meta.dir, 'icon.svg')).text()
   const hash = createHash('sha256').update(icon).digest('hex').slice(0, 8)
   files.push(toFile(`icon-${hash}.svg`, icon))
   return { shell: shellOf((stem) => nameOf(files, stem)), files }
@@ -44,7 +45,7 @@ export async function buildPage(told?: (inputs: string[]) => void): Promise<Buil
 
 function toFile(name: string, text: string): BuiltFile {
   const type = TYPES[name.split('.').at(-1) ?? '']
-  if (type === undefined) throw new Error(`the page has a file of no known kind: ${name}`)
+  if (type === undefined) throw new Error(`the page has a file of an unknown type: ${name}`)
   return { name, type, text }
 }
 
@@ -54,7 +55,7 @@ function nameOf(files: readonly BuiltFile[], stem: string): string {
   return found.name
 }
 
-/** The one document. No script and no style stands in it: its policy forbids both. */
+/** The HTML document. It has no inline script or style: its content security policy forbids both. */
 const shellOf = (name: (stem: string) => string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -70,7 +71,7 @@ const shellOf = (name: (stem: string) => string): string => `<!doctype html>
 </head>
 <body>
 <div id="app"></div>
-<noscript>The dashboard needs JavaScript. Everything that it shows can be had from the API and the command line too.</noscript>
+<noscript>The dashboard needs JavaScript. The API and the command line provide the same data.</noscript>
 </body>
 </html>
 `

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 
-import type { WriteFault } from '../../src/core/native-refusals.ts'
-import { inBrowser, type Stage, startStage, TEST_MS } from './stage.ts'
+import type { WriteFault } from '../../src/core/forum/native-refusals.ts'
+import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 
 const CALL = '/svc/*/create-comment'
 
-inBrowser('answering with a browser', () => {
-  let it: Stage
+inBrowser('commenting with a browser', () => {
+  let it: BrowserFixture
   let post: string
   beforeAll(async () => {
-    it = await startStage()
+    it = await startBrowserFixture()
   }, TEST_MS)
   beforeEach(() => {
-    it.sandbox.clearWeather()
+    it.sandbox.clearFaults()
     post = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye', text: 'How?' }).name
   })
   afterAll(() => it[Symbol.asyncDispose](), TEST_MS)
@@ -26,19 +26,19 @@ inBrowser('answering with a browser', () => {
   }
 
   test(
-    'a post is answered, a paragraph a line, with nothing taken for markup',
+    'comments on a post with one paragraph per line and no markup',
     async () => {
       const text = '# Ümläuts & <b>tags</b>\n\n- *one* line\n1. two 🥖 "quotes" \\ /\n'
 
       const done = await it.answer('ann', { post }, { text })
 
       if (!done.ok) throw new Error(JSON.stringify(done))
-      const made = thing(done.value.name)
+      const comment = thing(done.value.name)
       expect(done.value.permalink).toBe(
         `${it.sandbox.url}/r/bread/comments/${post.slice(3)}/comment/${done.value.name.slice(3)}/`,
       )
-      expect(made).toMatchObject({ kind: 't1', author: { name: 'ann' }, parent: null })
-      expect(made?.text.split('\n\n')).toEqual([
+      expect(comment).toMatchObject({ kind: 't1', author: { name: 'ann' }, parent: null })
+      expect(comment?.text.split('\n\n')).toEqual([
         '# Ümläuts & <b>tags</b>',
         '',
         '- *one* line',
@@ -49,7 +49,7 @@ inBrowser('answering with a browser', () => {
   )
 
   test(
-    'a comment is answered on its own page',
+    'replies to a comment on its own page',
     async () => {
       const above = it.sandbox.comment({ parent: post, author: 'bea', text: 'With a sourdough.' })
       const deep = it.sandbox.comment({ parent: above.name, author: 'bea', text: 'Or two.' })
@@ -66,7 +66,7 @@ inBrowser('answering with a browser', () => {
   )
 
   test(
-    'ten thousand letters arrive whole',
+    'ten thousand characters arrive completely',
     async () => {
       const text = Array.from({ length: 100 }, (_, line) => `${line} `.padEnd(97, 'abc ')).join(
         '\n',
@@ -101,7 +101,7 @@ inBrowser('answering with a browser', () => {
     ],
     [
       'a thread that is locked while the answer is written',
-      () => it.sandbox.weather({ path: CALL, fault: 'form_error', code: 'THREAD_LOCKED' }),
+      () => it.sandbox.addFault({ path: CALL, fault: 'form_error', code: 'THREAD_LOCKED' }),
       { code: 'THREAD_LOCKED', meaning: 'THREAD_LOCKED', field: 'post_url' },
     ],
     [
@@ -111,11 +111,11 @@ inBrowser('answering with a browser', () => {
     ],
     [
       'a throttle',
-      () => it.sandbox.weather({ path: CALL, fault: 'write_ratelimit', wait_s: 51 }),
+      () => it.sandbox.addFault({ path: CALL, fault: 'write_ratelimit', wait_s: 51 }),
       { code: 'RATELIMIT', meaning: 'FORUM_RATELIMIT', retry_after_s: 51, terminal: false },
     ],
   ])(
-    '%s is a refusal, and nothing stands there',
+    '%s is a refusal, and no comment is created',
     async (_, arrange, refusal) => {
       arrange()
 
@@ -135,31 +135,31 @@ inBrowser('answering with a browser', () => {
   test.each<[string, () => void, WriteFault]>([
     [
       'a block page',
-      () => it.sandbox.weather({ path: '/comments', fault: 'block_403_html' }),
+      () => it.sandbox.addFault({ path: '/comments', fault: 'block_403_html' }),
       { kind: 'blocked' },
     ],
     [
       'a challenge',
-      () => it.sandbox.weather({ path: '/comments', fault: 'challenge_200_html' }),
+      () => it.sandbox.addFault({ path: '/comments', fault: 'challenge_200_html' }),
       { kind: 'blocked' },
     ],
     [
-      'a human check in answer to the composer',
-      () => it.sandbox.weather({ path: CALL, fault: 'challenge_200_html' }),
+      'a human check as the response to the composer',
+      () => it.sandbox.addFault({ path: CALL, fault: 'challenge_200_html' }),
       { kind: 'blocked' },
     ],
     [
       'a login page',
-      () => it.sandbox.weather({ path: '/comments', fault: 'login_page_200' }),
+      () => it.sandbox.addFault({ path: '/comments', fault: 'login_page_200' }),
       { kind: 'login_required' },
     ],
     [
       'a failing platform',
-      () => it.sandbox.weather({ path: '/comments', fault: '5xx' }),
+      () => it.sandbox.addFault({ path: '/comments', fault: '5xx' }),
       { kind: 'unavailable', status: 503, retry_after_s: null },
     ],
   ])(
-    '%s is told as what it is',
+    '%s is reported as its own fault',
     async (_, arrange, fault) => {
       arrange()
 
@@ -170,7 +170,7 @@ inBrowser('answering with a browser', () => {
   )
 
   test(
-    'a session that the platform does not know is login_required',
+    'a session unknown to the platform is login_required',
     async () => {
       expect(await it.answer(null, { post })).toEqual({
         ok: false,
@@ -181,7 +181,7 @@ inBrowser('answering with a browser', () => {
   )
 
   test(
-    'a comment that is not there is not_found',
+    'a missing comment is not_found',
     async () => {
       expect(await it.answer('ann', { post, comment: 't1_zzzzz' })).toEqual({
         ok: false,
@@ -192,9 +192,9 @@ inBrowser('answering with a browser', () => {
   )
 
   test.each(['truncated', 'reset', 'lost_answer'] as const)(
-    'an answer that is lost (%s) is unknown, and sent once',
+    'a lost response (%s) is unknown, and the comment is sent once',
     async (fault) => {
-      it.sandbox.weather({ path: CALL, fault })
+      it.sandbox.addFault({ path: CALL, fault })
       const before = sent()
 
       const done = await it.answer('ann', { post })
@@ -207,9 +207,9 @@ inBrowser('answering with a browser', () => {
   )
 
   test(
-    'a deadline that passes while the platform thinks is unknown: it may still be done',
+    'a deadline during the platform request is unknown: the comment may still be created',
     async () => {
-      it.sandbox.weather({ path: CALL, fault: 'slow', delay_s: 60 })
+      it.sandbox.addFault({ path: CALL, fault: 'slow', delay_s: 60 })
 
       const done = await it.answer('ann', { post }, { ms: 4_000 })
 
@@ -219,9 +219,9 @@ inBrowser('answering with a browser', () => {
   )
 
   test(
-    'a deadline that passes before the page is there is a timeout: nothing was sent',
+    'a deadline before the page is loaded is a timeout: nothing was sent',
     async () => {
-      it.sandbox.weather({ path: '/comments', fault: 'slow', delay_s: 60 })
+      it.sandbox.addFault({ path: '/comments', fault: 'slow', delay_s: 60 })
 
       expect(await it.answer('ann', { post }, { ms: 1_500 })).toEqual({
         ok: false,

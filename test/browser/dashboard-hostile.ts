@@ -1,8 +1,8 @@
 import { expect } from 'bun:test'
 
-import { type Dashboard, MINUTE } from './dashboard-stage.ts'
-import { telling } from './dashboard-telling.ts'
-import type { Visitor } from './dashboard-visitor.ts'
+import type { DashboardClient } from './dashboard-client.ts'
+import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
+import { telling } from './dashboard-scenarios.ts'
 import { HOSTILE } from './hostile.ts'
 
 const CUSTOMER_PAGES = [
@@ -19,79 +19,76 @@ const CUSTOMER_PAGES = [
 ]
 const OPERATOR_PAGES = ['', '/pool', '/customers', '/feedback']
 
-/** Whatever strangers write is text on every page, and does nothing. */
-export function hostileStories(stage: () => Dashboard) {
-  const { story } = telling(stage)
+/** Scenarios of hostile platform content, which every page must show as inert text. */
+export function hostileStories(fixture: () => Dashboard) {
+  const { story: scenario } = telling(fixture)
 
-  story(
-    'sixty hostile titles come through as deliveries, and show as they were written',
-    async (it) => {
-      const { house } = it
-      const { sandbox, clock, receiver } = house
-      const key = house.mint('<b onclick=globalThis.hacked=1>eve')
-      const send = (path: string, body: object) =>
-        house.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
-      sandbox.post({ subforum: 'alley', title: 'It begins' })
-      await clock.advance(MINUTE)
-      await send('/forum/monitor/webhook/create', { url: receiver.url })
-      const monitor = await send('/forum/monitor/add', {
-        name: HOSTILE[0],
-        filter_spec: { subforum: 'alley' },
-      })
-      await clock.advance(MINUTE)
-      for (const title of HOSTILE) sandbox.post({ subforum: 'alley', title, text: title })
-      await clock.advance(3 * MINUTE)
+  scenario('sixty hostile titles are delivered and shown unchanged', async (it) => {
+    const { house: daemon } = it
+    const { sandbox, clock, receiver } = daemon
+    const key = daemon.mint('<b onclick=globalThis.hacked=1>eve')
+    const send = (path: string, body: object) =>
+      daemon.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+    sandbox.post({ subforum: 'alley', title: 'It begins' })
+    await clock.advance(MINUTE)
+    await send('/forum/monitor/webhook/create', { url: receiver.url })
+    const monitor = await send('/forum/monitor/add', {
+      name: HOSTILE[0],
+      filter_spec: { subforum: 'alley' },
+    })
+    await clock.advance(MINUTE)
+    for (const title of HOSTILE) sandbox.post({ subforum: 'alley', title, text: title })
+    await clock.advance(3 * MINUTE)
 
-      await using visitor = await it.visitor()
-      await visitor.signIn(key)
-      await visitor.sees('<b onclick=globalThis.hacked=1>eve')
-      const seen = new Set<string>()
-      const look = async () => {
-        const text = await visitor.text()
-        for (const title of HOSTILE) if (text.includes(title)) seen.add(title)
-      }
-      await visitor.open('/deliveries')
-      await visitor.press('Load older ones')
-      await visitor.holds("document.querySelectorAll('.rows tbody tr').length >= 60")
-      await look()
-      await visitor.open(`/monitors/${monitor.body.id}/edit`)
-      await visitor.sees('61 matches among')
+    await using client = await it.openClient()
+    await client.signIn(key)
+    await client.sees('<b onclick=globalThis.hacked=1>eve')
+    const seen = new Set<string>()
+    const findInjected = async () => {
+      const text = await client.text()
+      for (const title of HOSTILE) if (text.includes(title)) seen.add(title)
+    }
+    await client.open('/deliveries')
+    await client.press('Load older')
+    await client.waitFor("document.querySelectorAll('.rows tbody tr').length >= 60")
+    await findInjected()
+    await client.open(`/monitors/${monitor.body.id}/edit`)
+    await client.sees('61 matches among')
 
-      expect(HOSTILE.filter((title) => !seen.has(title))).toEqual([])
-      expect(await unharmed(visitor)).toEqual([])
-    },
-  )
+    expect(HOSTILE.filter((title) => !seen.has(title))).toEqual([])
+    expect(await unharmed(client)).toEqual([])
+  })
 
-  story('whatever text the API answers with, every page shows it as text', async (it) => {
+  scenario('every page shows hostile text of any API response as text', async (it) => {
     const { key } = it.house
     const delivery = (await it.house.call('/forum/monitor/deliveries')).body.deliveries[0]
     for (const [who, pages] of [
       [key, CUSTOMER_PAGES],
       [it.operator, OPERATOR_PAGES],
     ] as const) {
-      await using visitor = await it.visitor()
-      await visitor.signIn(who)
-      await visitor.page.evaluateOnNewDocument(poisoned(HOSTILE))
+      await using client = await it.openClient()
+      await client.signIn(who)
+      await client.page.evaluateOnNewDocument(poisoned(HOSTILE))
       for (const page of pages) {
         const path = page
           .replace('ID', delivery.monitor_id)
           .replace('DELIVERY', delivery.delivery_id)
-        await visitor.open(path)
-        // Hostile text of some kind stands on it: the page has taken what was answered.
-        await visitor.sees('hacked')
-        await visitor.holds("document.querySelector('.frame .waiting') === null")
-        expect([page, await unharmed(visitor)]).toEqual([page, []])
+        await client.open(path)
+        // Hostile text is visible, so the page has rendered the response.
+        await client.sees('hacked')
+        await client.waitFor("document.querySelector('.frame .waiting') === null")
+        expect([page, await unharmed(client)]).toEqual([page, []])
       }
       if (who === key) {
-        await visitor.open('/webhooks')
-        for (const text of HOSTILE) await visitor.sees(text)
+        await client.open('/webhooks')
+        for (const text of HOSTILE) await client.sees(text)
       }
     }
   })
 }
 
-/** What should not have happened to a page: script that ran, a request elsewhere, a link that is one to a script. */
-async function unharmed({ page, strange }: Visitor): Promise<unknown[]> {
+/** Signs of an injection: executed script, requests to other hosts, links to scripts. */
+async function unharmed({ page, strange }: DashboardClient): Promise<unknown[]> {
   const found: unknown = await page.evaluate(`[
     ...('hacked' in globalThis ? ['a script ran'] : []),
     ...[...document.querySelectorAll('a')].map((it) => it.href).filter((it) => !/^https?:\\/\\//.test(it)),
@@ -99,12 +96,12 @@ async function unharmed({ page, strange }: Visitor): Promise<unknown[]> {
     ...[...document.querySelectorAll('a[target]')].filter((it) => it.rel !== 'noopener noreferrer').map((it) => it.outerHTML),
     ...[...document.querySelectorAll('*')].flatMap((it) => it.getAttributeNames().filter((name) => name.startsWith('on'))),
   ]`)
-  return [...(Array.isArray(found) ? found : ['nothing was told']), ...strange]
+  return [...(Array.isArray(found) ? found : ['no result']), ...strange]
 }
 
 /**
- * A script for the page that goes between it and the daemon: of every answer each text but ids, instants and what the
- * page goes by is replaced, and each list is made sixty rows long, one for each text.
+ * A script that intercepts the daemon's responses in the page: it replaces every text except ids, instants and control
+ * fields by a hostile one, and extends each list to one row for each hostile text.
  */
 const poisoned = (texts: readonly string[]) => `{
   const texts = ${JSON.stringify(texts)}
@@ -127,8 +124,8 @@ const poisoned = (texts: readonly string[]) => `{
   globalThis.fetch = async (...call) => {
     const answer = await asked(...call)
     const text = await answer.text()
-    const told = answer.ok && text !== '' ? JSON.stringify(poison(JSON.parse(text), '', 0)) : text
-    return new Response(told, { status: answer.status, headers: answer.headers })
+    const changed = answer.ok && text !== '' ? JSON.stringify(poison(JSON.parse(text), '', 0)) : text
+    return new Response(changed, { status: answer.status, headers: answer.headers })
   }
   const line = EventSource.prototype.addEventListener
   EventSource.prototype.addEventListener = function (name, heard) {

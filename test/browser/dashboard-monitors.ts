@@ -1,59 +1,59 @@
 import { expect } from 'bun:test'
 
-import { type Dashboard, MINUTE } from './dashboard-stage.ts'
-import { newcomer, register, telling } from './dashboard-telling.ts'
+import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
+import { newcomer, register, telling } from './dashboard-scenarios.ts'
 
-/** What a customer does with monitors and webhooks, against the practice platform and a real receiver. */
-export function monitorStories(stage: () => Dashboard) {
-  const { asCustomer, story } = telling(stage)
+/** Scenarios of monitors and webhooks, against the sandbox and a real receiver. */
+export function monitorStories(fixture: () => Dashboard) {
+  const { asCustomer, story: scenario } = telling(fixture)
 
-  story('a webhook is registered, tested, named, given a new secret and deleted', async (it) => {
+  scenario('a customer creates, tests, renames, rotates and deletes a webhook', async (it) => {
     const { receiver } = it.house
-    await using visitor = await newcomer(it, 'hooks')
-    await visitor.open('/webhooks')
-    await visitor.press('New webhook')
-    await visitor.type('Address', 'https://10.0.0.1/hook')
-    await visitor.press('Register')
-    await visitor.sees('public addresses only')
-    await visitor.press('Cancel')
+    await using client = await newcomer(it, 'hooks')
+    await client.open('/webhooks')
+    await client.press('New webhook')
+    await client.type('URL', 'https://10.0.0.1/hook')
+    await client.press('Create')
+    await client.sees('public addresses only')
+    await client.press('Cancel')
 
-    const secret = await register(visitor, receiver.url)
-    await visitor.misses(secret)
+    const secret = await register(client, receiver.url)
+    await client.misses(secret)
     receiver.answers.push(404)
-    await visitor.press('Test')
-    await visitor.sees('It did not arrive.')
-    await visitor.sees('Nothing is at this path')
-    await visitor.press('Test')
-    await visitor.sees('It arrived.')
+    await client.press('Test')
+    await client.sees('Test failed.')
+    await client.sees('Nothing exists at this path')
+    await client.press('Test')
+    await client.sees('Test delivered.')
 
-    await visitor.press('Edit')
-    await visitor.type('At most a second', 'fast')
-    await visitor.press('Save')
-    await visitor.sees('max_per_second must be a number')
-    await visitor.type('At most a second', '2')
-    await visitor.type('Name', 'Kitchen')
-    await visitor.press('Save')
-    await visitor.sees('at most 2 a second')
+    await client.press('Edit')
+    await client.type('Rate limit', 'fast')
+    await client.press('Save')
+    await client.sees('max_per_second must be a number')
+    await client.type('Rate limit', '2')
+    await client.type('Name', 'Kitchen')
+    await client.press('Save')
+    await client.sees('at most 2 a second')
 
-    await visitor.press('New secret')
-    await visitor.press('Make a new secret')
-    await visitor.sees('The old one signs too')
-    const second = await visitor.value('Secret')
-    await visitor.press('I have kept it')
+    await client.press('New secret')
+    await client.press('Rotate secret')
+    await client.sees('The old secret also signs')
+    const second = await client.value('Secret')
+    await client.press('I have stored it')
 
-    await visitor.press('Delete')
-    await visitor.press('Keep it')
-    await visitor.press('Delete')
-    await visitor.press('Delete it')
-    await visitor.sees('No webhook yet')
+    await client.press('Delete')
+    await client.press('Cancel')
+    await client.press('Delete')
+    await client.press('Delete webhook')
+    await client.sees('No webhooks yet')
 
     expect([secret, second].map((text) => text.slice(0, 6))).toEqual(['whsec_', 'whsec_'])
     expect(second).not.toBe(secret)
-    expect(visitor.strange).toEqual([])
+    expect(client.strange).toEqual([])
   })
 
-  story(
-    'a webhook whose receiver is gone is shown paused, and a test that arrives brings it back',
+  scenario(
+    'a webhook is shown as paused after a 410, and a successful test resumes it',
     async (it) => {
       const { sandbox, clock, receiver, mint, call } = it.house
       const key = mint('gone')
@@ -65,121 +65,124 @@ export function monitorStories(stage: () => Dashboard) {
       })
       await clock.advance(MINUTE)
       receiver.answers.push(410)
-      sandbox.post({ subforum: 'bread', title: 'A bagel for nobody' })
+      sandbox.post({ subforum: 'bread', title: 'A bagel for a gone receiver' })
       await clock.advance(2 * MINUTE)
-      await using visitor = await it.visitor()
-      await visitor.signIn(key)
-      await visitor.sees('A webhook is paused')
-      await visitor.press('See why and test')
-      await visitor.sees('the receiver answered 410')
-      await visitor.press('Test')
-      await visitor.sees('It arrived.')
-      await visitor.misses('the receiver answered 410')
+      await using client = await it.openClient()
+      await client.signIn(key)
+      await client.sees('A webhook is paused')
+      await client.press('Show the reason and test')
+      await client.sees('the receiver answered 410')
+      await client.press('Test')
+      await client.sees('Test delivered.')
+      await client.misses('the receiver answered 410')
 
-      expect(await visitor.text()).toContain('Active')
-      expect(visitor.strange).toEqual([])
+      expect(await client.text()).toContain('Active')
+      expect(client.strange).toEqual([])
     },
   )
 
-  story(
-    'a filter shows what it would match while it is typed, and what is wrong beside its field',
+  scenario(
+    'the form previews matches while typing and shows errors beside their fields',
     async (it) => {
       it.house.sandbox.post({
         subforum: 'bread',
         title: 'Pumpernickel in a pot',
         text: 'It takes a whole night.',
       })
-      // What is read is kept for a moment.
+      // Lets cached reads expire.
       await it.house.clock.advance(MINUTE)
-      await using visitor = await newcomer(it, 'previews')
-      await visitor.open('/monitors/new')
-      await visitor.sees('Name a place or a word')
-      await visitor.type('Subforums', 'bread')
-      await visitor.type('Any of these words or phrases', 'pumpernickel\nwhole night')
-      await visitor.sees('Pumpernickel in a pot')
-      await visitor.sees('1 match among')
-      await visitor.sees('It takes a whole night.')
-      await visitor.sees('Items that hold each term')
-      await visitor.type('Query', '(pumpernickel')
-      await visitor.page.waitForSelector('[aria-invalid=true]')
-      const beside = await visitor.page.$eval(
+      await using client = await newcomer(it, 'previews')
+      await client.open('/monitors/new')
+      await client.sees('No filter yet')
+      await client.type('Subforums', 'bread')
+      await client.type('Any of these words or phrases', 'pumpernickel\nwhole night')
+      await client.sees('Pumpernickel in a pot')
+      await client.sees('1 match among')
+      await client.sees('It takes a whole night.')
+      await client.sees('Items per term')
+      await client.type('Query', '(pumpernickel')
+      await client.page.waitForSelector('[aria-invalid=true]')
+      const beside = await client.page.$eval(
         '.field.wrong',
         (field: { innerText: string }) => field.innerText,
       )
-      await visitor.type('Query', '')
-      await visitor.misses('Mend what is marked')
+      await client.type('Query', '')
+      await client.misses('Fix the marked fields')
 
       expect(beside).toContain('Query, position 14: expected ) for the (')
-      expect(visitor.strange).toEqual([])
+      expect(client.strange).toEqual([])
     },
   )
 
-  story('a monitor is made, matches live, is paused, resumed, edited and removed', async (it) => {
-    const { sandbox, clock, receiver } = it.house
-    await using visitor = await newcomer(it, 'watcher')
-    await register(visitor, receiver.url)
-    await visitor.open('/monitors/new')
-    await visitor.type('Subforums', 'bread')
-    await visitor.type('Any of these words or phrases', 'brioche')
-    await visitor.type('Name', 'Brioche')
-    await visitor.press('Create monitor')
-    await visitor.sees('Created: it watches from now on.')
-    await visitor.sees('Nothing has matched yet')
+  scenario(
+    'a customer creates, pauses, resumes, edits and removes a monitor, and sees matches live',
+    async (it) => {
+      const { sandbox, clock, receiver } = it.house
+      await using client = await newcomer(it, 'watcher')
+      await register(client, receiver.url)
+      await client.open('/monitors/new')
+      await client.type('Subforums', 'bread')
+      await client.type('Any of these words or phrases', 'brioche')
+      await client.type('Name', 'Brioche')
+      await client.press('Create monitor')
+      await client.sees('Monitor created.')
+      await client.sees('No matches yet')
 
-    await visitor.go()
-    await clock.advance(MINUTE)
-    sandbox.post({ subforum: 'bread', title: 'A brioche appears' })
-    await clock.advance(2 * MINUTE)
-    // Nothing was loaded again: the line to the daemon told it.
-    await visitor.sees('A brioche appears')
-    await visitor.press('A brioche appears')
-    await visitor.sees('What became of it')
-    await visitor.sees('delivered')
+      await client.go()
+      await clock.advance(MINUTE)
+      sandbox.post({ subforum: 'bread', title: 'A brioche appears' })
+      await clock.advance(2 * MINUTE)
+      // Without a reload: the event stream delivered it.
+      await client.sees('A brioche appears')
+      await client.press('A brioche appears')
+      await client.sees('Explanation')
+      await client.sees('delivered')
 
-    await visitor.open('/monitors')
-    await visitor.sees('All seen')
-    await visitor.press('Brioche')
-    await visitor.press('Pause')
-    await visitor.sees('Paused')
-    await visitor.press('Resume')
-    await visitor.sees('Resumed: it watches from now on.')
-    const before = await visitor.value('Address of the feed')
-    await visitor.press('New address')
-    await visitor.page.waitForSelector('dialog[open]')
-    await visitor.page.$eval('dialog .danger', (button: { click(): void }) => button.click())
-    await visitor.sees('The feed has a new address')
-    await visitor.changes('Address of the feed', before)
-    await visitor.press('Edit')
-    await visitor.type('Name', 'Brioche and more')
-    await visitor.press('Save')
-    await visitor.sees('Saved.')
-    await visitor.press('Remove')
-    await visitor.press('Remove it')
-    await visitor.sees('No monitors yet')
+      await client.open('/monitors')
+      await client.sees('Complete')
+      await client.press('Brioche')
+      await client.press('Pause')
+      await client.sees('Paused')
+      await client.press('Resume')
+      await client.sees('Resumed. Polling continues')
+      const before = await client.value('Feed URL')
+      await client.press('New URL')
+      await client.page.waitForSelector('dialog[open]')
+      await client.page.$eval('dialog .danger', (button: { click(): void }) => button.click())
+      await client.sees('The feed has a new URL')
+      await client.changes('Feed URL', before)
+      await client.press('Edit')
+      await client.type('Name', 'Brioche and more')
+      await client.press('Save')
+      await client.sees('Saved.')
+      await client.press('Remove')
+      await client.press('Remove monitor')
+      await client.sees('No monitors yet')
 
-    expect(visitor.strange).toEqual([])
-  })
+      expect(client.strange).toEqual([])
+    },
+  )
 
-  asCustomer('a monitor explains why a post did not match', async (visitor, it) => {
+  asCustomer('a monitor explains why a post did not match', async (client, it) => {
     const { name } = it.house.sandbox.post({ subforum: 'bread', title: 'A plain white loaf' })
     await it.house.clock.advance(2 * MINUTE)
-    await visitor.open('/monitors')
-    await visitor.press('Sourdough')
-    await visitor.type('Id of the post or comment', 'no id')
-    await visitor.press('Explain')
-    await visitor.sees('item_id must be the id')
-    await visitor.type('Id of the post or comment', name)
-    await visitor.press('Explain')
-    await visitor.sees('Not met')
-    await visitor.sees('Include any')
+    await client.open('/monitors')
+    await client.press('Sourdough')
+    await client.type('Id of the post or comment', 'no id')
+    await client.press('Explain')
+    await client.sees('item_id must be the id')
+    await client.type('Id of the post or comment', name)
+    await client.press('Explain')
+    await client.sees('Not met')
+    await client.sees('Include any')
   })
 
-  asCustomer('what could not be seen is drawn and told', async (visitor) => {
-    await visitor.open('/monitors')
-    await visitor.press('Sourdough')
-    await visitor.sees('The platform could not be read.')
-    await visitor.sees('no longer fresh')
-    const drawn = await visitor.page.$$eval('.strip rect', (all) =>
+  asCustomer('unobserved periods and their reasons are shown', async (client) => {
+    await client.open('/monitors')
+    await client.press('Sourdough')
+    await client.sees('The platform could not be read.')
+    await client.sees('no longer fresh')
+    const drawn = await client.page.$$eval('.strip rect', (all) =>
       all.map((it) => it.getAttribute('class')),
     )
 

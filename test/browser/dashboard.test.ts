@@ -1,20 +1,20 @@
 import { afterAll, beforeAll } from 'bun:test'
 
 import { customerStories } from './dashboard-customer.ts'
+import { fillWorld } from './dashboard-data.ts'
 import { draftStories } from './dashboard-drafts.ts'
+import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { hostileStories } from './dashboard-hostile.ts'
-import { lookStories } from './dashboard-looks.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
-import { type Dashboard, startDashboard } from './dashboard-stage.ts'
-import { fillWorld } from './dashboard-world.ts'
-import { inBrowser, TEST_MS } from './stage.ts'
+import { pageTests } from './dashboard-rendering.ts'
+import { inBrowser, TEST_MS } from './fixture.ts'
 
-// One daemon, one browser: starting them is most of what a story costs.
+// One shared daemon and browser: their start dominates the time of a scenario.
 inBrowser('the dashboard', () => {
   let it: Dashboard | undefined
-  const stage = () => {
-    if (it === undefined) throw new Error('the stage is not up')
+  const fixture = () => {
+    if (it === undefined) throw new Error('the dashboard is not started')
     return it
   }
   beforeAll(async () => {
@@ -23,10 +23,10 @@ inBrowser('the dashboard', () => {
   }, TEST_MS)
   afterAll(() => it?.[Symbol.asyncDispose](), TEST_MS)
 
-  lookStories(stage)
-  customerStories(stage)
-  monitorStories(stage)
-  operatorStories(stage)
-  draftStories(stage)
-  hostileStories(stage)
+  pageTests(fixture)
+  customerStories(fixture)
+  monitorStories(fixture)
+  operatorStories(fixture)
+  draftStories(fixture)
+  hostileStories(fixture)
 })

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 
-import type { LoginCode } from '../../src/platform/login-verdict.ts'
-import type { WeatherInput } from '../../src/sandbox/weather.ts'
-import { inBrowser, SECRET, type Stage, startStage, TEST_MS } from './stage.ts'
+import type { FaultRuleInput } from '../../sandbox/faults/rules.ts'
+import type { LoginCode } from '../../src/platforms/port.ts'
+import { type BrowserFixture, inBrowser, SECRET, startBrowserFixture, TEST_MS } from './fixture.ts'
 
-/** That very path, and not what lies under it. */
+/** Exactly this path, without subpaths. */
 const FORM = '/svc/*/account/login'
 
 inBrowser('signing in with a browser', () => {
-  let it: Stage
+  let it: BrowserFixture
   beforeAll(async () => {
-    it = await startStage()
+    it = await startBrowserFixture()
   }, TEST_MS)
-  beforeEach(() => it.sandbox.clearWeather())
+  beforeEach(() => it.sandbox.clearFaults())
   afterAll(() => it[Symbol.asyncDispose](), TEST_MS)
 
   test.each(['ann', 'ann@mail.example'])(
-    '%s and the password bring the whole jar, by its own names and with its ends',
+    '%s and the password return all cookies with their names and expiry times',
     async (username) => {
       const before = Date.now()
 
@@ -44,7 +44,7 @@ inBrowser('signing in with a browser', () => {
   )
 
   test(
-    'a second factor is typed into the page that asks for it',
+    'types a second factor into the page that requires it',
     async () => {
       const signed = await it.signIn('bea', { totp_secret: SECRET.toLowerCase() })
 
@@ -54,9 +54,9 @@ inBrowser('signing in with a browser', () => {
   )
 
   test(
-    'a code that the platform takes only a step later is found by trying the next one',
+    'tries the next code if the platform accepts it only one step later',
     async () => {
-      it.sandbox.weather({
+      it.sandbox.addFault({
         path: `${FORM}/otp`,
         fault: 'login_verdict',
         verdict: '2fa_bad',
@@ -70,32 +70,34 @@ inBrowser('signing in with a browser', () => {
     TEST_MS,
   )
 
-  const verdict = (more: Partial<WeatherInput>): WeatherInput => ({
+  const verdict = (more: Partial<FaultRuleInput>): FaultRuleInput => ({
     path: FORM,
     fault: 'login_verdict',
     ...more,
   })
 
-  test.each<[string, LoginCode, Parameters<Stage['signIn']>, WeatherInput | null, object]>([
+  test.each<
+    [string, LoginCode, Parameters<BrowserFixture['signIn']>, FaultRuleInput | null, object]
+  >([
     ['a wrong password', 'AUTH_FAILED', ['ann', { password: 'guess' }], null, {}],
     ['an account of a third party', 'AUTH_FAILED', ['cal'], null, {}],
     ['no code where one is wanted', 'TWO_FACTOR_REQUIRED', ['bea'], null, {}],
     [
-      'a code that is refused twice',
+      'a code that is rejected twice',
       'TWO_FACTOR_INVALID',
       ['bea', { totp_secret: 'KRSXG5CTMVRXEZLU' }],
       null,
       {},
     ],
     [
-      'a generic refusal, as without a human check',
+      'a generic refusal, as after a missing human check',
       'UPSTREAM_BLOCKED',
       ['ann'],
       verdict({ verdict: 'captcha' }),
       {},
     ],
     [
-      'a block page in answer to the form',
+      'a block page as the response to the form',
       'UPSTREAM_BLOCKED',
       ['ann'],
       verdict({ verdict: 'html' }),
@@ -104,21 +106,21 @@ inBrowser('signing in with a browser', () => {
     ['a throttle', 'UPSTREAM_ERROR', ['ann'], verdict({ verdict: 'rate' }), { retry_after_s: 300 }],
     ['a failure', 'UPSTREAM_ERROR', ['ann'], { path: FORM, fault: '5xx' }, {}],
     [
-      'a block page in place of the form',
+      'a block page instead of the form',
       'UPSTREAM_BLOCKED',
       ['ann'],
       { path: '/login', fault: 'block_403_html' },
       {},
     ],
     [
-      'a challenge in place of the form',
+      'a challenge instead of the form',
       'UPSTREAM_BLOCKED',
       ['ann'],
       { path: '/login', fault: 'challenge_200_html' },
       {},
     ],
     [
-      'a page in place of a verdict',
+      'a page instead of a verdict',
       'UNKNOWN',
       ['ann'],
       { path: FORM, fault: 'html', body: '<html>Hello</html>' },
@@ -127,8 +129,8 @@ inBrowser('signing in with a browser', () => {
     ['a form that is cut off', 'UPSTREAM_ERROR', ['ann'], { path: '/login', fault: 'reset' }, {}],
   ])(
     '%s is %s',
-    async (_, code, [username, more], weather, rest) => {
-      if (weather) it.sandbox.weather(weather)
+    async (_, code, [username, more], fault_rule, rest) => {
+      if (fault_rule) it.sandbox.addFault(fault_rule)
 
       const signed = await it.signIn(username, more)
 
@@ -138,9 +140,9 @@ inBrowser('signing in with a browser', () => {
   )
 
   test(
-    'a challenge is left alone: the page is asked for once and nothing else',
+    'does not solve a challenge: requests the page once and nothing else',
     async () => {
-      it.sandbox.weather({ path: '/login', fault: 'challenge_200_html' })
+      it.sandbox.addFault({ path: '/login', fault: 'challenge_200_html' })
       const since = it.sandbox.requests.length
 
       await it.signIn('ann')

@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 
 import { tempFolder } from '../support/folder.ts'
+import { inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 import { browsersOf, leftOf } from './processes.ts'
-import { inBrowser, startStage, TEST_MS } from './stage.ts'
 
 // Goal: no browser outlives its calls, the daemon's stop, or the daemon's death.
-// Method: the processes of this machine are looked at, those left out that are dead and not yet buried.
+// Method: lists the processes of this machine, without zombies.
 
 const LANES = 4
 const KILLS = 5
@@ -14,20 +14,20 @@ const HOLDER = Bun.fileURLToPath(new URL('./holder.ts', import.meta.url))
 
 inBrowser('processes of the browser', () => {
   test(
-    'fifty calls, ten of them cut off by their deadline, leave none behind',
+    'fifty calls, ten of them aborted by their deadline, leave none behind',
     async () => {
-      await using it = await startStage({ max_pages: LANES, uses_max: 20, idle_ms: 500 })
-      it.sandbox.weather({ path: '/slow', fault: 'slow', delay_s: 600 })
+      await using it = await startBrowserFixture({ max_pages: LANES, uses_max: 20, idle_ms: 500 })
+      it.sandbox.addFault({ path: '/slow', fault: 'slow', delay_s: 600 })
       const waiting = Array.from({ length: 50 }, (_, at) => at % 5 === 4)
       const ends: string[] = []
       const lane = async () => {
         for (let cut = waiting.pop(); cut !== undefined; cut = waiting.pop()) {
           const path = cut ? '/slow' : '/login/'
-          const visited = await it.browser.visit(
-            it.visiting(null, cut ? 1_000 : 30_000),
+          const visit_result = await it.browser.withTab(
+            it.visitOptions(null, cut ? 1_000 : 30_000),
             ({ page }) => page.goto(it.sandbox.url + path),
           )
-          ends.push(visited.ok ? 'ok' : visited.fault.kind)
+          ends.push(visit_result.ok ? 'ok' : visit_result.fault.kind)
         }
       }
 
@@ -39,9 +39,9 @@ inBrowser('processes of the browser', () => {
       expect(ends.filter((end) => end === 'ok').length).toBe(40)
       expect(ends.filter((end) => end === 'timeout').length).toBe(10)
       expect(groups.length).toBeGreaterThan(2)
-      // Nobody closes it: what nobody uses goes by itself.
+      // Nothing closes the browser: an idle one ends by itself.
       expect(await leftOf(it.folder, groups)).toEqual([])
-      // Its files go after it.
+      // Its files are removed afterwards.
       const files = () => readdirSync(`${it.folder}/browser`)
       for (let tries = 0; files().length > 0 && tries < 200; tries++) await Bun.sleep(50)
       expect(files()).toEqual([])
@@ -50,7 +50,7 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
-    'when the process that holds one is killed, five times, the browser goes too, and the next start removes its files',
+    'the browser ends when its owner is killed, five times, and the next start removes its files',
     async () => {
       for (let kill = 0; kill < KILLS; kill++) await holdAndKill()
     },
@@ -58,16 +58,18 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
-    'it starts below a folder whose path is longer than that of a socket may be',
+    'starts below a folder whose path exceeds the limit of a socket path',
     async () => {
       using outer = tempFolder()
       const folder = outer.file('long'.repeat(30))
-      await using it = await startStage({ folder })
+      await using it = await startBrowserFixture({ folder })
 
-      const visited = await it.browser.visit(it.visiting(), ({ page }) => page.goto(it.sandbox.url))
+      const visit_result = await it.browser.withTab(it.visitOptions(), ({ page }) =>
+        page.goto(it.sandbox.url),
+      )
 
-      expect(visited.ok).toBeTrue()
-      // What it needs for a while lies beside its profile, and goes with it.
+      expect(visit_result.ok).toBeTrue()
+      // Temporary files are beside its profile and are removed with it.
       const [profile = ''] = readdirSync(`${folder}/browser`)
       expect(readdirSync(`${folder}/browser/${profile}/tmp`)).not.toEqual([])
       await it.browser.close()
@@ -77,12 +79,12 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
-    'closing ends it in the middle of a call',
+    'closing ends the browser during a call',
     async () => {
-      await using it = await startStage()
-      it.sandbox.weather({ path: '/slow', fault: 'slow', delay_s: 600 })
+      await using it = await startBrowserFixture()
+      it.sandbox.addFault({ path: '/slow', fault: 'slow', delay_s: 600 })
       const opened = Promise.withResolvers<void>()
-      const visit = it.browser.visit(it.visiting(), async ({ page }) => {
+      const visit = it.browser.withTab(it.visitOptions(), async ({ page }) => {
         opened.resolve()
         await page.goto(`${it.sandbox.url}/slow`)
       })
@@ -93,7 +95,7 @@ inBrowser('processes of the browser', () => {
 
       expect(await visit).toEqual({ ok: false, fault: { kind: 'lost', trouble: null } })
       expect(await leftOf(it.folder, groups)).toEqual([])
-      expect(await it.browser.visit(it.visiting(), () => Promise.resolve())).toEqual({
+      expect(await it.browser.withTab(it.visitOptions(), () => Promise.resolve())).toEqual({
         ok: false,
         fault: { kind: 'unavailable', why: 'the daemon is stopping' },
       })
@@ -102,15 +104,17 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
-    'a browser that is killed under a call is replaced for the next one',
+    'replaces a browser that is killed during a call',
     async () => {
-      await using it = await startStage()
-      const first = await it.browser.visit(it.visiting(), async ({ page }) => {
+      await using it = await startBrowserFixture()
+      const first = await it.browser.withTab(it.visitOptions(), async ({ page }) => {
         process.kill(Number(it.events[0]?.fields['pid']), 'SIGKILL')
         await page.goto(it.sandbox.url)
       })
 
-      const second = await it.browser.visit(it.visiting(), ({ page }) => page.goto(it.sandbox.url))
+      const second = await it.browser.withTab(it.visitOptions(), ({ page }) =>
+        page.goto(it.sandbox.url),
+      )
 
       expect(first).toEqual({ ok: false, fault: { kind: 'lost', trouble: null } })
       expect(second.ok).toBeTrue()
@@ -119,7 +123,7 @@ inBrowser('processes of the browser', () => {
   )
 })
 
-/** One process with a browser, from its start to what is left of it. */
+/** Runs one process with a browser until it is killed, and returns its remains. */
 async function holdAndKill() {
   using folder = tempFolder()
   const temporary = folder.file('tmp')
@@ -139,7 +143,7 @@ async function holdAndKill() {
   expect(before).toBeGreaterThan(3)
   expect(await leftOf(folder.path, [group])).toEqual([])
   const left = readdirSync(`${folder.path}/browser`)
-  await using _ = await startStage({ folder: folder.path })
+  await using _ = await startBrowserFixture({ folder: folder.path })
   expect(left.length).toBe(1)
   expect(readdirSync(temporary)).toEqual([])
   expect(existsSync(`${folder.path}/browser`)).toBeFalse()

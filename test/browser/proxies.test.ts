@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 
-import type { Proxy } from '../../src/core/proxy.ts'
+import type { Proxy } from '../../src/core/forum/proxy.ts'
 import {
   PASSWORD,
   PLAIN_PASSWORD,
@@ -10,14 +10,14 @@ import {
   startTinyproxy,
   USER,
 } from '../integration/egress-proxies.ts'
-import { inBrowser, type Stage, startStage, TEST_MS } from './stage.ts'
+import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 
 const missing = ['tinyproxy', 'microsocks'].filter((it) => Bun.which(it) === null)
 if (missing.length > 0 && !process.env['CI'])
   console.log(`not installed: ${missing.join(', ')}; a browser behind proxies is not tested`)
 
-/** Stands before the platform and writes down from which address each connection comes. */
-async function startGate() {
+/** A relay in front of the platform that records the source address of each connection. */
+async function startForwarder() {
   const from = new Set<string>()
   let port = 0
   const server = createServer((near) => {
@@ -37,20 +37,20 @@ async function startGate() {
 }
 
 inBrowser('a browser behind a proxy', () => {
-  let it: Stage
-  let gate: Awaited<ReturnType<typeof startGate>>
+  let it: BrowserFixture
+  let forwarder: Awaited<ReturnType<typeof startForwarder>>
   let http: RunningProxy
   let socks: RunningProxy
   const stack = new AsyncDisposableStack()
   if (missing.length > 0 && !process.env['CI']) return
   beforeAll(async () => {
-    gate = stack.use(await startGate())
-    it = stack.use(await startStage({ base_url: gate.url }))
-    gate.leadTo(it.sandbox.port)
+    forwarder = stack.use(await startForwarder())
+    it = stack.use(await startBrowserFixture({ base_url: forwarder.url }))
+    forwarder.leadTo(it.sandbox.port)
     http = stack.use(await startTinyproxy())
     socks = stack.use(await startMicrosocks())
   }, TEST_MS)
-  beforeEach(() => gate.from.clear())
+  beforeEach(() => forwarder.from.clear())
   afterAll(() => stack.disposeAsync(), TEST_MS)
 
   const tinyproxy = (password = PLAIN_PASSWORD): Proxy => ({
@@ -72,7 +72,7 @@ inBrowser('a browser behind a proxy', () => {
     ['an http proxy with credentials', () => tinyproxy()],
     ['a socks5 proxy with credentials', () => microsocks()],
   ])(
-    'signs in and answers through %s, and never beside it',
+    'signs in and comments only through %s',
     async (_, proxy) => {
       const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
@@ -80,7 +80,7 @@ inBrowser('a browser behind a proxy', () => {
       const done = await it.answer('ann', { post }, { proxy: proxy() })
 
       expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
-      expect([...gate.from]).toEqual([proxy().scheme === 'http' ? http.from : socks.from])
+      expect([...forwarder.from]).toEqual([proxy().scheme === 'http' ? http.from : socks.from])
     },
     TEST_MS,
   )
@@ -88,14 +88,14 @@ inBrowser('a browser behind a proxy', () => {
   test.each<[string, () => Proxy, string]>([
     ['an http proxy that refuses our credentials', () => tinyproxy('wrong'), 'denied'],
     ['a socks5 proxy that refuses our credentials', () => microsocks('wrong'), 'denied'],
-    ['a proxy where nobody listens', () => ({ ...tinyproxy(), port: 1 }), 'unreachable'],
+    ['an unreachable proxy', () => ({ ...tinyproxy(), port: 1 }), 'unreachable'],
     [
-      'a proxy that speaks another language',
+      'a proxy with another protocol',
       () => ({ ...tinyproxy(), scheme: 'https', port: it.sandbox.port }),
       'failed',
     ],
   ])(
-    '%s is told as the trouble of the proxy',
+    '%s is reported as a fault of the proxy',
     async (_, proxy, trouble) => {
       const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
@@ -104,14 +104,17 @@ inBrowser('a browser behind a proxy', () => {
 
       expect(signed).toMatchObject({ ok: false, code: 'UPSTREAM_ERROR', trouble })
       expect(done).toMatchObject({ ok: false, fault: { kind: 'proxy', trouble } })
-      expect([...gate.from]).toEqual([])
+      expect([...forwarder.from]).toEqual([])
     },
     TEST_MS,
   )
 
-  test.each(['socks4', 'socks5h'] as const)('%s is no way out for a browser', async (scheme) => {
-    const signed = await it.signIn('ann', { proxy: { ...microsocks(), scheme } })
+  test.each(['socks4', 'socks5h'] as const)(
+    '%s is not supported as a browser proxy',
+    async (scheme) => {
+      const signed = await it.signIn('ann', { proxy: { ...microsocks(), scheme } })
 
-    expect(signed).toEqual({ ok: false, code: null, fault: { kind: 'scheme' } })
-  })
+      expect(signed).toEqual({ ok: false, code: null, fault: { kind: 'scheme' } })
+    },
+  )
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 
 import { certificate } from '../support/certificate.ts'
-import { inBrowser, startStage, TEST_MS } from './stage.ts'
+import { inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 
-inBrowser('a platform under TLS', () => {
+inBrowser('a platform with TLS', () => {
   test(
-    'whose authority the operator names is used like any other',
+    'is accepted if the operator configures its authority',
     async () => {
       const tls = await certificate(['127.0.0.1'])
-      await using it = await startStage({ tls, ca: tls.cert })
+      await using it = await startBrowserFixture({ tls, ca: tls.cert })
       const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
       const signed = await it.signIn('ann')
@@ -21,25 +21,25 @@ inBrowser('a platform under TLS', () => {
   )
 
   test.each([
-    ['no authority vouches for', async () => ({ tls: await certificate(['127.0.0.1']) })],
+    ['with a self-signed certificate', async () => ({ tls: await certificate(['127.0.0.1']) })],
     [
-      'another authority vouches for',
+      'signed by another authority',
       async () => ({
         tls: await certificate(['127.0.0.1']),
         ca: (await certificate(['other.test'])).cert,
       }),
     ],
     [
-      'the authority vouches for under another name',
+      'with a certificate for another name',
       async () => {
         const tls = await certificate(['other.test'])
         return { tls, ca: tls.cert }
       },
     ],
   ])(
-    'that %s is told nothing',
+    '%s receives no request',
     async (_, choice) => {
-      await using it = await startStage(await choice())
+      await using it = await startBrowserFixture(await choice())
 
       const signed = await it.signIn('ann')
 
@@ -50,12 +50,12 @@ inBrowser('a platform under TLS', () => {
   )
 
   test(
-    'on which an answer is lost on a connection that was in use before is asked once all the same',
+    'receives a request once, even if the response is lost on a reused connection',
     async () => {
       const tls = await certificate(['127.0.0.1'])
-      await using it = await startStage({ tls, ca: tls.cert })
+      await using it = await startBrowserFixture({ tls, ca: tls.cert })
       const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
-      it.sandbox.weather({ path: '/svc/*/create-comment', fault: 'lost_answer' })
+      it.sandbox.addFault({ path: '/svc/*/create-comment', fault: 'lost_answer' })
 
       const done = await it.answer('ann', { post })
 

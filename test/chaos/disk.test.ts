@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test'
 
-import { cutThePower } from './cutting.ts'
-import { damageTheFile } from './damaging.ts'
-import { failTheDisk } from './erring.ts'
-import { fillTheDisk } from './filling.ts'
-import { mountMemory, mountPowered, whyNot } from './mounting.ts'
+import { damageTheFile } from './corruption.ts'
+import { fillTheDisk } from './disk-full.ts'
+import { failTheDisk } from './io-errors.ts'
+import { mountMemory, mountPowered, whyNot } from './mounts.ts'
+import { cutThePower } from './power-cut.ts'
 
-// Goal: what was said yes to is there after the next start, whatever the disk does; nothing is ever begun anew over what
-// is lost; and while there is no room, what can be read is read.
-// Method: a disk in memory that is filled, a file system whose power is cut, a tracer that lets one call fail, and a
-// database that is damaged by hand. `bun run bar:disk` does each at full size.
+// Goal: acknowledged writes survive any disk fault; a lost database is never replaced by an empty one; reads continue
+// while the disk is full.
+// Method: a full tmpfs, a file system with power cuts, a tracer that fails one system call, and a damaged database. `bun
+// run bar:disk` runs each at full size.
 
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
-/** To start a daemon and to see one die takes as long as the machine lets it. */
+/** Generous timeout: the start and end of a daemon depend on the machine. */
 const TIMEOUT_MS = 120_000
 
 const no_memory = await whyNot(() => mountMemory(1))
@@ -20,7 +20,7 @@ const no_power = await whyNot(mountPowered)
 for (const why of [no_memory, no_power]) if (why !== null) console.warn(`skipped: ${why}`)
 
 test.skipIf(no_memory !== null)(
-  `a full disk refuses what has to be written, answers what is only read, and loses nothing (FORUMD_SEED=${SEED})`,
+  `a full disk rejects writes, serves reads and loses nothing (FORUMD_SEED=${SEED})`,
   async () => {
     const it = await fillTheDisk({
       seed: SEED,
@@ -41,7 +41,7 @@ test.skipIf(no_memory !== null)(
 )
 
 test.skipIf(no_power !== null)(
-  `a power cut takes nothing that was said yes to (FORUMD_SEED=${SEED})`,
+  `a power cut loses no acknowledged write (FORUMD_SEED=${SEED})`,
   async () => {
     const it = await cutThePower({ cuts: 3, seed: SEED, items_per_s: 20, life_ms: [100, 600] })
 
@@ -55,7 +55,7 @@ test.skipIf(no_power !== null)(
 )
 
 test.skipIf(Bun.which('strace') === null)(
-  `a write or a sync that fails takes nothing that was said yes to (FORUMD_SEED=${SEED})`,
+  `a failing write or fsync loses no acknowledged write (FORUMD_SEED=${SEED})`,
   async () => {
     const it = await failTheDisk({
       faults: [
@@ -77,7 +77,7 @@ test.skipIf(Bun.which('strace') === null)(
 )
 
 test(
-  'a damaged database is refused in all of six ways, and left as it is',
+  'the daemon rejects a database damaged in any of six ways and leaves it unchanged',
   async () => {
     for (const { harm, ...found } of await damageTheFile(SEED))
       expect({ harm, ...found }).toEqual({

@@ -1,13 +1,13 @@
-import { type Killed, percentile } from './killing.ts'
-import type { Left } from './left.ts'
+import { type Killed, percentile } from './process-kill.ts'
+import type { Left } from './run-result.ts'
 
 const DUPLICATES_MAX = 0.08
-const BOOT_TO_ATTEMPT_MAX_MS = 2000
+const START_TO_ATTEMPT_MAX_MS = 2000
 
-/** What a full run has to reach; shares and times are of a thousand kills, and of a few dozen they say little. */
+/** Limits of a full run. Shares and times need a thousand kills; a few dozen are too few. */
 export type Wanted = { syscall_kills: number; items_per_s: number }
 
-/** Everything that must never be, whatever instant a process is killed at; empty when all is well. */
+/** Violations that must not occur for any kill instant; empty if there are none. */
 export function faultsOf(it: Left): string[] {
   const { books, matches, unseen } = it
   const zero = {
@@ -17,14 +17,14 @@ export function faultsOf(it: Left): string[] {
     unstable_bodies: it.unstable_bodies,
     badly_signed: it.badly_signed,
     observable_but_unseen: unseen.observable,
-    unseen_and_untold: unseen.items - unseen.told,
+    unseen_and_unreported: unseen.items - unseen.reported,
     holds: books.holds,
     unbalanced: books.unbalanced,
     other: books.other,
     invariants_broken: it.broken,
-    // An answer that was given was billed. A call cut by a kill may have been billed or not, but no other was.
+    // Every answered read is billed. An interrupted call may be billed; nothing else may.
     reads_unbilled: Math.max(0, it.answered - books.reads_billed),
-    reads_overbilled: Math.max(0, books.reads_billed - it.asked),
+    reads_overbilled: Math.max(0, books.reads_billed - it.requests),
     matches_unlike_truth: books.matches - matches,
   }
   return [
@@ -33,17 +33,17 @@ export function faultsOf(it: Left): string[] {
   ]
 }
 
-/** Where the figures of a full run are not what they have to be; empty when they are. */
+/** Exceeded limits of a full run; empty if there are none. */
 export function shortfallsOf(it: Killed, wanted: Wanted): string[] {
   const p99 = percentile(it.boot_to_attempt_ms, 0.99)
   const called =
     it.syscall_kills >= wanted.syscall_kills ? [] : [`kills at a call: ${it.syscall_kills}`]
-  // Without random kills there is nothing to time, and none of their duplicates.
+  // Times and duplicates are measured only for random kills.
   if (it.kills === 0) return called
   return [
     ...called,
     ...(it.items_per_s >= wanted.items_per_s ? [] : [`items a second: ${it.items_per_s}`]),
     ...it.duplicates.flatMap((share) => (share <= DUPLICATES_MAX ? [] : `duplicates: ${share}`)),
-    ...(p99 <= BOOT_TO_ATTEMPT_MAX_MS ? [] : [`p99 from boot to first attempt, ms: ${p99}`]),
+    ...(p99 <= START_TO_ATTEMPT_MAX_MS ? [] : [`p99 from boot to first attempt, ms: ${p99}`]),
   ]
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 
 import { type DaemonProcess, startProcess } from '../support/process.ts'
 
-/** What strace does to the nth of a system call. */
+/** The action of strace at the nth occurrence of a system call. */
 export type Injection = { call: string; what: string; n: number }
 
-/** The process is killed at the nth of a call. */
+/** Kills the process at the nth occurrence. */
 export const killAt = (call: string, n: number): Injection => ({ call, what: 'signal=SIGKILL', n })
-/** The nth of a call fails. */
+/** Fails the nth occurrence. */
 export const failAt = (call: string, error: string, n: number): Injection => ({
   call,
   what: `error=${error}`,
@@ -17,11 +17,11 @@ export const failAt = (call: string, error: string, n: number): Injection => ({
 })
 
 const TRACED_MAX_MS = 4000
-const LOOK_EVERY_MS = 10
+const CHECK_EVERY_MS = 10
 
 /**
- * Runs a daemon under strace until the injection has struck, and a little longer as `afterwards` wants, at most four seconds
- * in all. `meanwhile` may use it. Answers whether it came to that.
+ * Runs a daemon under strace until the injection happens, then until `afterwards` ends, for at most four seconds in total.
+ * `meanwhile` may use the daemon. Returns true if the injection happened.
  */
 export async function injected(
   config: string,
@@ -46,7 +46,7 @@ export async function injected(
       const gone = new AbortController()
       void daemon.ended.then(() => gone.abort())
       const over = AbortSignal.any([gone.signal, AbortSignal.timeout(TRACED_MAX_MS)])
-      while (!over.aborted && !(await struck())) await Bun.sleep(LOOK_EVERY_MS)
+      while (!over.aborted && !(await struck())) await Bun.sleep(CHECK_EVERY_MS)
       await afterwards(daemon)
       await daemon.end('SIGKILL')
       await busy

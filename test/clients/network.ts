@@ -4,14 +4,14 @@ import { certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
 import type { Report } from './report.ts'
 
-const STAGE = Bun.fileURLToPath(import.meta.resolve('./stage.ts'))
+const FIXTURE = Bun.fileURLToPath(import.meta.resolve('./fixture.ts'))
 
-/** With a network and mounts of its own, first as who we are, then as a root of its own. */
-const WAYS = [
+/** Ways to create network and mount namespaces: as the current user, then with a user namespace. */
+const NAMESPACE_COMMANDS = [
   ['unshare', '--net', '--mount'],
   ['unshare', '--map-root-user', '--net', '--mount'],
 ]
-// Only loopback, and names that lead there and nowhere else.
+// Only loopback, with host names that resolve to it.
 const SETTLE = 'mount --bind "$1" /etc/hosts && ip link set lo up && shift && exec "$@"'
 
 const runs = (command: string[]): boolean => {
@@ -22,21 +22,25 @@ const runs = (command: string[]): boolean => {
   }
 }
 
-/** How a network of its own is made here; null where it cannot be. */
-export function findWay(): string[] | null {
-  const possible = WAYS.find((way) => runs([...way, 'ip', 'link', 'set', 'lo', 'up']))
+/** The command that creates network namespaces here; null: impossible. */
+export function findNamespaceCommand(): string[] | null {
+  const possible = NAMESPACE_COMMANDS.find((prefix) =>
+    runs([...prefix, 'ip', 'link', 'set', 'lo', 'up']),
+  )
   return possible ?? null
 }
 
-/** Whether a program is there, and does what is asked of it. */
+/** Tests that a program exists and succeeds with the arguments. */
 export const has = (...command: string[]): boolean => runs(command)
 
 /**
- * Lets a client, unchanged, tell its story to a platform that answers to the names it has built in: TLS on 443,
- * in a network of its own. Throws when the story could not begin.
+ * Runs an unmodified client script against a platform at the client's built-in host names, with TLS on port 443 in its own
+ * network namespace.
+ *
+ * @throws {Error} the fixture could not start
  */
-export async function tell(
-  way: readonly string[],
+export async function runClient(
+  prefix: readonly string[],
   domain: string,
   command: string[],
 ): Promise<Report> {
@@ -57,8 +61,8 @@ export async function tell(
   const plan = { domain, ...files, command, env }
   writeFileSync(folder.file('plan.json'), JSON.stringify(plan))
 
-  const stage = [process.execPath, STAGE, folder.file('plan.json')]
-  const child = Bun.spawn([...way, 'sh', '-c', SETTLE, 'sh', folder.file('hosts'), ...stage], {
+  const fixture = [process.execPath, FIXTURE, folder.file('plan.json')]
+  const child = Bun.spawn([...prefix, 'sh', '-c', SETTLE, 'sh', folder.file('hosts'), ...fixture], {
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -66,6 +70,6 @@ export async function tell(
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
   ])
-  if ((await child.exited) !== 0) throw new Error(`the stage was not set: ${stderr}`)
+  if ((await child.exited) !== 0) throw new Error(`the fixture did not start: ${stderr}`)
   return JSON.parse(stdout)
 }

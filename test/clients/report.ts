@@ -1,17 +1,17 @@
-import type { Entry } from '../../src/sandbox/journal.ts'
+import type { LoggedRequest } from '../../sandbox/server/request-log.ts'
 
-/** What a stage is to do. Paths are absolute. */
+/** Parameters of a client run. Paths are absolute. */
 export type Plan = {
-  /** Under which the client looks for its hosts. */
+  /** Domain of the client's host names. */
   domain: string
   cert: string
   key: string
-  /** `{thread}` in it stands for the biggest thread's id. */
+  /** `{thread}` is replaced by the id of the biggest thread. */
   command: string[]
   env: Record<string, string>
 }
 
-/** What a client was told, what it said, and what the platform saw and became of it. */
+/** The parameters and output of a client, and the platform's state afterwards. */
 export type Report = {
   code: number
   stdout: string
@@ -22,21 +22,21 @@ export type Report = {
     refresh_token: string
     client_id: string
     client_secret: string
-    /** Ids of the posts of a busy place, newest first. */
+    /** Ids of the posts of a busy subforum, newest first. */
     wire: string[]
-    /** How many of them nobody in particular sees. */
+    /** Number of these posts that an anonymous user sees. */
     wire_for_all: number
-    /** Addresses of the pictures that a place of pictures shows. */
+    /** URLs of the images in a subforum with images. */
     pictures: string[]
-    /** The place of the biggest thread, that thread's id, and how many comments it shows. */
+    /** Subforum and id of the biggest thread, and its number of visible comments. */
     place: string
     thread: string
     comments: number
-    /** A post of that place that takes no answers. */
+    /** A locked post of that subforum. */
     locked: string
     moderators: string[]
     rules: string[]
-    /** Somebody who takes mail. */
+    /** A user who accepts messages. */
     peer: string
     peer_karma: number
     peer_comments: number
@@ -45,12 +45,12 @@ export type Report = {
     subscribed: string[]
     blocked: string[]
   }
-  requests: Entry[]
+  requests: LoggedRequest[]
   after: {
     votes: Record<string, number>
     saved: string[]
     sent: { name: string; subject: string; text: string; parent: string | null }[]
-    /** Those written during the story. */
+    /** Messages sent during the run. */
     comments: {
       name: string
       text: string

@@ -1,10 +1,10 @@
-// Everything that is expected has to be there; what an answer holds beyond it is not looked at.
+// All expected fields must be present; additional fields of an answer are ignored.
 
 const INSTANTS = new Set(['created', 'edited', 'added'])
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 const LONGEST = 120
 
-/** Where an answer is not what was expected, as lines that name the field. */
+/** Differences between an answer and the expected one, as lines that name the field. */
 export function differences(expected: unknown, actual: unknown, at = ''): string[] {
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual)) return [line(at, expected, actual)]
@@ -35,7 +35,7 @@ function same(expected: unknown, actual: unknown, field: string): boolean {
   return expected === actual
 }
 
-/** As {@link differences}, for what has to come through untouched, down to the order of its fields. */
+/** Like {@link differences}, for content that must be unchanged, including the order of fields. */
 export const changes = (expected: unknown, actual: unknown, at: string): string[] =>
   JSON.stringify(expected) === JSON.stringify(actual)
     ? []

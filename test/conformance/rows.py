@@ -1,5 +1,5 @@
-"""The rows that a recorded answer of the platform must become: a second opinion, made from the pages of
-the specification alone. Python's standard library; nothing of ours is imported.
+"""A second mapper from recorded platform answers to the expected rows, written from the pages of
+the specification alone. Python's standard library; it imports no code of the project.
   rows.py [--base URL] [--unescape] KIND FILE...    or, without KIND, lines KIND<TAB>FILE[<TAB>unescape] on stdin
 Writes one line of JSON for each file: {"kind", "file"} and, by kind (`after` is the platform's own cursor),
   listing-posts: posts, after            listing-mixed, user-listing: items (each with its kind), after
@@ -9,16 +9,16 @@ Writes one line of JSON for each file: {"kind", "file"} and, by kind (`after` is
   info-batch: posts, comments, nodes (native t1), communities, liveness {id: status}
   user-about: user      user-search: users, after      moderators: moderators
   subreddit-about: community      subreddit-search: communities, after
-or {"skip": why} where the file cannot be an answer of that kind.
-A key is left out of a row where the pages do not decide its value for what was recorded; every key that
-is there must be equal. Compare `created`, `edited`, `added` as instants, addresses without their final /.
---unescape undoes once the &amp; &lt; &gt; of answers that were asked for without raw text.
+or {"skip": why} if the file cannot be an answer of that kind.
+A row omits a key if the pages do not define its value for the recording; all present keys must be equal.
+Compare `created`, `edited`, `added` as instants, and URLs without a trailing slash.
+--unescape decodes &amp; &lt; &gt; once, for answers that were requested without raw text.
 """
 import argparse, collections, datetime, json, sys
 from urllib.parse import quote, urlsplit
 
 BASE, IMAGES = "https://www.forum.example", (".jpg", ".jpeg", ".png", ".webp")
-class Odd(Exception): """The file is no answer of the kind it is filed under."""
+class Odd(Exception): """The file is not an answer of the expected kind."""
 def need(ok, why):
     if not ok: raise Odd(why)
 def iso(seconds):
@@ -28,7 +28,7 @@ def unescape(v):
     if isinstance(v, str): return v.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     if isinstance(v, list): return [unescape(x) for x in v]
     return {k: unescape(x) for k, x in v.items()} if isinstance(v, dict) else v
-# Names are given as ours=theirs. An absent value is left out by the first and null by the second.
+# Names have the form ours=theirs. The first omits an absent value, the second returns null.
 def there(d, **names): return {ours: d[theirs] for ours, theirs in names.items() if d.get(theirs) is not None}
 def nullable(d, **names): return {ours: d.get(theirs) for ours, theirs in names.items() if d.get(theirs) != ""}
 def absolute(link): return BASE + link if link and link.startswith("/") else link or None
@@ -56,7 +56,7 @@ def post(d):
     row["is_crosspost"], origins = bool(d.get("crosspost_parent")), d.get("crosspost_parent_list") or []
     if origins: row["crosspost_origin"] = there(origins[0], id="id", subforum="subreddit", permalink="permalink")
     elif not row["is_crosspost"]: row["crosspost_origin"] = None
-    # Whether a moving picture is an image or a gif of its own: the pages say both.
+    # The documentation describes an animated image both as an image and as a gif.
     return row if ".gif" in (d.get("url") or "").lower() else {**row, "media_kind": media_kind(d)}
 def comment(d):
     need("body" in d and "link_id" in d, "t1 without body or link_id: the inbox, or the rendered legacy shape")
@@ -109,12 +109,12 @@ def info(v):
     t1, t3, t5 = ([c for c in listing(v)[0] if c["kind"] == kind] for kind in ("t1", "t3", "t5"))
     return {"posts": rows(t3, t3=post), "comments": replies(t1), "nodes": t1, "communities": rows(t5, t5=community),
             "liveness": {c["data"]["id"]: liveness(c["data"]) for c in t1}}
-def users(v):  # Suspended rows have no id, and are skipped.
+def users(v):  # Suspended rows have no id and are skipped.
     return {"users": rows([c for c in listing(v)[0] if c["kind"] != "t2" or "id" in c["data"]], t2=user), "after": listing(v)[1]}
 def single(v, kind, mapper):
     need(isinstance(v, dict) and v.get("kind") == kind and isinstance(v.get("data"), dict), f"not one wrapped {kind}")
     return mapper(v["data"])
-def once(found):  # Listings move while they are read, and then repeat themselves.
+def once(found):  # Listings that change while they are read repeat rows.
     return [r for i, r in enumerate(found) if r["name"] not in {x["name"] for x in found[:i]}]
 def page(name, **mappers): return lambda v: {name: once(rows(listing(v)[0], **mappers)), "after": listing(v)[1]}
 

@@ -1,35 +1,35 @@
-// Goal: the sandbox does not lie about the platform. Whatever field it sends, the platform has sent, with that type; and
-// whatever the platform has sent in every object of a kind since 2020, the sandbox sends too.
-// Method: every object of the recordings, down to the leaves of its media, against every object of a seeded world.
+// Goal: the sandbox matches the platform. Every field it sends was recorded with the same type, and every field present in
+// all recorded objects of a kind since 2020 is sent by the sandbox.
+// Method: compares all objects of the recordings, including nested media, with all objects of a seeded world.
 
 import { describe, expect, test } from 'bun:test'
 
 import * as z from 'zod'
 
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
 
 const folder = process.env['FORUMD_RECORDINGS']
 if (folder === undefined)
   console.log('FORUMD_RECORDINGS is not set: the shapes of the sandbox are not compared')
 
-/** The kinds an answer of the sandbox is made of. */
+/** The kinds of objects in the sandbox's answers. */
 const KINDS = 'Listing UserList more t1 t2 t3 t4 t5 notice wikipage me preferences token'.split(' ')
-/** What comes without an envelope that would say its kind, by where it comes from. */
+/** Kinds of objects without an envelope, by their path. */
 const BARE: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/v1\/me$/, 'me'],
   [/^\/api\/v1\/me\/prefs$/, 'preferences'],
   [/^\/api\/v1\/access_token$/, 'token'],
 ]
-/** From here on the recorded objects are those of today's platform. */
+/** Objects recorded since then match the current platform. */
 const RECENT = 2020
 /** Fields whose keys are ids. */
 const KEYED_BY_ID = new Set(['media_metadata'])
 
 type Fields = Map<string, Set<string>>
 type Shapes = {
-  /** By kind and path: the types seen. */
+  /** Observed types by kind and path. */
   types: Map<string, Fields>
-  /** By kind: in how many recent objects each field stands. */
+  /** By kind: number of recent objects with each field. */
   counts: Map<string, Map<string, number>>
   recent: Map<string, number>
 }
@@ -44,11 +44,11 @@ type Thing = { kind: string; data: Record<string, unknown> }
 function asThing(value: unknown): Thing | null {
   if (!isObject(value) || typeof value['kind'] !== 'string' || !isObject(value['data'])) return null
   const { kind, data } = value
-  // Notices of answers are comments too, of another shape: they do not say where they stand.
+  // Reply notifications are comments of another shape, without a position.
   return { kind: kind === 't1' && data['was_comment'] === true ? 'notice' : kind, data }
 }
 
-/** Every thing in an answer, however deep. A refusal is none. */
+/** All objects in an answer at any depth; errors are excluded. */
 function* things(value: unknown, path = ''): Generator<Thing> {
   const bare = BARE.find(([pattern]) => pattern.test(path))?.[1]
   if (bare !== undefined && isObject(value) && !('error' in value) && !('reason' in value))
@@ -59,7 +59,7 @@ function* things(value: unknown, path = ''): Generator<Thing> {
     for (const inner of Object.values(value)) yield* things(inner)
 }
 
-/** Every field of a thing with its type, down to where another thing begins. */
+/** All fields of an object with their types, excluding nested objects of other kinds. */
 function* fields(value: unknown, path = ''): Generator<[string, string]> {
   if (path !== '') yield [path, typeOf(value)]
   if (asThing(value) !== null) return
@@ -71,9 +71,9 @@ function* fields(value: unknown, path = ''): Generator<[string, string]> {
     }
 }
 
-type Told = { path: string; body: unknown }
+type SampledResponse = { path: string; body: unknown }
 
-function collect(shapes: Shapes, { path, body }: Told, year: number | null): void {
+function collect(shapes: Shapes, { path, body }: SampledResponse, year: number | null): void {
   for (const { kind, data } of things(body, path)) {
     const types = shapes.types.get(kind) ?? new Map<string, Set<string>>()
     shapes.types.set(kind, types)
@@ -108,8 +108,8 @@ async function recorded(from: string): Promise<Shapes> {
 
 const PLACES = ['selfhosting', 'homelab', 'coffee', 'slowreading', 'worldwire', 'lifedrawing']
 
-/** Everything worth looking at in a seeded world, asked by nobody and by somebody. */
-async function told(): Promise<Told[]> {
+/** Answers of a seeded world for all routes, anonymous and with a session. */
+async function sampleSandbox(): Promise<SampledResponse[]> {
   await using sandbox = await startSandbox({
     port: 0,
     bearer_port: 0,
@@ -157,7 +157,7 @@ async function told(): Promise<Told[]> {
   ]
   const { application } = sandbox.overview()
   const basic = btoa(`${application?.client_id}:${application?.client_secret}`)
-  const answers: Told[] = []
+  const answers: SampledResponse[] = []
   for (const path of paths)
     for (const headers of [{}, { cookie }])
       answers.push(await answerOf(sandbox.url + path, { headers }))
@@ -187,8 +187,8 @@ const BEARER_PATHS = [
   '/user/ada_reads/saved?limit=100',
 ]
 
-/** The answer without its envelope of HTTP. A page for people, such as that of a redirect, is nothing. */
-async function answerOf(url: string, init: RequestInit): Promise<Told> {
+/** The path and JSON body of a response; body null: an error or redirect. */
+async function answerOf(url: string, init: RequestInit): Promise<SampledResponse> {
   const response = await fetch(url, { redirect: 'manual', ...init })
   const text = await response.text()
   return { path: new URL(url).pathname, body: response.ok ? JSON.parse(text) : null }
@@ -196,12 +196,12 @@ async function answerOf(url: string, init: RequestInit): Promise<Told> {
 
 const EMPTY: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
 const platform = folder === undefined ? EMPTY : await recorded(folder)
-const answers = folder === undefined ? [] : await told()
+const answers = folder === undefined ? [] : await sampleSandbox()
 const sandbox: Shapes = { types: new Map(), counts: new Map(), recent: new Map() }
 for (const answer of answers) collect(sandbox, answer, RECENT)
 
 describe.skipIf(folder === undefined)('the sandbox against what was recorded', () => {
-  test('there is something to compare of every kind', () => {
+  test('recordings and sandbox have objects of every kind', () => {
     for (const kind of KINDS) {
       expect(platform.types.get(kind)?.size ?? 0).toBeGreaterThan(0)
       expect(sandbox.types.get(kind)?.size ?? 0).toBeGreaterThan(0)
@@ -209,21 +209,25 @@ describe.skipIf(folder === undefined)('the sandbox against what was recorded', (
   })
 
   test.each(KINDS)('no %s has a field, or a type of one, that the platform never sent', (kind) => {
-    const known = platform.types.get(kind)
+    const platform_types = platform.types.get(kind)
     const strange = [...(sandbox.types.get(kind) ?? [])].flatMap(([path, types]) =>
-      [...types].flatMap((type) => (known?.get(path)?.has(type) ? [] : [`${path}: ${type}`])),
+      [...types].flatMap((type) =>
+        platform_types?.get(path)?.has(type) ? [] : [`${path}: ${type}`],
+      ),
     )
 
     expect(strange).toEqual([])
   })
 
   test.each(['Listing', 'more', 't1', 't3', 't4', 't5', 'notice'])(
-    'a %s has every field that none has lacked since 2020',
+    'a %s has every field present in all recordings since 2020',
     (kind) => {
       const seen = platform.recent.get(kind) ?? 0
       const always = [...(platform.counts.get(kind) ?? [])].filter(([, count]) => count === seen)
-      const made = sandbox.recent.get(kind) ?? 0
-      const lacking = always.filter(([name]) => sandbox.counts.get(kind)?.get(name) !== made)
+      const recent_count = sandbox.recent.get(kind) ?? 0
+      const lacking = always.filter(
+        ([name]) => sandbox.counts.get(kind)?.get(name) !== recent_count,
+      )
 
       expect(seen).toBeGreaterThan(50)
       expect(always.length).toBeGreaterThan(3)
@@ -231,7 +235,7 @@ describe.skipIf(folder === undefined)('the sandbox against what was recorded', (
     },
   )
 
-  // What the daemon reads of each (platform-protocol.md 10), where it can only be there always.
+  // The fields that the daemon reads and that are always present.
   test.each([
     [
       't3',
@@ -249,12 +253,12 @@ describe.skipIf(folder === undefined)('the sandbox against what was recorded', (
     ['me', 'id name created_utc link_karma comment_karma is_suspended inbox_count has_mail'],
     ['token', 'access_token token_type expires_in scope refresh_token'],
   ])('every %s has %s', (kind, names) => {
-    const made = sandbox.recent.get(kind)
+    const recent_count = sandbox.recent.get(kind)
     for (const name of names.split(' '))
-      expect([name, sandbox.counts.get(kind)?.get(name)]).toEqual([name, made])
+      expect([name, sandbox.counts.get(kind)?.get(name)]).toEqual([name, recent_count])
   })
 
-  test('what is absent on the platform is absent, not null', () => {
+  test('fields absent on the platform are absent, not null', () => {
     const everywhere = ['preview', 'post_hint', 'crosspost_parent', 'is_gallery', 'author_fullname']
     for (const name of [...everywhere, 'url_overridden_by_dest']) {
       expect(sandbox.counts.get('t3')?.get(name) ?? 0).toBeGreaterThan(0)

@@ -1,38 +1,38 @@
-// Goal: no address of the shared policy is dialled that must not be, at registration or at any attempt, and none that
-// is harmless is refused.
-// Method: every case and every webhook sequence of $FORUMD_SSRF against the guard and the transport that the daemon
-// uses. The resolver is scripted; a connection to a public address ends at a real TLS server on the loopback.
+// Goal: no forbidden address of the shared policy is dialled, at registration or at any attempt, and no allowed address is
+// rejected.
+// Method: runs every case and webhook sequence of $FORUMD_SSRF through the daemon's guard and transport. DNS is scripted;
+// connections to public addresses reach a TLS server on loopback.
 
 import { afterAll, describe, expect, test } from 'bun:test'
 
-import { createAllowed } from '../../src/core/address.ts'
-import { judge } from '../../src/core/ladder.ts'
-import { kindOfUrl } from '../../src/core/webhook-kind.ts'
-import { toAttempt } from '../../src/delivery/answer.ts'
+import { createAllowed } from '../../src/core/base/address.ts'
+import { judgeAttempt } from '../../src/core/delivery/retry.ts'
+import { kindOfUrl } from '../../src/core/delivery/target.ts'
+import { toAttempt } from '../../src/delivery/send.ts'
 import { createCheck, createGuard } from '../../src/net/guard.ts'
 import { createTransport } from '../../src/net/transport.ts'
 import { addressCases, addressSequences, folder } from '../support/address-cases.ts'
 import { certificate } from '../support/certificate.ts'
 import { fakeClock } from '../support/clock.ts'
-import { speaker } from '../support/speaker.ts'
+import { speaker } from '../support/scripted-server.ts'
 
 const cases = await addressCases()
 const sequences = await addressSequences()
 
 const PUBLIC_ONLY = createAllowed({ allow_targets: [], allow_http: false })
 const TIMEOUT_MS = 10_000
-const LADDER = { retry_delays_s: [0, 5, 30, 120, 300, 780], jitter: 0.2 }
+const RETRY_SCHEDULE = { retry_delays_s: [0, 5, 30, 120, 300, 780], jitter: 0.2 }
 const BODY = new TextEncoder().encode('{}')
 const MIB = 1024 * 1024
 
-/** The guard and the transport of a daemon, whose resolver answers in turn and whose wire ends at `port`. */
+/** The guard and transport of a daemon with scripted DNS answers; connections end at `port`. */
 function world({ dns, port = 1, ca }: { dns: (string[] | null)[]; port?: number; ca?: string }) {
   const clock = fakeClock(() => Bun.sleep(1))
   const dialled: string[] = []
-  let looks = 0
+  let lookups = 0
   const guard = createGuard({
     resolve: async () => {
-      const answer = dns[Math.min(looks++, dns.length - 1)]
+      const answer = dns[Math.min(lookups++, dns.length - 1)]
       if (answer?.[0] === 'TIMEOUT') await new Promise(() => {})
       if (!answer || answer.length === 0) throw new Error('ENOTFOUND')
       return answer
@@ -53,14 +53,14 @@ function world({ dns, port = 1, ca }: { dns: (string[] | null)[]; port?: number;
     timeout_ms: TIMEOUT_MS,
     ...(ca !== undefined && { ca }),
   })
-  return { clock, dialled, looks: () => looks, check: createCheck(guard), transport }
+  return { clock, dialled, lookups: () => lookups, check: createCheck(guard), transport }
 }
 
 if (folder === undefined)
   console.log('FORUMD_SSRF is not set: the cases of the address guard are skipped')
 
 describe.skipIf(folder === undefined)('every address of the policy', () => {
-  test('there are cases of both kinds', () => {
+  test('the policy has allowed and forbidden cases', () => {
     expect(new Set(cases.map((it) => it.expect))).toEqual(new Set(['accept', 'reject']))
   })
 
@@ -75,12 +75,12 @@ describe.skipIf(folder === undefined)('every address of the policy', () => {
   test.each(cases)(
     'at delivery: $expect $url ($why)',
     async ({ url, resolves_to, expect: expected }) => {
-      const { transport, dialled, looks } = world({ dns: [resolves_to] })
+      const { transport, dialled, lookups } = world({ dns: [resolves_to] })
       const answer = await transport({ url, headers: {}, body: BODY })
 
-      // Nothing listens behind these: what was dialled is the question.
+      // No server listens; only the dialled addresses are compared.
       expect(answer.kind).toBe('failed')
-      expect(looks()).toBeLessThanOrEqual(1)
+      expect(lookups()).toBeLessThanOrEqual(1)
       if (expected === 'reject') expect(dialled).toEqual([])
       else
         expect(resolves_to ?? [new URL(url).hostname.replace(/^\[|\]$/g, '')]).toContain(
@@ -111,8 +111,8 @@ afterAll(() => stops.forEach((stop) => stop()))
 const ours = sequences.filter(({ via, kind }) => via === undefined && kind === undefined)
 const misfits = sequences.filter(({ kind }) => kind !== undefined)
 
-describe.skipIf(folder === undefined)('what happens over time', () => {
-  test('there are sequences', () => expect(ours.length).toBeGreaterThan(0))
+describe.skipIf(folder === undefined)('webhook sequences', () => {
+  test('the policy has sequences', () => expect(ours.length).toBeGreaterThan(0))
 
   test.each(ours)('$id $name: $outcome', async (it) => {
     const url = it.url ?? ''
@@ -123,9 +123,13 @@ describe.skipIf(folder === undefined)('what happens over time', () => {
     const { check } = world({ dns: [it.register_dns] })
     expect(await check(url)).toBeNull()
 
-    // Nobody vouches for a self-signed certificate.
+    // A self-signed certificate is not trusted.
     const trust = it.tls === 'self-signed' ? {} : { ca: tls.cert }
-    const { transport, dialled, looks, clock } = world({ dns: it.dns, port: server.port, ...trust })
+    const { transport, dialled, lookups, clock } = world({
+      dns: it.dns,
+      port: server.port,
+      ...trust,
+    })
     Object.assign(process.env, it.env)
     const attempts = Math.max(1, it.name.includes('inside one attempt') ? 1 : it.dns.length)
     const verdicts: string[] = []
@@ -137,18 +141,18 @@ describe.skipIf(folder === undefined)('what happens over time', () => {
         void posted.then(() => (open.still = false))
         for (let tries = 0; tries < 1000 && open.still; tries++) {
           await Bun.sleep(1)
-          // Given time, what is still open can only end at the deadline.
+          // Connections that are still open end at the deadline.
           if (tries === 300 || it.steps[0]?.repeat || it.dns[0]?.[0] === 'TIMEOUT')
             await clock.advance(TIMEOUT_MS)
         }
-        const verdict = judge(toAttempt('webhook', await posted, 0), n, LADDER, 0.5)
+        const verdict = judgeAttempt(toAttempt('webhook', await posted, 0), n, RETRY_SCHEDULE, 0.5)
         verdicts.push('error' in verdict ? verdict.error : verdict.status)
       }
     } finally {
       for (const variable of Object.keys(it.env)) delete process.env[variable]
     }
 
-    expect(looks()).toBe(attempts)
+    expect(lookups()).toBe(attempts)
     expect(dialled.filter((address) => it.never.includes(address))).toEqual([])
     const connects = [it.connects].flat()
     expect(new Set(dialled)).toEqual(new Set(connects))

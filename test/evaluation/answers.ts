@@ -1,9 +1,9 @@
-import { enrich } from '../../src/core/enrich.ts'
-import { parseFilterSpec } from '../../src/core/filter.ts'
-import type { IntentTag } from '../../src/core/intent.ts'
-import type { Item } from '../../src/core/items.ts'
-import type { Sentiment } from '../../src/core/sentiment.ts'
-import { createWords } from '../../src/core/wire.ts'
+import { enrich } from '../../src/core/enrichment/enrich.ts'
+import type { IntentTag } from '../../src/core/enrichment/lexicon/cues.ts'
+import type { Sentiment } from '../../src/core/enrichment/sentiment.ts'
+import { parseFilterSpec } from '../../src/core/filter/parse.ts'
+import type { Item } from '../../src/core/forum/items.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
 import type { Pair } from './score.ts'
 import type { Labelled } from './sets.ts'
 
@@ -12,7 +12,7 @@ export type Answer = { sentiment: Sentiment['label']; intent: IntentTag }
 
 const spec = parseFilterSpec(
   { subforum: ['cats'] },
-  createWords({ platform: 'forum', community: 'subforum' }),
+  createNaming({ platform: 'forum', community: 'subforum' }),
 )
 
 /** What enrichment says of an item. */

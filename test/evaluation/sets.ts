@@ -3,11 +3,11 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { INTENTS, type IntentTag } from '../../src/core/intent.ts'
-import type { Item } from '../../src/core/items.ts'
-import { isObject } from '../../src/core/object.ts'
-import { type Sentiment, SENTIMENT_LABELS } from '../../src/core/sentiment.ts'
-import { isNode, toComment, toPost } from '../../src/platform/items.ts'
+import { isObject } from '../../src/core/base/object.ts'
+import { INTENTS, type IntentTag } from '../../src/core/enrichment/lexicon/cues.ts'
+import { type Sentiment, SENTIMENT_LABELS } from '../../src/core/enrichment/sentiment.ts'
+import type { Item } from '../../src/core/forum/items.ts'
+import { isNode, toComment, toPost } from '../../src/platforms/reddit/readers/items.ts'
 import { commentOf } from '../support/items.ts'
 import { readRecordings, unescaped } from '../support/replay.ts'
 
@@ -41,7 +41,7 @@ export async function reviewSet(): Promise<Labelled[]> {
   return rows.map((row, at) => {
     const [, sentiment, intent, body] = Review.parse(row)
     const item = commentOf({ id: `r${at}`, name: `t1_r${at}`, body, link_title: null })
-    return { item, sentiment, intent: intent === '' ? null : intent, held_out: heldOut(body) }
+    return { item, sentiment, intent: intent === '' ? null : intent, held_out: isHeldOut(body) }
   })
 }
 
@@ -53,11 +53,11 @@ export async function recordedSet(folder: string): Promise<Labelled[]> {
     const [name, sentiment, intent] = Recorded.parse(row)
     const item = items.get(name)
     if (item === undefined) throw new Error(`${folder} does not hold ${name}`)
-    return { item, sentiment, intent, held_out: heldOut(name) }
+    return { item, sentiment, intent, held_out: isHeldOut(name) }
   })
 }
 
-const heldOut = (key: string): boolean =>
+const isHeldOut = (key: string): boolean =>
   (createHash('sha256').update(key).digest()[0] ?? 0) % 2 === 0
 
 async function rowsOf(file: string): Promise<string[][]> {

@@ -2,16 +2,17 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Desk } from '../../src/cli/desk.ts'
-import { type Opened, withInstance } from '../../src/cli/instance.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
+import type { PlatformTools } from '../../src/cli/account/platform-tools.ts'
+import { type OpenInstance, withInstance } from '../../src/cli/instance.ts'
 import { run as forumd } from '../../src/cli/run.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { exchangeSecrets, listAccounts } from '../../src/store/accounts.ts'
-import { openDesk } from '../../src/upstream.ts'
+import { exchangeSecrets, listAccounts } from '../../src/store/accounts/accounts.ts'
+import { openPlatformTools } from '../../src/wiring/platform.ts'
 import { tempFolder } from '../support/folder.ts'
-import { surroundings } from '../unit/cli/surroundings.ts'
+import { withoutConfigLine } from '../support/stderr.ts'
+import { surroundings } from '../unit/cli/environment.ts'
 
-// Each run of the program is a process of its own, and the machine may be busy.
+// Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
 const MAIN = join(import.meta.dir, '../../src/main.ts')
@@ -31,8 +32,8 @@ afterAll(() => sandbox.stop())
 
 type Ended = { code: number; out: string; err: string }
 
-/** A folder with a configuration in it, and the program as a person runs it there. */
-function desk() {
+/** A folder with a configuration, and the program run in it. */
+function createTools() {
   const folder = tempFolder()
   mkdirSync(folder.file('data'))
   writeFileSync(
@@ -63,24 +64,33 @@ token_url = "${sandbox.url}/api/v1/access_token"
         new Response(child.stderr).text(),
         child.exited,
       ])
-      return { code, out, err }
+      return { code, out, err: withoutConfigLine(err) }
     },
-    /** Runs the program here, where `answer` stands for the platform. */
-    async testedBy(args: string, answer: Desk['test']): Promise<{ code: number; out: string }> {
-      const { around, said } = surroundings()
+    /** Runs the program in this process, with `answer` as the platform. */
+    async testedBy(
+      args: string,
+      answer: PlatformTools['test'],
+    ): Promise<{ code: number; out: string }> {
+      const { around: environment, said: output } = surroundings()
       const code = await forumd([...args.split(' '), '--config', this.config], {
-        ...around,
-        parts: {
-          ...around.parts,
-          openDesk: (config, outside) =>
-            Promise.resolve({ ...openDesk(config, outside), test: answer }),
+        ...environment,
+        factories: {
+          ...environment.factories,
+          openPlatformTools: (config, runtime) =>
+            Promise.resolve({ ...openPlatformTools(config, runtime), test: answer }),
         },
       })
-      return { code, out: said.out }
+      return { code, out: output.out }
     },
-    within: (work: (opened: Opened) => void) =>
-      withInstance(folder.file('forumd.toml'), surroundings().around, work),
-    /** Takes one of the platform's accounts into the pool under this name, by the cookies of a new session. */
+    within: (work: (opened: OpenInstance) => void) =>
+      withInstance(
+        {
+          ...surroundings().around,
+          configuration: { named: folder.file('forumd.toml'), caller: 0 },
+        },
+        work,
+      ),
+    /** Adds a platform account to the pool under this name, with the cookies of a new session. */
     async add(name: string) {
       const { cookies } = sandbox.session({ username: plain().username })
       await this.run(`account add ${name} --jar -`, { stdin: header(cookies) })
@@ -110,8 +120,8 @@ const GRANT = {
 } as const
 
 describe('account add', () => {
-  test('takes in cookies from a file, standard input and the environment, and says whose they are', async () => {
-    using it = desk()
+  test('accepts cookies from a file, standard input and the environment, and shows their user', async () => {
+    using it = createTools()
     const { username, cookies } = sandbox.session({ username: plain().username })
     const { hostname } = new URL(sandbox.url)
     const netscape = Object.entries(cookies).map(
@@ -146,8 +156,8 @@ describe('account add', () => {
     ])
   })
 
-  test('signs in with a password and a second factor, once, and keeps the cookies', async () => {
-    using it = desk()
+  test('signs in with a password and a second factor, once, and stores the cookies', async () => {
+    using it = createTools()
     const { username, password, totp_secret } = guarded()
     it.write('pw', `${password}\n`)
     it.write('totp', totp_secret ?? '')
@@ -174,11 +184,11 @@ describe('account add', () => {
       'a missing second factor',
       '--username {guarded} --password-file env:PW',
       '',
-      /has a second factor: give its secret with --totp-file/,
+      /has a second factor: pass its secret with --totp-file/,
     ],
-    ['cookies of nobody', '--jar -', '{cookie}=made.up.value', /takes these cookies for nobody/],
-  ])('refuses %s, and keeps nothing', async (_, options, stdin, sentence) => {
-    using it = desk()
+    ['anonymous cookies', '--jar -', '{cookie}=made.up.value', /does not recognise these cookies/],
+  ])('refuses %s, and stores nothing', async (_, options, stdin, sentence) => {
+    using it = createTools()
     const args = options
       .replace('{plain}', plain().username)
       .replace('{guarded}', guarded().username)
@@ -196,18 +206,18 @@ describe('account add', () => {
     ['x', '', /--jar or --password-file is needed/],
     ['x --jar nope.txt', '', /--jar: the file nope.txt cannot be read \(ENOENT\)/],
     ['x --jar -', 'a=b', /--jar: /],
-    ['x --jar env:NOPE', '', /--jar: the environment has no NOPE/],
+    ['x --jar env:NOPE', '', /--jar: the environment variable NOPE is not set/],
     ['x --jar - --password-file -', 'a=b', /cannot both be read from standard input/],
     ['x --password-file - --totp-file env:T', 'pw', /allowed is the base32 secret/],
     ['x --kind bot', '', /--kind is "bot": allowed are session and oauth/],
     ['x --kind oauth', '', /needs --client-id and --client-secret-file/],
     ['x --kind oauth --jar -', '', /--jar goes with --kind session/],
     ['x --client-id me --jar -', '', /--client-id goes with --kind oauth/],
-    ['../x --jar -', '', /is no name here/],
+    ['../x --jar -', '', /is not a valid name/],
     ['x --password hunter2', '', /account add has no option --password/],
     ['x --proxy home --jar -', '', /there is no proxy "home"/],
-  ])('says what is wrong with: %s', async (args, stdin, sentence) => {
-    using it = desk()
+  ])('reports the problem of: %s', async (args, stdin, sentence) => {
+    using it = createTools()
     const ended = await it.run(`account add ${args}`, { stdin, env: { T: 'not base 32!' } })
 
     expect(ended.code).toBeGreaterThan(0)
@@ -217,8 +227,8 @@ describe('account add', () => {
     expect(ended.err.trim().split('\n')).toHaveLength(1)
   })
 
-  test('takes in an application, which acts by tokens of its own', async () => {
-    using it = desk()
+  test('adds an OAuth application, which uses its own tokens', async () => {
+    using it = createTools()
     const { application } = sandbox.overview()
     const { username, refresh_token } = sandbox.session({ username: plain().username })
     const ended = await it.run(
@@ -244,16 +254,16 @@ describe('account add', () => {
 
 describe('an account', () => {
   test('is tested alive, dead or blocked, by name', async () => {
-    using it = desk()
+    using it = createTools()
     const { username } = plain()
     const cookies = sandbox.session({ username }).cookies
     await it.run('account add main --jar -', { stdin: header(cookies) })
     expect((await it.run('account test')).out).toMatch(/^main +alive +\S+/m)
 
     const rule = { path: '/api/me.json', fault: 'block_403_html', times: 20 } as const
-    sandbox.weather(rule)
+    sandbox.addFault(rule)
     const blocked = await it.run('account test main --json')
-    sandbox.clearWeather()
+    sandbox.clearFaults()
     expect(blocked.code).toBe(1)
     expect(JSON.parse(blocked.out)).toMatchObject({
       accounts: [{ name: 'main', verdict: 'blocked' }],
@@ -272,8 +282,8 @@ describe('an account', () => {
     expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
   })
 
-  test('that is changed while it is tested stays as it was changed', async () => {
-    using it = desk()
+  test('changed during its test keeps the change', async () => {
+    using it = createTools()
     const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --jar -', { stdin: header(cookies) })
     const { code, out } = await it.testedBy('account test main', async () => {
@@ -285,32 +295,32 @@ describe('an account', () => {
     expect(await it.accounts()).toMatchObject([{ state: 'paused', reason: 'operator' }])
   })
 
-  test('keeps the grant that it was given in exchange when the test of the next one goes wrong', async () => {
-    using it = desk()
+  test('keeps its rotated refresh token when the test of the next account fails', async () => {
+    using it = createTools()
     for (const name of ['first', 'second']) await it.add(name)
-    const asked: unknown[] = []
-    const answer: Desk['test'] = ({ secrets }) => {
-      asked.push(secrets)
-      if (asked.length === 2) return Promise.reject(new Error('the cable was pulled'))
+    const questions: unknown[] = []
+    const answer: PlatformTools['test'] = ({ secrets }) => {
+      questions.push(secrets)
+      if (questions.length === 2) return Promise.reject(new Error('the cable was pulled'))
       return Promise.resolve({ finding: ALIVE, username: null, secrets: GRANT })
     }
     expect(await it.testedBy('account test', answer)).toMatchObject({ code: 1 })
     expect(await it.testedBy('account test first', answer)).toMatchObject({ code: 0 })
 
-    expect(asked[2]).toEqual(GRANT)
+    expect(questions[2]).toEqual(GRANT)
   })
 
-  test('is asked about again when the daemon has exchanged its grant meanwhile', async () => {
-    using it = desk()
+  test('is tested again if the daemon has rotated its refresh token meanwhile', async () => {
+    using it = createTools()
     await it.add('main')
     await it.testedBy('account test', () =>
       Promise.resolve({ finding: ALIVE, username: null, secrets: GRANT }),
     )
     const after = { ...GRANT, refresh_token: 'a newer one' }
-    const asked: unknown[] = []
+    const questions: unknown[] = []
     const ended = await it.testedBy('account test', async ({ secrets }) => {
-      asked.push(secrets)
-      if (asked.length > 1) return { finding: ALIVE, username: null }
+      questions.push(secrets)
+      if (questions.length > 1) return { finding: ALIVE, username: null }
       const change = { before: GRANT, after }
       await it.within(({ db, ring }) => {
         exchangeSecrets(db, ring, listAccounts(db)[0]?.id ?? '', change)
@@ -318,13 +328,13 @@ describe('an account', () => {
       return { finding: { kind: 'nobody' }, username: null }
     })
 
-    expect(asked).toEqual([GRANT, after])
+    expect(questions).toEqual([GRANT, after])
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/^main +alive /m) })
     expect(await it.accounts()).toMatchObject([{ state: 'ready' }])
   })
 
-  test('is paused, resumed, removed; each by a name that exists', async () => {
-    using it = desk()
+  test('is paused, resumed and removed; an unknown name is an error', async () => {
+    using it = createTools()
     const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --jar -', { stdin: header(cookies) })
 
@@ -341,8 +351,8 @@ describe('an account', () => {
     })
   })
 
-  test('shows nothing secret in any list', async () => {
-    using it = desk()
+  test('is listed without secrets', async () => {
+    using it = createTools()
     const { username, password, totp_secret } = guarded()
     const { cookies } = sandbox.session({ username })
     await it.run('proxy add home --address-file -', {
@@ -357,7 +367,7 @@ describe('an account', () => {
     )
     expect(await it.accounts()).toMatchObject([{ name: 'main', proxy: 'home', state: 'ready' }])
 
-    const shown = [
+    const listed = [
       await it.run('account list'),
       await it.run('account list --json'),
       await it.run('proxy list'),
@@ -373,20 +383,20 @@ describe('an account', () => {
       'prx-pass',
       ...Object.values(cookies),
     ])
-      expect(shown).not.toContain(secret)
+      expect(listed).not.toContain(secret)
   })
 })
 
 describe('a proxy', () => {
   test('is added by an address without credentials, or by a file with them, and listed without', async () => {
-    using it = desk()
+    using it = createTools()
     expect((await it.run('proxy add home socks5h://127.0.0.1:9')).out).toBe(
-      'home leads through socks5h://127.0.0.1:9\n',
+      'home uses socks5h://127.0.0.1:9\n',
     )
     const paid = await it.run('proxy add paid --address-file env:P', {
       env: { P: 'http://me:s3cret@proxy.example:3128' },
     })
-    expect(paid.out).toBe('paid leads through http://proxy.example:3128\n')
+    expect(paid.out).toBe('paid uses http://proxy.example:3128\n')
     expect(JSON.parse((await it.run('proxy list --json')).out)).toMatchObject({
       proxies: [
         { name: 'home', address: 'socks5h://127.0.0.1:9', credentials: false, accounts: 0 },
@@ -396,11 +406,11 @@ describe('a proxy', () => {
   })
 
   test.each<[string, RegExp]>([
-    ['home http://me:secret@127.0.0.1:9', /credentials do not belong on the command line/],
+    ['home http://me:secret@127.0.0.1:9', /credentials on the command line are visible/],
     ['home ftp://127.0.0.1', /the address of a proxy must begin with http:\/\//],
     ['home', /ADDRESS or --address-file is needed/],
   ])('is refused: %s', async (args, sentence) => {
-    using it = desk()
+    using it = createTools()
     const { code, err } = await it.run(`proxy add ${args}`)
 
     expect(code).toBe(2)
@@ -408,8 +418,8 @@ describe('a proxy', () => {
     expect(err).not.toContain('secret@')
   })
 
-  test('that nobody answers at fails its test; one that an account leaves through is not removed', async () => {
-    using it = desk()
+  test('without a listener fails its test; one in use by an account is not removed', async () => {
+    using it = createTools()
     await it.run('proxy add home http://127.0.0.1:9')
     const tested = await it.run('proxy test --json')
     expect(tested.code).toBe(1)
@@ -420,7 +430,7 @@ describe('a proxy', () => {
     const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --no-check --jar - --proxy home', { stdin: header(cookies) })
     expect((await it.run('proxy remove home')).err).toBe(
-      'forumd: main would have no way out: remove the account first\n',
+      'forumd: main would lose its proxy: remove the account first\n',
     )
     await it.run('account remove main')
     expect(await it.run('proxy remove home')).toMatchObject({ code: 0, out: 'home is removed\n' })

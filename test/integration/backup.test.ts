@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
   existsSync,
@@ -16,23 +17,24 @@ import { join } from 'node:path'
 
 import BetterSqlite from 'better-sqlite3'
 
-import { createLinks } from '../../src/core/links.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { openAccount } from '../../src/store/accounts.ts'
-import { insertDelivery } from '../../src/store/deliveries.ts'
-import { pruneEvents } from '../../src/store/events.ts'
-import { openInstance } from '../../src/store/instance.ts'
-import { keepMatch, listMatchesAfter } from '../../src/store/match-bodies.ts'
-import { pathsOf } from '../../src/store/place.ts'
-import { restoreInstance } from '../../src/store/restore.ts'
-import { insertWebhook } from '../../src/store/webhooks.ts'
-import { mountMemory, whyNot } from '../chaos/mounting.ts'
+import { createLinks } from '../../src/core/forum/links.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { openAccount } from '../../src/store/accounts/accounts.ts'
+import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { deleteWebhook, insertWebhook, rotateSecret } from '../../src/store/delivery/webhooks.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import { pathsOf } from '../../src/store/maintenance/paths.ts'
+import { openBackup, restoreInstance } from '../../src/store/maintenance/restore.ts'
+import { pruneEvents } from '../../src/store/monitoring/checks.ts'
+import { insertMatchBody, listMatchesAfter } from '../../src/store/monitoring/matches.ts'
+import { mountMemory, whyNot } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
+import { withoutConfigLine } from '../support/stderr.ts'
 
 const DAY_MS = 86_400_000
 const MAIN = join(import.meta.dir, '../../src/main.ts')
-// Each run of the program is a process of its own, and the machine may be busy.
+// Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
 const CONFIG = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
@@ -46,26 +48,26 @@ const world = {
   },
 }
 
-/** Runs the program as a person would, in `dir`. */
+/** Runs the program in `dir`. */
 function forumd(dir: string, args: string[], stdin = '') {
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
   })
-  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
+  return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
 }
 
 const opened = (dir: string) =>
   openInstance({ dir: join(dir, 'data'), key_file: '', ...world }, { mode: 'beside' })
 
-/** A data folder in which there is something to lose, and a backup of it. */
+/** A data folder with data of every kind, and a backup of it. */
 function backedUp(): Folder & { backup: string; key: string } {
   const folder = tempFolder()
   writeFileSync(folder.file('forumd.toml'), CONFIG)
   expect(forumd(folder.path, ['customer', 'create', 'ann']).code).toBe(0)
   const added = ['account', 'add', 'mule', '--username', 'mule', '--password-file', '-']
-  // Nothing answers where it would sign in, and it is kept all the same.
+  // Nothing listens at the platform's address, and the account is stored all the same.
   expect(forumd(folder.path, added, PASSWORD).out).toContain('mule is in the pool')
   const instance = opened(folder.path)
   const id = instance.db.query<{ id: string }, []>('SELECT id FROM customers').get()?.id ?? ''
@@ -93,7 +95,7 @@ const customers = (dir: string): string[] =>
     ({ name }: { name: string }) => name,
   )
 
-test('a backup holds everything but the key, says so, and is whole for another engine', () => {
+test('a backup holds everything except the key, says so, and is readable by another SQLite engine', () => {
   using it = backedUp()
   const { out } = forumd(it.path, ['backup', it.file('second.sqlite')])
   expect(out).toContain(`The key file ${it.key} is not in it`)
@@ -105,19 +107,127 @@ test('a backup holds everything but the key, says so, and is whole for another e
   const bytes = readFileSync(it.backup)
   expect(bytes.includes(readFileSync(it.key))).toBe(false)
   expect(bytes.includes(PASSWORD)).toBe(false)
-  expect(forumd(it.path, ['backup', it.backup])).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('is there already'),
+})
+
+/** Customers in a backup. */
+const customersIn = (file: string) => {
+  const db = new BetterSqlite(file, { readonly: true })
+  const found = db.prepare('SELECT name FROM customers ORDER BY name').pluck().all()
+  db.close()
+  return found
+}
+
+test('a backup replaces an earlier one of the same name; no other file is overwritten', () => {
+  using it = backedUp()
+  forumd(it.path, ['customer', 'create', 'bob'])
+  expect(forumd(it.path, ['backup', it.backup])).toMatchObject({ code: 0, err: '' })
+  expect(customersIn(it.backup)).toEqual(['ann', 'bob'])
+
+  const other = it.file('notes.txt')
+  writeFileSync(other, 'precious')
+  using elsewhere = backedUp()
+  for (const file of [other, it.file('data/forumd.sqlite'), elsewhere.backup])
+    expect(forumd(it.path, ['backup', file])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('name another file'),
+    })
+  expect(readFileSync(other, 'utf8')).toBe('precious')
+  expect(customersIn(elsewhere.backup)).toEqual(['ann'])
+})
+
+/** A backup, after which a key is revoked, a secret rotated and a webhook deleted. */
+function revokedSince() {
+  const it = backedUp()
+  const created = forumd(it.path, ['key', 'create', '--customer', 'ann', '--json']).out
+  const { key_id: key } = JSON.parse(created) as { key_id: string }
+  const kept = JSON.parse(forumd(it.path, ['key', 'create', '--customer', 'ann', '--json']).out)
+  const first = opened(it.path)
+  const customer_id = first.db.query<{ id: string }, []>('SELECT id FROM customers').get()?.id ?? ''
+  const hook = { customer_id, kind: 'webhook' as const, url: 'https://hooks.example.com/2' }
+  const sealed = (id: string, secret: string) => first.ring.seal(`webhooks.secret:${id}`, secret)
+  for (const id of ['wh_2', 'wh_3'])
+    insertWebhook(first.db, { ...hook, id, secret: sealed(id, 'whsec_first'), created_at: 0 })
+  first.close()
+  expect(forumd(it.path, ['backup', it.backup]).code).toBe(0)
+
+  expect(forumd(it.path, ['key', 'revoke', key]).code).toBe(0)
+  const { db, ring, close } = opened(it.path)
+  // Sealing the same secret again is not a rotation.
+  const resealed = ring.seal('webhooks.secret:wh_1', 'whsec_secret')
+  rotateSecret(db, customer_id, { id: 'wh_1', secret: resealed, until: null })
+  const secret = ring.seal('webhooks.secret:wh_2', 'whsec_second')
+  rotateSecret(db, customer_id, { id: 'wh_2', secret, until: null })
+  deleteWebhook(db, customer_id, 'wh_3', Date.now())
+  close()
+  const state = () => {
+    const now = opened(it.path)
+    const revoked = now.db.query('SELECT id FROM api_keys WHERE revoked_at IS NOT NULL').all()
+    const secrets = now.db
+      .query<{ id: string; secret: Uint8Array }, []>(
+        'SELECT id, secret FROM webhooks WHERE deleted_at IS NULL ORDER BY id',
+      )
+      .all()
+      .map(({ id, secret: bytes }) => [id, now.ring.unseal(`webhooks.secret:${id}`, bytes)])
+    now.close()
+    return { revoked, secrets }
+  }
+  return { ...it, key, kept: kept.key_id as string, state, [Symbol.dispose]: it[Symbol.dispose] }
+}
+
+test('a restore lists the keys and webhooks that it reactivates', () => {
+  using it = revokedSince()
+  const { code, out } = forumd(it.path, ['restore', it.backup])
+
+  expect(code).toBe(0)
+  expect(out).toMatch(new RegExp(`key ${it.key} \\(\\S+…\\) of ann, revoked \\d{4}-`))
+  expect(out).toContain('webhook wh_2 of ann: its secret was rotated')
+  expect(out).toContain('webhook wh_3 of ann: it was deleted')
+  expect(out).toContain(`forumd key revoke ${it.key}`)
+  expect(out).not.toContain('wh_1')
+  expect(out).not.toContain(it.kept)
+  expect(it.state().revoked).toEqual([])
+})
+
+test('restore --revoke-again revokes them again', () => {
+  using it = revokedSince()
+  const { code, out } = forumd(it.path, ['restore', it.backup, '--revoke-again', '--json'])
+
+  expect(code).toBe(0)
+  expect(JSON.parse(out).revived).toEqual({
+    keys: [expect.objectContaining({ id: it.key, customer: 'ann' })],
+    webhooks: [
+      { id: 'wh_2', customer: 'ann', change: 'secret_rotated' },
+      { id: 'wh_3', customer: 'ann', change: 'deleted' },
+    ],
+    revoked_again: true,
+  })
+  expect(it.state()).toEqual({
+    revoked: [{ id: it.key }],
+    secrets: [
+      ['wh_1', 'whsec_secret'],
+      ['wh_2', 'whsec_second'],
+    ],
   })
 })
 
-test('what was lost comes back, and what was there is moved aside', () => {
+test('a restore over an unreadable database reports that revoked keys are unknown', () => {
+  using it = revokedSince()
+  rmSync(it.file('data/forumd.sqlite-wal'), { force: true })
+  writeFileSync(it.file('data/forumd.sqlite'), 'not a database')
+
+  expect(forumd(it.path, ['restore', it.backup])).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('cannot be read, so that keys and webhook secrets'),
+  })
+})
+
+test('lost data is restored, and the existing files are moved aside', () => {
   using it = backedUp()
   forumd(it.path, ['customer', 'create', 'bob'])
   const { code, out } = forumd(it.path, ['restore', it.backup])
   expect({ code, out }).toEqual({
     code: 0,
-    out: expect.stringContaining('The database that was there is'),
+    out: expect.stringContaining('The replaced database is now'),
   })
 
   expect(customers(it.path)).toEqual(['ann'])
@@ -126,19 +236,21 @@ test('what was lost comes back, and what was there is moved aside', () => {
   const account = db.query<{ id: string }, []>('SELECT id FROM accounts').get()?.id ?? ''
   expect(openAccount(db, ring, account)?.secrets).toMatchObject({ password: PASSWORD })
   expect(
-    db.query("SELECT count(*) AS n FROM events WHERE kind = 'restore_detected'").get(),
+    db.query("SELECT count(*) AS n FROM observation_events WHERE kind = 'restore_detected'").get(),
   ).toEqual({ n: 1 })
   close()
 })
 
-const NOBODY = 65_534
+const NOBODY_UID = 65_534
 
 test.skipIf(process.getuid?.() !== 0)(
-  'what root restores is the daemon’s, whose folder it is',
+  'files restored by root belong to the owner of the folder',
   () => {
     using it = backedUp()
+    chmodSync(it.path, 0o755)
+    chmodSync(it.backup, 0o600)
     mkdirSync(it.file('fresh'))
-    chownSync(it.file('fresh'), NOBODY, NOBODY)
+    chownSync(it.file('fresh'), NOBODY_UID, NOBODY_UID)
     writeFileSync(it.file('forumd.toml'), `[storage]\ndir = "fresh"\n${CONFIG}`)
 
     expect(forumd(it.path, ['restore', it.backup, '--without-secrets']).code).toBe(0)
@@ -148,19 +260,19 @@ test.skipIf(process.getuid?.() !== 0)(
       statSync(it.file(`fresh/${name}`)).uid,
     ])
     expect(Object.fromEntries(owners)).toEqual({
-      'forumd.sqlite': NOBODY,
-      'instance.id': NOBODY,
-      'lock.db': NOBODY,
-      'secrets.key': NOBODY,
+      'forumd.sqlite': NOBODY_UID,
+      'instance.id': NOBODY_UID,
+      'lock.db': NOBODY_UID,
+      'secrets.key': NOBODY_UID,
     })
   },
 )
 
-test('who had fetched more than came back is given all that comes next, also a month later', () => {
+test('a reader ahead of the backup gets all later matches, even a month later', () => {
   using it = backedUp()
   const match = (monitor_id: string) => {
     const { db, close } = opened(it.path)
-    keepMatch(db, { monitor_id, body: new Uint8Array(1), matched_at: 0 })
+    insertMatchBody(db, { monitor_id, body: new Uint8Array(1), matched_at: 0 })
     const { length, [length - 1]: last } = listMatchesAfter(db, { monitor_id, seq: 0, limit: 99 })
     close()
     return last?.seq ?? 0
@@ -192,7 +304,7 @@ test('who had fetched more than came back is given all that comes next, also a m
   }
 })
 
-/** Ends a daemon without a word, with what was added meanwhile in its log alone, and puts the backup in its place. */
+/** Kills a daemon with recent writes only in its WAL, and restores the backup over it. */
 async function killedAndRestored(it: { path: string; backup: string; file: Folder['file'] }) {
   const storage = `[server]\nport = 0\n[storage]\ndir = "${it.file('data')}"\n`
   writeFileSync(it.file('forumd.toml'), storage + CONFIG)
@@ -205,7 +317,7 @@ async function killedAndRestored(it: { path: string; backup: string; file: Folde
   return /\S+before-\w+/.exec(out)?.[0] ?? expect.unreachable(out)
 }
 
-test('what was moved aside may be put back, with what a daemon that was killed had only in its log', async () => {
+test('moved files can be restored, including the WAL of a killed daemon', async () => {
   using it = backedUp()
   const aside = await killedAndRestored(it)
   expect(customers(it.path)).toEqual(['ann'])
@@ -216,7 +328,7 @@ test('what was moved aside may be put back, with what a daemon that was killed h
   expect(existsSync(`${aside}-wal`)).toBe(true)
 })
 
-test('a database whose log is damaged in the middle is not put back as if it were whole', async () => {
+test('a database with a WAL damaged in the middle is not restored as complete', async () => {
   using it = backedUp()
   const aside = await killedAndRestored(it)
   const log = readFileSync(`${aside}-wal`)
@@ -234,7 +346,7 @@ const no_memory = await whyNot(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 test.skipIf(no_memory !== null)(
-  'a backup that its disk has no room for says so, and leaves nothing there',
+  'a backup without disk space reports it, and leaves no file',
   async () => {
     using it = backedUp()
     await using disk = await mountMemory(1)
@@ -243,7 +355,7 @@ test.skipIf(no_memory !== null)(
     expect(forumd(it.path, ['backup', join(disk.path, 'copy.sqlite')])).toEqual({
       code: 1,
       out: '',
-      err: 'forumd: the copy could not be made: the disk it goes to has no room for it (SQLITE_FULL)\n',
+      err: 'forumd: the copy could not be made: its disk has not enough space (SQLITE_FULL)\n',
     })
     expect(readdirSync(disk.path)).toEqual(['fill'])
   },
@@ -251,17 +363,17 @@ test.skipIf(no_memory !== null)(
 
 const at = (now: number) => ({ ...world, clock: { now: () => now }, without_secrets: false })
 
-test('what two restores of one second move aside is both there', () => {
+test('two restores within a second keep both moved copies', () => {
   using it = backedUp()
   const paths = pathsOf({ dir: it.file('data'), key_file: '' })
-  const first = restoreInstance(it.backup, paths, at(1000))
-  const second = restoreInstance(it.backup, paths, at(1999))
+  const first = restoreInstance(openBackup(it.backup), paths, at(1000))
+  const second = restoreInstance(openBackup(it.backup), paths, at(1999))
 
   expect(new Set([first.moved_to, second.moved_to]).size).toBe(2)
   for (const path of [first.moved_to, second.moved_to]) expect(existsSync(path ?? '')).toBe(true)
 })
 
-test('the database alone may be lost: the marker stays, and the backup goes into its place', () => {
+test('if only the database is lost, the marker stays and the backup replaces it', () => {
   using it = backedUp()
   for (const end of ['', '-wal', '-shm'])
     rmSync(it.file(`data/forumd.sqlite${end}`), { force: true })
@@ -270,13 +382,13 @@ test('the database alone may be lost: the marker stays, and the backup goes into
   expect(customers(it.path)).toEqual(['ann'])
 })
 
-test('with another key, or none, it refuses, says what to do, and changes nothing', () => {
+test('with another key or none, it refuses with a fix, and changes nothing', () => {
   using it = backedUp()
   forumd(it.path, ['customer', 'create', 'bob'])
   renameSync(it.key, it.file('kept.key'))
   const none = forumd(it.path, ['restore', it.backup])
   expect(none.code).toBe(78)
-  expect(none.err).toContain('put the key file there')
+  expect(none.err).toContain('restore the key file')
   expect(none.err).toContain('--without-secrets')
   expect(existsSync(it.key)).toBe(false)
 
@@ -289,14 +401,14 @@ test('with another key, or none, it refuses, says what to do, and changes nothin
   expect(customers(it.path)).toEqual(['ann', 'bob'])
 })
 
-test('without the secrets all else comes back, and what to enter again is listed', () => {
+test('without the secrets everything else is restored, and the values to enter again are listed', () => {
   using it = backedUp()
   using fresh = tempFolder()
   writeFileSync(fresh.file('forumd.toml'), CONFIG)
   const { code, out } = forumd(fresh.path, ['restore', it.backup, '--without-secrets'])
   expect(code).toBe(0)
   expect(out).toContain('Enter again: forumd account add mule')
-  expect(out).toContain('rotated its secret and switches it on: wh_1')
+  expect(out).toContain('rotates its secret and enables it: wh_1')
 
   expect(customers(fresh.path)).toEqual(['ann'])
   const { db, ring, close } = opened(fresh.path)
@@ -310,16 +422,16 @@ test('without the secrets all else comes back, and what to enter again is listed
   close()
 })
 
-/** The links that are made in a data folder. */
+/** Links created in a data folder. */
 const linksOf = (dir: string) => {
   const { ring, close } = opened(dir)
-  const words = createWords({ platform: 'forum', community: 'subforum' })
+  const words = createNaming({ platform: 'forum', community: 'subforum' })
   close()
   return createLinks({ ring, words, public_url: () => 'https://api.forum.example' })
 }
 const tokenOf = (url: string) => new URL(url).pathname.split('/').at(-1) ?? ''
 
-test('links made with the key that is lost end, which is said; with the key that is there they go on', () => {
+test('links created with the lost key are reported as invalid; with the present key they stay valid', () => {
   using it = backedUp()
   using fresh = tempFolder()
   writeFileSync(fresh.file('forumd.toml'), CONFIG)
@@ -328,19 +440,19 @@ test('links made with the key that is lost end, which is said; with the key that
   const unsubscribe = tokenOf(before.unsubscribe('wh_1', 'mon_1'))
 
   const { out } = forumd(fresh.path, ['restore', it.backup, '--without-secrets'])
-  expect(out).toContain('Feed links end')
-  expect(out).toContain('Links in mail that was sent end as well')
+  expect(out).toContain('Feed links of the old key are no longer valid')
+  expect(out).toContain('Links in earlier mails are no longer valid')
   const after = linksOf(fresh.path)
   expect([after.readFeed(feed), after.readUnsubscribe(unsubscribe)]).toEqual([null, null])
 
-  const kept = forumd(it.path, ['restore', it.backup, '--without-secrets', '--json'])
-  expect(JSON.parse(kept.out).lost).toEqual({
+  const restored = forumd(it.path, ['restore', it.backup, '--without-secrets', '--json'])
+  expect(JSON.parse(restored.out).lost).toEqual({
     webhooks: [],
     accounts: [],
     proxies: [],
     links: false,
   })
-  expect(linksOf(it.path).readFeed(feed)).toEqual({ monitor_id: 'mon_1', round: 1 })
+  expect(linksOf(it.path).readFeed(feed)).toEqual({ monitor_id: 'mon_1', revision: 1 })
 })
 
 test.each([
@@ -355,19 +467,19 @@ test.each([
   ],
   ['empty', (file: string) => writeFileSync(file, '')],
   ['a picture', (file: string) => writeFileSync(file, Buffer.alloc(100_000, 'PNG'))],
-])('a backup that is %s is refused, and what is there stays', (_, damage) => {
+])('a backup that is %s is refused, and the existing data stays', (_, damage) => {
   using it = backedUp()
   damage(it.backup)
   const { code, err } = forumd(it.path, ['restore', it.backup])
   expect(code).not.toBe(0)
-  expect(err).toMatch(/is damaged|is no backup|does not say whose/)
+  expect(err).toMatch(/is damaged|is not a backup|names no instance/)
   expect(customers(it.path)).toEqual(['ann'])
   expect(
     readdirSync(it.file('data')).filter((name) => /before-|sqlite\.[0-9a-f]/.test(name)),
   ).toEqual([])
 })
 
-test("a backup does not go into another instance's folder", () => {
+test("a backup is not restored into another instance's folder", () => {
   using it = backedUp()
   using other = backedUp()
   copyFileSync(it.key, other.key)
@@ -376,7 +488,7 @@ test("a backup does not go into another instance's folder", () => {
   expect(err).toContain('restore it into a folder of its own')
 })
 
-test('while a daemon holds the folder nothing is restored', () => {
+test('no restore runs while a daemon holds the folder', () => {
   using it = backedUp()
   const daemon = openInstance({ dir: it.file('data'), key_file: '', ...world }, { mode: 'serve' })
   const { code, err } = forumd(it.path, ['restore', it.backup])
@@ -386,7 +498,7 @@ test('while a daemon holds the folder nothing is restored', () => {
   expect(err).toContain('stop that one first')
 })
 
-test('a backup of a daemon that goes on writing has all that was acknowledged, and comes back whole', async () => {
+test('a backup of a running daemon has every acknowledged write, and restores completely', async () => {
   using folder = tempFolder()
   using fresh = tempFolder()
   writeFileSync(
@@ -434,7 +546,7 @@ json = true
       stderr: 'inherit',
     })
     expect(await child.exited).toBe(0)
-    // It did go on.
+    // The daemon continued to write.
     expect(acknowledged.length).toBeGreaterThan(before.length)
 
     writeFileSync(fresh.file('forumd.toml'), CONFIG)
@@ -446,11 +558,11 @@ json = true
     expect(db.pragma('foreign_key_check')).toEqual([])
     const ids = new Set(db.prepare('SELECT id FROM webhooks').pluck().all())
     expect(before.filter((id) => !ids.has(id))).toEqual([])
-    // What is written by one commit is there together: each target, and the row that says it was made.
-    const made = "SELECT count(*) FROM audit WHERE kind = 'webhook.created'"
-    expect(db.prepare(made).pluck().get()).toBe(ids.size)
+    // Rows of one commit are present together: each target, and its audit row.
+    const CREATED_COUNT_SQL = "SELECT count(*) FROM audit WHERE kind = 'webhook.created'"
+    expect(db.prepare(CREATED_COUNT_SQL).pluck().get()).toBe(ids.size)
     db.close()
-    // Sealed by the same key, and so it opens.
+    // Sealed with the same key, so it can be opened.
     const { db: restored, ring, close } = opened(fresh.path)
     const row = restored
       .query<{ id: string; secret: Uint8Array }, []>('SELECT id, secret FROM webhooks')
@@ -459,7 +571,7 @@ json = true
       'whsec_',
     )
     close()
-    // And while it runs, nothing is put in its place.
+    // A restore is refused while the daemon runs.
     expect(forumd(folder.path, ['restore', file])).toMatchObject({
       code: 1,
       err: expect.stringContaining('another forumd is using this data folder'),
@@ -471,7 +583,7 @@ json = true
   }
 })
 
-test('a folder that is not there, or a file, is named', () => {
+test('a missing folder, or a file in its place, is named', () => {
   using folder = tempFolder()
   writeFileSync(folder.file('forumd.toml'), CONFIG)
   mkdirSync(folder.file('data'))
@@ -485,7 +597,7 @@ test('a folder that is not there, or a file, is named', () => {
   })
 })
 
-test('the operator sees what died, and sends it again', () => {
+test('the operator lists dead deliveries and redelivers them', () => {
   using it = backedUp()
   const instance = opened(it.path)
   const customer_id =
@@ -504,7 +616,7 @@ test('the operator sees what died, and sends it again', () => {
       webhook_id: 'wh_1',
       status: 'pending',
       body: new TextEncoder().encode('{}'),
-      // True time, of which this machine's clock is a minute behind.
+      // True time, which this machine's clock is a minute behind.
       now: Date.now() + 60_000,
     })
   instance.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
@@ -517,13 +629,15 @@ test('the operator sees what died, and sends it again', () => {
   expect(list('dead')).toEqual(['dlv_2', 'dlv_1'])
   const redrive = (...args: string[]) => forumd(it.path, ['deliveries', 'redrive', ...args])
   expect(redrive('--since', '2020-01-01', '--dry-run').out).toBe(
-    '2 would go out again, 0 skipped\n',
+    '2 would be sent again, 0 skipped\n',
   )
-  expect(redrive('dlv_1').out).toBe('1 go out again, 0 skipped\n')
+  expect(redrive('dlv_1').out).toBe('1 queued to be sent again, 0 skipped\n')
   expect(list('pending')).toEqual(['dlv_1'])
   // What was not done says why.
-  expect(redrive('dlv_1').out).toMatch(/^0 go out again, 1 skipped: on their way already, .*target/)
-  expect(redrive('--since', '2020-01-01').out).toBe('1 go out again, 0 skipped\n')
+  expect(redrive('dlv_1').out).toMatch(
+    /^0 queued to be sent again, 1 skipped: already pending, .*target/,
+  )
+  expect(redrive('--since', '2020-01-01').out).toBe('1 queued to be sent again, 0 skipped\n')
   expect(redrive('dlv_none')).toMatchObject({
     code: 1,
     err: 'forumd: there is no delivery "dlv_none"\n',

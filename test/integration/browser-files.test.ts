@@ -2,15 +2,15 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
-test('what the browser of a killed daemon left is gone once another has started, wanted or not', async () => {
-  await using house = await startHouse()
-  const profile = join(house.dir, 'browser', 'chromium-killed')
+test('browser files of a killed daemon are removed by the next start, with or without a browser', async () => {
+  await using daemon = await startTestDaemon()
+  const profile = join(daemon.dir, 'browser', 'chromium-killed')
   mkdirSync(join(profile, 'tmp'), { recursive: true })
   writeFileSync(join(profile, 'History'), 'x')
 
-  await house.restart()
+  await daemon.restart()
 
-  expect(existsSync(join(house.dir, 'browser'))).toBeFalse()
+  expect(existsSync(join(daemon.dir, 'browser'))).toBeFalse()
 })

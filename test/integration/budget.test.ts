@@ -1,20 +1,21 @@
 import { expect, test } from 'bun:test'
 
-import { parseConfig } from '../../src/config.ts'
-import type { Outside } from '../../src/outside.ts'
-import type { Use } from '../../src/platform/platform.ts'
-import { createPool } from '../../src/pool/pool.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { insertAccount } from '../../src/store/accounts.ts'
-import { openInstance } from '../../src/store/instance.ts'
-import { createUpstream } from '../../src/upstream.ts'
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { createPool } from '../../src/accounts/pool.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import type { Use } from '../../src/platforms/port.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
+import { insertAccount } from '../../src/store/accounts/accounts.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import { createPlatform } from '../../src/wiring/platform.ts'
 import { jarText, SESSION_COOKIE } from '../support/accounts.ts'
 import { fakeClock } from '../support/clock.ts'
 import { tempFolder } from '../support/folder.ts'
 
-// Goal: whatever is asked of the pool, no account asks more than its platform allows, and little of that is wasted.
-// Method: ten accounts, each at a platform of its own that counts in windows of ten minutes and answers 429 past the
-// end; a second at a time for an hour, far more reads than there is budget, and polls beside them.
+// Goal: no account exceeds the rate limit of its platform under any load, and little of its budget
+// is wasted. Method: ten accounts, each at a platform of its own with windows of ten minutes and
+// 429 past the limit; for an hour, in steps of a second, far more reads than budget, and polls
+// beside them.
 
 const HOUR_S = 3600
 const WINDOW_S = 600
@@ -52,10 +53,10 @@ async function startTen() {
   )
   config.storage.dir = folder.path
 
-  const asked = ALLOWANCES.map(() => 0)
+  const request_counts = ALLOWANCES.map(() => 0)
   const refused: number[] = []
   const homes = new Map<string, number>()
-  const outside: Outside = {
+  const runtime: Runtime = {
     clock,
     random: {
       uuid: () => Bun.randomUUIDv7(),
@@ -63,11 +64,11 @@ async function startTen() {
       bytes: (size) => crypto.getRandomValues(new Uint8Array(size)),
     },
     resolve: () => Promise.reject(new Error('no names here')),
-    // One address for all of them, as the daemon knows it; each account's platform counts for itself.
+    // One address for all of them, as in the daemon; each account's platform counts separately.
     async fetch(url, init) {
       const cookie = new Headers(init.headers).get('cookie') ?? ''
       const home = [...homes].find(([session]) => cookie.includes(session))?.[1] ?? -1
-      asked[home] = (asked[home] ?? 0) + 1
+      request_counts[home] = (request_counts[home] ?? 0) + 1
       out++
       try {
         const answer = await fetch(url.replace(base_url, sandboxes[home]?.url ?? base_url), init)
@@ -80,7 +81,7 @@ async function startTen() {
     log: () => {},
   }
   const { db, ring, close } = openInstance(
-    { ...config.storage, clock, random: outside.random },
+    { ...config.storage, clock, random: runtime.random },
     { mode: 'serve' },
   )
   stack.defer(close)
@@ -96,25 +97,25 @@ async function startTen() {
       secrets: { kind: 'session', password: null, totp_secret: null },
       jar: { text: jarText(base_url, cookies), expires_at: null },
       proxy_id: null,
-      standing: { ...well, strikes: 0, probes: 0, probe_at: null },
+      status: { ...well, strikes: 0, probes: 0, probe_at: null },
       created_at: 0,
     })
   }
   const {
     platform,
-    craft,
+    craft: client,
     close: hangUp,
-  } = createUpstream(config, outside, {
+  } = createPlatform(config, runtime, {
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
     signal: new AbortController().signal,
-    on_request: (event) => pool.heard(event),
+    on_request: (event) => pool.onRequest(event),
   })
   stack.defer(hangUp)
   const pool = createPool({
-    ...outside,
+    ...runtime,
     db,
     ring,
-    craft,
+    client,
     allow_anonymous: false,
     signal: new AbortController().signal,
     nudge: () => {},
@@ -124,28 +125,28 @@ async function startTen() {
   return {
     clock,
     pool,
-    asked,
+    asked: request_counts,
     refused,
-    /** One request of a use; whether it was answered. */
-    async look(use: Use): Promise<boolean> {
-      const eyes = pool.lease(use)
-      if (eyes === null) return false
-      const call = { eyes, use, deadline_at: clock.now() + 1000 }
+    /** Sends one request of a use; true if it was answered. */
+    async tryRequest(use: Use): Promise<boolean> {
+      const identity = pool.lease(use)
+      if (identity === null) return false
+      const call = { identity, use, deadline_at: clock.now() + 1000 }
       return (await platform.postsById(['1'], call)).ok
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-test('under far more reads than ten accounts can afford, for an hour, none exceeds its budget, 95 % of it is used, and polls go on', async () => {
+test('under an hour of far more reads than ten accounts can serve, none exceeds its budget, 95 % of it is used, and polls continue', async () => {
   await using ten = await startTen()
   const budget = ALLOWANCES.reduce((sum, each) => sum + each, 0) * (HOUR_S / WINDOW_S)
   const answered = { read: 0, poll: 0 }
   let [silent_s, longest_silence_s] = [0, 0]
 
   for (let second = 0; second < HOUR_S; second++) {
-    const polls = Array.from({ length: POLLS_PER_S }, () => ten.look('poll'))
-    const reads = Array.from({ length: READS_PER_S }, () => ten.look('read'))
+    const polls = Array.from({ length: POLLS_PER_S }, () => ten.tryRequest('poll'))
+    const reads = Array.from({ length: READS_PER_S }, () => ten.tryRequest('read'))
     await ten.clock.advance(1000)
     const [poll_count, read_count] = await Promise.all([count(polls), count(reads)])
     answered.poll += poll_count
@@ -163,5 +164,5 @@ test('under far more reads than ten accounts can afford, for an hour, none excee
   expect(longest_silence_s).toBeLessThanOrEqual(60)
 }, 120_000)
 
-const count = async (asked: readonly Promise<boolean>[]): Promise<number> =>
-  (await Promise.all(asked)).filter(Boolean).length
+const count = async (attempts: readonly Promise<boolean>[]): Promise<number> =>
+  (await Promise.all(attempts)).filter(Boolean).length

@@ -1,4 +1,5 @@
-// What only a terminal sees: colours, and what is of this moment. The program runs on a terminal that Python makes for it.
+// Terminal output: colours and transient lines. The program runs on a pseudo-terminal created by
+// Python.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ const MAIN = join(import.meta.dir, '../../src/main.ts')
 const ON_A_TERMINAL = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
 const ESCAPE = '\u001b['
 
-/** What comes out of `forumd doctor`, on a terminal or not. */
+/** Output of `forumd doctor`, on a terminal or not. */
 async function doctor(terminal: boolean, env: Record<string, string> = {}): Promise<string> {
   using folder = tempFolder()
   writeFileSync(
@@ -33,15 +34,15 @@ async function doctor(terminal: boolean, env: Record<string, string> = {}): Prom
   return out + err
 }
 
-test('a terminal gets colours, and a line of what is going on that is gone afterwards', async () => {
-  const shown = await doctor(true)
+test('a terminal gets colours, and a progress line that is erased afterwards', async () => {
+  const output = await doctor(true)
 
-  expect(shown).toContain(`${ESCAPE}32mok  ${ESCAPE}0m`)
-  expect(shown).toContain(`${ESCAPE}31mfail${ESCAPE}0m`)
-  expect(shown).toContain(
-    `\r${ESCAPE}K[------------------------]   0 %  looking at the data folder\r${ESCAPE}K`,
+  expect(output).toContain(`${ESCAPE}32mok  ${ESCAPE}0m`)
+  expect(output).toContain(`${ESCAPE}31mfail${ESCAPE}0m`)
+  expect(output).toContain(
+    `\r${ESCAPE}K[------------------------]   0 %  checking the data folder\r${ESCAPE}K`,
   )
-  const left = shown
+  const left = output
     .split('\n')
     .map((line) => Bun.stripANSI(line.split(`\r${ESCAPE}K`).at(-1) ?? ''))
   expect(left.join('\n')).not.toContain('[#')
@@ -52,10 +53,10 @@ test.each([
   ['with NO_COLOR empty, which is not set', true, { NO_COLOR: '' }, true],
   ['without a terminal', false, {}, false],
 ])('%s', async (_, terminal, env, coloured) => {
-  const shown = await doctor(terminal, env)
+  const output = await doctor(terminal, env)
 
-  expect(shown).toContain('platform')
-  expect(shown.includes(`${ESCAPE}33m`)).toBe(coloured)
-  // The line of this moment is no colour: a terminal has it all the same.
-  expect(shown.includes(`\r${ESCAPE}K`)).toBe(terminal)
+  expect(output).toContain('platform')
+  expect(output.includes(`${ESCAPE}33m`)).toBe(coloured)
+  // The progress line is no colour: a terminal gets it in any case.
+  expect(output.includes(`\r${ESCAPE}K`)).toBe(terminal)
 })

@@ -12,8 +12,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { withoutConfigLine } from '../support/stderr.ts'
+
 const MAIN = join(import.meta.dir, '../../src/main.ts')
-// Each run of the program is a process of its own, and the machine may be busy.
+// Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
 const CONFIG = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
@@ -24,7 +26,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** A folder of its own, with a configuration in it. */
+/** A separate folder with a configuration. */
 function folder(config: string | null = CONFIG): string {
   const dir = mkdtempSync(join(root, 'x'))
   if (config !== null) writeFileSync(join(dir, 'forumd.toml'), config)
@@ -33,25 +35,25 @@ function folder(config: string | null = CONFIG): string {
 
 type Ended = { code: number; out: string; err: string }
 
-/** Runs the program as a person would, in `dir`. */
+/** Runs the program in `dir`. */
 function forumd(dir: string, args: string[], stdin = ''): Ended {
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
   })
-  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
+  return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
 }
 
-const AS_NOBODY = ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, MAIN]
+const AS_NOBODY_USER = ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, MAIN]
 const can_be_another =
   process.getuid?.() === 0 &&
   Bun.which('setpriv') !== null &&
-  Bun.spawnSync([...AS_NOBODY, 'version']).exitCode === 0
-if (!can_be_another) console.log('nobody else runs it here: it takes root and setpriv')
+  Bun.spawnSync([...AS_NOBODY_USER, 'version']).exitCode === 0
+if (!can_be_another) console.log('skipped: running as another user needs root and setpriv')
 
-describe('without a command that it knows, forumd', () => {
-  test('shows what there is and ends with 2', () => {
+describe('without a known command, forumd', () => {
+  test('shows the commands and exits with 2', () => {
     const { code, out, err } = forumd(folder(), [])
 
     expect({ code, out }).toEqual({ code: 2, out: '' })
@@ -65,10 +67,10 @@ describe('without a command that it knows, forumd', () => {
     [['key', 'list', '--json=1'], '--json takes no value'],
     [['key', 'create', '--customer'], '--customer needs a value after it'],
     [['credit', 'add', 'me'], 'USD is needed: forumd credit add NAME USD'],
-    [['customer', 'list', 'all'], '"all" is one too many'],
-    [['check-config', '--config', 'nope.toml'], 'nope.toml cannot be read (it is not there)'],
+    [['customer', 'list', 'all'], '"all" is an extra argument'],
+    [['check-config', '--config', 'nope.toml'], 'nope.toml cannot be read (it does not exist)'],
     [['check-config', '--config', '.'], 'the configuration . cannot be read (it is a folder)'],
-  ])('says for %j what is wrong, in one line, with 2', (args, sentence) => {
+  ])('reports the problem of %j in one line, with 2', (args, sentence) => {
     const { code, out, err } = forumd(folder(), args)
 
     expect({ code, out }).toEqual({ code: 2, out: '' })
@@ -79,8 +81,8 @@ describe('without a command that it knows, forumd', () => {
 
 test.each([
   ['none.pem', 'found "none.pem", which cannot be read (ENOENT)'],
-  ['forumd.toml', 'found "forumd.toml", which holds no certificate'],
-])('certificates that are not in %s are a problem of the configuration', (file, sentence) => {
+  ['forumd.toml', 'found "forumd.toml", which contains no certificate'],
+])('certificates missing from %s are a configuration problem', (file, sentence) => {
   const dir = folder(`[delivery]\nca_file = "${file}"\n${CONFIG}`)
 
   expect(forumd(dir, ['check-config'])).toMatchObject({
@@ -89,22 +91,22 @@ test.each([
   })
 })
 
-test('a file that begins with a table is TOML, and told what it lacks as such', () => {
+test('a file that begins with a table is TOML, and its missing keys are reported as such', () => {
   const { code, err } = forumd(folder(), ['apply', '-'], '[[customers]]\nname = "me"\n')
 
   expect({ code, err }).toEqual({
     code: 2,
-    err: 'standard input:1:1: version: missing; needed: 1: the form that this forumd reads\n',
+    err: 'standard input:1:1: version: missing; needed: 1: the format that this version of forumd reads\n',
   })
 })
 
-test('JSON may begin with the mark that some editors put before it', () => {
+test('JSON may begin with a byte order mark', () => {
   const { code, err } = forumd(folder(), ['apply', '-'], '\uFEFF{"version":1,"customers":[]}')
 
   expect({ code, err }).toEqual({ code: 0, err: '' })
 })
 
-test('more than it takes from standard input is refused, never read in part', () => {
+test('more than the limit of standard input is refused, never read in part', () => {
   const padding = `# ${'x'.repeat(4 * 1024 * 1024)}\n`
   const { code, out, err } = forumd(
     folder(),
@@ -119,7 +121,7 @@ test('more than it takes from standard input is refused, never read in part', ()
   })
 })
 
-test('version is told on one line', () => {
+test('version prints one line', () => {
   expect(forumd(folder(null), ['version'])).toEqual({
     code: 0,
     out: expect.stringMatching(/^forumd \d+\.\d+\.\d+ \(bun \S+, \S+ \S+\)\n$/),
@@ -127,7 +129,7 @@ test('version is told on one line', () => {
   })
 })
 
-test('what is longer than a pipe holds comes out whole, though nobody reads it at once', async () => {
+test('output longer than a pipe buffer is complete, even for a slow reader', async () => {
   const dir = folder(null)
   const command = `"${process.execPath}" "${MAIN}" openapi | (sleep 0.2; cat)`
 
@@ -138,19 +140,36 @@ test('what is longer than a pipe holds comes out whole, though nobody reads it a
 })
 
 describe('check-config', () => {
-  test('says that a good file is valid', () => {
+  test('reports that a good file is valid', () => {
     const { code, out } = forumd(folder(), ['check-config'])
 
     expect({ code, out }).toEqual({ code: 0, out: 'forumd.toml is valid\n' })
   })
 
-  test('finds the example in this repository valid', () => {
-    const example = join(import.meta.dir, '../../config.example.toml')
+  const example = join(import.meta.dir, '../../config.example.toml')
 
-    expect(forumd(folder(null), ['check-config', '--config', example]).code).toBe(0)
+  test('the example configuration lacks only the address of a platform', () => {
+    const untouched = forumd(folder(null), ['check-config', '--config', example])
+    expect(untouched).toMatchObject({ code: 2, out: '' })
+    expect(untouched.err).toMatch(
+      /config\.example\.toml:\d+:1: platform\.base_url: found "https:\/\/www\.forum\.example", the placeholder of the example; needed: the address of your platform\n$/,
+    )
+
+    const text = readFileSync(example, 'utf8').replace('www.forum.example', 'forum.test')
+    expect(forumd(folder(text), ['check-config'])).toMatchObject({ code: 0, err: '' })
   })
 
-  test('tells mistakes as JSON, too', () => {
+  test.each([
+    ['/proc/forumd', 'ENOENT'],
+    ['/proc', 'ENOENT'],
+  ])('reports that %s cannot hold data, also as root', (dir) => {
+    const { code, err } = forumd(folder(`${CONFIG}[storage]\ndir = "${dir}"\n`), ['check-config'])
+
+    expect(code).toBe(2)
+    expect(err).toContain(`storage.dir: found "${dir}": `)
+  })
+
+  test('reports mistakes as JSON, too', () => {
     const dir = folder(
       '[server]\nprot = 1\n[platform]\nbase_url = "http://a.test"\nsession_cookie = "s"\n',
     )
@@ -174,7 +193,7 @@ describe('check-config', () => {
     })
   })
 
-  test('tells five mistakes in five lines with their places, and ends with 2', () => {
+  test('reports five mistakes in five lines with their places, and exits with 2', () => {
     const dir = folder(
       '[server]\nprot = 1\nhost = 5\n\n[platform]\nbase_url = "x"\nsession_cookie = "s"\n[gaurd]\n[log]\nlevel = "env:NOT_SET"\n',
     )
@@ -195,16 +214,16 @@ describe('check-config', () => {
     ])
   })
 
-  test('takes what seems unmeant with a warning', () => {
+  test('accepts probable mistakes with a warning', () => {
     const { code, err } = forumd(folder(`${CONFIG}[delivery]\nretry_delays_s = [1]\n`), [
       'check-config',
     ])
 
     expect(code).toBe(0)
-    expect(err).toStartWith('forumd.toml: warning: delivery.retry_delays_s has 1 rungs')
+    expect(err).toStartWith('forumd.toml: warning: delivery.retry_delays_s has 1 entries')
   })
 
-  test('says where it looked when there is no file', () => {
+  test('lists the searched places if there is no file', () => {
     const { code, err } = forumd(folder(null), ['check-config'])
 
     expect(code).toBe(2)
@@ -212,12 +231,12 @@ describe('check-config', () => {
   })
 
   test.skipIf(!can_be_another)(
-    'looks no further where it stands than its user may, as by sudo -u from a closed home',
+    'searches only folders that its user may read, as by sudo -u from a closed home',
     () => {
       chmodSync(root, 0o755)
       const home = folder()
       chmodSync(home, 0o700)
-      const { exitCode, stderr } = Bun.spawnSync([...AS_NOBODY, 'check-config'], { cwd: home })
+      const { exitCode, stderr } = Bun.spawnSync([...AS_NOBODY_USER, 'check-config'], { cwd: home })
 
       expect(stderr.toString()).toStartWith('forumd: there is no configuration: neither ')
       expect(exitCode).toBe(2)
@@ -226,7 +245,7 @@ describe('check-config', () => {
 })
 
 describe('key create', () => {
-  test('makes a new customer with the starting credit and what was added, and shows the key once', () => {
+  test('creates a customer with the starting credit and the given amount, and shows the key once', () => {
     const dir = folder()
 
     const { code, out } = forumd(dir, [
@@ -253,13 +272,13 @@ describe('key create', () => {
       expect(Bun.spawnSync(['grep', '-c', key, join(dir, 'data', name)]).exitCode).toBe(1)
   })
 
-  test('gives a known customer a further key, and nothing else', () => {
+  test('gives an existing customer another key, and nothing else', () => {
     const dir = folder()
     forumd(dir, ['key', 'create', '--customer', 'me'])
 
     const { out, err } = forumd(dir, ['key', 'create', '--customer', 'me', '--name', 'second'])
 
-    // The key alone is on standard output: KEY=$(forumd key create …) holds it.
+    // Standard output holds the key alone: KEY=$(forumd key create …) captures it.
     expect(out).toMatch(/^fk_[0-9A-Za-z]{43}\n$/)
     expect(err).toContain('me, plan entry, 0.50 USD')
     const { keys } = JSON.parse(forumd(dir, ['key', 'list', '--customer', 'me', '--json']).out)
@@ -269,7 +288,7 @@ describe('key create', () => {
     ])
   })
 
-  test("makes an operator key that is no customer's", () => {
+  test('creates an operator key without a customer', () => {
     const { out } = forumd(folder(), ['key', 'create', '--operator', '--json'])
 
     expect(JSON.parse(out)).toMatchObject({
@@ -282,13 +301,13 @@ describe('key create', () => {
 
   test.each([
     [['--customer', 'x', '--plan', 'gold'], 'there is no plan "gold": the configuration has entry'],
-    [['--customer', 'x', '--credits', '1e3'], '"1e3" is no amount'],
-    [['--customer', 'x', '--scopes', 'all'], '"all" is no scope'],
-    [['--customer', 'x', '--expires', '2020-01-01'], '2020-01-01 is over already'],
+    [['--customer', 'x', '--credits', '1e3'], '"1e3" is not an amount'],
+    [['--customer', 'x', '--scopes', 'all'], '"all" is not a scope'],
+    [['--customer', 'x', '--expires', '2020-01-01'], '2020-01-01 is in the past'],
     [['--customer', ''], 'allowed are 1 to 64 printable characters'],
-    [['--operator', '--customer', 'x'], 'an operator key belongs to no customer'],
+    [['--operator', '--customer', 'x'], 'an operator key has no customer'],
     [[], '--customer NAME is needed'],
-  ])('refuses %j and makes nobody', (args, sentence) => {
+  ])('refuses %j and creates no customer', (args, sentence) => {
     const dir = folder()
 
     const { code, err } = forumd(dir, ['key', 'create', ...args])
@@ -300,7 +319,7 @@ describe('key create', () => {
 })
 
 describe('key import', () => {
-  test('takes a key from standard input, and no key twice', () => {
+  test('reads a key from standard input, and refuses a duplicate', () => {
     const dir = folder()
     const args = ['key', 'import', '--customer', 'me']
 
@@ -309,11 +328,11 @@ describe('key import', () => {
 
     expect({ code: first.code, out: first.out }).toEqual({ code: 0, out: '' })
     expect(second.code).toBe(1)
-    expect(second.err).toContain('this key is known here already')
+    expect(second.err).toContain('this key exists already')
     expect(JSON.parse(forumd(dir, ['key', 'list', '--json']).out).keys).toHaveLength(1)
   })
 
-  test('refuses what is no key without repeating it', () => {
+  test('refuses a malformed key without repeating it', () => {
     const { code, err } = forumd(folder(), ['key', 'import', '--customer', 'me'], 'short\n')
 
     expect(code).toBe(2)
@@ -322,7 +341,7 @@ describe('key import', () => {
   })
 })
 
-test('a key that was revoked is closed, once', () => {
+test('a key is revoked once', () => {
   const dir = folder()
   const { key_id } = JSON.parse(forumd(dir, ['key', 'create', '--customer', 'me', '--json']).out)
 
@@ -331,9 +350,9 @@ test('a key that was revoked is closed, once', () => {
   expect(JSON.parse(forumd(dir, ['key', 'list', '--json']).out).keys[0].revoked_at).toEndWith('Z')
 })
 
-test('a customer is made, topped up, moved, shown and removed', () => {
+test('a customer is created, topped up, moved, shown and removed', () => {
   const dir = folder(`${CONFIG}[plans.entry]\n[plans.pro]\nslots = 50\n`)
-  const show = () => JSON.parse(forumd(dir, ['customer', 'show', 'acme', '--json']).out)
+  const showCustomer = () => JSON.parse(forumd(dir, ['customer', 'show', 'acme', '--json']).out)
 
   expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(0)
   expect(forumd(dir, ['customer', 'create', 'acme']).code).toBe(1)
@@ -342,7 +361,7 @@ test('a customer is made, topped up, moved, shown and removed', () => {
   )
   expect(forumd(dir, ['customer', 'set-plan', 'acme', 'gold']).code).toBe(2)
   expect(forumd(dir, ['customer', 'set-plan', 'acme', 'pro']).code).toBe(0)
-  expect(show()).toMatchObject({
+  expect(showCustomer()).toMatchObject({
     name: 'acme',
     plan: 'pro',
     credits_remaining: 12.75,
@@ -358,7 +377,7 @@ test('a customer is made, topped up, moved, shown and removed', () => {
   })
 })
 
-test('credits without end are shown so', () => {
+test('unlimited credit is shown as such', () => {
   const dir = folder()
 
   const { err } = forumd(dir, ['key', 'create', '--customer', 'me', '--credits', 'unlimited'])
@@ -367,7 +386,7 @@ test('credits without end are shown so', () => {
   expect(forumd(dir, ['customer', 'list']).out).toContain('unlimited')
 })
 
-test('the folder and what is in it are their owner’s alone', () => {
+test('the folder and its files are accessible to their owner only', () => {
   const dir = folder()
   forumd(dir, ['customer', 'list'])
 
@@ -377,8 +396,8 @@ test('the folder and what is in it are their owner’s alone', () => {
   expect(modes).toEqual([0, 0, 0])
 })
 
-describe('an instance that cannot be used is 78, with what to do:', () => {
-  test('a database that is gone', () => {
+describe('an unusable instance exits with 78 and a fix:', () => {
+  test('a missing database', () => {
     const dir = folder()
     forumd(dir, ['customer', 'list'])
     rmSync(join(dir, 'data', 'forumd.sqlite'))
@@ -389,7 +408,7 @@ describe('an instance that cannot be used is 78, with what to do:', () => {
     expect(err).toContain('put the newest backup back')
   })
 
-  test('a database that is none', () => {
+  test('a file that is not a database', () => {
     const dir = folder()
     mkdirSync(join(dir, 'data'))
     writeFileSync(join(dir, 'data', 'forumd.sqlite'), 'not a database')
@@ -401,7 +420,10 @@ describe('an instance that cannot be used is 78, with what to do:', () => {
   })
 })
 
-/** Starts a command that stays, and waits until it has printed `text`; answers all it printed so far. */
+/**
+ * Starts a command that keeps running, and waits until it has printed `text`. Returns its output so
+ * far.
+ */
 async function started(dir: string, args: string[], text: string) {
   const child = Bun.spawn([process.execPath, MAIN, ...args], { cwd: dir, stdout: 'pipe' })
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
@@ -414,7 +436,7 @@ async function started(dir: string, args: string[], text: string) {
   return { child, out }
 }
 
-test('sandbox prints the configuration that reads it, and ends on SIGTERM', async () => {
+test('sandbox prints a matching configuration, and exits on SIGTERM', async () => {
   const { child, out } = await started(
     folder(null),
     ['sandbox', '--speed', '0'],
@@ -431,7 +453,7 @@ test('sandbox prints the configuration that reads it, and ends on SIGTERM', asyn
   expect(await child.exited).toBe(0)
 })
 
-test('serve holds its folder alone, takes keys made beside it, and ends with 0 on SIGTERM', async () => {
+test('serve locks its folder, picks up keys created meanwhile, and exits with 0 on SIGTERM', async () => {
   const dir = folder(`${CONFIG}[server]\nport = 0\n`)
   const { child, out } = await started(dir, ['serve'], 'serve.listening')
   const url = readFileSync(join(dir, 'data', 'forumd.address'), 'utf8').trim()

@@ -6,18 +6,18 @@ import * as z from 'zod'
 import { createClient, ForumdError, idempotencyKey } from '../../examples/client/client.ts'
 import { openDelivery } from '../../examples/client/delivery.ts'
 import { tempFolder } from '../support/folder.ts'
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
 const MINUTE = 60_000
 const root = new URL('../..', import.meta.url).pathname
 
-/** A seeded house and the client of its first customer. */
-async function visited() {
-  const house = await startHouse({ world: 'seeded' })
-  return { house, client: createClient({ base_url: house.url(), key: house.key }) }
+/** A seeded daemon and the client of its first customer. */
+async function documentedPaths() {
+  const daemon = await startTestDaemon({ world: 'seeded' })
+  return { house: daemon, client: createClient({ base_url: daemon.url(), key: daemon.key }) }
 }
 
-/** What a call ends with. */
+/** The error of a call. */
 const thrown = (call: Promise<unknown>): Promise<Error> =>
   call.then(
     () => new Error('nothing was thrown'),
@@ -26,16 +26,16 @@ const thrown = (call: Promise<unknown>): Promise<Error> =>
 const refused = async (call: Promise<unknown>): Promise<ForumdError> =>
   z.instanceof(ForumdError).parse(await thrown(call))
 
-/** A client of answers that are given here, and what it asked and how long it waited. */
+/** A client with scripted answers, its requests and its waits. */
 function scripted(...answers: (number | { status: number; body?: object; after?: string })[]) {
-  const asked: Request[] = []
+  const requests: Request[] = []
   const waited: number[] = []
   const client = createClient({
     base_url: 'https://forumd.example/',
     key: 'fk_key',
     sleep: async (ms) => void waited.push(ms),
     fetch: async (url, init) => {
-      asked.push(new Request(url, init))
+      requests.push(new Request(url, init))
       const answer = answers.shift() ?? 200
       const { status, body = {}, after } = typeof answer === 'number' ? { status: answer } : answer
       return Response.json(
@@ -47,10 +47,10 @@ function scripted(...answers: (number | { status: number; body?: object; after?:
       )
     },
   })
-  return { client, asked, waited }
+  return { client, asked: requests, waited }
 }
 
-test('the types of the client are those of the document', async () => {
+test("the client's types match the document", async () => {
   const { exited, stderr } = Bun.spawn([process.execPath, 'scripts/client.ts', '--check'], {
     cwd: root,
     stdout: 'ignore',
@@ -60,9 +60,9 @@ test('the types of the client are those of the document', async () => {
   expect([await new Response(stderr).text(), await exited]).toEqual(['', 0])
 }, 60_000)
 
-test('through the client: a read, a target, a monitor, and a delivery whose signature holds', async () => {
-  const { house, client } = await visited()
-  await using _ = house
+test('through the client: a read, a target, a monitor, and a delivery with a valid signature', async () => {
+  const { house: daemon, client } = await documentedPaths()
+  await using _ = daemon
   const { posts } = await client.get('/api/forum/posts', {
     query: { subforum: 'coffee', limit: 3, sort: 'top' },
   })
@@ -70,7 +70,7 @@ test('through the client: a read, a target, a monitor, and a delivery whose sign
   if (!first) throw new Error('nothing was read')
   const tree = await client.get('/api/forum/post/{id}/comments', { path: { id: first.id } })
   const target = await client.post('/forum/monitor/webhook/create', {
-    body: { url: house.receiver.url },
+    body: { url: daemon.receiver.url },
   })
   const monitor = await client.post('/forum/monitor/add', {
     body: {
@@ -78,22 +78,22 @@ test('through the client: a read, a target, a monitor, and a delivery whose sign
       webhook_ids: [target.id],
     },
   })
-  await house.clock.advance(2 * MINUTE)
-  house.sandbox.post({ subforum: 'coffee', title: 'A grinder — „ganz leise“' })
-  await house.clock.advance(2 * MINUTE)
+  await daemon.clock.advance(2 * MINUTE)
+  daemon.sandbox.post({ subforum: 'coffee', title: 'A grinder — „ganz leise“' })
+  await daemon.clock.advance(2 * MINUTE)
 
   expect([posts.length, z.looseObject({}).parse(tree.post)]).toEqual([
     3,
     expect.objectContaining({ id: first.id }),
   ])
-  const [came, ...more] = house.receiver.received
+  const [came, ...more] = daemon.receiver.received
   if (!came) throw new Error('nothing was delivered')
   expect(more).toEqual([])
   const received = {
     secret: target.secret,
     headers: came.headers,
     body: new Uint8Array(came.body),
-    now_ms: house.clock.now(),
+    now_ms: daemon.clock.now(),
   }
   const delivery = await openDelivery(received)
   expect(delivery).toMatchObject({
@@ -116,16 +116,16 @@ test('through the client: a read, a target, a monitor, and a delivery whose sign
     expect((await thrown(openDelivery(wrong))).message).toStartWith('the signature')
 })
 
-test('the sample at the head of the client passes a strict type checker', async () => {
+test('the example at the head of the client passes a strict type check', async () => {
   using folder = tempFolder()
   const client = `${root}examples/client/client.ts`
   const head = await Bun.file(client).text()
   const sample = [...head.matchAll(/^\/\/ {3}(.+)$/gm)].map(([, line]) => line)
-  const around = [
+  const imports = [
     `import { createClient } from '${client}'`,
     'declare const process: { env: Record<string, string | undefined> }',
   ]
-  writeFileSync(folder.file('sample.ts'), [...around, ...sample].join('\n'))
+  writeFileSync(folder.file('sample.ts'), [...imports, ...sample].join('\n'))
   const compilerOptions = {
     strict: true,
     noEmit: true,
@@ -145,13 +145,13 @@ test('the sample at the head of the client passes a strict type checker', async 
   expect([exitCode, stdout.toString().match(/error TS.*/g)]).toEqual([0, null])
 }, 60_000)
 
-test('what the service refuses is thrown with its code, its field and its sentence', async () => {
-  const { house, client } = await visited()
-  await using _ = house
+test('errors of the service are thrown with code, field and message', async () => {
+  const { house: daemon, client } = await documentedPaths()
+  await using _ = daemon
   const error = await refused(
     client.post('/forum/monitor/add', { body: { filter_spec: { subforum: 'nosuchplace' } } }),
   )
-  const stranger = createClient({ base_url: house.url(), key: 'fk_nobody' })
+  const unauthorized = createClient({ base_url: daemon.url(), key: 'fk_nobody' })
 
   expect([error.status, error.code, error.field]).toEqual([
     400,
@@ -160,26 +160,26 @@ test('what the service refuses is thrown with its code, its field and its senten
   ])
   expect(error.message).toContain('nosuchplace')
   expect(error.request_id).not.toBeNull()
-  expect(await refused(stranger.get('/account/me'))).toMatchObject({
+  expect(await refused(unauthorized.get('/account/me'))).toMatchObject({
     status: 403,
     code: 'invalid_token',
     message: 'Invalid token',
   })
 })
 
-test('a key that is over its pace waits as long as the service says, and is then answered', async () => {
-  await using house = await startHouse({
+test('a rate limited call waits for Retry-After, and then succeeds', async () => {
+  await using daemon = await startTestDaemon({
     change: ({ limits }) => {
       limits.account_per_minute = 1
     },
   })
   const waited: number[] = []
   const client = createClient({
-    base_url: house.url(),
-    key: house.key,
+    base_url: daemon.url(),
+    key: daemon.key,
     async sleep(ms) {
       waited.push(ms)
-      await house.clock.advance(ms)
+      await daemon.clock.advance(ms)
     },
   })
   await client.get('/account/me')
@@ -190,11 +190,11 @@ test('a key that is over its pace waits as long as the service says, and is then
   expect(waited[0]).toBeGreaterThan(1000)
 })
 
-test('a read is tried again after Retry-After, or after a second and two where nothing is said', async () => {
-  const { client, asked, waited } = scripted({ status: 503, after: '7' }, 502, 200)
+test('a read is retried after Retry-After, or after one and two seconds without it', async () => {
+  const { client, asked: requests, waited } = scripted({ status: 503, after: '7' }, 502, 200)
   await client.get('/health')
 
-  expect([asked.length, waited]).toEqual([3, [7000, 2000]])
+  expect([requests.length, waited]).toEqual([3, [7000, 2000]])
 })
 
 test.each([
@@ -203,14 +203,14 @@ test.each([
   ['what the platform would refuse again', [{ status: 502, body: { terminal: true } }], 1],
   ['a wrong password', [{ status: 502, body: { code: 'AUTH_FAILED' } }], 1],
   ['a wait that is too long', [{ status: 429, after: '3600' }], 1],
-])('%s is given up', async (_, answers, calls) => {
-  const { client, asked } = scripted(...answers)
+])('%s is not retried', async (_, answers, calls) => {
+  const { client, asked: requests } = scripted(...answers)
   await refused(client.get('/health'))
 
-  expect(asked.length).toBe(calls)
+  expect(requests.length).toBe(calls)
 })
 
-test('a deed is repeated under the name it was given, and without one only when it was not begun', async () => {
+test('a write is repeated with its Idempotency-Key, and without one only if it was not begun', async () => {
   const vote = { id: 't3_abc', direction: 'up', forum_session: 's', loid: 'l' } as const
   const name = idempotencyKey()
   const named = scripted(503, 200)
@@ -224,12 +224,12 @@ test('a deed is repeated under the name it was given, and without one only when 
   expect([unnamed.asked.length, paced.asked.length, paced.waited]).toEqual([1, 2, [2000]])
 })
 
-test('names and texts travel as they are, whatever they hold', async () => {
-  const { client, asked } = scripted()
+test('names and texts are passed unchanged, with any content', async () => {
+  const { client, asked: requests } = scripted()
   await client.get('/api/forum/sub/{name}/wiki/{page}', { path: { name: 'a/b?c', page: 'ü #1' } })
   await client.get('/api/forum/search', { query: { q: 'a&b=c +"ü"', subforum: undefined } })
 
-  expect(asked.map(({ url }) => url)).toEqual([
+  expect(requests.map(({ url }) => url)).toEqual([
     'https://forumd.example/api/forum/sub/a%2Fb%3Fc/wiki/%C3%BC%20%231',
     'https://forumd.example/api/forum/search?q=a%26b%3Dc+%2B%22%C3%BC%22',
   ])
@@ -237,7 +237,7 @@ test('names and texts travel as they are, whatever they hold', async () => {
   expect(message).toStartWith('name is required')
 })
 
-test('an answer from something in between is an error without a code', async () => {
+test('an answer of an intermediary is an error without a code', async () => {
   const client = createClient({
     base_url: 'https://forumd.example',
     key: 'fk_key',
@@ -251,7 +251,7 @@ test('an answer from something in between is an error without a code', async () 
   })
 })
 
-/** Never called: what the type checker has to refuse, each with its reason. */
+/** Never called: calls that the type checker must refuse, each with its reason. */
 export function untyped(client: ReturnType<typeof createClient>) {
   return [
     // @ts-expect-error no such path

@@ -1,11 +1,12 @@
-// Goal: a page of another site can do nothing with what a browser holds for the dashboard, and a name that a stranger
-// points at this address opens nothing. Method: whatever such a page can make a browser send is sent as bytes, with the
-// victim's own cookie on top, as if SameSite had never been invented. Nothing may be answered, spent, begun or ended.
+// Goal: a page of another site can do nothing with the dashboard's cookie, and a foreign host name
+// that resolves to this address gets no data. Method: every request that such a page can cause is
+// sent as bytes, with the victim's cookie added, as if SameSite did not exist. Nothing may be
+// answered, billed, started or ended.
 
 import { expect, test } from 'bun:test'
 
-import { startHouse } from '../support/http.ts'
-import { ask, cookieOf, page, type RawRequest } from './dashboard-stage.ts'
+import { startTestApi } from '../support/test-api.ts'
+import { cookieOf, page, type RawRequest, sendRawTo } from './dashboard-fixture.ts'
 
 const HOST = 'api.forum.example'
 const OWN = `https://${HOST}`
@@ -13,10 +14,10 @@ const VERIFY = '/dashboard/api/api/forum/comments/verify'
 const SEARCH = '/dashboard/api/api/forum/search?q=cats'
 const JSON_BODY = '{"ids":["a"]}'
 
-/** A daemon behind TLS, and somebody signed in. */
+/** A daemon behind TLS with a signed-in session. */
 async function signedIn() {
-  const house = startHouse({ page })
-  const answer = await ask(house.url, {
+  const daemon = startTestApi({ page })
+  const answer = await sendRawTo(daemon.url, {
     method: 'POST',
     path: '/dashboard/session',
     headers: {
@@ -25,16 +26,16 @@ async function signedIn() {
       'Sec-Fetch-Site': 'same-origin',
       'Content-Type': 'application/json',
     },
-    body: JSON.stringify({ key: house.token }),
+    body: JSON.stringify({ key: daemon.token }),
   })
   expect(answer.status).toBe(200)
   const state = () =>
     JSON.stringify([
-      house.db.query('SELECT balance_micros FROM customers').all(),
-      house.db.query('SELECT hex(hash) AS hash FROM web_sessions').all(),
-      house.db.query('SELECT * FROM usage_hours').all(),
+      daemon.db.query('SELECT balance_micros FROM customers').all(),
+      daemon.db.query('SELECT hex(hash) AS hash FROM web_sessions').all(),
+      daemon.db.query('SELECT * FROM usage_hours').all(),
     ])
-  return { house, cookie: cookieOf(answer), state }
+  return { house: daemon, cookie: cookieOf(answer), state }
 }
 
 const FORM = { 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' }
@@ -101,7 +102,7 @@ const ATTEMPTS: [string, RawRequest][] = [
     post({ Origin: 'https://evil.forum.example', 'Content-Type': 'application/json' }),
   ],
   [
-    'our name without TLS, which somebody on the wire can play',
+    'our name without TLS, which can be impersonated on the network',
     post({ Origin: `http://${HOST}`, 'Content-Type': 'application/json' }),
   ],
   ['our name on another port', post({ Origin: `${OWN}:8443`, 'Content-Type': 'application/json' })],
@@ -118,7 +119,7 @@ const ATTEMPTS: [string, RawRequest][] = [
     post({ Origin: OWN, 'Sec-Fetch-Site': 'cross-site', 'Content-Type': 'application/json' }),
   ],
   [
-    'a foreign origin on a request that is said to be of the same',
+    'a foreign origin on a request declared same-origin',
     post({
       Origin: 'https://evil.example',
       'Sec-Fetch-Site': 'same-origin',
@@ -154,7 +155,7 @@ const ATTEMPTS: [string, RawRequest][] = [
     ),
   ],
   [
-    'a form that would sign the victim in as somebody else',
+    'a form that would sign the victim in to another account',
     {
       ...post({ ...EVIL, ...FORM, 'Content-Type': 'text/plain' }, '{"key":"fk_0","x":"="}'),
       path: '/dashboard/session',
@@ -177,11 +178,11 @@ const ATTEMPTS: [string, RawRequest][] = [
 ]
 
 test.each(ATTEMPTS)('refused from another site: %s', async (_, request) => {
-  const { house, cookie, state } = await signedIn()
-  await using __ = house
+  const { house: daemon, cookie, state } = await signedIn()
+  await using __ = daemon
   const before = state()
 
-  const answer = await ask(house.url, {
+  const answer = await sendRawTo(daemon.url, {
     ...request,
     headers: { Host: HOST, Cookie: cookie, ...request.headers },
   })
@@ -193,9 +194,9 @@ test.each(ATTEMPTS)('refused from another site: %s', async (_, request) => {
   expect(state()).toBe(before)
 })
 
-test('the attempts above do what they would, once they come from our own page', async () => {
-  const { house, cookie, state } = await signedIn()
-  await using _ = house
+test("the attempts above succeed from the dashboard's own page", async () => {
+  const { house: daemon, cookie, state } = await signedIn()
+  await using _ = daemon
   const own = {
     Host: HOST,
     Cookie: cookie,
@@ -205,7 +206,7 @@ test('the attempts above do what they would, once they come from our own page', 
   }
   for (const request of [post(own), get(own), { method: 'DELETE', path: '/dashboard/session' }]) {
     const before = state()
-    const answer = await ask(house.url, { ...request, headers: own })
+    const answer = await sendRawTo(daemon.url, { ...request, headers: own })
     expect(answer.status).toBeLessThan(300)
     expect(state()).not.toBe(before)
   }
@@ -215,21 +216,21 @@ test.each([
   ['a name that was rebound to this address', { Host: 'evil.example' }],
   ['a name that begins like ours', { Host: `${HOST}.evil.example` }],
   ['a name that ends like ours', { Host: `evil-${HOST}` }],
-  ['localhost as somebody’s subdomain', { Host: 'localhost.evil.example' }],
+  ['localhost as a foreign subdomain', { Host: 'localhost.evil.example' }],
   ['a foreign name that a header calls ours', { Host: 'evil.example', 'X-Forwarded-Host': HOST }],
   ['a foreign name with a forged hop', { Host: 'evil.example', Forwarded: `host=${HOST}` }],
   ['no name at all', { Host: '' }],
   ['a name with a user before it', { Host: `${HOST}@evil.example` }],
   ['a number that is an address only to a browser', { Host: '2130706433' }],
-])('421 for %s, on every route of the house', async (_, headers) => {
-  const { house, cookie, state } = await signedIn()
-  await using __ = house
+])('421 for %s, on every system route', async (_, headers) => {
+  const { house: daemon, cookie, state } = await signedIn()
+  await using __ = daemon
   const before = state()
   const { Host } = headers
-  // What the page of such a name would send: to its browser it is the same origin.
+  // Request of a page under such a name: its browser considers it same-origin.
   const own = { Origin: `http://${Host}`, 'Sec-Fetch-Site': 'same-origin' }
   const as = {
-    Authorization: `Bearer ${house.newKey({ operator: true })}`,
+    Authorization: `Bearer ${daemon.newKey({ operator: true })}`,
     'Content-Type': 'application/json',
   }
 
@@ -244,7 +245,7 @@ test.each([
     { method: 'POST', path: '/operator/pool/acc_1/pause' },
     { method: 'OPTIONS', path: '/operator/pool' },
   ]) {
-    const answer = await ask(house.url, {
+    const answer = await sendRawTo(daemon.url, {
       ...request,
       headers: { ...own, ...as, Cookie: cookie, ...headers },
     })
@@ -256,33 +257,35 @@ test.each([
 
 test.each([
   ['its public name', HOST, OWN],
-  ['its public name, whatever the port', `${HOST}:443`, OWN],
+  ['its public name, with any port', `${HOST}:443`, OWN],
   ['its public name in capitals', HOST.toUpperCase(), OWN],
   ['a name of [server].hosts', 'forumd.lan:8080', 'http://forumd.lan:8080'],
   ['localhost', 'localhost:8080', 'http://localhost:8080'],
   ['an address', '192.168.1.5:8080', 'http://192.168.1.5:8080'],
   ['an IPv6 address', '[::1]:8080', 'http://[::1]:8080'],
 ])('the dashboard is reached by %s', async (_, Host, own) => {
-  await using house = startHouse({ page, hosts: ['forumd.lan'] })
-  const key = { method: 'POST', path: '/dashboard/session', body: `{"key":"${house.token}"}` }
+  await using daemon = startTestApi({ page, hosts: ['forumd.lan'] })
+  const key = { method: 'POST', path: '/dashboard/session', body: `{"key":"${daemon.token}"}` }
   const json = { Host, 'Content-Type': 'application/json' }
   const statuses = []
-  for (const said of [
+  for (const request of [
     { Origin: own },
     { Origin: own, 'Sec-Fetch-Site': 'same-origin' },
     { 'Sec-Fetch-Site': 'none' },
-    // A GET of its own page, over plain http, has nothing else.
+    // A GET of its own page over plain http has no other header.
     { Referer: `${own}/dashboard/monitors` },
   ])
-    statuses.push((await ask(house.url, { ...key, headers: { ...json, ...said } })).status)
+    statuses.push(
+      (await sendRawTo(daemon.url, { ...key, headers: { ...json, ...request } })).status,
+    )
 
-  expect((await ask(house.url, get({ Host }, '/dashboard'))).status).toBe(200)
+  expect((await sendRawTo(daemon.url, get({ Host }, '/dashboard'))).status).toBe(200)
   expect(statuses).toEqual([200, 200, 200, 200])
 })
 
-test('a preflight is not answered where a cookie counts, nor for the operator', async () => {
-  await using house = startHouse({ page })
-  const asked = {
+test("a preflight is not answered for routes with a cookie, nor for the operator's", async () => {
+  await using daemon = startTestApi({ page })
+  const options = {
     Host: HOST,
     Origin: 'https://evil.example',
     'Access-Control-Request-Method': 'POST',
@@ -290,7 +293,7 @@ test('a preflight is not answered where a cookie counts, nor for the operator', 
   }
   const answers = await Promise.all(
     ['/dashboard', '/dashboard/session', VERIFY, '/operator/pool', '/api/forum/search'].map(
-      (path) => ask(house.url, { method: 'OPTIONS', path, headers: asked }),
+      (path) => sendRawTo(daemon.url, { method: 'OPTIONS', path, headers: options }),
     ),
   )
 

@@ -1,39 +1,39 @@
 import { expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { insertCustomer } from '../../src/store/customers.ts'
-import { insertKey, revokeKey } from '../../src/store/keys.ts'
-import { json, startHouse } from '../support/http.ts'
-import { LIMITS } from '../support/quiet-app.ts'
-import { cookieOf, PAGE, page } from './dashboard-stage.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { insertKey, revokeKey } from '../../src/store/customers/keys.ts'
+import { LIMITS } from '../support/app-options.ts'
+import { json, startTestApi } from '../support/test-api.ts'
+import { cookieOf, PAGE, page } from './dashboard-fixture.ts'
 
 const DAY_MS = 86_400_000
 const OWN = { 'sec-fetch-site': 'same-origin', authorization: '' }
 
-/** A daemon reached by its address, and what a browser does there. */
-function start(over: Parameters<typeof startHouse>[0] = {}) {
-  const house = startHouse({ page, ...over })
+/** A daemon reached by its address, and requests of a browser. */
+function start(over: Parameters<typeof startTestApi>[0] = {}) {
+  const daemon = startTestApi({ page, ...over })
   const signIn = (key: string, headers: Record<string, string> = {}) =>
-    house.call('/dashboard/session', json({ key }, { ...OWN, ...headers }))
-  const ask = (path: string, cookie: string, init: RequestInit = {}) => {
+    daemon.call('/dashboard/session', json({ key }, { ...OWN, ...headers }))
+  const send = (path: string, cookie: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
     for (const [name, value] of Object.entries({ ...OWN, cookie })) headers.set(name, value)
-    return house.call(path, { ...init, headers })
+    return daemon.call(path, { ...init, headers })
   }
-  return { house, signIn, ask }
+  return { house: daemon, signIn, ask: send }
 }
 
-test('who signs in with a key is told who that is, and stays signed in by a cookie', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const signed_in = await signIn(house.token)
+test('a sign-in with a key returns its customer, and a cookie keeps the session', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const signed_in = await signIn(daemon.token)
   const who = {
     role: 'customer',
     customer: { id: 'cus_1', name: 'acme' },
     key: {
       id: expect.stringMatching(/^key_/),
       name: null,
-      prefix: house.token.slice(0, 8),
+      prefix: daemon.token.slice(0, 8),
       scopes: ['read', 'write', 'monitor'],
     },
     insecure: true,
@@ -44,18 +44,18 @@ test('who signs in with a key is told who that is, and stays signed in by a cook
   }
 
   expect([signed_in.status, signed_in.body]).toEqual([200, who])
-  expect(signed_in.text).not.toContain(house.token)
+  expect(signed_in.text).not.toContain(daemon.token)
   expect(signed_in.headers.get('set-cookie')).toMatch(
     /^forumd=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
   )
-  const again = await ask('/dashboard/session', cookieOf(signed_in))
+  const again = await send('/dashboard/session', cookieOf(signed_in))
   expect([again.status, again.body]).toEqual([200, who])
 })
 
-test('an operator signs in the same way, and is no customer', async () => {
-  const { house, signIn } = start()
-  await using _ = house
-  const { body } = await signIn(house.newKey({ operator: true }))
+test('an operator signs in the same way, without a customer', async () => {
+  const { house: daemon, signIn } = start()
+  await using _ = daemon
+  const { body } = await signIn(daemon.newKey({ operator: true }))
 
   expect(body).toMatchObject({
     role: 'operator',
@@ -64,75 +64,75 @@ test('an operator signs in the same way, and is no customer', async () => {
   })
 })
 
-test('over TLS the cookie is one that only this very host can set', async () => {
-  const { house, signIn, ask } = start({ trusted_proxies: ['127.0.0.1'] })
-  await using _ = house
+test('over TLS only this host can set the cookie', async () => {
+  const { house: daemon, signIn, ask: send } = start({ trusted_proxies: ['127.0.0.1'] })
+  await using _ = daemon
   const https = { 'x-forwarded-proto': 'https' }
-  const signed_in = await signIn(house.token, https)
+  const signed_in = await signIn(daemon.token, https)
   const cookie = cookieOf(signed_in)
 
   expect(signed_in.headers.get('set-cookie')).toMatch(
     /^__Host-forumd=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
   )
   expect(signed_in.body['insecure']).toBe(false)
-  expect((await ask('/dashboard/session', cookie, { headers: https })).status).toBe(200)
-  // One that was set without TLS says nothing there, and the other way round.
+  expect((await send('/dashboard/session', cookie, { headers: https })).status).toBe(200)
+  // A cookie set without TLS is not accepted there, and the reverse.
   const planted = cookie.replace('__Host-', '')
-  expect((await ask('/dashboard/session', planted, { headers: https })).status).toBe(401)
-  expect((await ask('/dashboard/session', cookie)).status).toBe(401)
+  expect((await send('/dashboard/session', planted, { headers: https })).status).toBe(401)
+  expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })
 
-test('a proxy that nobody trusts cannot say that there is TLS', async () => {
-  const { house, signIn } = start()
-  await using _ = house
-  const { body } = await signIn(house.token, { 'x-forwarded-proto': 'https' })
+test('an untrusted proxy cannot claim TLS', async () => {
+  const { house: daemon, signIn } = start()
+  await using _ = daemon
+  const { body } = await signIn(daemon.token, { 'x-forwarded-proto': 'https' })
 
   expect(body['insecure']).toBe(true)
 })
 
 test.each([
-  ['a key nobody has', { key: `fk_${'0'.repeat(43)}` }, 403, 'invalid_token', undefined],
+  ['an unknown key', { key: `fk_${'0'.repeat(43)}` }, 403, 'invalid_token', undefined],
   ['no key', {}, 400, 'INVALID_REQUEST', 'key'],
   ['an empty key', { key: ' ' }, 400, 'INVALID_REQUEST', 'key'],
   ['a number', { key: 7 }, 400, 'INVALID_REQUEST', 'key'],
   ['a book', { key: 'x'.repeat(513) }, 400, 'INVALID_REQUEST', 'key'],
   ['something besides', { key: 'x', remember: true }, 400, 'INVALID_REQUEST', 'remember'],
-])('signing in with %s opens nothing', async (_, body, status, code, field) => {
-  const { house } = start()
-  await using __ = house
-  const answer = await house.call('/dashboard/session', json(body, OWN))
+])('signing in with %s is refused', async (_, body, status, code, field) => {
+  const { house: daemon } = start()
+  await using __ = daemon
+  const answer = await daemon.call('/dashboard/session', json(body, OWN))
 
   expect([answer.status, answer.body['code'], answer.body['field']]).toEqual([status, code, field])
   expect(answer.headers.get('set-cookie')).toBeNull()
-  expect(house.db.query('SELECT * FROM web_sessions').all()).toEqual([])
+  expect(daemon.db.query('SELECT * FROM web_sessions').all()).toEqual([])
 })
 
-test('of a session only a hash is kept', async () => {
-  const { house, signIn } = start()
-  await using _ = house
-  const token = cookieOf(await signIn(house.token)).slice('forumd='.length)
-  const rows = house.db.query<{ hash: Uint8Array }, []>('SELECT hash FROM web_sessions').all()
+test('a session is stored as a hash only', async () => {
+  const { house: daemon, signIn } = start()
+  await using _ = daemon
+  const token = cookieOf(await signIn(daemon.token)).slice('forumd='.length)
+  const rows = daemon.db.query<{ hash: Uint8Array }, []>('SELECT hash FROM web_sessions').all()
 
   expect(rows.map(({ hash }) => Buffer.from(hash).toString('hex'))).toEqual([
     new Bun.CryptoHasher('sha256').update(token).digest('hex'),
   ])
-  // Nor does the log say it, nor the key.
-  const log = JSON.stringify(house.log)
+  // The log contains neither the session nor the key.
+  const log = JSON.stringify(daemon.log)
   expect(log).toContain('dashboard.signed_in')
   expect(log).not.toContain(token)
-  expect(log).not.toContain(house.token)
+  expect(log).not.toContain(daemon.token)
 })
 
-test('a call of the dashboard is counted once, whatever answers it', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
-  await ask('/dashboard/api/api/forum/search?q=cats', cookie)
-  await ask('/dashboard/api/api/forum/search', cookie)
-  const { text } = await house.call('/metrics', { headers: { authorization: '' } })
-  const told = text.matchAll(/^forumd_http_request(?:s_total|_seconds_count)\{(.+)$/gm)
+test('a dashboard call is counted once, with all its internal requests', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
+  await send('/dashboard/api/api/forum/search?q=cats', cookie)
+  await send('/dashboard/api/api/forum/search', cookie)
+  const { text } = await daemon.call('/metrics', { headers: { authorization: '' } })
+  const series = text.matchAll(/^forumd_http_request(?:s_total|_seconds_count)\{(.+)$/gm)
 
-  expect([...told].map(([, it = '']) => it).toSorted()).toEqual([
+  expect([...series].map(([, it = '']) => it).toSorted()).toEqual([
     'method="GET",route="/dashboard/api/*",status="200"} 1',
     'method="GET",route="/dashboard/api/*",status="400"} 1',
     'method="GET",route="/dashboard/api/*"} 2',
@@ -142,89 +142,93 @@ test('a call of the dashboard is counted once, whatever answers it', async () =>
 })
 
 test('a session is over when its key is revoked', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const signed_in = await signIn(house.token)
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const signed_in = await signIn(daemon.token)
   const cookie = cookieOf(signed_in)
-  expect((await ask('/dashboard/api/account/me', cookie)).status).toBe(200)
-  const { id } = house.db.query<{ id: string }, []>('SELECT id FROM api_keys').get() ?? { id: '' }
-  revokeKey(house.db, id, house.clock.now())
+  expect((await send('/dashboard/api/account/me', cookie)).status).toBe(200)
+  const { id } = daemon.db.query<{ id: string }, []>('SELECT id FROM api_keys').get() ?? { id: '' }
+  revokeKey(daemon.db, id, daemon.clock.now())
 
-  expect((await ask('/dashboard/session', cookie)).status).toBe(401)
-  expect((await ask('/dashboard/api/account/me', cookie)).body).toMatchObject({
+  expect((await send('/dashboard/session', cookie)).status).toBe(401)
+  expect((await send('/dashboard/api/account/me', cookie)).body).toMatchObject({
     code: 'missing_token',
   })
 })
 
 test('a session is over when its key expires', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const key = house.newKey({ expires_at: house.clock.now() + 60_000 })
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const key = daemon.newKey({ expires_at: daemon.clock.now() + 60_000 })
   const cookie = cookieOf(await signIn(key))
-  await house.clock.advance(59_000)
-  expect((await ask('/dashboard/session', cookie)).status).toBe(200)
-  await house.clock.advance(1000)
+  await daemon.clock.advance(59_000)
+  expect((await send('/dashboard/session', cookie)).status).toBe(200)
+  await daemon.clock.advance(1000)
 
-  expect((await ask('/dashboard/session', cookie)).status).toBe(401)
+  expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })
 
 test('a session is over when its customer is gone', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
-  house.db.run('UPDATE customers SET removed_at = 1')
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
+  daemon.db.run('UPDATE customers SET removed_at = 1')
 
-  expect((await ask('/dashboard/session', cookie)).status).toBe(401)
+  expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })
 
-test('a session that is used goes on, and ends after seven days without use', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
+test('a session in use continues, and ends after seven days without use', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
   for (let n = 0; n < 3; n += 1) {
-    await house.clock.advance(6 * DAY_MS)
-    expect((await ask('/dashboard/session', cookie)).status).toBe(200)
+    await daemon.clock.advance(6 * DAY_MS)
+    expect((await send('/dashboard/session', cookie)).status).toBe(200)
   }
-  await house.clock.advance(7 * DAY_MS)
+  await daemon.clock.advance(7 * DAY_MS)
 
-  expect((await ask('/dashboard/session', cookie)).status).toBe(401)
+  expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })
 
-test('signing out ends the session on the server, and only this one', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const here = cookieOf(await signIn(house.token))
-  const elsewhere = cookieOf(await signIn(house.token))
-  const out = await ask('/dashboard/session', here, { method: 'DELETE' })
+test('signing out ends this session on the server, and no other', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const here = cookieOf(await signIn(daemon.token))
+  const elsewhere = cookieOf(await signIn(daemon.token))
+  const out = await send('/dashboard/session', here, { method: 'DELETE' })
 
   expect([out.status, out.text]).toEqual([204, ''])
   expect(out.headers.get('set-cookie')).toBe(
     'forumd=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict',
   )
-  expect((await ask('/dashboard/session', here)).status).toBe(401)
-  expect((await ask('/dashboard/session', elsewhere)).status).toBe(200)
+  expect((await send('/dashboard/session', here)).status).toBe(401)
+  expect((await send('/dashboard/session', elsewhere)).status).toBe(200)
 })
 
-test('who signs in anew in the same browser leaves no session behind', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const first = cookieOf(await signIn(house.token))
-  const second = cookieOf(await signIn(house.newKey({ operator: true }), { cookie: first }))
+test('a new sign-in in the same browser ends the previous session', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const first = cookieOf(await signIn(daemon.token))
+  const second = cookieOf(await signIn(daemon.newKey({ operator: true }), { cookie: first }))
 
-  expect((await ask('/dashboard/session', first)).status).toBe(401)
-  expect((await ask('/dashboard/session', second)).body['role']).toBe('operator')
+  expect((await send('/dashboard/session', first)).status).toBe(401)
+  expect((await send('/dashboard/session', second)).body['role']).toBe('operator')
 })
 
-test('a key is signed in on twenty devices at most: the longest unused makes room', async () => {
-  const { house, signIn, ask } = start({ limits: { ...LIMITS, dashboard_per_minute: 0 } })
-  await using _ = house
+test('a key is signed in on at most twenty devices: the least recently used is dropped', async () => {
+  const {
+    house: daemon,
+    signIn,
+    ask: send,
+  } = start({ limits: { ...LIMITS, dashboard_per_minute: 0 } })
+  await using _ = daemon
   const cookies: string[] = []
   for (let n = 0; n < 21; n += 1) {
-    cookies.push(cookieOf(await signIn(house.token)))
-    await house.clock.advance(1000)
+    cookies.push(cookieOf(await signIn(daemon.token)))
+    await daemon.clock.advance(1000)
   }
   const statuses = await Promise.all(
-    cookies.map(async (cookie) => (await ask('/dashboard/session', cookie)).status),
+    cookies.map(async (cookie) => (await send('/dashboard/session', cookie)).status),
   )
 
   expect(statuses).toEqual([401, ...Array.from({ length: 20 }, () => 200)])
@@ -235,22 +239,22 @@ test.each([
   ['one that only begins like it', (it: string) => it.replace('forumd=', 'forumd2=')],
   ['none', () => 'theme=dark'],
   ['half of it', (it: string) => it.slice(0, -20)],
-])('nobody is signed in by %s', async (_, change) => {
-  const { house, signIn, ask } = start()
-  await using __ = house
-  const cookie = cookieOf(await signIn(house.token))
+])('a request with %s is not signed in', async (_, change) => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using __ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
 
-  expect((await ask('/dashboard/session', change(cookie))).status).toBe(401)
+  expect((await send('/dashboard/session', change(cookie))).status).toBe(401)
 })
 
 const from = (host: number) => ({ 'x-forwarded-for': `203.0.113.${host}` })
 
-test('an address may try to sign in so often a minute, whatever it tries', async () => {
-  const { house, signIn } = start({ trusted_proxies: ['127.0.0.1'] })
-  await using _ = house
+test('sign-in attempts of an address are limited per minute, valid or not', async () => {
+  const { house: daemon, signIn } = start({ trusted_proxies: ['127.0.0.1'] })
+  await using _ = daemon
   const statuses = []
   for (let n = 0; n < 31; n += 1) statuses.push((await signIn(`fk_${n}`, from(9))).status)
-  const over = await signIn(house.token, from(9))
+  const over = await signIn(daemon.token, from(9))
 
   expect(statuses).toEqual([...Array.from({ length: 30 }, () => 403), 429])
   expect(over.body).toMatchObject({
@@ -258,7 +262,7 @@ test('an address may try to sign in so often a minute, whatever it tries', async
     message: 'too many requests: attempts to sign in from this address, at most 30 a minute',
     retry_after: 2,
   })
-  expect((await signIn(house.token, from(10))).status).toBe(200)
+  expect((await signIn(daemon.token, from(10))).status).toBe(200)
 })
 
 test.each([
@@ -275,12 +279,12 @@ test.each([
   ['/account/me', json({})],
   ['/health', {}],
   ['/nothing/here', {}],
-])('behind the cookie %s answers what it answers to the key', async (path, init: RequestInit) => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
-  const direct = await house.call(path, init)
-  const through = await ask(`/dashboard/api${path}`, cookie, init)
+])('%s answers the same by cookie and by key', async (path, init: RequestInit) => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
+  const direct = await daemon.call(path, init)
+  const through = await send(`/dashboard/api${path}`, cookie, init)
 
   expect([through.status, through.text]).toEqual([direct.status, direct.text])
   expect(through.headers.get('content-type')).toBe(direct.headers.get('content-type'))
@@ -288,46 +292,46 @@ test.each([
   expect(through.headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('what costs something is billed behind the cookie as it is to the key', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
-  const answer = await ask('/dashboard/api/api/forum/search?q=cats', cookie)
+test('paid calls are billed the same by cookie and by key', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
+  const answer = await send('/dashboard/api/api/forum/search?q=cats', cookie)
 
   expect(answer.headers.get('x-credits-remaining')).toBe('0.498')
-  expect((await ask('/dashboard/api/account/me', cookie)).body['credits_remaining']).toBe(0.498)
+  expect((await send('/dashboard/api/account/me', cookie)).body['credits_remaining']).toBe(0.498)
 })
 
-test('the limits of a key count what comes by cookie and what comes by key together', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
+test('calls by cookie and by key share the limits of the key', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
   const statuses = []
   for (let n = 0; n < 15; n += 1) {
-    statuses.push((await house.call('/account/me')).status)
-    statuses.push((await ask('/dashboard/api/account/me', cookie)).status)
+    statuses.push((await daemon.call('/account/me')).status)
+    statuses.push((await send('/dashboard/api/account/me', cookie)).status)
   }
-  const over = await ask('/dashboard/api/account/me', cookie)
+  const over = await send('/dashboard/api/account/me', cookie)
 
   expect(statuses).toEqual(Array.from({ length: 30 }, () => 200))
   expect([over.status, over.headers.get('retry-after')]).toEqual([429, '2'])
 })
 
-test('the scopes of a key bind its session', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.newKey({ scopes: ['read'] })))
+test('the scopes of a key apply to its session', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.newKey({ scopes: ['read'] })))
 
-  expect((await ask('/dashboard/api/forum/monitor/list', cookie)).body).toMatchObject({
+  expect((await send('/dashboard/api/forum/monitor/list', cookie)).body).toMatchObject({
     code: 'PERMISSION_DENIED',
     reason: 'scope',
   })
 })
 
-test('a key in the header changes nothing of who is signed in', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  insertCustomer(house.db, {
+test('a key in the header does not change the signed-in session', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  insertCustomer(daemon.db, {
     id: 'cus_2',
     name: 'bob',
     plan: 'entry',
@@ -337,43 +341,43 @@ test('a key in the header changes nothing of who is signed in', async () => {
   })
   const token = `fk_${'b'.repeat(43)}`
   const row = { id: 'key_2', customer_id: 'cus_2', token, name: null, scopes: [], created_at: 0 }
-  insertKey(house.db, { ...row, expires_at: null })
-  const cookie = cookieOf(await signIn(house.token))
+  insertKey(daemon.db, { ...row, expires_at: null })
+  const cookie = cookieOf(await signIn(daemon.token))
   const headers = { authorization: `Bearer ${token}`, 'sec-fetch-site': 'same-origin' }
 
-  const both = await house.call('/dashboard/api/account/me', { headers: { ...headers, cookie } })
-  const alone = await house.call('/dashboard/api/account/me', { headers })
+  const both = await daemon.call('/dashboard/api/account/me', { headers: { ...headers, cookie } })
+  const alone = await daemon.call('/dashboard/api/account/me', { headers })
 
   expect(both.body['name']).toBe('acme')
   expect(alone.status).toBe(401)
-  // And the other way round: a cookie opens nothing of the API itself.
-  expect((await ask('/account/me', cookie)).status).toBe(401)
+  // The reverse holds too: a cookie grants no access to the API itself.
+  expect((await send('/account/me', cookie)).status).toBe(401)
 })
 
 test.each(['/dashboard/session', '/dashboard', '/dashboard/api/account/me', '/', ''])(
   'the dashboard is not reached through itself: /dashboard/api%s',
   async (path) => {
-    const { house, signIn, ask } = start()
-    await using _ = house
-    const cookie = cookieOf(await signIn(house.token))
+    const { house: daemon, signIn, ask: send } = start()
+    await using _ = daemon
+    const cookie = cookieOf(await signIn(daemon.token))
 
-    expect((await ask(`/dashboard/api${path}`, cookie)).status).toBe(404)
+    expect((await send(`/dashboard/api${path}`, cookie)).status).toBe(404)
   },
 )
 
-test('what only this machine may read is not read through a cookie', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
+test('routes for this machine only are not readable through a cookie', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
 
-  expect((await ask('/dashboard/api/metrics', cookie)).status).toBe(404)
+  expect((await send('/dashboard/api/metrics', cookie)).status).toBe(404)
 })
 
-test('what the call is named by is the same on both sides of the cookie', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
-  const answer = await ask('/dashboard/api/account/me', cookie, {
+test('the id of a call is the same with and without the cookie', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
+  const answer = await send('/dashboard/api/account/me', cookie, {
     headers: { 'x-request-id': 'mine-1' },
   })
 
@@ -381,11 +385,11 @@ test('what the call is named by is the same on both sides of the cookie', async 
 })
 
 test.each(['/dashboard', '/dashboard/', '/dashboard/monitors', '/dashboard/deliveries/dlv_1'])(
-  'the page answers at %s, anew each time',
+  'the page is served at %s, without caching',
   async (path) => {
-    const { house } = start()
-    await using _ = house
-    const answer = await house.call(path, { headers: { authorization: '' } })
+    const { house: daemon } = start()
+    await using _ = daemon
+    const answer = await daemon.call(path, { headers: { authorization: '' } })
 
     expect([answer.status, answer.text]).toEqual([200, PAGE.shell])
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -393,11 +397,11 @@ test.each(['/dashboard', '/dashboard/', '/dashboard/monitors', '/dashboard/deliv
   },
 )
 
-test('a file of the page is kept for a year, and packed as the browser likes it', async () => {
-  const { house } = start()
-  await using _ = house
+test('a file of the page is cached for a year, in the encoding that the browser prefers', async () => {
+  const { house: daemon } = start()
+  await using _ = daemon
   const get = (wanted: string) =>
-    fetch(`${house.url}/dashboard/assets/app-1a2b.js`, {
+    fetch(`${daemon.url}/dashboard/assets/app-1a2b.js`, {
       headers: { 'accept-encoding': wanted },
       decompress: false,
     })
@@ -426,44 +430,44 @@ test('a file of the page is kept for a year, and packed as the browser likes it'
 test.each(['other.js', 'app-1a2b.js/more', '..%2f..%2fpackage.json', ''])(
   'there is no file /dashboard/assets/%s',
   async (name) => {
-    const { house } = start()
-    await using _ = house
+    const { house: daemon } = start()
+    await using _ = daemon
 
-    expect((await house.call(`/dashboard/assets/${name}`)).status).toBe(404)
+    expect((await daemon.call(`/dashboard/assets/${name}`)).status).toBe(404)
   },
 )
 
-test('the page is made at its first use, and again when that failed', async () => {
+test('the page is built at its first use, and again after a failure', async () => {
   let calls = 0
-  const { house } = start({
+  const { house: daemon } = start({
     page: () => {
       calls += 1
       return calls === 1 ? Promise.reject(new Error('no room')) : page()
     },
   })
-  await using _ = house
-  await house.call('/health')
+  await using _ = daemon
+  await daemon.call('/health')
   expect(calls).toBe(0)
   const statuses = []
-  for (let n = 0; n < 3; n += 1) statuses.push((await house.call('/dashboard')).status)
+  for (let n = 0; n < 3; n += 1) statuses.push((await daemon.call('/dashboard')).status)
 
   expect([statuses, calls]).toEqual([[500, 200, 200], 2])
 })
 
-test('every answer of the house says what a browser may do with it', async () => {
-  const { house, signIn, ask } = start()
-  await using _ = house
-  const cookie = cookieOf(await signIn(house.token))
+test('every system answer restricts what a browser may do with it', async () => {
+  const { house: daemon, signIn, ask: send } = start()
+  await using _ = daemon
+  const cookie = cookieOf(await signIn(daemon.token))
   const answers = [
-    await house.call('/dashboard'),
-    await house.call('/dashboard/assets/app-1a2b.js'),
-    await house.call('/dashboard/assets/none.js'),
-    await house.call('/dashboard/session'),
-    await ask('/dashboard/session', cookie),
-    await ask('/dashboard/api/account/me', cookie),
-    await ask('/dashboard/api/nothing', cookie),
-    await house.call('/dashboard', { method: 'POST' }),
-    await house.call('/operator/pool', { headers: { host: 'evil.example' } }),
+    await daemon.call('/dashboard'),
+    await daemon.call('/dashboard/assets/app-1a2b.js'),
+    await daemon.call('/dashboard/assets/none.js'),
+    await daemon.call('/dashboard/session'),
+    await send('/dashboard/session', cookie),
+    await send('/dashboard/api/account/me', cookie),
+    await send('/dashboard/api/nothing', cookie),
+    await daemon.call('/dashboard', { method: 'POST' }),
+    await daemon.call('/operator/pool', { headers: { host: 'evil.example' } }),
   ]
 
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 403, 200, 200, 404, 405, 421])
@@ -484,11 +488,11 @@ test('every answer of the house says what a browser may do with it', async () =>
   ])
 })
 
-test('the document for customers has no route of the dashboard', async () => {
-  const { house } = start()
-  await using _ = house
+test('the public document has no route of the dashboard', async () => {
+  const { house: daemon } = start()
+  await using _ = daemon
 
-  const { text } = await house.call('/openapi.json')
+  const { text } = await daemon.call('/openapi.json')
 
   expect(text).toContain('"/account/me":')
   expect(text).not.toMatch(/"\/(?:dashboard|operator)[^"]*":/)

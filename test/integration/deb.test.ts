@@ -1,6 +1,6 @@
-// Goal: the Debian package puts everything where Debian looks for it, makes its user, and comes and goes without taking
-// anything along that is the operator's. Method: dpkg itself, on a root of the test's own. The program in it is a script
-// that runs the source: what a package does to 130 MB of executable, it does to that.
+// Goal: the Debian package installs its files in Debian's places, creates its user, and leaves the
+// operator's data on removal. Method: dpkg itself, on a root of the test's own. The program in the
+// package is a script that runs the source instead of an executable of 130 MB.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ let folder: Folder
 let program = ''
 let deb = ''
 
-function ask(...command: string[]): string {
+function runCommand(...command: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, {
     env: { ...process.env, SOURCE_DATE_EPOCH: '1795132800' },
   })
@@ -36,22 +36,22 @@ beforeAll(() => {
 })
 afterAll(() => folder?.[Symbol.dispose]())
 
-/** A package of the program in this folder, made as told. */
-const packed = (out: string, ...told: string[]) =>
-  ask(
+/** Builds a package of the program in this folder with these options. */
+const packed = (out: string, ...args: string[]) =>
+  runCommand(
     process.execPath,
     join(root, 'scripts/deb.ts'),
     '--binary',
     program,
     '--out',
     out,
-    ...told,
+    ...args,
   ).trim()
 
-/** An empty system but for the two files that say who is on it, and dpkg working on it. */
+/** An empty system except for the user database, and dpkg on it. */
 function system() {
-  const made = tempFolder()
-  const at = (path: string) => made.file(path)
+  const data_folder = tempFolder()
+  const at = (path: string) => data_folder.file(path)
   for (const dir of ['var/lib/dpkg/updates', 'var/lib/dpkg/info', 'etc', 'tmp'])
     mkdirSync(at(dir), { recursive: true })
   for (const file of ['status', 'available']) writeFileSync(at(`var/lib/dpkg/${file}`), '')
@@ -59,29 +59,35 @@ function system() {
   writeFileSync(at('etc/group'), 'root:x:0:\n')
   return {
     at,
-    // What it depends on is not on so small a system.
+    // Its dependencies are not installed on so small a system.
     dpkg: (...args: string[]) =>
-      ask('dpkg', `--root=${made.path}`, '--force-script-chrootless', '--force-depends', ...args),
-    [Symbol.dispose]: made[Symbol.dispose],
+      runCommand(
+        'dpkg',
+        `--root=${data_folder.path}`,
+        '--force-script-chrootless',
+        '--force-depends',
+        ...args,
+      ),
+    [Symbol.dispose]: data_folder[Symbol.dispose],
   }
 }
 
-test.skipIf(!can)('the package says what it is, and what of it is configuration', () => {
-  const field = (name: string) => ask('dpkg-deb', '--field', deb, name).trim()
+test.skipIf(!can)('the package declares its name, version and configuration files', () => {
+  const field = (name: string) => runCommand('dpkg-deb', '--field', deb, name).trim()
 
   expect([field('Package'), field('Version'), field('Architecture')]).toEqual([
     'forumd',
     version,
-    ask('dpkg', '--print-architecture').trim(),
+    runCommand('dpkg', '--print-architecture').trim(),
   ])
-  expect(ask('dpkg-deb', '--info', deb, 'conffiles')).toBe('/etc/forumd/forumd.toml\n')
+  expect(runCommand('dpkg-deb', '--info', deb, 'conffiles')).toBe('/etc/forumd/forumd.toml\n')
   expect(Number(field('Installed-Size'))).toBeGreaterThan(0)
 })
 
 test.skipIf(!can)(
-  'every file is root’s, where Debian looks for it, and written by nobody else',
+  "every file is owned by root, in Debian's places, and not writable by others",
   () => {
-    const lines = ask('dpkg-deb', '--contents', deb)
+    const lines = runCommand('dpkg-deb', '--contents', deb)
       .trim()
       .split('\n')
       .map((line) => line.split(/\s+/))
@@ -101,7 +107,7 @@ test.skipIf(!can)(
       './usr/share/zsh/vendor-completions/_forumd',
     ])
     expect(new Set(lines.map((it) => it[1]))).toEqual(new Set(['root/root']))
-    // What is not configuration is everybody's to read, and root's alone to write.
+    // Everything except the configuration is world-readable, and writable by root only.
     const modes = new Map(lines.map((it) => [it[5], it[0]]))
     expect(modes.get('./etc/forumd/forumd.toml')).toBe('-rw-r-----')
     expect(modes.get('./usr/bin/forumd')).toBe('-rwxr-xr-x')
@@ -109,21 +115,21 @@ test.skipIf(!can)(
   },
 )
 
-test.skipIf(!can)('made again of the same program it has the same bytes', () => {
+test.skipIf(!can)('rebuilt from the same program it has the same bytes', () => {
   using another = tempFolder()
 
   expect(readFileSync(packed(another.path)).equals(readFileSync(deb))).toBe(true)
 })
 
-test.skipIf(!can)('it is made for another machine, with the licences of what is in it', () => {
+test.skipIf(!can)('it is built for another architecture, with the licences of its contents', () => {
   using other = tempFolder()
   writeFileSync(other.file('notices'), 'by which licence\n')
 
   const for_other = packed(other.path, '--arch', 'arm64', '--notices', other.file('notices'))
 
   expect(for_other).toBe(other.file(`forumd_${version}_arm64.deb`))
-  expect(ask('dpkg-deb', '--field', for_other, 'Architecture').trim()).toBe('arm64')
-  ask('dpkg-deb', '--extract', for_other, other.file('tree'))
+  expect(runCommand('dpkg-deb', '--field', for_other, 'Architecture').trim()).toBe('arm64')
+  runCommand('dpkg-deb', '--extract', for_other, other.file('tree'))
   const notices = readFileSync(other.file('tree/usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz'))
   expect(Buffer.from(Bun.gunzipSync(notices)).toString()).toBe('by which licence\n')
   expect(() => packed(other.path, '--arch', 'mips')).toThrow(
@@ -131,16 +137,23 @@ test.skipIf(!can)('it is made for another machine, with the licences of what is 
   )
 })
 
-test.skipIf(!can)('installed, it runs, its configuration is valid, and it has its user', () => {
+test.skipIf(!can)('installed, it runs with a valid configuration and its own user', () => {
   using it = system()
 
-  const said = it.dpkg('--install', deb)
+  const output = it.dpkg('--install', deb)
 
-  expect(said).toContain('edit /etc/forumd/forumd.toml, then: systemctl enable --now forumd')
-  expect(ask(it.at('usr/bin/forumd'), 'version')).toStartWith(`forumd ${version} `)
-  expect(
-    ask(it.at('usr/bin/forumd'), 'check-config', '--config', it.at('etc/forumd/forumd.toml')),
-  ).toContain('is valid')
+  expect(output).toContain('edit /etc/forumd/forumd.toml, then: systemctl enable --now forumd')
+  expect(runCommand(it.at('usr/bin/forumd'), 'version')).toStartWith(`forumd ${version} `)
+  const conffile = it.at('etc/forumd/forumd.toml')
+  const shipped = readFileSync(conffile, 'utf8')
+  writeFileSync(
+    conffile,
+    shipped.replace('www.forum.example', 'forum.test').replace('/var/lib/forumd', it.at('data')),
+  )
+  expect(runCommand(it.at('usr/bin/forumd'), 'check-config', '--config', conffile)).toContain(
+    'is valid',
+  )
+  writeFileSync(conffile, shipped)
   expect(readFileSync(it.at('etc/forumd/forumd.toml'), 'utf8')).toContain(
     '\ndir = "/var/lib/forumd"\n',
   )
@@ -155,11 +168,11 @@ test.skipIf(!can)('installed, it runs, its configuration is valid, and it has it
   expect(readFileSync(it.at('usr/lib/systemd/system/forumd.service'), 'utf8')).toContain(
     '\nExecStart=/usr/bin/forumd serve --config /etc/forumd/forumd.toml\n',
   )
-  // What was installed is what was packed.
+  // The installed files equal the packed ones.
   expect(it.dpkg('--verify', 'forumd')).toBe('')
 })
 
-test.skipIf(!can)('installed again it keeps the configuration and who may read it', () => {
+test.skipIf(!can)('reinstalled, it keeps the configuration and its permissions', () => {
   using it = system()
   it.dpkg('--install', deb)
   const path = it.at('etc/forumd/forumd.toml')
@@ -175,27 +188,27 @@ test.skipIf(!can)('installed again it keeps the configuration and who may read i
 const has_namespace = can && Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
 
 test.skipIf(!has_namespace)(
-  'an upgrade that does not start again is installed all the same, and said',
+  'an upgrade whose restart fails is installed all the same, and reported',
   () => {
     using it = tempFolder()
-    ask('dpkg-deb', '--control', deb, it.file('control'))
+    runCommand('dpkg-deb', '--control', deb, it.file('control'))
     mkdirSync(it.file('bin'))
     for (const name of ['systemctl', 'systemd-sysusers']) {
       writeFileSync(it.file(`bin/${name}`), '#!/bin/sh\n[ "$1" != try-restart ]\n')
       chmodSync(it.file(`bin/${name}`), 0o755)
     }
-    const inside = `
+    const script = `
     mount -t tmpfs none /run && mkdir -p /run/systemd/system
     PATH="$0/bin:$PATH" sh "$0/control/postinst" configure 0.9.0 2>&1`
 
-    expect(ask('unshare', '--mount', 'sh', '-ec', inside, it.path)).toBe(
+    expect(runCommand('unshare', '--mount', 'sh', '-ec', script, it.path)).toBe(
       'forumd: it did not start again: forumd check-config; journalctl --unit forumd\n',
     )
   },
 )
 
 test.skipIf(!can)(
-  'removed it leaves configuration and data; purged, the data alone, and says so',
+  'removal keeps configuration and data; purging keeps the data only, and says so',
   () => {
     using it = system()
     it.dpkg('--install', deb)
@@ -206,27 +219,24 @@ test.skipIf(!can)(
     const removed = [it.at('usr/bin/forumd'), it.at('etc/forumd/forumd.toml')].map((path) =>
       existsSync(path),
     )
-    const said = it.dpkg('--purge', 'forumd')
+    const output = it.dpkg('--purge', 'forumd')
 
     expect(removed).toEqual([false, true])
     expect(existsSync(it.at('etc/forumd'))).toBe(false)
     expect(readFileSync(it.at('var/lib/forumd/forumd.sqlite'), 'utf8')).toBe('money')
-    expect(said).toContain('/var/lib/forumd is left where it is')
+    expect(output).toContain('/var/lib/forumd is left where it is')
   },
 )
 
-test.skipIf(!can)(
-  'the manual page and the completions in it are those that the program prints',
-  () => {
-    using it = system()
-    it.dpkg('--install', deb)
-    const print = (...args: string[]) => ask(it.at('usr/bin/forumd'), ...args)
+test.skipIf(!can)('its manual page and completions equal those that the program prints', () => {
+  using it = system()
+  it.dpkg('--install', deb)
+  const print = (...args: string[]) => runCommand(it.at('usr/bin/forumd'), ...args)
 
-    expect(
-      Buffer.from(Bun.gunzipSync(readFileSync(it.at('usr/share/man/man1/forumd.1.gz')))).toString(),
-    ).toBe(print('man'))
-    expect(readFileSync(it.at('usr/share/bash-completion/completions/forumd'), 'utf8')).toBe(
-      print('completion', 'bash'),
-    )
-  },
-)
+  expect(
+    Buffer.from(Bun.gunzipSync(readFileSync(it.at('usr/share/man/man1/forumd.1.gz')))).toString(),
+  ).toBe(print('man'))
+  expect(readFileSync(it.at('usr/share/bash-completion/completions/forumd'), 'utf8')).toBe(
+    print('completion', 'bash'),
+  )
+})

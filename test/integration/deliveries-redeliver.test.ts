@@ -1,19 +1,18 @@
 import { expect, test } from 'bun:test'
 
-import { envelope } from '../../src/core/envelope.ts'
-import { blankBodies } from '../../src/store/bodies.ts'
-import { insertDelivery } from '../../src/store/deliveries.ts'
-import { redeliver } from '../../src/store/redeliver.ts'
-import { retireWebhook } from '../../src/store/webhook-standing.ts'
-import { startDelivering } from '../support/delivering.ts'
-import { startTargets } from '../support/targets.ts'
+import { envelope } from '../../src/core/delivery/envelope.ts'
+import { blankBodies, insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { redeliver } from '../../src/store/delivery/redeliver.ts'
+import { retireWebhook } from '../../src/store/delivery/webhooks.ts'
+import { startDelivering } from '../support/delivery-fixture.ts'
+import { startTargets } from '../support/webhooks-fixture.ts'
 
 const REDELIVER = '/forum/monitor/deliveries/redeliver'
 const DAY_MS = 86_400_000
 
 type Targets = Awaited<ReturnType<typeof startTargets>>
 
-/** A delivery that has ended, in the state named. */
+/** An ended delivery in the given state. */
 function ended(it: Targets, id: string, webhook_id: string, status: string, customer = 'cus_1') {
   const monitor_id = `mon_of_${customer}`
   insertDelivery(it.db, {
@@ -27,7 +26,7 @@ function ended(it: Targets, id: string, webhook_id: string, status: string, cust
   })
   it.db
     .query(
-      `UPDATE deliveries SET status = $status, next_attempt_at = NULL, attempts = 1, rung = 1,
+      `UPDATE deliveries SET status = $status, next_attempt_at = NULL, attempts = 1, retry_index = 1,
               delivered_at = iif($status = 'delivered', 1, NULL) WHERE id = $id`,
     )
     .run({ id, status })
@@ -52,7 +51,7 @@ const statuses = (it: Targets) =>
 
 const SINCE = '2025-12-31T00:00:00Z'
 
-test('a span of time means what failed and died, unless a status is named', async () => {
+test('a time span selects failed and dead deliveries unless a status is given', async () => {
   const { it, id } = await started()
   await using _ = it
   for (const status of ['delivered', 'failed', 'dead', 'suppressed']) ended(it, status, id, status)
@@ -73,16 +72,16 @@ test('a span of time means what failed and died, unless a status is named', asyn
   })
 })
 
-test('without until the newest goes out too, which may tell a later instant than our clock', async () => {
+test('without until the newest is redelivered, even if it is ahead of the local clock', async () => {
   const { it, id } = await started()
   await using _ = it
-  // Of one instant: each tells a later one than the one before it.
+  // Rows of one instant: each has a later time than the one before it.
   for (const delivery_id of ['dlv_1', 'dlv_2', 'dlv_3']) ended(it, delivery_id, id, 'dead')
 
   expect((await it.call(REDELIVER, { since: SINCE })).body).toMatchObject({ queued: 3 })
 })
 
-test('what is on its way, or has no target that takes it, is skipped', async () => {
+test('pending deliveries and those without an active target are skipped', async () => {
   const { it, id } = await started()
   await using _ = it
   const gone = (await it.create()).id
@@ -101,7 +100,7 @@ test('what is on its way, or has no target that takes it, is skipped', async () 
   })
 })
 
-test('what is blanked because of its age is skipped: nobody is sent an empty delivery that would count as arrived', async () => {
+test('erased content is skipped: an empty delivery would count as delivered', async () => {
   const { it, id } = await started()
   await using _ = it
   it.db.run(
@@ -118,7 +117,7 @@ test('what is blanked because of its age is skipped: nobody is sent an empty del
   expect(statuses(it)).toEqual({ old: 'dead 1', young: 'pending 2' })
 })
 
-test('what was withheld goes out by its own id only, and counts as a delivery of its day', async () => {
+test('a suppressed delivery is sent by its own id only, and counts toward its day', async () => {
   const { it, id } = await started()
   await using _ = it
   ended(it, 'dlv_1', id, 'suppressed')
@@ -126,7 +125,7 @@ test('what was withheld goes out by its own id only, and counts as a delivery of
   expect(it.db.query('SELECT deliveries FROM monitor_days').get()).toEqual({ deliveries: 1 })
 })
 
-test('one target of several', async () => {
+test('redelivers to one of several targets', async () => {
   const { it, id } = await started()
   await using _ = it
   const other = (await it.create()).id
@@ -137,7 +136,7 @@ test('one target of several', async () => {
   expect(statuses(it)).toEqual({ dlv_1: 'dead 1', dlv_2: 'pending 2' })
 })
 
-test("somebody else's delivery and target are the same 404 as none, and out of every span", async () => {
+test('deliveries and targets of another customer are the same 404 as absent ones, and in no span', async () => {
   const { it } = await started()
   await using _ = it
   const foreign = (await it.create(undefined, 'cus_2')).id
@@ -174,7 +173,7 @@ test.each([
   expect(await it.call(REDELIVER, body)).toMatchObject({ status: 400, body: { field, error } })
 })
 
-test('a redelivered one goes out with the same id and bytes, up the whole ladder, attempts counting on', async () => {
+test('a redelivery has the same id and bytes and the whole retry schedule, and attempts count on', async () => {
   await using it = await startDelivering({ retry_delays_s: [0, 5] })
   it.receiver.answers.push(500, 500, 500)
   await it.deliver('dlv_1')
@@ -187,8 +186,14 @@ test('a redelivered one goes out with the same id and bytes, up the whole ladder
     statuses: ['dead'],
     webhook_id: null,
   } as const
-  const asked = { customer_id: 'cus_1', which, dry_run: false, rows_max: 10, now: it.clock.now() }
-  expect(redeliver(it.db, asked)).toEqual({ queued: 1, skipped: 0 })
+  const redelivery = {
+    customer_id: 'cus_1',
+    which,
+    dry_run: false,
+    rows_max: 10,
+    now: it.clock.now(),
+  }
+  expect(redeliver(it.db, redelivery)).toEqual({ queued: 1, skipped: 0 })
   it.nudge()
   await it.clock.advance(10_000)
 
@@ -202,7 +207,7 @@ test('a redelivered one goes out with the same id and bytes, up the whole ladder
   ])
 })
 
-test('more than one call takes is refused, and nothing of it is queued', async () => {
+test('more than the limit of one call is refused, and none is queued', async () => {
   await using it = await startDelivering({ retry_delays_s: [0] })
   it.receiver.answers.push(500, 500, 500)
   for (const id of ['dlv_1', 'dlv_2', 'dlv_3']) await it.deliver(id)
@@ -212,7 +217,13 @@ test('more than one call takes is refused, and nothing of it is queued', async (
     statuses: ['dead'],
     webhook_id: null,
   } as const
-  const asked = { customer_id: 'cus_1', which, dry_run: false, rows_max: 2, now: it.clock.now() }
-  expect(redeliver(it.db, asked)).toEqual({ too_many: true })
+  const redelivery = {
+    customer_id: 'cus_1',
+    which,
+    dry_run: false,
+    rows_max: 2,
+    now: it.clock.now(),
+  }
+  expect(redeliver(it.db, redelivery)).toEqual({ too_many: true })
   expect(it.row('dlv_1').status).toBe('dead')
 })

@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
 
-import { envelope } from '../../src/core/envelope.ts'
-import { insertDelivery } from '../../src/store/deliveries.ts'
-import { startTargets } from '../support/targets.ts'
+import { envelope } from '../../src/core/delivery/envelope.ts'
+import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { startTargets } from '../support/webhooks-fixture.ts'
 
 const PLACES = ['/forum/monitor/deliveries', '/api/forum/monitor/deliveries']
 const DELIVERIES = '/forum/monitor/deliveries'
 
 type Targets = Awaited<ReturnType<typeof startTargets>>
 
-/** Commits deliveries as checks would; all of them within one millisecond. */
+/** Commits deliveries as checks would, all within one millisecond. */
 function put(it: Targets, ids: string[], { customer = 'cus_1', monitor = 'mon_1' } = {}) {
   for (const id of ids)
     insertDelivery(it.db, {
@@ -33,38 +33,35 @@ function put(it: Targets, ids: string[], { customer = 'cus_1', monitor = 'mon_1'
 const ids = (answer: { body: { deliveries: { delivery_id: string }[] } }) =>
   answer.body.deliveries.map(({ delivery_id }) => delivery_id)
 
-test.each(PLACES)(
-  '%s shows what became of a match, with the payload as it was frozen',
-  async (place) => {
-    await using it = await startTargets()
-    it.addMonitor('mon_1')
-    put(it, ['dlv_1'])
-    expect((await it.call(place)).body).toEqual({
-      deliveries: [
-        {
+test.each(PLACES)('%s shows the outcome of a match, with the frozen payload', async (place) => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  put(it, ['dlv_1'])
+  expect((await it.call(place)).body).toEqual({
+    deliveries: [
+      {
+        delivery_id: 'dlv_1',
+        monitor_id: 'mon_1',
+        webhook_id: null,
+        status: 'suppressed',
+        attempts: 0,
+        last_error: null,
+        created_at: '2026-01-01T00:00:00.000Z',
+        delivered_at: null,
+        payload: {
           delivery_id: 'dlv_1',
           monitor_id: 'mon_1',
-          webhook_id: null,
-          status: 'suppressed',
-          attempts: 0,
-          last_error: null,
-          created_at: '2026-01-01T00:00:00.000Z',
-          delivered_at: null,
-          payload: {
-            delivery_id: 'dlv_1',
-            monitor_id: 'mon_1',
-            count: 1,
-            grouped: false,
-            items: [{ id: 'a', title: 'Grüße' }],
-            suppressed: { reason: 'stale_item', oldest_age_s: 1000, threshold_s: 900 },
-          },
+          count: 1,
+          grouped: false,
+          items: [{ id: 'a', title: 'Grüße' }],
+          suppressed: { reason: 'stale_item', oldest_age_s: 1000, threshold_s: 900 },
         },
-      ],
-    })
-  },
-)
+      },
+    ],
+  })
+})
 
-test('250 deliveries of one millisecond are paged by their time, none lost, none twice', async () => {
+test('250 deliveries of one millisecond are paged by time, without loss or repeat', async () => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
   const all = Array.from({ length: 250 }, (_, n) => `dlv_${String(n).padStart(3, '0')}`)
@@ -80,7 +77,7 @@ test('250 deliveries of one millisecond are paged by their time, none lost, none
   expect(seen).toEqual(all.toReversed())
 })
 
-test('50 rows unless asked otherwise', async () => {
+test('the default page has 50 rows', async () => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
   put(
@@ -91,7 +88,7 @@ test('50 rows unless asked otherwise', async () => {
   expect(ids(await it.call(`${DELIVERIES}?limit=200`))).toHaveLength(60)
 })
 
-test('one monitor or one status alone, a removed monitor too', async () => {
+test('filters by monitor, including a removed one, or by status', async () => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
   it.addMonitor('mon_2')
@@ -104,7 +101,7 @@ test('one monitor or one status alone, a removed monitor too', async () => {
   expect(ids(await it.call(`${DELIVERIES}?status=delivered`))).toEqual([])
 })
 
-test("another customer's deliveries are not there, and its monitor is the same 404 as none", async () => {
+test("another customer's deliveries are hidden, and its monitor is the same 404 as an absent one", async () => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
   put(it, ['dlv_1'])

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { EmbedBuilder } from '@discordjs/builders'
 import type { KnownBlock } from '@slack/types'
 
-import { startDelivering } from '../support/delivering.ts'
+import { startDelivering } from '../support/delivery-fixture.ts'
 
 const SECOND = 1000
 
@@ -41,7 +41,7 @@ async function chatting(kind: 'slack' | 'discord') {
   }
 }
 
-test('Slack is sent its own shape, unsigned, and has it when it says ok', async () => {
+test('Slack gets its own format, unsigned, and accepts it with ok', async () => {
   await using chat = await chatting('slack')
   chat.it.receiver.answers.push({ body: 'ok' }, { body: 'ok' })
   await chat.send('dlv_crowd', CROWD)
@@ -74,7 +74,7 @@ test.each([
   expect<string>(chat.it.row('dlv_1').status).toBe(ended)
 })
 
-test('Discord is sent its own shape, unsigned, in which nobody is called', async () => {
+test('Discord gets its own format, unsigned, without mentions', async () => {
   await using chat = await chatting('discord')
   chat.it.receiver.answers.push(204, 204)
   await chat.send('dlv_crowd', CROWD)
@@ -103,7 +103,7 @@ test('Discord is sent its own shape, unsigned, in which nobody is called', async
   expect(chat.last()?.text).not.toMatch(/@everyone/)
 })
 
-test('Discord says in its body when to come back', async () => {
+test("Discord's body contains the retry time", async () => {
   await using chat = await chatting('discord')
   const body = JSON.stringify({ message: 'You are being rate limited.', retry_after: 17.5 })
   chat.it.receiver.answers.push({ status: 429, body }, 204)

@@ -1,20 +1,25 @@
-// Goal: whatever instant the process dies at, a committed match arrives, under one id and with the same bytes.
-// Method: stop dead at each window between the commit of the match and the commit of its outcome, start again on the
-// same file, and look at what the receiver got.
+// Goal: a committed match arrives after a crash at any instant, under one id and with the same
+// bytes. Method: stop at each window between the commit of the match and the commit of its outcome,
+// restart on the same file, and check the receiver.
 
 import { expect, test } from 'bun:test'
 
-import { claimDue } from '../../src/store/outbox.ts'
-import { type Delivering, startDelivering } from '../support/delivering.ts'
+import { claimDue } from '../../src/store/delivery/outbox.ts'
+import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
 
-const room = { slots: 10, of: () => 10 }
+const free_slots = { slots: 10, of: () => 10 }
 
-/** Takes the due rows as a sender does, and dies with them. */
-function claimAndDie(it: Delivering, boot: string) {
-  const claimed = claimDue(it.db, { boot, now: it.clock.now(), free: room, served_last: '' })
+/** Claims the due rows like a sender, and crashes with them. */
+function claimAndDie(it: Delivering, run_id: string) {
+  const claimed = claimDue(it.db, {
+    run_id,
+    now: it.clock.now(),
+    free: free_slots,
+    served_last: '',
+  })
   it.die()
   return claimed.length
 }
@@ -22,7 +27,7 @@ function claimAndDie(it: Delivering, boot: string) {
 const interrupted = (it: Delivering) =>
   it.db.query<{ interrupted: number }, []>('SELECT interrupted FROM deliveries').get()?.interrupted
 
-test('dead after the match was committed: the next start sends it', async () => {
+test('crash after the match was committed: the next start sends it', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
   it.die()
@@ -32,7 +37,7 @@ test('dead after the match was committed: the next start sends it', async () => 
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })
 
-test('dead after the claim: the next start frees the lease at once and repeats the same rung', async () => {
+test('crash after the claim: the next start frees the lease and repeats the same retry index', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
   expect(claimAndDie(it, 'boot_dead')).toBe(1)
@@ -43,7 +48,7 @@ test('dead after the claim: the next start frees the lease at once and repeats t
   expect(interrupted(it)).toBe(1)
 })
 
-test('dead while the receiver thinks: the same id and bytes come again, signed anew', async () => {
+test('crash during the attempt: the same id and bytes are sent again, with a new signature', async () => {
   await using it = await startDelivering()
   const release = Promise.withResolvers<void>()
   it.receiver.answers.push({ until: release.promise })
@@ -68,7 +73,7 @@ const refuseOutcomes = (it: Delivering) =>
     "CREATE TRIGGER refuse BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'disk full'); END",
   )
 
-test('dead inside the commit of a 2xx: the delivery comes again rather than never', async () => {
+test('crash during the commit of a 2xx: the delivery is repeated rather than lost', async () => {
   await using it = await startDelivering()
   refuseOutcomes(it)
   await it.deliver('dlv_1')
@@ -81,7 +86,7 @@ test('dead inside the commit of a 2xx: the delivery comes again rather than neve
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })
 
-test('an outcome that the disk refuses is kept and written later, not sent again', async () => {
+test('an outcome that cannot be stored is kept and stored later, not sent again', async () => {
   await using it = await startDelivering()
   refuseOutcomes(it)
   await it.deliver('dlv_1')
@@ -94,7 +99,7 @@ test('an outcome that the disk refuses is kept and written later, not sent again
   expect(it.receiver.received).toHaveLength(1)
 })
 
-test('what holds the place of an outcome that the disk refuses is free once that is written', async () => {
+test('the place of an unstored outcome is freed once it is stored', async () => {
   await using it = await startDelivering({ concurrency: 1 })
   refuseOutcomes(it)
   await it.deliver('dlv_1')
@@ -105,7 +110,7 @@ test('what holds the place of an outcome that the disk refuses is free once that
   expect(it.row('dlv_2').status).toBe('delivered')
 })
 
-test('an outcome that the disk refused is written before the sender is idle', async () => {
+test('an unstored outcome is stored before the sender is idle', async () => {
   await using it = await startDelivering()
   refuseOutcomes(it)
   await it.deliver('dlv_1')
@@ -115,7 +120,7 @@ test('an outcome that the disk refused is written before the sender is idle', as
   expect(it.row('dlv_1').status).toBe('delivered')
 })
 
-test('a disk that fails, and is not merely full, is told to whoever runs the sender', async () => {
+test('a failing disk that is not merely full is reported to the caller of the sender', async () => {
   await using it = await startDelivering()
   const release = Promise.withResolvers<void>()
   it.receiver.answers.push({ until: release.promise })
@@ -128,7 +133,7 @@ test('a disk that fails, and is not merely full, is told to whoever runs the sen
   expect(it.sender.turn()).rejects.toMatchObject({ code: 'SQLITE_READONLY' })
 })
 
-test('dead after the sixth failure was committed: dead it stays', async () => {
+test('crash after the sixth failure was committed: it stays dead-lettered', async () => {
   await using it = await startDelivering({ retry_delays_s: [0] })
   it.receiver.answers.push(500)
   await it.deliver('dlv_1')
@@ -140,7 +145,7 @@ test('dead after the sixth failure was committed: dead it stays', async () => {
   expect(it.row('dlv_1')).toEqual({ status: 'dead', attempts: 1, last_error: 'http_500' })
 })
 
-test('a retry that was waiting goes on from its rung after a start', async () => {
+test('a waiting retry continues at its retry index after a start', async () => {
   await using it = await startDelivering()
   it.receiver.answers.push(500)
   await it.deliver('dlv_1')
@@ -153,7 +158,7 @@ test('a retry that was waiting goes on from its rung after a start', async () =>
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 2, last_error: 'http_500' })
 })
 
-test('a delivery with which the process dies again and again is given up after twenty times', async () => {
+test('a delivery whose attempts crash the process is given up after twenty', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
   for (let n = 1; n <= 20; n++) {
@@ -173,7 +178,7 @@ test('a delivery with which the process dies again and again is given up after t
   })
 })
 
-test('a fault of ours puts the attempt off for five seconds, and it is no rung of the ladder', async () => {
+test('an internal error delays the attempt by five seconds, and does not advance the retry schedule', async () => {
   let faults = 1
   const fraction = () => {
     if (faults-- > 0) throw new Error('a bug')
@@ -189,7 +194,7 @@ test('a fault of ours puts the attempt off for five seconds, and it is no rung o
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })
 
-test('a retry set by a clock that ran a day ahead is due within its rung after a start', async () => {
+test('a retry scheduled by a clock a day ahead is due within its delay after a start', async () => {
   await using it = await startDelivering()
   it.clock.jump(24 * HOUR)
   it.receiver.answers.push(500)
@@ -202,7 +207,7 @@ test('a retry set by a clock that ran a day ahead is due within its rung after a
   expect(it.row('dlv_1').status).toBe('delivered')
 })
 
-test('a jump of the clock that could not be written down is followed as soon as it can be', async () => {
+test('a clock jump that could not be stored is applied as soon as it can be', async () => {
   await using it = await startDelivering()
   it.receiver.answers.push(500)
   await it.deliver('dlv_1')

@@ -1,15 +1,15 @@
-// Goal: receivers that do not do their part hold nobody up.
-// Method: many rows wait for one that never answers, one that is slow and one where nothing listens; then others get one
-// each, and time stands still until all of theirs have arrived. `bun run bar:fairness` measures it on the real clock.
+// Goal: bad receivers delay no others. Method: many rows wait for a receiver that never answers, a
+// slow one and a closed port; then others get one delivery each, and time stands still until those
+// have arrived. `bun run bar:fairness` measures it on the real clock.
 
 import { expect, test } from 'bun:test'
 
-import { startDelivering } from '../support/delivering.ts'
+import { startDelivering } from '../support/delivery-fixture.ts'
 
 const WAITING = 300
 const OTHERS = 80
 
-test('beside a dead, a slow and a refusing receiver with hundreds waiting, others get theirs before time moves', async () => {
+test('beside a dead, a slow and a refusing receiver with hundreds pending, others get theirs before time advances', async () => {
   await using it = await startDelivering()
   const dead = await it.addReceiver('wh_dead')
   const slow = await it.addReceiver('wh_slow')
@@ -35,15 +35,15 @@ test('beside a dead, a slow and a refusing receiver with hundreds waiting, other
   expect(it.receiver.received).toHaveLength(OTHERS)
   const good = it.rows().filter(({ webhook_id }) => webhook_id?.startsWith('wh_good'))
   expect(new Set(good.map(({ status }) => status))).toEqual(new Set(['delivered']))
-  // Neither of them ever has more than its four.
+  // Neither ever has more than its four.
   expect([dead.received.length, slow.received.length]).toEqual([4, 4])
-  // Who refuses is asked as the ladder says, and no more.
+  // The refusing receiver gets the attempts of the retry schedule, and no more.
   const refused = it.rows().filter(({ webhook_id }) => webhook_id === 'wh_refusing')
   expect(refused.map(({ attempts }) => attempts)).toEqual(Array.from({ length: WAITING }, () => 1))
   release.resolve()
 })
 
-test('with few places for many targets, each gets one before any gets two', async () => {
+test('with few places for many targets, each gets one attempt before any gets two', async () => {
   await using it = await startDelivering({ concurrency: 3 })
   const ids = ['wh_a', 'wh_b', 'wh_c', 'wh_d', 'wh_e'].map((id) =>
     it.addWebhook(id, `${it.receiver.url}?to=${id}`),
@@ -54,7 +54,7 @@ test('with few places for many targets, each gets one before any gets two', asyn
   it.nudge()
   await it.clock.advance(0)
 
-  // As they leave: on the way three at once may overtake one another.
+  // In order of departure: three concurrent attempts may overtake one another.
   const order = it.fetched.map((url) => new URL(url).searchParams.get('to'))
   expect(order).toHaveLength(20)
   for (let turn = 0; turn < 20; turn += 5) {

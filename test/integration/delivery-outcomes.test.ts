@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 
-import { startDelivering } from '../support/delivering.ts'
+import { startDelivering } from '../support/delivery-fixture.ts'
 
 const SECOND = 1000
 
-test('of outcomes that come at once, one that cannot be written takes no other with it and is not sent again', async () => {
+test('an unstorable outcome does not affect concurrent ones and is not sent again', async () => {
   await using it = await startDelivering()
   const release = Promise.withResolvers<void>()
   const ids = ['dlv_1', 'dlv_2', 'dlv_3']
@@ -21,7 +21,7 @@ test('of outcomes that come at once, one that cannot be written takes no other w
   await it.clock.advance(SECOND / 2)
 
   expect(ids.map((id) => it.row(id).status)).toEqual(['delivered', 'pending', 'delivered'])
-  expect(it.sender.carries('dlv_2')).toBe(true)
+  expect(it.sender.isInFlight('dlv_2')).toBe(true)
 
   it.db.run('DROP TRIGGER refused')
   await it.clock.advance(2 * SECOND)

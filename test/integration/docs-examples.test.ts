@@ -1,17 +1,17 @@
-// Goal: the examples on the pages are what the program takes and gives. Method: each is read out of its page and judged by the
-// code that it speaks of, or compared with a delivery.
+// Goal: the examples of the documentation are valid. Method: each is read from its page and checked
+// by the code that it is about, or compared with a delivery.
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { blocksOf } from '../../scripts/docs/blocks.ts'
-import { parseConfig } from '../../src/config.ts'
-import { compileFilter } from '../../src/core/filter-compile.ts'
-import { parseFilterSpec } from '../../src/core/filter.ts'
-import type { Comment, Item, Post } from '../../src/core/items.ts'
-import { createWords, wireCode } from '../../src/core/wire.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import { compileFilter } from '../../src/core/filter/compile.ts'
+import { parseFilterSpec } from '../../src/core/filter/parse.ts'
+import type { Comment, Item, Post } from '../../src/core/forum/items.ts'
+import { createNaming, wireCode } from '../../src/core/forum/naming.ts'
 import { commentOf, postOf } from '../support/items.ts'
-import { type Delivered, realDelivery } from '../support/loopback.ts'
+import { type Delivered, realDelivery } from '../support/loopback-daemon.ts'
 
 const root = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -25,18 +25,18 @@ const blocks = pages.flatMap((page) => blocksOf(read(page)).map((block) => ({ pa
 describe('an example of configuration', () => {
   const found = blocks.filter(({ language, words }) => language === 'toml' && words[0] === 'config')
 
-  test.each(found)('in $page is taken as it is', ({ text }) => {
+  test.each(found)('in $page is accepted as it is', ({ text }) => {
     const platform = '\n[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
     const whole = text.includes('[platform]') ? text : text + platform
 
     expect(() => parseConfig(whole)).not.toThrow()
   })
 
-  test('is found in three pages at least', () => {
+  test('is found in at least three pages', () => {
     expect(new Set(found.map(({ page }) => page)).size).toBeGreaterThanOrEqual(3)
   })
 
-  test('that README has typed is taken too', () => {
+  test('that README has typed is accepted too', () => {
     const [, text = ''] = /<<'END'\n([\s\S]*?)\nEND/.exec(read('README.md')) ?? []
 
     expect(parseConfig(text).plans['entry']?.cadence_s).toBe(5)
@@ -46,43 +46,49 @@ describe('an example of configuration', () => {
 describe('an example of a filter', () => {
   type Row = Partial<Post> | (Partial<Comment> & { body: string })
   type Example = { filter_spec: object; matches: Row[]; not: Row[] }
-  const words = createWords({ platform: 'forum', community: 'subforum' })
+  const words = createNaming({ platform: 'forum', community: 'subforum' })
   const examples = blocks
     .filter((block) => block.words[0] === 'example')
     .map(({ text }): Example => JSON.parse(text))
   const itemOf = (row: Row): Item => ('body' in row ? commentOf(row) : postOf(row))
 
-  test.each(examples)('matches what the page says: $filter_spec', ({ filter_spec, ...said }) => {
-    const ask = compileFilter(parseFilterSpec(filter_spec, words))
-    const told = (rows: Row[]) => rows.filter((row) => ask(itemOf(row)) !== null)
+  test.each(examples)(
+    'matches as the page says: $filter_spec',
+    ({ filter_spec, ...expected_ids }) => {
+      const match = compileFilter(parseFilterSpec(filter_spec, words))
+      const matchedRows = (rows: Row[]) => rows.filter((row) => match(itemOf(row)) !== null)
 
-    expect({ matches: told(said.matches), not: told(said.not) }).toEqual({
-      matches: said.matches,
-      not: [],
-    })
-  })
+      expect({
+        matches: matchedRows(expected_ids.matches),
+        not: matchedRows(expected_ids.not),
+      }).toEqual({
+        matches: expected_ids.matches,
+        not: [],
+      })
+    },
+  )
 
-  test('says what it matches and what it does not', () => {
+  test('says which texts it matches and which it does not', () => {
     expect(examples.length).toBe(5)
     for (const { matches, not } of examples) expect([matches.length, not.length]).not.toContain(0)
   })
 })
 
-describe('the delivery that is shown', () => {
+describe('the delivery in the docs', () => {
   let real: Delivered
   beforeAll(async () => {
     real = await realDelivery('A quiet grinder for under 100 €?')
   })
 
-  test('has no field, and no kind of value, that a real one lacks', () => {
+  test('has only fields and types that a real one has', () => {
     const [block] = blocks.filter(({ words }) => words[0] === 'delivery')
-    const shown = JSON.parse(block?.text ?? '')
+    const example = JSON.parse(block?.text ?? '')
 
-    expect(JSON.parse(real.text)).toMatchObject(Object(kindsOf(shown)))
-    expect(shown.items[0].enrichment).toEqual(JSON.parse(real.text).items[0].enrichment)
+    expect(JSON.parse(real.text)).toMatchObject(Object(kindsOf(example)))
+    expect(example.items[0].enrichment).toEqual(JSON.parse(real.text).items[0].enrichment)
   })
 
-  test('comes with every header that is listed', () => {
+  test('has every listed header', () => {
     const [, table = ''] = read('docs/webhooks.md').split('| header ')
     const [rows = ''] = table.split('\n\n')
     const listed = [...rows.matchAll(/`((?:x-service|webhook)-[a-z-]+)`/g)].map(([, it]) => it)
@@ -92,7 +98,7 @@ describe('the delivery that is shown', () => {
   })
 })
 
-/** The same shape with kinds of values in the place of values. */
+/** The same shape with types in the place of values. */
 function kindsOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(kindsOf)
   if (typeof value === 'object' && value !== null)
@@ -102,8 +108,8 @@ function kindsOf(value: unknown): unknown {
     : expect.any(typeof value === 'number' ? Number : Boolean)
 }
 
-test('the words of the page of migration are those that the interface would carry', () => {
-  const words = createWords({ platform: 'acme', community: 'board' })
+test('the words of the migration page are those of the interface', () => {
+  const words = createNaming({ platform: 'acme', community: 'board' })
   const page = read('docs/migration.md')
 
   for (const it of [

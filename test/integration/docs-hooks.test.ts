@@ -1,10 +1,10 @@
-// Goal: what examples/ gives people for the tools they have works on what a daemon really sends. Method: a delivery over the
-// loopback, and a stand-in for each service's own address.
+// Goal: the integrations in examples/ work with real deliveries. Method: a delivery over the
+// loopback, and a local replacement for each service.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { sign } from '../../src/core/signature.ts'
-import { type Delivered, realDelivery } from '../support/loopback.ts'
+import { sign } from '../../src/core/delivery/signature.ts'
+import { type Delivered, realDelivery } from '../support/loopback-daemon.ts'
 import { runBridge } from '../support/receivers.ts'
 
 setDefaultTimeout(60_000)
@@ -26,7 +26,9 @@ const renamed = (id: string) =>
 
 type Call = { path: string; headers: Headers; body: Record<string, unknown> }
 
-/** Stands in for a service that takes JSON: answers what is queued, then 200. */
+/**
+ * A local replacement for a service that takes JSON: answers with the queued statuses, then 200.
+ */
 function service() {
   const calls: Call[] = []
   const answers: number[] = []
@@ -48,7 +50,7 @@ function service() {
 }
 
 describe.skipIf(Bun.which('node') === null && !process.env['CI'])('a bridge', () => {
-  test('publishes to ntfy what was delivered, once, as its JSON interface takes it', async () => {
+  test('publishes a delivery to ntfy once, in its JSON format', async () => {
     await using ntfy = service()
     await using bridge = await runBridge('ntfy.mjs', {
       FORUMD_SECRET: real.secret,
@@ -74,7 +76,7 @@ describe.skipIf(Bun.which('node') === null && !process.env['CI'])('a bridge', ()
     })
   })
 
-  test('asks for what ntfy did not take again, by a 503', async () => {
+  test('requests a repeat of what ntfy refused, by a 503', async () => {
     await using ntfy = service()
     ntfy.answers.push(429)
     await using bridge = await runBridge('ntfy.mjs', {
@@ -88,7 +90,7 @@ describe.skipIf(Bun.which('node') === null && !process.env['CI'])('a bridge', ()
     expect(ntfy.calls.length).toBe(2)
   })
 
-  test('passes nothing on that is not signed', async () => {
+  test('forwards nothing that is unsigned', async () => {
     await using ntfy = service()
     await using bridge = await runBridge('ntfy.mjs', {
       FORUMD_SECRET: 'whsec_another',
@@ -124,7 +126,7 @@ describe.skipIf(Bun.which('node') === null && !process.env['CI'])('a bridge', ()
 describe('the snippet for Home Assistant', () => {
   const path = `${examples}/home-assistant/forumd.yaml`
 
-  test('is an automation with a webhook that takes POST from the own network alone', async () => {
+  test('is an automation with a webhook that takes POST from the local network only', async () => {
     const { automation } = Object(Bun.YAML.parse(await Bun.file(path).text()))
 
     expect(automation).toMatchObject([
@@ -136,7 +138,7 @@ describe('the snippet for Home Assistant', () => {
     ])
   })
 
-  test('reads no field that a delivery lacks', async () => {
+  test('reads only fields that a delivery has', async () => {
     const text = await Bun.file(path).text()
     const delivery = JSON.parse(real.text)
     const of_items = [...text.matchAll(/repeat\.item\.([\w.]+)/g)].map(([, it = '']) => it)

@@ -1,6 +1,6 @@
-// Goal: scripts/install.sh puts everything where it belongs, leaves what is the operator's, and takes its own away again.
-// Method: the script, into a folder (DESTDIR), with the program's source in the place of the executable; and, where a mount
-// namespace can be had, onto a system whose /etc and /usr/local are the test's own.
+// Goal: scripts/install.sh installs all files, keeps the operator's, and removes its own. Method:
+// the script, into a folder (DESTDIR), with the program's source in place of the executable; and,
+// if a mount namespace is available, onto a system whose /etc and /usr/local are the test's own.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   appendFileSync,
@@ -13,9 +13,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/load.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 
 setDefaultTimeout(60_000)
@@ -23,9 +23,9 @@ setDefaultTimeout(60_000)
 const root = join(import.meta.dir, '../..')
 const script = join(root, 'scripts/install.sh')
 
-/** A program that runs the source: what is done to 130 MB of executable is done to that. */
+/** A program that runs the source instead of an executable of 130 MB. */
 const REAL = `exec ${process.execPath} ${root}/src/main.ts "$@"`
-/** One that prints what it was asked, where that is enough. */
+/** Prints its arguments, where that is enough. */
 const ECHO = 'echo "$@"'
 
 function programIn(folder: Folder, does = ECHO): string {
@@ -39,14 +39,14 @@ function run(env: Record<string, string>, ...args: string[]) {
   const { exitCode, stdout, stderr } = Bun.spawnSync(['sh', script, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
-  return { exitCode, said: stdout.toString() + stderr.toString() }
+  return { exitCode, output: stdout.toString() + stderr.toString() }
 }
 
 /** Installs into a folder of its own. */
 function installed(folder: Folder, { does, ...env }: { does?: string; PREFIX?: string } = {}) {
   const dest = folder.file('dest')
-  const told = { BINARY: programIn(folder, does), DESTDIR: dest, ...env }
-  return { ...run(told), dest, again: (...args: string[]) => run(told, ...args) }
+  const environment = { BINARY: programIn(folder, does), DESTDIR: dest, ...env }
+  return { ...run(environment), dest, again: (...args: string[]) => run(environment, ...args) }
 }
 
 const FILES = [
@@ -64,16 +64,16 @@ const filesIn = (dest: string) =>
   [...new Bun.Glob('**/*').scanSync({ cwd: dest, dot: true })].map((it) => `/${it}`).toSorted()
 
 test.skipIf(Bun.which('shellcheck') === null && !process.env['CI'])(
-  'shellcheck has nothing to say of it',
+  'shellcheck reports nothing',
   () => {
     const { exitCode, stdout } = Bun.spawnSync(['shellcheck', script])
 
-    expect({ exitCode, said: stdout.toString() }).toEqual({ exitCode: 0, said: '' })
+    expect({ exitCode, output: stdout.toString() }).toEqual({ exitCode: 0, output: '' })
   },
 )
 
 describe('installed into a folder', () => {
-  test('there is the program, its unit, user, manual, completions and configuration, and nothing else', () => {
+  test('it has the program, its unit, user, manual, completions and configuration, and nothing else', () => {
     using folder = tempFolder()
     const { dest, exitCode } = installed(folder)
 
@@ -84,7 +84,7 @@ describe('installed into a folder', () => {
     expect(statSync(`${dest}/etc/forumd`).mode & 0o777).toBe(0o750)
   })
 
-  test('the unit runs that program with that configuration, whose data is where the unit lets it write', () => {
+  test('the unit runs that program with that configuration, whose data folder the unit makes writable', () => {
     using folder = tempFolder()
     const { dest } = installed(folder, { does: REAL, PREFIX: '/opt/forumd' })
 
@@ -96,13 +96,13 @@ describe('installed into a folder', () => {
     expect(config.storage.dir).toBe('/var/lib/forumd')
   })
 
-  test('a second time leaves the configuration as the operator has it, and brings the rest up to date', () => {
+  test("a second run keeps the operator's configuration and updates the rest", () => {
     using folder = tempFolder()
     const { dest, again } = installed(folder)
     writeFileSync(dest + CONFIG, '# mine\n')
     writeFileSync(dest + FILES[0], 'old')
 
-    expect(again().said).toContain(`${CONFIG} is there already`)
+    expect(again().output).toContain(`${CONFIG} is there already`)
     expect(readFileSync(dest + CONFIG, 'utf8')).toBe('# mine\n')
     expect(readFileSync(dest + FILES[0], 'utf8')).toStartWith(
       'service-unit --binary /usr/local/bin/forumd',
@@ -110,7 +110,7 @@ describe('installed into a folder', () => {
     expect(filesIn(dest).filter((it) => it.endsWith('.new'))).toEqual([])
   })
 
-  test('--remove takes away what it brought, and leaves the configuration', () => {
+  test('--remove removes the installed files, and keeps the configuration', () => {
     using folder = tempFolder()
     const { dest, again } = installed(folder)
 
@@ -119,7 +119,7 @@ describe('installed into a folder', () => {
   })
 })
 
-test('a program that does not run here is told before anything is written', () => {
+test('a program that does not run here is reported before anything is written', () => {
   using folder = tempFolder()
   const broken = folder.file('broken')
   writeFileSync(broken, '#!/bin/sh\nexit 3\n')
@@ -128,26 +128,26 @@ test('a program that does not run here is told before anything is written', () =
 
   expect(run({ BINARY: broken, DESTDIR: dest })).toEqual({
     exitCode: 1,
-    said: `forumd: ${broken} does not run here\n`,
+    output: `forumd: ${broken} does not run here\n`,
   })
   expect(existsSync(dest)).toBe(false)
 })
 
-test('what the program cannot print is told, and no half of it is left in place', () => {
+test('a failed print of the program is reported, and no partial file stays', () => {
   using folder = tempFolder()
-  const { dest, exitCode, said } = installed(folder, { does: 'echo half; test "$1" = version' })
+  const { dest, exitCode, output } = installed(folder, { does: 'echo half; test "$1" = version' })
 
-  expect({ exitCode, said }).toMatchObject({
+  expect({ exitCode, output }).toMatchObject({
     exitCode: 1,
-    said: expect.stringContaining('service-unit'),
+    output: expect.stringContaining('service-unit'),
   })
   expect(existsSync(dest + FILES[0])).toBe(false)
   expect(filesIn(dest).filter((it) => it.endsWith('.new'))).toEqual([])
 })
 
-test("half a configuration is not left to be taken for the operator's own", () => {
+test("a partial configuration is removed, so that it is not taken for the operator's own", () => {
   using folder = tempFolder()
-  // A sed that fails half way, as on a disk that has no room for more.
+  // A sed that fails half way, as on a full disk.
   const bin = folder.file('bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'sed'), '#!/bin/sh\necho half\nexit 4\n')
@@ -157,15 +157,18 @@ test("half a configuration is not left to be taken for the operator's own", () =
 
   expect(run({ BINARY: programIn(folder), DESTDIR: dest, PATH: path })).toMatchObject({
     exitCode: 1,
-    said: expect.stringContaining(`${CONFIG} could not be made`),
+    output: expect.stringContaining(`${CONFIG} could not be made`),
   })
   expect(filesIn(dest).filter((it) => it.startsWith(CONFIG))).toEqual([])
 })
 
-// A release is called by the machine and libc of this system.
+// A release is named after the machine and libc of this system.
 const RELEASE = `linux-${process.arch}${existsSync('/etc/alpine-release') ? '-musl' : ''}`
 
-/** A folder of downloads with an archive of the program for this machine, and what SHA256SUMS says of it. */
+/**
+ * A folder of downloads with an archive of the program for this machine, and its entry in
+ * SHA256SUMS.
+ */
 function downloads(folder: Folder, version = '1.0.0') {
   const name = `forumd-${version}-${RELEASE}`
   const packed = folder.file(name)
@@ -188,24 +191,50 @@ function downloads(folder: Folder, version = '1.0.0') {
     sum,
     sums,
     dest,
-    install: () => run({ DESTDIR: dest, TMPDIR: folder.path }, '--from', folder.path),
+    install: (env = {}) =>
+      run({ DESTDIR: dest, TMPDIR: folder.path, ...env }, '--from', folder.path),
   }
 }
 
 describe('from a folder of downloads', () => {
-  test('the archive for this machine is installed once its checksum is right, and nothing stays unpacked', () => {
+  test('the archive for this machine is installed after its checksum matches, and no unpacked files stay', () => {
     using folder = tempFolder()
     const { dest, name, install } = downloads(folder)
     writeFileSync(folder.file(`forumd-1.0.0-${RELEASE}-other.tar.gz`), 'for another machine')
 
-    const { exitCode, said } = install()
+    const { exitCode, output } = install()
 
-    expect({ exitCode, said }).toMatchObject({
+    expect({ exitCode, output }).toMatchObject({
       exitCode: 0,
-      said: expect.stringContaining(`forumd: ${name} is what SHA256SUMS says\n`),
+      output: expect.stringContaining(`forumd: ${name} is what SHA256SUMS says\n`),
     })
     expect(filesIn(dest)).toEqual([...FILES, CONFIG].toSorted())
     expect(readdirSync(folder.path).filter((it) => it.startsWith('tmp.'))).toEqual([])
+  })
+
+  test('the hashed archive is the unpacked one, even if it is exchanged in between', () => {
+    using folder = tempFolder()
+    const { dest, archive, install } = downloads(folder)
+    using elsewhere = tempFolder()
+    const evil = downloads(elsewhere)
+    const packed = elsewhere.file(evil.name.replace('.tar.gz', ''))
+    mkdirSync(packed)
+    writeFileSync(join(packed, 'forumd'), '#!/bin/sh\necho evil\n', { mode: 0o755 })
+    writeFileSync(join(packed, 'config.example.toml'), 'evil')
+    Bun.spawnSync(['tar', '-C', elsewhere.path, '-czf', evil.archive, basename(packed)])
+    const sha256sum = Bun.which('sha256sum') ?? 'sha256sum'
+    const bin = elsewhere.file('bin')
+    mkdirSync(bin)
+    writeFileSync(
+      join(bin, 'sha256sum'),
+      `#!/bin/sh\n${sha256sum} "$@" && cp ${evil.archive} ${archive}\n`,
+      { mode: 0o755 },
+    )
+
+    const { exitCode } = install({ PATH: `${bin}:${process.env['PATH'] ?? ''}` })
+
+    expect(exitCode).toBe(0)
+    expect(readFileSync(join(dest, 'usr/local/bin/forumd'), 'utf8')).not.toContain('evil')
   })
 
   test.each<[string, (it: ReturnType<typeof downloads>, folder: Folder) => string]>([
@@ -250,23 +279,23 @@ describe('from a folder of downloads', () => {
     const it = downloads(folder)
     const reason = spoil(it, folder)
 
-    expect(it.install()).toEqual({ exitCode: 1, said: `forumd: ${reason}\n` })
+    expect(it.install()).toEqual({ exitCode: 1, output: `forumd: ${reason}\n` })
     expect(existsSync(it.dest)).toBe(false)
   })
 })
 
-test('by hand, line by line, all is in place on a system that has no more folders than a small Debian', () => {
+test('the manual steps install everything on a system with the folders of a small Debian', () => {
   using folder = tempFolder()
   const { path } = folder
   for (const there of ['usr/local/bin', 'usr/local/share/man', 'etc/systemd/system', 'usr/share'])
     mkdirSync(join(path, there), { recursive: true })
   const page = readFileSync(join(root, 'docs/install.md'), 'utf8')
-  const [, by_hand = ''] = /^## By hand\n[^]*?```sh\n([^]*?)```/m.exec(page) ?? []
+  const [, by_hand = ''] = /^## Manual installation\n[^]*?```sh\n([^]*?)```/m.exec(page) ?? []
   const lines = by_hand
     .replaceAll(/(?<= )\/(?=usr|etc)/g, `${path}/`)
     .replace('-g forumd ', '')
     .replace('dist/forumd', programIn(folder))
-  // What is the system's own is done as if.
+  // Commands on the system itself are replaced.
   const as_if =
     'sudo() { case $1 in useradd | systemctl) ;; *) "$@" ;; esac; }; sudoedit() { test -f "$1"; }'
   const bin = `${path}/usr/local/bin:${process.env['PATH'] ?? ''}`
@@ -276,7 +305,7 @@ test('by hand, line by line, all is in place on a system that has no more folder
     { cwd: root, env: { PATH: bin } },
   )
 
-  expect({ exitCode, said: stderr.toString() }).toEqual({ exitCode: 0, said: '' })
+  expect({ exitCode, output: stderr.toString() }).toEqual({ exitCode: 0, output: '' })
   expect(readFileSync(path + CONFIG, 'utf8')).toContain('\ndir = "/var/lib/forumd"\n')
   expect(readFileSync(`${path}/usr/local/share/man/man1/forumd.1`, 'utf8')).toBe('man\n')
   expect(lines.indexOf('sudoedit')).toBeLessThan(lines.indexOf('enable --now'))
@@ -288,24 +317,27 @@ test.each([
   [['--from', '/absent'], {}, '--from takes a folder, and /absent is none'],
   [['--from', '/'], { BINARY: '/bin/true' }, 'it is --from or BINARY, not both'],
   [[], { PREFIX: 'opt' }, 'PREFIX has to begin with /, and is opt'],
-])('%j with %j is refused', (args, env, said) => {
+])('%j with %j is refused', (args, env, output) => {
   using folder = tempFolder()
 
   expect(run({ DESTDIR: folder.path, ...env }, ...args)).toEqual({
     exitCode: 1,
-    said: `forumd: ${said}\n`,
+    output: `forumd: ${output}\n`,
   })
 })
 
-// As root, in a mount namespace whose /etc, /usr/local and /run are copies: the user is really made.
+// As root, in a mount namespace whose /etc, /usr/local and /run are copies, so the user is created
+// for real.
 const can =
   process.getuid?.() === 0 &&
   Bun.which('systemd-sysusers') !== null &&
   Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
 
-test.skipIf(!can)('on a system the user is made, and the configuration is for its group', () => {
-  using folder = tempFolder()
-  const inside = `
+test.skipIf(!can)(
+  'on a system the user is created, and the configuration is readable by its group',
+  () => {
+    using folder = tempFolder()
+    const namespace_script = `
     mount --make-rprivate /
     mkdir "$0/etc" "$0/local" && cp /etc/passwd /etc/group /etc/shadow /etc/gshadow /etc/nsswitch.conf "$0/etc"
     mount --bind "$0/etc" /etc && mount --bind "$0/local" /usr/local && mount -t tmpfs none /run
@@ -313,16 +345,17 @@ test.skipIf(!can)('on a system the user is made, and the configuration is for it
     BINARY="$1" sh "$2"
     getent passwd forumd | cut -d: -f6,7
     stat -c '%A %U %G' /etc/forumd /etc/forumd/forumd.toml`
-  const { exitCode, stdout, stderr } = Bun.spawnSync(
-    ['unshare', '--mount', 'sh', '-ec', inside, folder.path, programIn(folder), script],
-    { env: { PATH: process.env['PATH'] ?? '' } },
-  )
+    const { exitCode, stdout, stderr } = Bun.spawnSync(
+      ['unshare', '--mount', 'sh', '-ec', namespace_script, folder.path, programIn(folder), script],
+      { env: { PATH: process.env['PATH'] ?? '' } },
+    )
 
-  expect({ exitCode, told: stderr.toString() }).toMatchObject({ exitCode: 0 })
-  expect(stdout.toString().split('\n').slice(-4)).toEqual([
-    '/var/lib/forumd:/usr/sbin/nologin',
-    'drwxr-x--- root forumd',
-    '-rw-r----- root forumd',
-    '',
-  ])
-})
+    expect({ exitCode, stderr: stderr.toString() }).toMatchObject({ exitCode: 0 })
+    expect(stdout.toString().split('\n').slice(-4)).toEqual([
+      '/var/lib/forumd:/usr/sbin/nologin',
+      'drwxr-x--- root forumd',
+      '-rw-r----- root forumd',
+      '',
+    ])
+  },
+)

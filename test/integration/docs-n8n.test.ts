@@ -1,11 +1,11 @@
-// Goal: the workflow that examples/ gives for n8n takes what a daemon really sends, once, and nothing else. Method: its code
-// node runs with what n8n would hand it. n8n itself is not run.
+// Goal: the n8n workflow in examples/ accepts a real delivery once, and nothing else. Method: its
+// code node runs with the input that n8n would pass. n8n itself is not run.
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-import { sign } from '../../src/core/signature.ts'
-import { type Delivered, realDelivery } from '../support/loopback.ts'
+import { sign } from '../../src/core/delivery/signature.ts'
+import { type Delivered, realDelivery } from '../support/loopback-daemon.ts'
 
 const examples = join(import.meta.dir, '../../examples')
 const TITLE = 'A quiet grinder'
@@ -25,7 +25,7 @@ type Node = {
 type Workflow = { nodes: Node[]; connections: Record<string, { main: { node: string }[][] }> }
 const readWorkflow = (): Promise<Workflow> => Bun.file(`${examples}/n8n/forumd-alerts.json`).json()
 
-/** Runs the code node as n8n does: a function's body, with these names in reach. */
+/** Runs the code node as n8n does: a function body with these names in scope. */
 async function verify(
   headers: Record<string, string>,
   body: Uint8Array,
@@ -49,7 +49,7 @@ async function verify(
 }
 
 describe('the workflow for n8n', () => {
-  test('goes from the webhook to what people put at its end, by nodes that are there', async () => {
+  test('connects the webhook to its last node through existing nodes', async () => {
     const { nodes, connections } = await readWorkflow()
     const [first, ...rest] = nodes.map(({ name }) => name)
     const path = [first]
@@ -66,7 +66,7 @@ describe('the workflow for n8n', () => {
     })
   })
 
-  test('takes a delivery, and a repeat without its items', async () => {
+  test('accepts a delivery, and a repeat without its items', async () => {
     const data = {}
 
     expect(await verify(signed(), real.body, data)).toMatchObject({
@@ -88,13 +88,13 @@ describe('the workflow for n8n', () => {
     expect(await verify(headers(), real.body)).toEqual({ status: 401, items: [] })
   })
 
-  test('refuses everything while it has no secret, for anybody can sign with an empty one', async () => {
+  test('refuses everything without a secret, because an empty one is public', async () => {
     const forged = { 'x-service-signature': sign('', now_s(), real.body) }
 
     expect(await verify(forged, real.body, {}, '')).toEqual({ status: 401, items: [] })
   })
 
-  test('reads no field that a delivered item lacks', async () => {
+  test('reads only fields that a delivered item has', async () => {
     const [item] = JSON.parse(real.text).items
     const text = JSON.stringify((await readWorkflow()).nodes)
     const read_fields = [...text.matchAll(/\$json\.([\w.]+)/g)].map(([, field = '']) => field)

@@ -1,5 +1,5 @@
-// Goal: what the pages say of the house is so. Method: what is made is made again, every link is followed, and lists are
-// compared with what they list.
+// Goal: the pages are true. Method: generated parts are regenerated, every link is followed, and
+// lists are compared with their subject.
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,8 +8,7 @@ import { blocksOf } from '../../scripts/docs/blocks.ts'
 import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
 import { withSamples } from '../../scripts/docs/samples.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { knownKeys } from '../../src/config/keys.ts'
-import { MAY_IMPORT } from '../support/rooms.ts'
+import { keysByTable } from '../../src/config/load.ts'
 
 const root = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -17,10 +16,11 @@ const pages = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   ...readdirSync(join(root, 'docs')).flatMap((it) => (it.endsWith('.md') ? [`docs/${it}`] : [])),
 ]
 
-describe('what is made by scripts/docs.ts is up to date', () => {
+describe('the output of scripts/docs.ts is up to date', () => {
   test('the page of the configuration', () => {
     expect(read('docs/config.md')).toBe(configPage(read('config.example.toml')))
   })
@@ -32,44 +32,44 @@ describe('what is made by scripts/docs.ts is up to date', () => {
     expect(blocksOf(page).filter(({ words }) => words[0]?.endsWith('#verify')).length).toBe(6)
   })
 
-  test('and the page has every key of the schema', () => {
-    const shown = tablesOf(read('config.example.toml')).flatMap(({ name, keys }) =>
+  test('the page has every key of the schema', () => {
+    const documented_keys = tablesOf(read('config.example.toml')).flatMap(({ name, keys }) =>
       keys.map((key) => `${name}.${key.name}`),
     )
-    const known = [...knownKeys()].flatMap(([table, keys]) =>
+    const schema_keys = [...keysByTable()].flatMap(([table, keys]) =>
       keys.map((key) => `${table.replace('*', 'entry')}.${key}`),
     )
-    const tables = [...knownKeys().keys()].map((it) => it.replace('*', 'entry'))
+    const tables = [...keysByTable().keys()].map((it) => it.replace('*', 'entry'))
 
-    expect(shown.toSorted()).toEqual(
-      known
+    expect(documented_keys.toSorted()).toEqual(
+      schema_keys
         .filter((it) => it.includes('.', 1) && !it.startsWith('.') && !tables.includes(it))
         .toSorted(),
     )
   })
 })
 
-test('the page of capacity has no figure that benchmarks.md and bars.md do not have', () => {
-  const measured = read('docs/benchmarks.md') + read('docs/bars.md')
+test('every figure of the capacity page is in benchmarks.md or reliability.md', () => {
+  const measured = read('docs/benchmarks.md') + read('docs/reliability.md')
   const column = [...read('docs/capacity.md').matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)]
   const figures = column.flatMap(
     ([, cell = '']) => cell.match(/\d[\d.,]*\d(?: (?:ms|s|MB|kB)\b)?/g) ?? [],
   )
-  // Shares of all there were, as words in brackets, are no figures of their own.
+  // Percentages of a total, in brackets, are not separate figures.
   const absent = figures.filter((it) => it !== '99' && !measured.includes(it))
 
   expect(absent).toEqual([])
   expect(figures.length).toBeGreaterThan(12)
 })
 
-test('the inspector of MCP is named with the version that was tried', () => {
+test('the MCP inspector is named with its tested version', () => {
   const { dependencies } = JSON.parse(read('scripts/mcp-tools/package.json'))
   const [, version] = /npx @modelcontextprotocol\/inspector@(\S+)/.exec(read('docs/mcp.md')) ?? []
 
   expect(version).toBe(dependencies['@modelcontextprotocol/inspector'])
 })
 
-test('README measures nothing that benchmarks.md does not have, at a revision that it names', () => {
+test('every measurement in README is in benchmarks.md, at a revision that it names', () => {
   const measured = read('docs/benchmarks.md')
   const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(read('README.md')) ?? []
   const figures = section.match(/\d[\d.,]* (?:ms|MB)\b/g) ?? []
@@ -80,7 +80,7 @@ test('README measures nothing that benchmarks.md does not have, at a revision th
   expect(figures.length).toBe(4)
 })
 
-describe('README tells', () => {
+describe('README lists', () => {
   const readme = read('README.md')
   const rows = (heading: string) => {
     const [, after = ''] = readme.split(`\n${heading}\n`)
@@ -90,19 +90,19 @@ describe('README tells', () => {
     )
   }
 
-  test('of every room, and of no other', () => {
-    const rooms = readdirSync(join(root, 'src'), { withFileTypes: true })
-      .filter((it) => it.isDirectory() && it.name in MAY_IMPORT)
+  test('every folder of src, and no other', () => {
+    const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
+      .filter((it) => it.isDirectory())
       .map(({ name }) => name)
 
     expect(
       rows('## How it works')
-        .filter((it) => it !== 'Room' && !/-{3}|\.ts$/.test(it))
+        .filter((it) => it !== 'Folder' && !/-{3}|\.ts$/.test(it))
         .toSorted(),
-    ).toEqual(rooms.toSorted())
+    ).toEqual(folders.toSorted())
   })
 
-  test('why there is each dependency, and names no other', () => {
+  test('the reason of each dependency, and no others', () => {
     const { dependencies } = JSON.parse(read('package.json'))
 
     expect(
@@ -113,7 +113,7 @@ describe('README tells', () => {
   })
 })
 
-/** Where its links lead within the repository. */
+/** Targets of its links within the repository. */
 const linksOf = (page: string) =>
   [
     ...read(page)
@@ -124,7 +124,7 @@ const linksOf = (page: string) =>
     .filter((link) => !/^[a-z]+:/.test(link))
 
 describe('a page', () => {
-  test.each(pages)('%s links to what there is', (page) => {
+  test.each(pages)('%s has valid links', (page) => {
     const dead = linksOf(page).filter((link) => {
       const [path = '', anchor] = link.split('#')
       const file = path === '' ? page : join(dirname(page), path)
@@ -135,7 +135,7 @@ describe('a page', () => {
     expect(dead).toEqual([])
   })
 
-  test('of docs/ is in the index', () => {
+  test('in docs/ is in the index', () => {
     const listed = linksOf('docs/index.md')
     const absent = readdirSync(join(root, 'docs')).filter(
       (it) => it.endsWith('.md') && it !== 'index.md' && !listed.includes(it),
@@ -144,7 +144,7 @@ describe('a page', () => {
     expect(absent).toEqual([])
   })
 
-  test.each(pages)('%s names no command that there is not', (page) => {
+  test.each(pages)('%s names existing commands only', (page) => {
     const first = new Set([...COMMANDS.keys()].map((it) => it.split(' ')[0]))
     const typed = [...read(page).matchAll(/`forumd ([a-z][a-z-]*)/g)].map(([, it = '']) => it)
 
@@ -152,7 +152,7 @@ describe('a page', () => {
   })
 })
 
-/** What headings of a page can be linked to, as GitHub names them. */
+/** Anchors of a page's headings, as GitHub creates them. */
 function anchorsOf(file: string): string[] {
   return [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

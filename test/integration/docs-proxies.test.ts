@@ -1,5 +1,6 @@
-// Goal: the sites that examples/ gives for nginx and Caddy carry every kind of call, and believe nothing that a client says
-// of itself. Method: the very files, but for addresses and certificates, run by the real servers before a daemon.
+// Goal: the nginx and Caddy sites in examples/ forward every kind of call, and trust no client
+// header. Method: the files, with other addresses and certificates, run by the real servers in
+// front of a daemon.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -7,7 +8,7 @@ import { join } from 'node:path'
 
 import { certificate } from '../support/certificate.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
-import { postGrinder, startLoopbackHouse, watchCoffee } from '../support/loopback.ts'
+import { postGrinder, startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
 import { freePort } from '../support/port.ts'
 import { startListening } from '../support/receivers.ts'
 
@@ -17,10 +18,10 @@ const examples = join(import.meta.dir, '../../examples')
 const HOST = 'forumd.example.org'
 const PATH = `${process.env['PATH']}:/usr/sbin`
 
-type House = Awaited<ReturnType<typeof startLoopbackHouse>>
+type TestDaemon = Awaited<ReturnType<typeof startLoopbackDaemon>>
 type Front = AsyncDisposable & { port: number }
 
-/** A text of examples/ with each of these put in the place of what stands there; all of them have to stand there. */
+/** A text of examples/ with these replacements; each of them must occur. */
 function adapted(file: string, changes: Record<string, string>): string {
   let text = readFileSync(join(examples, file), 'utf8')
   for (const [from, to] of Object.entries(changes)) {
@@ -60,7 +61,7 @@ http { access_log off; ${temp.join(' ')}\n${site}\n}`,
       )
       const command = ['nginx', '-c', folder.file('nginx.conf'), '-e', 'stderr']
       const judged = Bun.spawnSync([Bun.which('nginx', { PATH }) ?? '', ...command.slice(1), '-t'])
-      expect({ code: judged.exitCode, said: judged.stderr.toString() }).toMatchObject({ code: 0 })
+      expect({ code: judged.exitCode, output: judged.stderr.toString() }).toMatchObject({ code: 0 })
       return run(folder, command, port)
     },
   },
@@ -92,8 +93,11 @@ http { access_log off; ${temp.join(' ')}\n${site}\n}`,
 
 type Answer = { status: number; body: string }
 
-/** One call to the site by its name, as a client elsewhere would make it; `until` ends a stream once it has been said. */
-function ask(
+/**
+ * One call to the site by its name, as by a remote client; `until` ends a stream once it has
+ * occurred.
+ */
+function curl(
   { port }: Front,
   path: string,
   headers: Record<string, string> = {},
@@ -108,7 +112,7 @@ function ask(
         path,
         method,
         servername: HOST,
-        // The certificate is one of the test's; that names are checked is not what is asked here.
+        // The certificate is the test's own; the check of names is not tested here.
         rejectUnauthorized: false,
         headers: { host: HOST, 'content-length': Buffer.byteLength(body), ...headers },
       },
@@ -131,9 +135,9 @@ function ask(
   return Object.assign(whole, { began: began.promise })
 }
 
-/** A house as it has to be configured behind a proxy. */
-async function behind(): Promise<House> {
-  return startLoopbackHouse((config) => {
+/** A daemon configured for a proxy. */
+async function behind(): Promise<TestDaemon> {
+  return startLoopbackDaemon((config) => {
     config.server.public_url = `https://${HOST}`
     config.server.trusted_proxies = ['127.0.0.1']
   })
@@ -145,63 +149,63 @@ if (absent.length > 0 && process.env['CI']) throw new Error(`not installed: ${ab
 if (absent.length > 0) console.log(`sites not tried, for want of: ${absent.join(', ')}`)
 
 describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (name) => {
-  test('carries reads, bodies and the dashboard', async () => {
+  test('forwards reads, bodies and the dashboard', async () => {
     using folder = tempFolder()
-    await using house = await behind()
-    await using front = await SERVERS[name].start(folder, house.url())
-    const bearer = { authorization: `Bearer ${house.key}` }
+    await using daemon = await behind()
+    await using front = await SERVERS[name].start(folder, daemon.url())
+    const bearer = { authorization: `Bearer ${daemon.key}` }
 
-    const health = await ask(front, '/health')
-    const account = await ask(front, '/account/me', bearer)
-    const dashboard = await ask(front, '/dashboard')
+    const health = await curl(front, '/health')
+    const account = await curl(front, '/account/me', bearer)
+    const dashboard = await curl(front, '/dashboard')
     const filter_spec = { subforum: 'coffee', include_any: ['grinder'] }
-    house.sandbox.post({ subforum: 'coffee', title: 'An old one' })
+    daemon.sandbox.post({ subforum: 'coffee', title: 'An old one' })
     const json = { ...bearer, 'content-type': 'application/json' }
     const body = JSON.stringify({ filter_spec })
-    const monitor = await ask(front, '/forum/monitor/add', json, { method: 'POST', body })
+    const monitor = await curl(front, '/forum/monitor/add', json, { method: 'POST', body })
 
     expect(JSON.parse(health.body)).toMatchObject({ ok: true })
     expect(JSON.parse(account.body)).toMatchObject({ name: 'ann' })
     expect([dashboard.status, monitor.status]).toEqual([200, 200])
   })
 
-  test('hands on events of a stream as they happen', async () => {
+  test('forwards events of a stream as they happen', async () => {
     using folder = tempFolder()
-    await using house = await behind()
-    await using front = await SERVERS[name].start(folder, house.url())
-    const id = await watchCoffee(house)
+    await using daemon = await behind()
+    await using front = await SERVERS[name].start(folder, daemon.url())
+    const id = await watchCoffee(daemon)
 
-    const told = ask(
+    const response = curl(
       front,
       `/forum/monitor/stream?id=${id}`,
-      { authorization: `Bearer ${house.key}` },
+      { authorization: `Bearer ${daemon.key}` },
       { until: 'A quiet grinder' },
     )
-    await told.began
-    await postGrinder(house, 'A quiet grinder')
+    await response.began
+    await postGrinder(daemon, 'A quiet grinder')
 
-    expect((await told).status).toBe(200)
+    expect((await response).status).toBe(200)
   })
 
-  test('shows the dashboard under its own name alone', async () => {
+  test('serves the dashboard under its own name only', async () => {
     using folder = tempFolder()
-    await using house = await behind()
-    await using front = await SERVERS[name].start(folder, house.url())
+    await using daemon = await behind()
+    await using front = await SERVERS[name].start(folder, daemon.url())
 
-    expect((await ask(front, '/dashboard')).body).toContain('/dashboard/assets/')
-    expect((await ask(front, '/dashboard', { host: 'evil.example' })).body).not.toContain(
+    expect((await curl(front, '/dashboard')).body).toContain('/dashboard/assets/')
+    expect((await curl(front, '/dashboard', { host: 'evil.example' })).body).not.toContain(
       '/dashboard/assets/',
     )
   })
 
-  test('does not pass for this machine itself, whatever a client says of its address', async () => {
+  test('is not treated as this machine, with any address that a client claims', async () => {
     using folder = tempFolder()
-    await using house = await behind()
-    await using front = await SERVERS[name].start(folder, house.url())
+    await using daemon = await behind()
+    await using front = await SERVERS[name].start(folder, daemon.url())
     const claims = { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' }
-    expect((await fetch(`${house.url()}/metrics`)).status).toBe(200)
+    expect((await fetch(`${daemon.url()}/metrics`)).status).toBe(200)
 
-    expect((await ask(front, '/metrics')).status).toBeGreaterThanOrEqual(401)
-    expect((await ask(front, '/metrics', claims)).status).toBeGreaterThanOrEqual(401)
+    expect((await curl(front, '/metrics')).status).toBeGreaterThanOrEqual(401)
+    expect((await curl(front, '/metrics', claims)).status).toBeGreaterThanOrEqual(401)
   })
 })

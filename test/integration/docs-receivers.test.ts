@@ -1,10 +1,10 @@
-// Goal: the receivers that the documentation shows, one a language, take what a daemon really sends them and nothing
-// else. Method: each runs as its first line says; a daemon delivers to all of them over the loopback; then what was
-// delivered is sent again, changed in one way at a time.
+// Goal: the example receivers, one per language, accept real deliveries and nothing else. Method:
+// each is started by the command in its first line; a daemon delivers to all of them over the
+// loopback; then the delivery is sent again, changed in one way at a time.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { sign } from '../../src/core/signature.ts'
-import { postGrinder, startLoopbackHouse, watchCoffee } from '../support/loopback.ts'
+import { sign } from '../../src/core/delivery/signature.ts'
+import { postGrinder, startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
 import { type Language, LANGUAGES, type Running, runReceiver } from '../support/receivers.ts'
 
 setDefaultTimeout(180_000)
@@ -16,15 +16,15 @@ if (absent.length > 0 && process.env['CI']) throw new Error(`not installed: ${ab
 if (absent.length > 0) console.log(`receivers not run, for want of: ${absent.join(', ')}`)
 const here = all.filter((it) => !absent.includes(it))
 
-type Known = { running: Running; secret: string; body: Uint8Array; id: string }
-const known = new Map<Language, Known>()
+type RunningReceiver = { running: Running; secret: string; body: Uint8Array; id: string }
+const receivers = new Map<Language, RunningReceiver>()
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
 beforeAll(async () => {
-  const house = stack.use(await startLoopbackHouse())
-  // Each receiver has to be told a secret, which is made with its webhook, whose address is the receiver's. So what it
-  // gets is passed on by a front that exists before it.
+  const daemon = stack.use(await startLoopbackDaemon())
+  // Each receiver needs the secret of its webhook, whose address is the receiver's. So a front that
+  // exists earlier forwards to it.
   const fronts = await Promise.all(
     here.map(async (language) => {
       const got: Uint8Array[] = []
@@ -40,47 +40,52 @@ beforeAll(async () => {
       })
       stack.defer(() => front.stop(true))
       const url = `http://127.0.0.1:${front.port}/hook`
-      const { status, body } = await house.send('/forum/monitor/webhook/create', { url })
+      const { status, body } = await daemon.send('/forum/monitor/webhook/create', { url })
       expect(status).toBe(200)
       running = stack.use(await runReceiver(language, body.secret))
       return { language, got, running, secret: String(body.secret) }
     }),
   )
-  await watchCoffee(house)
-  await postGrinder(house, TITLE)
+  await watchCoffee(daemon)
+  await postGrinder(daemon, TITLE)
 
-  const { deliveries } = (await house.call('/forum/monitor/deliveries')).body
+  const { deliveries } = (await daemon.call('/forum/monitor/deliveries')).body
   expect(deliveries.map((it: { status: string }) => it.status)).toEqual(here.map(() => 'delivered'))
   for (const { language, got, running, secret } of fronts) {
     const [body = new Uint8Array()] = got
     const id = String(JSON.parse(new TextDecoder().decode(body)).delivery_id)
-    known.set(language, { running, secret, body, id })
+    receivers.set(language, { running, secret, body, id })
   }
 })
 
 const now_s = () => Math.floor(Date.now() / 1000)
 
-function post({ running }: Known, body: Uint8Array, signature: string | null): Promise<number> {
+function post(
+  { running }: RunningReceiver,
+  body: Uint8Array,
+  signature: string | null,
+): Promise<number> {
   const headers = signature === null ? {} : { 'x-service-signature': signature }
   return fetch(running.url, { method: 'POST', headers, body: Buffer.from(body) }).then(
     ({ status }) => status,
   )
 }
 
-/** Another delivery, as the daemon would make it. */
-const another = ({ body, id }: Known, other: string) =>
+/** Another delivery, as the daemon would send it. */
+const another = ({ body, id }: RunningReceiver, other: string) =>
   new TextEncoder().encode(new TextDecoder().decode(body).replaceAll(id, other))
 
 describe.each(here)('the receiver in %s', (language) => {
   const it = () => {
-    const found = known.get(language)
+    const found = receivers.get(language)
     if (!found) throw new Error(`${language} did not start`)
     return found
   }
 
-  // How long a comparison takes cannot be seen by a test that ends; that it is the one which is made for this can.
+  // The duration of a comparison cannot be measured in a short test; that the constant-time
+  // function is called can.
   test('compares in constant time', async () => {
-    const made_for_this = {
+    const sample = {
       javascript: 'timingSafeEqual(given, wanted)',
       python: 'hmac.compare_digest(',
       go: 'hmac.Equal(',
@@ -90,31 +95,34 @@ describe.each(here)('the receiver in %s', (language) => {
     }
     const path = `${import.meta.dir}/../../examples/receivers/${LANGUAGES[language].file}`
 
-    expect(await Bun.file(path).text()).toContain(made_for_this[language])
+    expect(await Bun.file(path).text()).toContain(sample[language])
   })
 
-  test('takes a delivery and reads it', async () => {
-    await it().running.said(it().id)
-    await it().running.said(TITLE)
+  test('accepts a delivery and reads it', async () => {
+    await it().running.waitForLine(it().id)
+    await it().running.waitForLine(TITLE)
   })
 
-  test('takes a repeat, and does nothing with it', async () => {
+  test('accepts a repeat, and ignores it', async () => {
     expect(await post(it(), it().body, sign(it().secret, now_s(), it().body))).toBe(204)
-    // What comes next is printed behind what the repeat would have printed.
+    // The next delivery is printed after any output of the repeat.
     const next = another(it(), `dlv_next_${language}`)
     expect(await post(it(), next, sign(it().secret, now_s(), next))).toBe(204)
-    await it().running.said(`dlv_next_${language}`)
+    await it().running.waitForLine(`dlv_next_${language}`)
     expect(it().running.lines.filter((line) => line.startsWith(it().id))).toHaveLength(1)
   })
 
-  test('takes one that is signed with an old and a new secret, whichever it knows', async () => {
+  test('accepts signatures by an old and a new secret, with either one configured', async () => {
     const signed_s = now_s()
     const [, fits] = sign(it().secret, signed_s, it().body).split(',')
 
     expect(await post(it(), it().body, `t=${signed_s},v1=${'0'.repeat(64)},${fits}`)).toBe(204)
   })
 
-  const refused: [string, (it: Known) => { body?: Uint8Array; signature: string | null }][] = [
+  const refused: [
+    string,
+    (it: RunningReceiver) => { body?: Uint8Array; signature: string | null },
+  ][] = [
     ['without a signature', () => ({ signature: null })],
     [
       'with a body that was changed',
@@ -123,7 +131,7 @@ describe.each(here)('the receiver in %s', (language) => {
         signature: sign(secret, now_s(), body),
       }),
     ],
-    ['by somebody else', ({ body }) => ({ signature: sign('whsec_another', now_s(), body) })],
+    ['with another secret', ({ body }) => ({ signature: sign('whsec_another', now_s(), body) })],
     [
       'that is older than 300 s',
       ({ secret, body }) => ({ signature: sign(secret, now_s() - 330, body) }),
@@ -157,7 +165,7 @@ describe.each(here)('the receiver in %s', (language) => {
     expect(it().running.lines.length).toBe(before)
   })
 
-  test('refuses everything while it has no secret, for anybody can sign with an empty one', async () => {
+  test('refuses everything without a secret, because an empty one is public', async () => {
     const { body } = it()
     await using running = await runReceiver(language, '')
 

@@ -1,12 +1,13 @@
-// Goal: what the pages have people type is what the program takes. Method: calls of the interface are made, by curl, to a daemon;
-// of commands, each option is one that the command has. What README has a newcomer type is replayed whole (readme.test.ts).
+// Goal: the commands of the documentation work. Method: calls of the API are made by curl to a
+// daemon; each option of a command must exist. The quick start of README is replayed whole
+// (readme.test.ts).
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { blocksOf } from '../../scripts/docs/blocks.ts'
 import { loadAll } from '../../src/cli/commands.ts'
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
 setDefaultTimeout(30_000)
 
@@ -25,7 +26,7 @@ const typed = pages.flatMap((page) =>
     .map(({ text }) => ({ page, text })),
 )
 
-/** One command a line, whatever it was broken into; comments left out. */
+/** One command per line, with continuations joined; comments removed. */
 const linesOf = (text: string) =>
   text
     .replaceAll('\\\n', ' ')
@@ -38,17 +39,17 @@ const linesOf = (text: string) =>
     )
     .filter(Boolean)
 
-describe('a call of the interface', () => {
+describe('an API call', () => {
   const calls = typed.filter(({ text }) => text.includes('http://127.0.0.1:8080'))
 
-  test.each(calls)('in $page is answered with what was asked for: $text', async ({ text }) => {
-    await using house = await startHouse({ world: 'seeded' })
+  test.each(calls)('in $page gets the expected answer: $text', async ({ text }) => {
+    await using daemon = await startTestDaemon({ world: 'seeded' })
     const command = text
-      .replaceAll('http://127.0.0.1:8080', house.url())
+      .replaceAll('http://127.0.0.1:8080', daemon.url())
       .replaceAll('https://example.com/', 'https://receiver.test/')
 
     const child = Bun.spawn(['bash', '-ec', command], {
-      env: { PATH: process.env['PATH'] ?? '', KEY: house.key },
+      env: { PATH: process.env['PATH'] ?? '', KEY: daemon.key },
       stdout: 'pipe',
       stderr: 'ignore',
     })
@@ -65,8 +66,10 @@ describe('a call of the interface', () => {
   })
 })
 
-test('every command takes every option that is typed', async () => {
-  const known = new Map((await loadAll()).map((it) => [it.name, new Set(Object.keys(it.options))]))
+test('every command accepts every option in the docs', async () => {
+  const known_commands = new Map(
+    (await loadAll()).map((it) => [it.name, new Set(Object.keys(it.options))]),
+  )
   const commands = typed.flatMap(({ page, text }) =>
     linesOf(text).flatMap((line) =>
       [...line.matchAll(/(?:^|\s)(?:[^\s=]*\/)?forumd ([a-z][a-z -]*?)(?= -| [^a-z]|$)(.*)/g)].map(
@@ -76,7 +79,7 @@ test('every command takes every option that is typed', async () => {
   )
   const wrong = commands.filter(({ whole, rest }) => {
     const [, first = '', second = ''] = /forumd (\S+)(?: (\S+))?/.exec(whole) ?? []
-    const options = known.get(`${first} ${second}`) ?? known.get(first)
+    const options = known_commands.get(`${first} ${second}`) ?? known_commands.get(first)
     const used = [...rest.matchAll(/(?:^|\s)--([a-z-]+)/g)].map(([, it = '']) => it)
     return !options || used.some((it) => it !== 'config' && !options.has(it))
   })

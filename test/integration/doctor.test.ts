@@ -1,4 +1,4 @@
-// Goal: an operator whose forumd does not do what it should finds out what it is, and how to mend it, from one command.
+// Goal: one command shows the operator each problem of an installation and its fix.
 // Method: a whole set-up that is well, and then each thing broken alone.
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
@@ -11,19 +11,20 @@ import {
   rmSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
 import { SMTPServer } from 'smtp-server'
 
+import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import { run as forumd } from '../../src/cli/run.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { openDesk } from '../../src/upstream.ts'
-import { mountMemory, whyNot } from '../chaos/mounting.ts'
+import { openPlatformTools } from '../../src/wiring/platform.ts'
+import { mountMemory, whyNot } from '../chaos/mounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
-import { surroundings } from '../unit/cli/surroundings.ts'
+import { surroundings } from '../unit/cli/environment.ts'
 
 // A daemon and a browser are started, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -31,7 +32,7 @@ setDefaultTimeout(60_000)
 const no_memory = await whyNot(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
-/** No browser is started where it is not what is asked about. */
+/** Disables the browser where it is not tested. */
 const NO_BROWSER = '[features]\nlogin = false\ncomment = false\n'
 
 let sandbox: Sandbox
@@ -54,7 +55,7 @@ type Finding = {
   mend: string | null
 }
 
-/** A folder with a configuration, and the doctor in it. */
+/** A folder with a configuration, and doctor in it. */
 function setUp({ platform = sandbox.url, more = NO_BROWSER, dir = '' } = {}) {
   const folder = tempFolder()
   const data = dir || folder.file('data')
@@ -62,18 +63,18 @@ function setUp({ platform = sandbox.url, more = NO_BROWSER, dir = '' } = {}) {
   configure(
     `[server]\nport = 0\n[storage]\ndir = "${data}"\n[platform]\nbase_url = "${platform}"\nsession_cookie = "${sandbox.session_cookie}"\ntimeout_s = 2\nretries = 0\n${more}`,
   )
-  /** The program as a person runs it, within this process: there are many runs of it. */
+  /** Runs the program within this process: there are many runs. */
   async function run(args: string, stdin = '') {
-    const { around, said } = surroundings()
+    const { around: environment, said: output } = surroundings()
     const code = await forumd([...args.split(' '), '--config', folder.file('forumd.toml')], {
-      ...around,
+      ...environment,
       readStdin: () => Promise.resolve(stdin),
-      parts: {
-        ...around.parts,
-        openDesk: (config, outside) => Promise.resolve(openDesk(config, outside)),
+      factories: {
+        ...environment.factories,
+        openPlatformTools: (config, runtime) => Promise.resolve(openPlatformTools(config, runtime)),
       },
     })
-    return { code, ...said }
+    return { code, ...output }
   }
   return {
     ...folder,
@@ -105,7 +106,7 @@ const jarOf = () => {
   }
 }
 
-test('where all is well every line is ok, and it ends with 0', async () => {
+test('in a healthy set-up every line is ok, and it exits with 0', async () => {
   using it = setUp()
   const { username, header } = jarOf()
   await it.run('account add main --jar -', header)
@@ -121,31 +122,32 @@ test('where all is well every line is ok, and it ends with 0', async () => {
       /^ok    database  every page is sound, schema \d+, and the key file is its own$/,
     ),
     `ok    daemon    it serves at ${daemon.url}`,
-    'ok    dns       the configuration names no host that has to be looked up',
+    'ok    dns       the configuration names no host that needs resolving',
     `ok    platform  ${sandbox.url} answers`,
-    "ok    clock     ours agrees with the platform's",
+    "ok    clock     it agrees with the platform's",
     `ok    account   main: signed in as ${username}`,
-    'ok    browser   none is needed: login and comment are switched off',
+    'ok    browser   not needed: login and comment are disabled',
     '',
-    '9 ok, 0 to look at, 0 to mend',
+    '9 ok, 0 warnings, 0 failed',
   ])
   expect(code).toBe(0)
 })
 
-test('before the first start nothing is made, and nothing has failed', async () => {
+test('before the first start nothing is created, and every line is ok', async () => {
   using it = setUp()
 
-  const { code, of } = await it.examine()
+  const { code, of, checks } = await it.examine()
 
   expect(code).toBe(0)
   expect(
     [...of('storage'), ...of('database'), ...of('daemon')].map(({ verdict }) => verdict),
-  ).toEqual(['warn', 'warn', 'warn'])
+  ).toEqual(['ok', 'ok', 'ok'])
+  expect(checks.filter(({ verdict }) => verdict !== 'ok')).toEqual([])
   expect(of('accounts')[0]?.found).toContain('reads are anonymous')
   expect(existsSync(it.file('data'))).toBe(false)
 })
 
-test('each problem of the configuration is a line, and nothing further is asked', async () => {
+test('each problem of the configuration is a line, and no further check runs', async () => {
   using it = setUp()
   it.configure('[platform]\nbase_url = "x"\n[limits]\nkey_rat = 1\n')
 
@@ -167,7 +169,7 @@ async function withDatabase() {
   return it
 }
 
-describe('of the storage it finds', () => {
+describe('in the storage it finds', () => {
   test('a database that is damaged', async () => {
     using it = await withDatabase()
     const path = it.file('data/forumd.sqlite')
@@ -180,7 +182,7 @@ describe('of the storage it finds', () => {
     expect(of('database')[0]?.found).toMatch(/damaged|malformed|cannot be used/)
   })
 
-  test('a log that is damaged in the middle, and leaves what may still be saved of it', async () => {
+  test('a WAL that is damaged in the middle, and keeps what may still be recovered', async () => {
     using it = await withDatabase()
     const log = it.file('data/forumd.sqlite-wal')
     const db = new Database(it.file('data/forumd.sqlite'))
@@ -200,7 +202,7 @@ describe('of the storage it finds', () => {
     expect(readFileSync(log)).toEqual(bytes)
   })
 
-  test('a database that is gone', async () => {
+  test('a missing database', async () => {
     using it = await withDatabase()
     for (const name of readdirSync(it.file('data')))
       if (name.startsWith('forumd.sqlite')) rmSync(it.file(`data/${name}`))
@@ -212,7 +214,7 @@ describe('of the storage it finds', () => {
     expect(existsSync(it.file('data/forumd.sqlite'))).toBe(false)
   })
 
-  test('a key file that is gone', async () => {
+  test('a missing key file', async () => {
     using it = await withDatabase()
     renameSync(it.file('data/secrets.key'), it.file('elsewhere'))
 
@@ -223,7 +225,7 @@ describe('of the storage it finds', () => {
     expect(existsSync(it.file('data/secrets.key'))).toBe(false)
   })
 
-  test('a key file that every user of the machine may read', async () => {
+  test('a world-readable key file', async () => {
     using it = await withDatabase()
     const key = it.file('data/secrets.key')
     expect((await it.examine()).of('key')).toEqual([])
@@ -237,7 +239,7 @@ describe('of the storage it finds', () => {
     ])
   })
 
-  test('an older schema, which it leaves as it is', async () => {
+  test('an older schema, which it does not change', async () => {
     using it = await withDatabase()
     const sql = `import sqlite3; db = sqlite3.connect("${it.file('data/forumd.sqlite')}"); db.execute("PRAGMA user_version = 0"); db.commit()`
     Bun.spawnSync(['/usr/bin/python3', '-c', sql])
@@ -253,7 +255,7 @@ describe('of the storage it finds', () => {
     expect(again.of('database')[0]?.found).toContain('it is at schema 0,')
   })
 
-  test('a link to a folder that is not mounted', async () => {
+  test('a link to an unmounted folder', async () => {
     using it = setUp()
     symlinkSync(it.file('nowhere'), it.file('data'))
 
@@ -266,7 +268,7 @@ describe('of the storage it finds', () => {
     })
   })
 
-  test('a folder that may not be made', async () => {
+  test('a folder that cannot be created', async () => {
     using it = setUp()
     writeFileSync(it.file('data'), 'a file')
 
@@ -279,7 +281,7 @@ describe('of the storage it finds', () => {
     })
   })
 
-  test.skipIf(no_memory !== null)('a disk that can only be read', async () => {
+  test.skipIf(no_memory !== null)('a read-only disk', async () => {
     await using disk = await mountMemory(4)
     const dir = join(disk.path, 'data')
     using it = setUp({ dir })
@@ -296,7 +298,126 @@ describe('of the storage it finds', () => {
       })
   })
 
-  test('a daemon that does not answer where it said it listens', async () => {
+  test('a folder that not even root can write', async () => {
+    using it = setUp({ dir: '/proc' })
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('storage')[0]).toMatchObject({
+      verdict: 'fail',
+      found: expect.stringContaining('/proc may not be written to'),
+    })
+  })
+
+  test.skipIf(no_memory !== null)('a disk with free space and no free inode', async () => {
+    await using disk = await mountMemory(40)
+    Bun.spawnSync(['mount', '-o', 'remount,nr_inodes=20', disk.path])
+    const dir = join(disk.path, 'data')
+    using it = setUp({ dir })
+    await it.run('key create --customer ann')
+    try {
+      for (let n = 0; n < 30; n++) writeFileSync(join(disk.path, String(n)), '')
+    } catch {
+      // Until no inode is left.
+    }
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('storage')[0]).toMatchObject({
+      verdict: 'fail',
+      found: expect.stringContaining('not one inode is free'),
+      mend: expect.stringContaining('df -i'),
+    })
+  })
+
+  test('a port that another forumd holds', async () => {
+    using first = setUp()
+    const daemon = await startProcess(first.file('forumd.toml'))
+    using it = setUp()
+    it.configure(
+      readFileSync(it.file('forumd.toml'), 'utf8').replace(
+        'port = 0',
+        `port = ${new URL(daemon.url).port}`,
+      ),
+    )
+    const { code, of } = await it.examine()
+    await daemon.end('SIGTERM')
+
+    expect(code).toBe(1)
+    expect(of('daemon')[0]).toMatchObject({
+      verdict: 'fail',
+      found: `another forumd, with another data folder, answers at ${daemon.url}, so that it cannot start there`,
+    })
+  })
+
+  test('a daemon that is not ready because a loop fails repeatedly', async () => {
+    using it = await withDatabase()
+    using daemon = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () =>
+        Response.json({ ready: false, reason: 'loop_failing', loops: ['sender'] }, { status: 503 }),
+    })
+    writeFileSync(it.file('data/forumd.address'), `http://127.0.0.1:${daemon.port}\n`)
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('daemon')[0]?.found).toContain('every iteration of these loops fails: sender')
+  })
+
+  test('a clock that is behind the last write, if the platform reports no time', async () => {
+    using it = setUp({ platform: 'http://127.0.0.1:1' })
+    await it.run('key create --customer ann')
+    const later = new Date(Date.now() + 3_600_000)
+    utimesSync(it.file('data/forumd.sqlite'), later, later)
+
+    const { of } = await it.examine()
+
+    expect(of('clock')[0]).toMatchObject({
+      verdict: 'fail',
+      found: expect.stringMatching(/^it is 3(599|600) s behind the last write of the database/),
+    })
+  })
+
+  test('paused webhooks, and failing deliveries', async () => {
+    using it = await withDatabase()
+    const db = new Database(it.file('data/forumd.sqlite'))
+    const customer = db.query<{ id: string }, []>('SELECT id FROM customers').get()?.id ?? ''
+    const insert = db.query(
+      `INSERT INTO webhooks (id, customer_id, kind, url, secret, created_at, paused_at, pause_reason, failing_since)
+       VALUES ($id, $customer, 'webhook', 'https://a.test/', x'00', 0, $paused_at, $reason, $failing_since)`,
+    )
+    const add = (id: string, failing_since: number | null, reason: string | null = null) =>
+      insert.run({
+        $id: id,
+        $customer: customer,
+        $paused_at: reason === null ? null : 1,
+        $reason: reason,
+        $failing_since: failing_since,
+      })
+    add('wh_1', null)
+    expect((await it.examine()).of('webhooks')[0]?.found).toBe('1 webhook, none fails')
+    add('wh_2', 5)
+    add('wh_3', null, 'gone')
+    db.close()
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(0)
+    expect(of('webhook')).toMatchObject([
+      {
+        name: 'wh_2 of ann',
+        verdict: 'warn',
+        found: expect.stringContaining('its deliveries fail'),
+      },
+      { name: 'wh_3 of ann', verdict: 'warn', found: expect.stringContaining('answered 410') },
+    ])
+  })
+
+  test('a daemon that does not answer at its recorded address', async () => {
     using it = await withDatabase()
     writeFileSync(it.file('data/forumd.address'), 'http://127.0.0.1:1\n')
 
@@ -307,8 +428,8 @@ describe('of the storage it finds', () => {
   })
 })
 
-describe('of the network it finds', () => {
-  test('a platform that cannot be reached, and then says nothing of the clock', async () => {
+describe('in the network it finds', () => {
+  test('an unreachable platform, which reports no time', async () => {
     using it = setUp({ platform: 'http://127.0.0.1:1' })
 
     const { code, of } = await it.examine()
@@ -321,7 +442,7 @@ describe('of the network it finds', () => {
     expect(of('clock')[0]?.verdict).toBe('warn')
   })
 
-  test('what answers but is no such platform', async () => {
+  test('a server that is not the platform', async () => {
     using other = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
@@ -332,10 +453,10 @@ describe('of the network it finds', () => {
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
-    expect(of('platform')[0]?.found).toContain('not as the platform does')
+    expect(of('platform')[0]?.found).toContain('not like the platform')
   })
 
-  test('a name that nobody knows, with the key that names it', async () => {
+  test('an unknown host name, with the key that names it', async () => {
     using it = setUp({ more: `api_url = "http://nobody.invalid"\n${NO_BROWSER}` })
 
     const { code, of } = await it.examine()
@@ -351,8 +472,8 @@ describe('of the network it finds', () => {
   })
 
   test.each([
-    [30, 'warn', 'ours is 30 s behind'],
-    [-300, 'fail', 'ours is 300 s ahead of'],
+    [30, 'warn', 'it is 30 s behind'],
+    [-300, 'fail', 'it is 300 s ahead of'],
   ])('a clock that is %i s off', async (seconds, verdict, sentence) => {
     const other = await start(() => Date.now() + seconds * 1000)
     using it = setUp({ platform: other.url })
@@ -362,7 +483,7 @@ describe('of the network it finds', () => {
     expect(of('clock')[0]).toMatchObject({ verdict, found: expect.stringContaining(sentence) })
   })
 
-  test('a mail server that does not accept the password, without sending it a mail', async () => {
+  test('a mail server that refuses the password, without sending a mail', async () => {
     let mails = 0
     const server = new SMTPServer({
       disabledCommands: ['STARTTLS'],
@@ -392,8 +513,8 @@ describe('of the network it finds', () => {
   })
 })
 
-describe('of the pool it finds', () => {
-  test('an account that is signed out, one that is paused, and a way out that leads nowhere', async () => {
+describe('in the pool it finds', () => {
+  test('a signed-out account, a paused one, and an unreachable proxy', async () => {
     using it = setUp()
     const { header, username } = jarOf()
     await it.run('account add gone --jar -', header)
@@ -412,7 +533,7 @@ describe('of the pool it finds', () => {
     ])
   })
 
-  test('that there is nobody in it where nobody reads anonymously', async () => {
+  test('an empty pool without anonymous reads', async () => {
     using it = setUp({ more: `${NO_BROWSER}[pool]\nallow_anonymous = false\n` })
 
     const { code, of } = await it.examine()
@@ -422,8 +543,8 @@ describe('of the pool it finds', () => {
   })
 })
 
-describe('of the browser it finds', () => {
-  test('that one which is named is not there', async () => {
+describe('in the browser set-up it finds', () => {
+  test('a missing browser', async () => {
     using it = setUp({ more: '[browser]\nexecutable = "/nowhere/chromium"\n' })
 
     const { code, of } = await it.examine()

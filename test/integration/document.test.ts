@@ -4,16 +4,17 @@ import formats from 'ajv-formats'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as z from 'zod'
 
-import { exampleAnswers, exampleBodies } from '../../src/api/openapi-examples.ts'
-import { parseConfig } from '../../src/config.ts'
-import { CODES } from '../../src/core/errors.ts'
-import { once } from '../../src/core/once.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { openApiDocument } from '../../src/daemon.ts'
-import { startHouse } from '../support/house.ts'
+import { exampleAnswers, exampleBodies } from '../../src/api/openapi/examples.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import { CODES } from '../../src/core/base/errors.ts'
+import { once } from '../../src/core/base/lazy.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { createOpenApiDocument } from '../../src/daemon.ts'
+import { pathsShape } from '../support/openapi-paths.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
-// The document by itself, by rules that need no tool; `bun run document` holds it against those of Redocly, Spectral and
-// OWASP, and each answer of the integration tests against it, through Prism.
+// The document by itself, by rules that need no tool; `bun run document` checks it with Redocly,
+// Spectral and OWASP, and each answer of the integration tests against it, through Prism.
 
 const operation_shape = z.looseObject({
   operationId: z.string(),
@@ -50,7 +51,7 @@ const operation_shape = z.looseObject({
 const document_shape = z.object({
   info: z.object({ title: z.string() }),
   tags: z.array(z.object({ name: z.string(), description: z.string().min(20) })),
-  paths: z.record(z.string(), z.record(z.string(), operation_shape)),
+  paths: pathsShape(operation_shape),
   components: z.object({
     schemas: z.object({
       Error: z.object({
@@ -62,25 +63,26 @@ const document_shape = z.object({
 
 const PLATFORM = '[platform]\nbase_url = "https://www.example.org"\nsession_cookie = "session"\n'
 
-async function made(toml: string) {
-  const it = await openApiDocument(parseConfig(PLATFORM + toml))
+async function documentFor(toml: string) {
+  const it = await createOpenApiDocument(parseConfig(PLATFORM + toml))
   return { ...document_shape.parse(it), text: JSON.stringify(it) }
 }
-const of_defaults = once(() => made(''))
+const of_defaults = once(() => documentFor(''))
 
 /** The document of a configuration, and its text. */
-const documentOf = (toml = '') => (toml === '' ? of_defaults() : made(toml))
+const documentOf = (toml = '') => (toml === '' ? of_defaults() : documentFor(toml))
 
-/** Every part of a document that says what type it is of, with the way to it. */
-function* schemasIn(node: unknown, way: string): Generator<[string, Record<string, unknown>]> {
+/** Every part of a document with a type, and its JSON pointer. */
+function* schemasIn(node: unknown, pointer: string): Generator<[string, Record<string, unknown>]> {
   if (typeof node !== 'object' || node === null) return
   const { success, data } = z.looseObject({ type: z.string() }).safeParse(node)
-  if (success) yield [way, data]
+  if (success) yield [pointer, data]
   for (const [name, part] of Object.entries(node))
-    if (!['example', 'examples', 'enum'].includes(name)) yield* schemasIn(part, `${way}/${name}`)
+    if (!['example', 'examples', 'enum'].includes(name))
+      yield* schemasIn(part, `${pointer}/${name}`)
 }
 
-test('every operation has a name of its own, a tag that is described, and says what key it takes', async () => {
+test('every operation has a unique name, a described tag, and its required key', async () => {
   const { paths, tags } = await documentOf()
   const operations = Object.values(paths).flatMap((it) => Object.values(it))
   const names = operations.map(({ operationId }) => operationId)
@@ -96,24 +98,27 @@ test('every operation has a name of its own, a tag that is described, and says w
   expect(silent.map(({ operationId }) => operationId)).toEqual([])
 })
 
-test('all that is taken in says how large it may be', async () => {
+test('every input has a maximum size', async () => {
   const { paths } = await documentOf()
   const boundless: string[] = []
   for (const [path, methods] of Object.entries(paths))
     for (const [method, { parameters, ...operation }] of Object.entries(methods))
-      for (const [way, it] of schemasIn([parameters, operation.requestBody], `${method} ${path}`)) {
+      for (const [pointer, it] of schemasIn(
+        [parameters, operation.requestBody],
+        `${method} ${path}`,
+      )) {
         const fields = {
           string: ['maxLength', 'enum', 'const', 'pattern', 'format'],
           array: ['maxItems'],
           integer: ['maximum', 'exclusiveMaximum'],
         }[String(it['type'])]
-        if (fields && !fields.some((field) => field in it)) boundless.push(way)
+        if (fields && !fields.some((field) => field in it)) boundless.push(pointer)
       }
 
   expect(boundless).toEqual([])
 })
 
-test('of every body that is taken one is shown, and what is shown would be taken', async () => {
+test('every request body has an example, which is valid', async () => {
   const { paths } = await documentOf()
   const bodies = Object.entries(paths).flatMap(([path, { post }]) =>
     post?.requestBody === undefined
@@ -130,7 +135,7 @@ test('of every body that is taken one is shown, and what is shown would be taken
   expect(wrong).toEqual([])
 })
 
-test('every parameter says what it means', async () => {
+test('every parameter has a description', async () => {
   const { paths } = await documentOf()
   const parameters = Object.entries(paths).flatMap(([path, it]) =>
     Object.values(it).flatMap((operation) =>
@@ -142,7 +147,7 @@ test('every parameter says what it means', async () => {
   expect(parameters.filter(({ description }) => !/^.{10,}\.$/.test(description))).toEqual([])
 })
 
-test('of every answer in JSON one is shown, and what is shown could be answered', async () => {
+test('every JSON answer has an example, which is valid', async () => {
   const { paths, text } = await documentOf()
   const checker = new Ajv2020({ strict: false })
   // CommonJS: the function is the module's own default.
@@ -158,43 +163,45 @@ test('of every answer in JSON one is shown, and what is shown could be answered'
   const answers = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { responses }]) =>
       Object.entries(responses).flatMap(([status, { content }]) => {
-        const shown = content['application/json']
-        return shown === undefined ? [] : [{ name: `${method} ${path} ${status}`, ...shown }]
+        const json_content = content['application/json']
+        return json_content === undefined
+          ? []
+          : [{ name: `${method} ${path} ${status}`, ...json_content }]
       }),
     ),
   )
   const wrong = answers.flatMap(({ name, example, schema }) => {
-    const shown = example ?? z.array(z.unknown()).parse(schema['examples'] ?? [])[0]
-    if (shown === undefined) return [`${name}: nothing is shown`]
+    const example_value = example ?? z.array(z.unknown()).parse(schema['examples'] ?? [])[0]
+    if (example_value === undefined) return [`${name}: nothing is shown`]
     const check = checkOf(schema)
-    return check(shown) ? [] : [`${name}: ${checker.errorsText(check.errors)}`]
+    return check(example_value) ? [] : [`${name}: ${checker.errorsText(check.errors)}`]
   })
 
   expect(answers.length).toBeGreaterThan(400)
   expect(wrong).toEqual([])
 })
 
-test('what is shown is of routes that there are', async () => {
+test('examples belong to existing routes', async () => {
   const { paths } = await documentOf()
-  const words = createWords({ platform: 'forum', community: 'subforum' })
-  const known = Object.entries(paths).flatMap(([path, methods]) =>
+  const words = createNaming({ platform: 'forum', community: 'subforum' })
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  const shown = [
+  const examples = [
     ...Object.keys(exampleAnswers(words)),
     ...Object.keys(exampleBodies(words)).map((path) => `POST ${path}`),
   ].map((route) => route.replace(/:(\w+)/g, '{$1}'))
 
-  expect(shown.filter((route) => !known.includes(route))).toEqual([])
+  expect(examples.filter((route) => !operations.includes(route))).toEqual([])
 })
 
-test('every code that an answer may have is told', async () => {
+test('every code of an answer is documented', async () => {
   const { components } = await documentOf()
 
   expect(components.schemas.Error.properties.code.enum).toEqual(Object.keys(CODES))
 })
 
-test('under other words the document speaks those alone', async () => {
+test('under other words the document uses only those', async () => {
   const { info, text, components } = await documentOf(
     '[wire]\nplatform = "agora"\ncommunity = "room"\n',
   )
@@ -202,28 +209,30 @@ test('under other words the document speaks those alone', async () => {
   expect(info.title).toStartWith('Agora Data')
   expect(components.schemas.Error.properties.code.enum).toContain('room_not_found')
   expect(text).not.toMatch(/subforum/i)
-  // What kind of a platform it is, and addresses in examples.
+  // The kind of platform, and addresses in examples.
   expect(text.replaceAll(/a forum platform|\bforum\.example/g, '')).not.toMatch(/forum/i)
 })
 
-test('monitoring is told of once and answers at both of its places', async () => {
-  await using house = await startHouse()
+test('monitoring is documented and answers at both of its places', async () => {
+  await using daemon = await startTestDaemon()
   const { paths, tags } = await documentOf()
-  const told = Object.keys(paths).filter((path) => path.includes('/monitor/'))
+  const described = Object.keys(paths).filter((path) => path.startsWith('/forum/monitor/'))
 
-  expect(told.filter((path) => !path.startsWith('/forum/monitor/'))).toEqual([])
+  expect(described).toContain('/forum/monitor/feed/{token}')
+  // A second path with the same operation would repeat its operationId.
+  expect(Object.keys(paths).filter((path) => path.startsWith('/api/forum/monitor/'))).toEqual([])
   expect(tags.find(({ name }) => name === 'Monitoring')?.description).toContain('under `/api`')
   for (const place of ['/forum/monitor', '/api/forum/monitor'])
-    expect((await house.call(`${place}/list`)).status).toBe(200)
+    expect((await daemon.call(`${place}/list`)).status).toBe(200)
 })
 
-test('the reference is headed as the document is, in the words of the wire', async () => {
-  await using house = await startHouse({
+test("the reference has the title of the document, in the wire's words", async () => {
+  await using daemon = await startTestDaemon({
     change: ({ wire }) => {
       wire.platform = 'agora'
     },
   })
-  const page = await (await fetch(`${house.url()}/docs`)).text()
+  const page = await (await fetch(`${daemon.url()}/docs`)).text()
 
   expect(page).toContain('<title>Agora Data, Account Actions and Live Monitoring API</title>')
 })

@@ -1,12 +1,13 @@
-// Goal: what a program wants to write is written once, when a person has agreed, as the account that the person names.
+// Goal: a proposed write is made once, after a person has approved it, as the account that the
+// person selects.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
-import { apiKey } from '../../src/core/ids.ts'
-import { moveDraft } from '../../src/store/drafts.ts'
-import { insertKey } from '../../src/store/keys.ts'
+import { apiKey } from '../../src/core/base/ids.ts'
+import { moveDraft } from '../../src/store/customers/drafts.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
 import { addAccounts } from '../support/accounts.ts'
-import { startWriting, type Writing } from '../support/writing.ts'
-import { beside, operatorKey, pageOf } from './operator-stage.ts'
+import { startWriting, type Writing } from '../support/writes-fixture.ts'
+import { beside, operatorKey, pageOf } from './operator-fixture.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -38,19 +39,19 @@ const post = (path: string, body: object, key?: string) =>
   it.house.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
 const draft = async (text: string) => {
   const body = { post_url: it.post.permalink, text }
-  const made = await post('/drafts', { action: 'comment', body })
-  expect(made.status).toBe(200)
-  return made.body
+  const created = await post('/drafts', { action: 'comment', body })
+  expect(created.status).toBe(200)
+  return created.body
 }
 const read = async (id: string) => (await it.house.call(`/drafts/${id}`)).body
-const count = (text: string) => it.said().filter((one) => one === text).length
+const count = (text: string) => it.comments().filter((one) => one === text).length
 
 describe('a draft', () => {
   test('waits for 24 hours, costs nothing, and writes nothing', async () => {
     const before = await it.spent()
-    const made = await draft('Not yet')
+    const draft_created = await draft('Not yet')
 
-    expect(made).toMatchObject({
+    expect(draft_created).toMatchObject({
       id: expect.stringMatching(/^drf_/),
       action: 'comment',
       body: { text: 'Not yet' },
@@ -58,10 +59,14 @@ describe('a draft', () => {
       customer: { name: 'ann' },
       answer: null,
     })
-    expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(24 * HOUR_MS)
+    expect(Date.parse(draft_created.expires_at) - Date.parse(draft_created.created_at)).toBe(
+      24 * HOUR_MS,
+    )
     expect(count('Not yet')).toBe(0)
     expect(await it.spent()).toBe(before)
-    expect((await it.house.call('/drafts?status=waiting')).body.drafts).toContainEqual(made)
+    expect((await it.house.call('/drafts?status=waiting')).body.drafts).toContainEqual(
+      draft_created,
+    )
   })
 
   test.each([
@@ -78,19 +83,19 @@ describe('a draft', () => {
       'not a known',
     ],
   ])('%j is refused by its field', async (body, field, sentence) => {
-    const { status, body: told } = await post('/drafts', body)
+    const { status, body: response_body } = await post('/drafts', body)
 
-    expect({ status, field: told.field }).toEqual({ status: 400, field })
-    expect(told.error).toContain(sentence)
+    expect({ status, field: response_body.field }).toEqual({ status: 400, field })
+    expect(response_body.error).toContain(sentence)
   })
 
   test.each(['forum_session', 'loid', 'cookies', 'proxy', 'token_v2'])(
     'holds no %s',
     async (field) => {
       const body = { id: it.post.name, direction: 'up', [field]: 'x' }
-      const { status, body: told } = await post('/drafts', { action: 'vote', body })
+      const { status, body: response_body } = await post('/drafts', { action: 'vote', body })
 
-      expect({ status, code: told.code, field: told.field }).toEqual({
+      expect({ status, code: response_body.code, field: response_body.field }).toEqual({
         status: 400,
         code: 'INVALID_FIELD',
         field: `body.${field}`,
@@ -99,7 +104,7 @@ describe('a draft', () => {
   )
 })
 
-test('a key that may not write drafts nothing, and sees what waits', async () => {
+test('a key without the scope write cannot create drafts, and can list them', async () => {
   const { id, customer } = await draft('Seen by all keys')
   const token = apiKey('customer', crypto.getRandomValues(new Uint8Array(32)))
   beside(it.house, ({ db }) =>
@@ -120,20 +125,20 @@ test('a key that may not write drafts nothing, and sees what waits', async () =>
     await post(`/drafts/${id}/decline`, {}, token),
   ]
 
-  expect(refused.map(({ status, body: told }) => [status, told.reason])).toEqual(
+  expect(refused.map(({ status, body: response_body }) => [status, response_body.reason])).toEqual(
     Array.from({ length: 3 }, () => [403, 'scope']),
   )
   expect((await it.house.call(`/drafts/${id}`, {}, token)).body.status).toBe('waiting')
 })
 
-test('what is switched off cannot be drafted, nor approved', async () => {
+test('a disabled write cannot be drafted or approved', async () => {
   const body = { action: 'vote', body: { id: it.post.name, direction: 'up' } }
   const { id } = (await post('/drafts', body)).body
   it.house.config.features.vote = false
   const refused = [await post('/drafts', body), await post(`/drafts/${id}/approve`, it.ann)]
   it.house.config.features.vote = true
 
-  expect(refused.map(({ status, body: told }) => [status, told.code])).toEqual([
+  expect(refused.map(({ status, body: response_body }) => [status, response_body.code])).toEqual([
     [403, 'FEATURE_DISABLED'],
     [403, 'FEATURE_DISABLED'],
   ])
@@ -141,7 +146,7 @@ test('what is switched off cannot be drafted, nor approved', async () => {
 })
 
 describe('a customer', () => {
-  test('approves with a session, and what was drafted is written and billed once', async () => {
+  test('approves with a session, and the draft is written and billed once', async () => {
     const { id } = await draft('Agreed')
     const before = await it.spent()
     const { status, body, headers } = await post(`/drafts/${id}/approve`, it.ann)
@@ -156,7 +161,7 @@ describe('a customer', () => {
     expect((await it.spent()) - before).toBe(12_000)
   })
 
-  test('that approves twice at once acts once', async () => {
+  test('that approves twice at once gets one write', async () => {
     const { id } = await draft('Once')
     const both = await Promise.all([1, 2].map(() => post(`/drafts/${id}/approve`, it.ann)))
     const third = await post(`/drafts/${id}/approve`, it.ann)
@@ -167,12 +172,12 @@ describe('a customer', () => {
     expect(count('Once')).toBe(1)
   })
 
-  test('that declines has nothing written, and is told so afterwards', async () => {
+  test('that declines gets no write, and later calls say so', async () => {
     const { id } = await draft('Never')
     expect((await post(`/drafts/${id}/decline`, {})).body.status).toBe('declined')
-    const late = await post(`/drafts/${id}/approve`, it.ann)
+    const late_approval = await post(`/drafts/${id}/approve`, it.ann)
 
-    expect(late.body).toMatchObject({
+    expect(late_approval.body).toMatchObject({
       code: 'draft_not_waiting',
       status: 'declined',
       message: 'this draft is declined already',
@@ -181,7 +186,7 @@ describe('a customer', () => {
     expect(count('Never')).toBe(0)
   })
 
-  test('cannot change what is written by approving it', async () => {
+  test('cannot change the content by approving it', async () => {
     const { id } = await draft('As it was')
     const changed = await post(`/drafts/${id}/approve`, { ...it.ann, text: 'Otherwise' })
 
@@ -195,7 +200,7 @@ describe('a customer', () => {
     [{}, 400, 'SESSION_REQUIRED'],
     [{ loid: 'a' }, 400, 'INCOMPLETE_SESSION'],
     [{ forum_session: 'dead', loid: 'dead' }, 401, 'REAUTH_REQUIRED'],
-  ])('that sends %j is told, and the draft goes on waiting', async (session, status, code) => {
+  ])('that sends %j gets an error, and the draft keeps waiting', async (session, status, code) => {
     const { id } = await draft(`Waits for ${code}`)
     const refused = await post(`/drafts/${id}/approve`, session)
 
@@ -205,7 +210,7 @@ describe('a customer', () => {
     expect(count(`Waits for ${code}`)).toBe(1)
   })
 
-  test('is told what the platform refuses for good, and the draft has failed', async () => {
+  test("gets the platform's permanent refusal, and the draft has failed", async () => {
     const body = { to: 'nobody-at-all', subject: 'Hello', text: 'there' }
     const { id } = (await post('/drafts', { action: 'dm', body })).body
     const refused = await post(`/drafts/${id}/approve`, it.ann)
@@ -214,7 +219,7 @@ describe('a customer', () => {
     expect(await read(id)).toMatchObject({ status: 'failed', answer: { code: 'NOT_FOUND' } })
   })
 
-  test('neither sees nor decides what is another’s', async () => {
+  test('neither lists nor decides drafts of another', async () => {
     const bob = it.house.mint('bob')
     const { id } = await draft('Ours')
     const foreign = [
@@ -233,14 +238,14 @@ describe('a customer', () => {
     expect((await read(id)).status).toBe('waiting')
   })
 
-  test('has at most a hundred that wait', async () => {
+  test('has at most a hundred waiting drafts', async () => {
     const eve = it.house.mint('eve')
     const body = { action: 'vote', body: { id: it.post.name, direction: 'up' } }
-    for (let made = 0; made < 100; made++)
+    for (let open_count = 0; open_count < 100; open_count++)
       expect((await post('/drafts', body, eve)).status).toBe(200)
-    const { status, body: told } = await post('/drafts', body, eve)
+    const { status, body: response_body } = await post('/drafts', body, eve)
 
-    expect({ status, code: told.code }).toEqual({ status: 409, code: 'drafts_exhausted' })
+    expect({ status, code: response_body.code }).toEqual({ status: 409, code: 'drafts_exhausted' })
     const page = (await it.house.call('/drafts?limit=60', {}, eve)).body
     const rest = (await it.house.call(`/drafts?limit=60&cursor=${page.next_cursor}`, {}, eve)).body
     expect([page.count, rest.count, rest.next_cursor]).toEqual([60, 40, null])
@@ -265,7 +270,7 @@ describe('the operator', () => {
     })
     expect((await it.spent()) - before).toBe(12_000)
     expect((await read(id)).account).toBeUndefined()
-    // What stands for the session inside the house never leaves it.
+    // The placeholder of the session is never sent.
     expect(it.sandbox.requests.filter(({ cookies }) => cookies.includes('lent'))).toEqual([])
     expect(it.sandbox.requests.some(({ user }) => user === 'carl')).toBe(true)
   })
@@ -274,17 +279,21 @@ describe('the operator', () => {
     [{}, 'account is required'],
     [{ account: 'nobody' }, 'the name of an account of the pool'],
     [{ account: 'empty' }, 'empty is needs_login'],
-    [{ account: 'app' }, 'an application has no session'],
-  ])('that names %j is told why not', async (body, sentence) => {
+    [{ account: 'app' }, 'application has no session'],
+  ])('that names %j gets the reason of the refusal', async (body, sentence) => {
     const { id } = await draft('Waits for an account')
-    const { status, body: told } = await post(`/operator/drafts/${id}/approve`, body, operator)
+    const { status, body: response_body } = await post(
+      `/operator/drafts/${id}/approve`,
+      body,
+      operator,
+    )
 
-    expect({ status, field: told.field }).toEqual({ status: 400, field: 'account' })
-    expect(told.error).toContain(sentence)
+    expect({ status, field: response_body.field }).toEqual({ status: 400, field: 'account' })
+    expect(response_body.error).toContain(sentence)
     expect((await read(id)).status).toBe('waiting')
   })
 
-  test('sees everybody’s drafts, and declines them', async () => {
+  test('lists drafts of all customers, and declines them', async () => {
     const { id } = await draft('Seen')
     const { body } = await it.house.call('/operator/drafts?status=waiting', {}, operator)
     expect(body.drafts.map((one: { id: string }) => one.id)).toContain(id)
@@ -311,25 +320,25 @@ describe('the operator', () => {
 describe('time', () => {
   test('ends a draft after 24 hours', async () => {
     const { id } = await draft('Too late')
-    // A day of a running daemon is long; what counts is that the end has passed.
+    // Instead of a day of a running daemon, the expiry is moved to the past.
     beside(it.house, ({ db }) => {
       db.query('UPDATE drafts SET expires_at = $now WHERE id = $id').run({
         id,
         now: it.house.clock.now(),
       })
     })
-    const late = await post(`/drafts/${id}/approve`, it.ann)
+    const late_approval = await post(`/drafts/${id}/approve`, it.ann)
 
     expect((await read(id)).status).toBe('expired')
-    expect({ status: late.status, ...late.body }).toMatchObject({
+    expect({ status: late_approval.status, ...late_approval.body }).toMatchObject({
       code: 'draft_not_waiting',
-      message: 'this draft has ended: nobody approved it within 24 hours',
+      message: 'this draft has ended: not approved within 24 hours',
     })
-    expect(late.status).toBe(409)
+    expect(late_approval.status).toBe(409)
     expect(count('Too late')).toBe(0)
   })
 
-  test('and a daemon that is killed in the middle leaves a draft that nobody writes twice', async () => {
+  test('and a daemon killed during a write leaves a draft that is never written twice', async () => {
     const { id } = await draft('Who knows')
     beside(it.house, ({ db }) => {
       moveDraft(db, id, { from: 'waiting', to: 'running', now: it.house.clock.now() })
@@ -340,7 +349,7 @@ describe('time', () => {
     expect((await post(`/drafts/${id}/approve`, it.ann)).status).toBe(409)
   })
 
-  test('and what was approved beside the daemon is written when it starts', async () => {
+  test('and a draft approved by another process is written at the start', async () => {
     const { id } = await draft('From the terminal')
     beside(it.house, ({ db }) => {
       const now = it.house.clock.now()
@@ -355,7 +364,7 @@ describe('time', () => {
     })
   })
 
-  test('and one approved for an account that cannot write waits again, and says why', async () => {
+  test('and a draft approved for an account that cannot write waits again, with the reason', async () => {
     const { id } = await draft('From the terminal, in vain')
     beside(it.house, ({ db }) => {
       const now = it.house.clock.now()

@@ -6,14 +6,16 @@ import { join } from 'node:path'
 import type { Certificate } from '../support/certificate.ts'
 import { freePort } from '../support/port.ts'
 
-/** A real proxy on the loopback. What it carries arrives from `from`, an address that is its alone. */
+/**
+ * A real proxy on the loopback. Its outgoing connections come from `from`, an address of its own.
+ */
 export type RunningProxy = { port: number; from: string; [Symbol.asyncDispose](): Promise<void> }
 
 export const USER = 'some user'
 export const PASSWORD = 'p@ss:w/rd'
 
 const START_MAX_MS = 15_000
-/** Lets one program alone see names of a file, as if they stood in its DNS. */
+/** Makes a program resolve names from a file, as if they were in its DNS. */
 const NAMES = [
   '/usr/lib/x86_64-linux-gnu/libnss_wrapper.so',
   '/usr/lib/aarch64-linux-gnu/libnss_wrapper.so',
@@ -26,7 +28,7 @@ const WANTED = {
   squid: 'squid',
 }
 
-/** The Debian packages that are missing for real proxies. */
+/** Missing Debian packages for real proxies. */
 export const missing = (): string[] => [
   ...Object.entries(WANTED).flatMap(([command, name]) =>
     Bun.which(command, { PATH: `${process.env['PATH']}:/usr/sbin` }) ? [] : [name],
@@ -40,14 +42,17 @@ const isOpen = (port: number): Promise<boolean> =>
     () => false,
   )
 
-/** Runs a proxy in the foreground and waits until it listens; `write` is its configuration in a folder of its own. */
+/**
+ * Starts a proxy in the foreground and waits until it listens; `write` creates its configuration in
+ * a separate folder.
+ */
 async function start(
   from: string,
   names: Record<string, string>,
   plan: (port: number, dir: string) => { command: string[]; files: Record<string, string> },
 ): Promise<RunningProxy> {
   const dir = await mkdtemp(join(tmpdir(), 'forumd-proxy-'))
-  // Some of them step down to a user of their own before they read.
+  // Some of them drop privileges before they read it.
   await chmod(dir, 0o777)
   const port = freePort()
   const { command, files } = plan(port, dir)
@@ -68,14 +73,14 @@ async function start(
   while (!(await isOpen(port))) {
     if (Date.now() > until || child.exitCode !== null) {
       child.kill('SIGKILL')
-      const said = await Promise.all(
+      const outputs = await Promise.all(
         ['out', 'err', 'cache.log'].map((it) =>
           Bun.file(join(dir, it))
             .text()
             .catch(() => ''),
         ),
       )
-      throw new Error(`${command[0]} does not listen:\n${said.join('\n')}`)
+      throw new Error(`${command[0]} does not listen:\n${outputs.join('\n')}`)
     }
     await Bun.sleep(20)
   }
@@ -92,7 +97,7 @@ async function start(
   }
 }
 
-/** An http proxy with name and password. */
+/** An HTTP proxy with name and password. */
 export const startTinyproxy = (names: Record<string, string> = {}) =>
   start('127.0.0.6', names, (port) => ({
     command: ['tinyproxy', '-d', '-c', 'tinyproxy.conf'],
@@ -102,7 +107,7 @@ Allow 127.0.0.1\nBasicAuth user ${PLAIN_PASSWORD}\nLogLevel Error\nDisableViaHea
     },
   }))
 
-/** What tinyproxy's own configuration can hold. */
+/** A password that tinyproxy's configuration can hold. */
 export const PLAIN_PASSWORD = 'secret'
 
 /** A SOCKS 5 proxy with name and password. */
@@ -114,7 +119,7 @@ export const startMicrosocks = (names: Record<string, string> = {}) =>
     files: {},
   }))
 
-/** A proxy of SOCKS 4 and 5 that asks for nothing. */
+/** A SOCKS 4 and 5 proxy without authentication. */
 export const startDante = (names: Record<string, string> = {}) =>
   start('127.0.0.8', names, (port) => ({
     command: ['danted', '-f', 'danted.conf', '-p', 'danted.pid'],
@@ -126,7 +131,7 @@ socks pass { from: 127.0.0.0/8 to: 0.0.0.0/0 protocol: tcp }\n`,
     },
   }))
 
-/** A proxy that is spoken to over http on `port` and over TLS on `tls_port`, with name and password. */
+/** A proxy with http on `port` and TLS on `tls_port`, with name and password. */
 export async function startSquid(
   names: Record<string, string>,
   { cert, key }: Certificate,
@@ -135,7 +140,7 @@ export async function startSquid(
   const hash = Bun.spawnSync(['openssl', 'passwd', '-apr1', PASSWORD]).stdout.toString().trim()
   const hosts = Object.entries(names).map(([name, address]) => `${address} ${name}\n`)
   const running = await start('127.0.0.7', {}, (port, dir) => ({
-    // A name of its own: what it keeps in shared memory is found by it.
+    // A unique name, which identifies its shared memory.
     command: ['squid', '-N', '-n', `forumd${port}`, '-f', join(dir, 'squid.conf')],
     files: {
       'cert.pem': cert,
@@ -170,7 +175,7 @@ netdb_filename none
     tls_port,
     async [Symbol.asyncDispose]() {
       await running[Symbol.asyncDispose]()
-      // Squid leaves its shared memory behind.
+      // Squid does not remove its shared memory.
       for (const part of ['metadata', 'queues', 'readers'])
         await rm(`/dev/shm/forumd${running.port}-cf__${part}.shm`, { force: true })
     },

@@ -1,12 +1,14 @@
-// Goal: a request goes out by the way it was told, by no other, and a way that fails says how it failed.
-// Method: real proxies out of Debian, each of which speaks from an address of its own to a server that looks at it.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
-import { createAllowed } from '../../src/core/address.ts'
-import type { Proxy } from '../../src/core/proxy.ts'
-import { createEgress, type Errand } from '../../src/net/egress.ts'
+import { createAllowed } from '../../src/core/base/address.ts'
+import type { Proxy } from '../../src/core/forum/proxy.ts'
+import { createEgress } from '../../src/net/egress.ts'
 import { createGuard } from '../../src/net/guard.ts'
-import { realClock } from '../../src/outside.ts'
+// Goal: a request uses its selected egress and no other, and a failing egress reports its fault.
+// Method: real proxies from Debian, each of which connects from its own address to a server that
+// records it.
+import type { EgressRequest } from '../../src/net/proxy-agents.ts'
+import { realClock } from '../../src/runtime/runtime.ts'
 import { certificate } from '../support/certificate.ts'
 import {
   missing,
@@ -24,11 +26,13 @@ const absent = missing()
 if (absent.length > 0)
   console.log(`these are not installed, real proxies are skipped: ${absent.join(', ')}`)
 
-test('what real proxies need is installed where it has to be', () => {
+test('the packages of real proxies are installed where required', () => {
   if (process.env['CI']) expect(absent).toEqual([])
 })
 
-/** The platform at two addresses of one port: `here` is where our own resolver points, `there` where the proxies' does. */
+/**
+ * The platform at two addresses of one port: `here` in the local resolver, `there` in the proxies'.
+ */
 const HERE = '127.0.0.1'
 const THERE = '127.0.0.2'
 const NAMES = { 'platform.test': THERE, 'other.test': THERE }
@@ -41,7 +45,7 @@ type Seen = {
   cookie: string | null
 }
 const seen: Seen[] = []
-const asked: string[] = []
+const requested_hosts: string[] = []
 
 describe.skipIf(absent.length > 0)('through real proxies', () => {
   const stack = new AsyncDisposableStack()
@@ -51,7 +55,10 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
   let microsocks: RunningProxy
   let dante: RunningProxy
   let squid: RunningProxy & { tls_port: number }
-  let send: (way: Partial<Proxy>, more?: Partial<Errand & { guarded: boolean }>) => Promise<unknown>
+  let send: (
+    way: Partial<Proxy>,
+    more?: Partial<EgressRequest & { guarded: boolean }>,
+  ) => Promise<unknown>
 
   beforeAll(async () => {
     const platform = await certificate(['platform.test'])
@@ -91,7 +98,7 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
     squid = stack.use(await startSquid(NAMES, proxy_tls))
 
     const resolve = (host: string) => {
-      asked.push(host)
+      requested_hosts.push(host)
       return host.endsWith('.test') ? Promise.resolve([HERE]) : Promise.reject(new Error('unknown'))
     }
     const egress = createEgress({
@@ -107,25 +114,25 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
       ca: `${platform.cert}${proxy_tls.cert}`,
     })
     stack.defer(egress.close)
-    send = async (way, { guarded = false, ...more } = {}) => {
+    send = async (proxy_options, { guarded = false, ...more } = {}) => {
       const proxy: Proxy = {
         scheme: 'http',
         host: '127.0.0.1',
         port: 0,
         username: null,
         password: null,
-        ...way,
+        ...proxy_options,
       }
-      const errand: Errand = {
+      const request: EgressRequest = {
         url,
         headers: { cookie: 'session=s' },
-        way: { proxy, guarded },
+        route: { proxy, guarded },
         timeout_ms: 10_000,
         ...more,
       }
-      const carried = await egress.send(errand)
-      if (!carried.ok) return carried.why
-      const { status, headers, body } = carried.answer
+      const result = await egress.send(request)
+      if (!result.ok) return result.why
+      const { status, headers, body } = result.answer
       return { status, body, cookies: headers.getSetCookie() }
     }
   })
@@ -133,8 +140,8 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
 
   const ANSWER = { status: 200, body: '{"as":"asked"}', cookies: ['a=1', 'b=2'] }
 
-  /** Every way that works: what it is called, and what the server and the two resolvers see of it. */
-  const WAYS: [string, () => Partial<Proxy>, string, 'here' | 'there'][] = [
+  /** Every working egress: its name, and what the server and both resolvers observe of it. */
+  const PROXY_KINDS: [string, () => Partial<Proxy>, string, 'here' | 'there'][] = [
     ['an http proxy', () => tiny(), '127.0.0.6', 'there'],
     ['another http proxy', () => ofSquid('http'), '127.0.0.7', 'there'],
     ['an https proxy', () => ofSquid('https'), '127.0.0.7', 'there'],
@@ -162,21 +169,24 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
     password: PASSWORD,
   })
 
-  test.each(WAYS)('%s carries a request and its answer', async (_name, way, from, side) => {
+  test.each(PROXY_KINDS)(
+    '%s carries a request and its answer',
+    async (_name, proxyOptions, from, side) => {
+      seen.length = 0
+      requested_hosts.length = 0
+
+      expect(await send(proxyOptions())).toEqual(ANSWER)
+
+      expect(seen).toEqual([{ from, side, method: 'GET', body: '', cookie: 'session=s' }])
+      // Names are resolved on the side of the scheme, and on that side only.
+      expect(requested_hosts).toEqual(side === 'here' ? ['platform.test'] : [])
+    },
+  )
+
+  test.each(PROXY_KINDS)('%s carries a form', async (_name, proxyOptions, from, side) => {
     seen.length = 0
-    asked.length = 0
 
-    expect(await send(way())).toEqual(ANSWER)
-
-    expect(seen).toEqual([{ from, side, method: 'GET', body: '', cookie: 'session=s' }])
-    // Names are looked up on the side that the scheme says, and on that side only.
-    expect(asked).toEqual(side === 'here' ? ['platform.test'] : [])
-  })
-
-  test.each(WAYS)('%s carries a form', async (_name, way, from, side) => {
-    seen.length = 0
-
-    expect(await send(way(), { method: 'POST', body: 'a=1&b=2' })).toEqual(ANSWER)
+    expect(await send(proxyOptions(), { method: 'POST', body: 'a=1&b=2' })).toEqual(ANSWER)
 
     expect(seen).toEqual([{ from, side, method: 'POST', body: 'a=1&b=2', cookie: 'session=s' }])
   })
@@ -185,31 +195,41 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
     ['an http proxy', () => ofSquid('http'), '127.0.0.7'],
     ['an https proxy', () => ofSquid('https'), '127.0.0.7'],
     ['socks5h', () => micro('socks5h'), '127.0.0.9'],
-  ])('%s carries what is not encrypted', async (_name, way, from) => {
+  ])('%s carries plain http', async (_name, proxyOptions, from) => {
     seen.length = 0
 
-    expect(await send(way(), { url: plain_url })).toEqual(ANSWER)
+    expect(await send(proxyOptions(), { url: plain_url })).toEqual(ANSWER)
 
     expect(seen.map((it) => it.from)).toEqual([from])
   })
 
-  test.each(WAYS)('%s is used again for the next request', async (_name, way) => {
-    seen.length = 0
+  test.each(PROXY_KINDS)(
+    '%s reuses its connection for the next request',
+    async (_name, proxyOptions) => {
+      seen.length = 0
 
-    expect(await Promise.all([1, 2, 3].map(() => send(way())))).toEqual([ANSWER, ANSWER, ANSWER])
-    expect(await send(way())).toEqual(ANSWER)
+      expect(await Promise.all([1, 2, 3].map(() => send(proxyOptions())))).toEqual([
+        ANSWER,
+        ANSWER,
+        ANSWER,
+      ])
+      expect(await send(proxyOptions())).toEqual(ANSWER)
 
-    expect(seen.length).toBe(4)
-  })
+      expect(seen.length).toBe(4)
+    },
+  )
 
-  test.each(WAYS)("%s is believed only with the platform's own certificate", async (_name, way) => {
-    const other = url.replace('platform.test', 'other.test')
-    seen.length = 0
+  test.each(PROXY_KINDS)(
+    "%s is accepted only with the platform's own certificate",
+    async (_name, proxyOptions) => {
+      const other = url.replace('platform.test', 'other.test')
+      seen.length = 0
 
-    expect(await send(way(), { url: other })).toBe('failed')
+      expect(await send(proxyOptions(), { url: other })).toBe('failed')
 
-    expect(seen).toEqual([])
-  })
+      expect(seen).toEqual([])
+    },
+  )
 
   test.each([
     ['an http proxy', () => ({ ...tiny(), password: 'wrong' })],
@@ -218,10 +238,10 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
     ['socks5', () => ({ ...micro('socks5'), password: 'wrong' })],
     ['socks5h', () => ({ ...micro('socks5h'), password: 'wrong' })],
     ['socks5 without credentials', () => ({ ...micro('socks5'), username: null, password: null })],
-  ])('%s that does not take our name and password denies us', async (_name, way) => {
+  ])('%s that refuses the credentials is denied', async (_name, proxyOptions) => {
     seen.length = 0
 
-    expect(await send(way())).toBe('denied')
+    expect(await send(proxyOptions())).toBe('denied')
 
     expect(seen).toEqual([])
   })
@@ -235,36 +255,39 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
     },
   )
 
-  test.each(WAYS)('%s that cannot reach the platform has failed', async (_name, way) => {
-    expect(await send(way(), { url: 'https://platform.test:1/' })).toBe('failed')
-  })
+  test.each(PROXY_KINDS)(
+    '%s that cannot reach the platform has failed',
+    async (_name, proxyOptions) => {
+      expect(await send(proxyOptions(), { url: 'https://platform.test:1/' })).toBe('failed')
+    },
+  )
 
-  test('a name that only the proxy could look up is not asked of ours', async () => {
-    asked.length = 0
+  test('a name that the proxy resolves is not sent to the local resolver', async () => {
+    requested_hosts.length = 0
 
     expect(await send(micro('socks5h'), { url: 'https://nobody.invalid/' })).toBe('failed')
     expect(await send(tiny(), { url: 'https://nobody.invalid/' })).toBe('failed')
-    expect(asked).toEqual([])
+    expect(requested_hosts).toEqual([])
 
     expect(await send(micro('socks5'), { url: 'https://nobody.invalid/' })).toBe('failed')
-    expect(asked).toEqual(['nobody.invalid'])
+    expect(requested_hosts).toEqual(['nobody.invalid'])
   })
 
-  describe('that a caller named', () => {
+  describe('named by a caller', () => {
     const guarded = true
 
-    test('the proxy is dialled where the guard says, asked once', async () => {
+    test('the proxy is dialled at the address that the guard returned, resolved once', async () => {
       seen.length = 0
-      asked.length = 0
+      requested_hosts.length = 0
 
       expect(await send({ ...tiny(), host: 'proxy.test' }, { guarded })).toEqual(ANSWER)
       expect(await send({ ...micro('socks5h'), host: 'proxy.test' }, { guarded })).toEqual(ANSWER)
 
-      expect(asked).toEqual(['proxy.test', 'proxy.test'])
+      expect(requested_hosts).toEqual(['proxy.test', 'proxy.test'])
       expect(seen.map(({ from }) => from)).toEqual(['127.0.0.6', '127.0.0.9'])
     })
 
-    test('an https proxy shows the certificate of its name, whatever address it has', async () => {
+    test('an https proxy is verified by its name, at any address', async () => {
       const mine = { ...ofSquid('https'), host: 'proxy.test' }
 
       expect(await send(mine, { guarded })).toEqual(ANSWER)

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 
-import { createMailer } from '../../src/delivery/mailer.ts'
-import { realClock } from '../../src/outside.ts'
-import { redeliver } from '../../src/store/redeliver.ts'
-import { listTargets } from '../../src/store/targets.ts'
+import { createMailer } from '../../src/delivery/smtp.ts'
+import { realClock } from '../../src/runtime/runtime.ts'
+import { redeliver } from '../../src/store/delivery/redeliver.ts'
+import { listTargets } from '../../src/store/delivery/targets.ts'
 import { certificate } from '../support/certificate.ts'
 import { postOf } from '../support/items.ts'
-import { startMailServer, startReaders } from './email-stage.ts'
+import { startMailServer, startReaders } from './email-fixture.ts'
 
 const enriched = (fields: Parameters<typeof postOf>[0]) => ({
   ...postOf(fields),
@@ -20,7 +20,7 @@ const enriched = (fields: Parameters<typeof postOf>[0]) => ({
 const tokenOf = (link: string) => link.slice(link.lastIndexOf('/') + 1)
 const addressIn = (text = '') => /https?:\/\/\S+/.exec(text)?.[0] ?? ''
 
-test('a new address gets nothing but the question whether it wants to, until its reader follows the link', async () => {
+test('a new address gets only a confirmation mail until its recipient confirms on the linked page', async () => {
   await using it = await startReaders()
   const created = await it.call('/webhook/create', { url: 'mailto:Reader@Example.COM' })
 
@@ -32,25 +32,42 @@ test('a new address gets nothing but the question whether it wants to, until its
     confirmation: 'sent',
     secret: expect.stringMatching(/^whsec_/),
   })
-  const [asked] = it.arrived
-  expect(asked?.to).toEqual(['Reader@example.com'])
-  expect(asked?.mail.subject).toStartWith('Confirm that you want alerts from 127.0.0.1')
+  const [confirmation] = it.arrived
+  expect(confirmation?.to).toEqual(['Reader@example.com'])
+  expect(confirmation?.mail.subject).toStartWith('Confirm that you want alerts from 127.0.0.1')
   expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
   expect(listTargets(it.db, 'cus_1', [created.body.id], 'mon_1')).toMatchObject([{ paused: true }])
 
-  const link = addressIn(asked?.mail.text)
+  const link = addressIn(confirmation?.mail.text)
   expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)
   expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
-  const followed = await fetch(link)
-  expect([followed.status, await followed.text()]).toEqual([
-    200,
-    expect.stringContaining('Reader@example.com gets alerts from now on'),
-  ])
+  // A mail scanner follows links, with every safe method.
+  for (let n = 0; n < 3; n++) {
+    const followed = await fetch(link)
+    const page = await followed.text()
+    expect([followed.status, page]).toEqual([
+      200,
+      expect.stringContaining('Send alerts to Reader@example.com?'),
+    ])
+    expect(page).toContain('<form method="post"><button type="submit">Confirm</button></form>')
+    expect(page).not.toContain('<script')
+  }
+  expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
+  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
+
+  for (let n = 0; n < 2; n++) {
+    const confirmed = await fetch(link, { method: 'POST' })
+    expect([confirmed.status, await confirmed.text()]).toEqual([
+      200,
+      expect.stringContaining('Reader@example.com gets alerts from now on'),
+    ])
+  }
+  expect(await (await fetch(link)).text()).not.toContain('<form')
   expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(true)
   expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toMatchObject([{ paused: false }])
 })
 
-test('its customer cannot say yes for a reader, only have them asked again', async () => {
+test('a customer cannot confirm for a recipient, only repeat the confirmation mail', async () => {
   await using it = await startReaders()
   const id = await it.register()
 
@@ -60,14 +77,14 @@ test('its customer cannot say yes for a reader, only have them asked again', asy
   expect(tested.body).toMatchObject({ ok: true, status_code: 250, reason: null })
   expect(it.arrived.map(({ mail }) => mail.subject?.slice(0, 7))).toEqual(['Confirm', 'Confirm'])
 
-  await fetch(addressIn(it.arrived[1]?.mail.text))
+  await fetch(addressIn(it.arrived[1]?.mail.text), { method: 'POST' })
   expect((await it.call('/webhook/list')).body.webhooks[0]).toMatchObject({
     active: true,
     name: 'mine',
   })
 })
 
-test('a delivery arrives over STARTTLS with its text, its page and a way to stop it', async () => {
+test('a delivery arrives over STARTTLS with its text, its page and an unsubscribe link', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(id, [
@@ -88,8 +105,8 @@ test('a delivery arrives over STARTTLS with its text, its page and a way to stop
     from: { name: 'forumd', address: 'alerts@forum.example' },
     to: [{ address: 'reader@example.com' }],
   })
-  for (const shown of ['in cats by someone', 'It should pour well.', 'matched kettle · positive'])
-    for (const part of [mail?.text, mail?.html]) expect(part).toContain(shown)
+  for (const text of ['in cats by someone', 'It should pour well.', 'matched kettle · positive'])
+    for (const part of [mail?.text, mail?.html]) expect(part).toContain(text)
   expect(mail?.html).toContain(
     '<a href="https://www.forum.example/r/cats/comments/p1/a_title/">Which kettle – für Tee?</a>',
   )
@@ -103,7 +120,7 @@ test('a delivery arrives over STARTTLS with its text, its page and a way to stop
   expect(it.rows()).toMatchObject([{ status: 'delivered', attempts: 1, last_error: null }])
 })
 
-test('a bundle is one mail that names every item', async () => {
+test('a bundle is one mail that lists every item', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(
@@ -117,15 +134,15 @@ test('a bundle is one mail that names every item', async () => {
   for (let n = 0; n < 25; n++) expect(mail?.text).toContain(`Kettle number ${n}\n`)
 })
 
-test('the page that a mail leads to is dark as a whole where its reader likes it dark', async () => {
+test('the linked page is entirely dark in dark mode', async () => {
   await using it = await startReaders()
   const page = await (await fetch(it.links.unsubscribe(await it.confirmed(), 'mon_1'))).text()
 
-  // Of the body alone it would darken the button, and leave the ground white.
+  // On the body alone it would darken the button, and leave the background white.
   expect(page).toContain(':root{color-scheme:light dark}')
 })
 
-test('one click stops this monitor for this reader, and nothing else', async () => {
+test('one click stops this monitor for this recipient, and nothing else', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(id, [enriched({})])
@@ -135,8 +152,8 @@ test('one click stops this monitor for this reader, and nothing else', async () 
   const header = it.arrived.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')
   const link = header?.value.slice(1, -1) ?? ''
 
-  const shown = await fetch(link)
-  expect([shown.status, await shown.text()]).toEqual([
+  const response = await fetch(link)
+  expect([response.status, await response.text()]).toEqual([
     200,
     expect.stringMatching(/Stop sending reader@example.com what the monitor “kettles” finds\?/),
   ])
@@ -161,7 +178,7 @@ test('one click stops this monitor for this reader, and nothing else', async () 
   ])
 })
 
-test('a new round reaches nobody who has not said yes, or has said no', async () => {
+test('a redelivery reaches no recipient who has not confirmed, or has unsubscribed', async () => {
   await using it = await startReaders()
   const again = (delivery_id: string) =>
     redeliver(it.db, {
@@ -173,8 +190,8 @@ test('a new round reaches nobody who has not said yes, or has said no', async ()
     })
   const fail = (id: string) =>
     it.db.run(`UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE id = '${id}'`)
-  const asked = await it.register('asked@example.com')
-  it.put(asked, [enriched({})])
+  const registered = await it.register('asked@example.com')
+  it.put(registered, [enriched({})])
   fail('dlv_1')
   expect(again('dlv_1')).toEqual({ queued: 0, skipped: 1 })
 
@@ -189,7 +206,7 @@ test('a new round reaches nobody who has not said yes, or has said no', async ()
   expect(it.arrived).toHaveLength(before)
 })
 
-test('a reader who says no while a mail is put off gets no other', async () => {
+test('a recipient who unsubscribes while a mail is delayed gets no other', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.data = [451, 'later']
@@ -215,11 +232,11 @@ test.each([
     `/confirm/${token ?? tokenOf(it.links.unsubscribe(id, 'mon_1'))}`,
   ]
   for (const path of forged) expect((await fetch(it.base + path)).status).toBe(404)
-  const posted = await fetch(it.base + (forged[0] ?? ''), { method: 'POST' })
-  expect(posted.status).toBe(404)
+  for (const path of forged)
+    expect((await fetch(it.base + path, { method: 'POST' })).status).toBe(404)
 })
 
-test('once its target is removed a link leads nowhere', async () => {
+test('links of a removed target are invalid', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   await it.call('/webhook/delete', { id })
@@ -233,7 +250,7 @@ test.each([
   ['a mail that is not wanted', { data: [554, 'spam'] }, 'failed', 'smtp_554'],
   ['a server that is full', { data: [452, 'full'] }, 'pending', 'smtp_452'],
   [
-    "our password, for the operator to mend, not the reader's loss",
+    'a refused password, an error of the operator, not of the recipient',
     { auth: [535, 'no'] },
     'pending',
     'smtp_535',
@@ -247,7 +264,7 @@ test.each([
   expect(it.rows()).toMatchObject([{ status, last_error, attempts: 1 }])
 })
 
-test('a mail that was put off is sent again with the same Message-ID', async () => {
+test('a delayed mail is sent again with the same Message-ID', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.data = [451, 'greylisted']
@@ -261,7 +278,7 @@ test('a mail that was put off is sent again with the same Message-ID', async () 
   expect(it.arrived.at(-1)?.mail.messageId).toBe('<dlv_1@forum.example>')
 })
 
-test('a mail server that is not there, or not who it says, is a reason to try again', async () => {
+test('an unreachable mail server, or one with a wrong certificate, is retried', async () => {
   const { cert } = await certificate(['elsewhere.test'])
   for (const [options, last_error] of [
     [{ url: 'smtp://ann:secret@127.0.0.1:1' }, 'connect_failed'],
@@ -311,7 +328,70 @@ test('kind email takes mailto: and nothing else', async () => {
   expect([status, body.code]).toEqual([400, 'webhook_kind_mismatch'])
 })
 
-test('nobody can have an address flooded with questions', async () => {
+test('a confirmation mail repeated by a test counts like the first one', async () => {
+  await using it = await startReaders()
+  const id = await it.register()
+  const statuses: number[] = []
+  for (let n = 0; n < 10; n++) statuses.push((await it.call('/webhook/test', { id })).status)
+
+  expect(statuses).toEqual([200, 200, 429, 429, 429, 429, 429, 429, 429, 429])
+  expect(it.arrived).toHaveLength(3)
+  const refused = await it.call('/webhook/test', { id })
+  expect(refused.body.code).toBe('rate_limited')
+  expect(refused.body.retry_after).toBeGreaterThan(86_000)
+  await it.clock.advance(86_400_001)
+  expect((await it.call('/webhook/test', { id })).status).toBe(200)
+})
+
+test('concurrent requests, tags and capitals do not bypass the limit of an address', async () => {
+  await using it = await startReaders()
+  const created = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      it.call('/webhook/create', { url: `mailto:${n % 2 ? 'R' : 'r'}eader+${n}@example.com` }),
+    ),
+  )
+
+  expect(created.filter(({ status }) => status === 200)).toHaveLength(3)
+  expect(it.arrived).toHaveLength(3)
+})
+
+test('a customer, and the process, have limits of their own', async () => {
+  await using it = await startReaders()
+  for (let n = 0; n < 20; n++) await it.register(`reader${n}@example.com`)
+  const customer = await it.call('/webhook/create', { url: 'mailto:another@example.com' })
+  expect([customer.status, customer.body.message]).toEqual([
+    429,
+    'a customer may have 20 confirmation mails sent in a day, repeated ones included',
+  ])
+
+  const row = it.db.query(
+    "INSERT INTO confirmation_mails (customer_id, address, sent_at) VALUES ('cus_1', ?, ?)",
+  )
+  for (let n = 20; n < 500; n++) row.run(`reader${n}@example.com`, it.clock.now())
+  const url = 'mailto:another@example.com'
+  const all = await it.call('/webhook/create', { url }, 'cus_2')
+  expect([all.status, all.body.message]).toEqual([
+    429,
+    'this service sends 500 confirmation mails in a day, repeated ones included',
+  ])
+  expect(it.arrived).toHaveLength(20)
+})
+
+test('the pages of a mail run, load and reveal nothing', async () => {
+  await using it = await startReaders()
+  const id = await it.register()
+  for (const link of [it.links.confirm(id), it.links.unsubscribe(id, 'mon_1')]) {
+    const { headers } = await fetch(link)
+    const csp = headers.get('content-security-policy') ?? ''
+    expect(csp).toStartWith("default-src 'none'; style-src 'sha256-")
+    expect(csp).not.toContain('unsafe')
+    expect(csp).toContain("frame-ancestors 'none'")
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('cache-control')).toBe('no-store')
+  }
+})
+
+test('no address can be flooded with confirmation mails', async () => {
   await using it = await startReaders()
   for (let n = 0; n < 3; n++) {
     const id = await it.register()
@@ -321,7 +401,7 @@ test('nobody can have an address flooded with questions', async () => {
   expect([fourth.status, fourth.body.code, fourth.body.message]).toEqual([
     429,
     'rate_limited',
-    'an address may be asked 3 times in a day',
+    'an address may be sent 3 confirmation mails in a day, repeated ones included',
   ])
   expect(it.arrived).toHaveLength(3)
   await it.clock.advance(86_400_001)
@@ -337,7 +417,7 @@ test.each([
   '😀'.repeat(5000),
   '\ud800 half',
   '.\r\n.\r\nQUIT\r\n',
-])('a title like %p changes nothing but the words of the mail', async (title) => {
+])('a title like %p changes only the text of the mail', async (title) => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(id, [enriched({ title, text: title, author: title, subforum: title })])
@@ -364,7 +444,7 @@ test.each([
   expect(raw?.split('\r\n').every((line) => line.length <= 998)).toBe(true)
 })
 
-test('a test mail says that it is one, and has nothing to stop', async () => {
+test('a test mail says that it is one, and has no unsubscribe link', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   const { body } = await it.call('/webhook/test', { id })
@@ -375,7 +455,7 @@ test('a test mail says that it is one, and has nothing to stop', async () => {
   expect(mail?.headers.some(({ key }) => key === 'list-unsubscribe')).toBe(false)
 })
 
-test('a test tells how the mail server refused', async () => {
+test('a test reports the refusal of the mail server', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.reader = [550, 'no such user']
@@ -384,13 +464,13 @@ test('a test tells how the mail server refused', async () => {
     ok: false,
     status_code: 550,
     reason: 'smtp_550',
-    hint: 'check that the address exists and takes mail',
+    hint: 'check that the address exists and accepts mail',
   })
 })
 
-test('the password is never said without TLS', async () => {
+test('the password is never sent without TLS', async () => {
   await using plain = await startMailServer()
-  // A name that is not of this machine, to a server that offers no STARTTLS.
+  // A foreign host name, to a server that offers no STARTTLS.
   const mailer = createMailer({
     url: plain.url.replace('127.0.0.1', '0.0.0.0') + '?ignoreTLS=true',
     from: 'a@forum.example',

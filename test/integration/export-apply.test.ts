@@ -1,15 +1,16 @@
-// Goal: what a customer watches can be kept as a file: written, read by a person, changed, applied anywhere, and applied
-// again without doing anything. Method: the program itself, its own export, and a daemon that has to notice.
+// Goal: a customer's monitors can be stored as a file: exported, edited, applied anywhere, and
+// applied again without a change. Method: the program itself, its own export, and a daemon that
+// must pick up the changes.
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 
+import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import { run as forumd } from '../../src/cli/run.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
-import { surroundings } from '../unit/cli/surroundings.ts'
+import { surroundings } from '../unit/cli/environment.ts'
 
 // A daemon is started, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -22,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.stop())
 
-/** A forumd with the customer ann, and the program as a person runs it. */
+/** An installation with the customer ann, and the program in it. */
 async function setUp(more = '') {
   const folder = tempFolder()
   const config = folder.file('forumd.toml')
@@ -30,14 +31,14 @@ async function setUp(more = '') {
     config,
     `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n[guard]\nallow_targets = ["127.0.0.1"]\nallow_http = true\n[plans.entry]\nslots = 3\nsitewide_slots = 1\ncadence_s = 1\n${more}`,
   )
-  /** The program as a person runs it, within this process: there are many runs of it. */
+  /** Runs the program within this process: there are many runs. */
   async function run(args: string, { stdin = '', env = {} } = {}) {
-    const { around, said } = surroundings({ env })
+    const { around: environment, said: output } = surroundings({ env })
     const code = await forumd([...args.split(' '), '--config', config], {
-      ...around,
+      ...environment,
       readStdin: () => Promise.resolve(stdin),
     })
-    return { code, ...said }
+    return { code, ...output }
   }
   await run('customer create ann')
   return {
@@ -45,10 +46,10 @@ async function setUp(more = '') {
     database: folder.file('data/forumd.sqlite'),
     run,
     [Symbol.dispose]: folder[Symbol.dispose],
-    /** Applies a text, given on standard input. */
+    /** Applies a text from standard input. */
     apply: (text: string, options = '', env = {}) =>
       run(`apply - ${options}`.trim(), { stdin: text, env }),
-    /** Applies it and returns what the program says of it as JSON. */
+    /** Applies it and returns the program's JSON output. */
     async steps(text: string, options = '', env = {}) {
       const { code, out, err } = await run(`apply - --json ${options}`.trim(), { stdin: text, env })
       if (code !== 0) throw new Error(err)
@@ -63,7 +64,7 @@ async function setUp(more = '') {
       return {
         secrets,
         steps,
-        told: steps.map(({ action, what, name, fields }) =>
+        summary: steps.map(({ action, what, name, fields }) =>
           [action, what, name, ...(fields ?? [])].join(' '),
         ),
       }
@@ -100,13 +101,13 @@ active = false
 `
 const TEAM = { TEAM: SLACK }
 
-test('what is declared is made, each secret is shown once, and applying it again changes nothing', async () => {
+test('declared objects are created, each secret is shown once, and a second apply changes nothing', async () => {
   using it = await setUp()
 
   const first = await it.steps(FILE, '', TEAM)
   const again = await it.apply(FILE, '', TEAM)
 
-  expect(first.told).toEqual([
+  expect(first.summary).toEqual([
     'create webhook ops',
     'create webhook team',
     'create monitor food',
@@ -118,12 +119,12 @@ test('what is declared is made, each secret is shown once, and applying it again
   ])
   expect(again).toEqual({
     code: 0,
-    out: '0 created, 0 changed, 0 removed, 4 as they were\n',
+    out: '0 created, 0 changed, 0 removed, 4 unchanged\n',
     err: '',
   })
 })
 
-test('a dry run shows it all and writes nothing', async () => {
+test('a dry run lists every change and writes nothing', async () => {
   using it = await setUp()
 
   const dry = await it.apply(FILE, '--dry-run', TEAM)
@@ -131,7 +132,7 @@ test('a dry run shows it all and writes nothing', async () => {
   expect(dry.code).toBe(0)
   expect(dry.out.replace(/\([a-z]+_[\w-]+\)/g, '(id)')).toBe(
     'ann\n  + webhook ops (id)\n  + webhook team (id)\n  + monitor food (id)\n  + monitor everywhere (id)\n' +
-      '4 would be created, 0 would be changed, 0 would be removed, 0 as they were\n',
+      '4 would be created, 0 would be changed, 0 would be removed, 0 unchanged\n',
   )
   expect(JSON.parse(await it.exported('--json')).customers).toEqual([
     { name: 'ann', webhooks: [], monitors: [] },
@@ -140,20 +141,20 @@ test('a dry run shows it all and writes nothing', async () => {
 
 describe('an export', () => {
   test.each([[''], ['--json']])(
-    'with %j, applied where it comes from, changes nothing',
+    'with %j, applied at its origin, changes nothing',
     async (options) => {
       using it = await setUp()
       await it.apply(FILE, '', TEAM)
 
-      // The address that is kept out of the file is not asked for again.
-      const { steps, told } = await it.steps(await it.exported(options))
+      // The address omitted from the file is not required again.
+      const { steps, summary } = await it.steps(await it.exported(options))
 
-      expect(told).toHaveLength(4)
+      expect(summary).toHaveLength(4)
       expect(new Set(steps.map(({ action }) => action))).toEqual(new Set(['keep']))
     },
   )
 
-  test('holds no secret, neither of ours nor the address of a chat service nor a token in a query', async () => {
+  test('holds no secret: none of forumd, no chat service address, no token in a query', async () => {
     using it = await setUp()
     const { secrets } = await it.steps(
       `${FILE}\n[[customers.webhooks]]\nname = "token"\nurl = "https://h.example.com/?token=verysecret"\n`,
@@ -168,14 +169,14 @@ describe('an export', () => {
     expect(both).toContain('https://ops.example.com/forumd')
   })
 
-  test('makes the same elsewhere, under the same ids, once the addresses that were left out are given', async () => {
+  test('creates the same elsewhere, under the same ids, once the omitted addresses are given', async () => {
     using here = await setUp()
     using there = await setUp()
     await here.apply(FILE, '', TEAM)
     const file = await here.exported()
 
     const refused = await there.apply(file)
-    const made = await there.steps(
+    const created = await there.steps(
       file.replace('kind = "slack"', 'kind = "slack"\nurl = "env:TEAM"'),
       '',
       TEAM,
@@ -184,12 +185,12 @@ describe('an export', () => {
 
     expect(refused.code).toBe(2)
     expect(refused.err).toContain('customers[0].webhooks[1].url: missing; needed: its address')
-    expect(made.told.every((it) => it.startsWith('create '))).toBe(true)
-    expect(again.told.every((it) => it.startsWith('keep '))).toBe(true)
+    expect(created.summary.every((it) => it.startsWith('create '))).toBe(true)
+    expect(again.summary.every((it) => it.startsWith('keep '))).toBe(true)
     expect(await there.exported()).toBe(file)
   })
 
-  test('of one customer holds that one alone', async () => {
+  test('for one customer holds only that one', async () => {
     using it = await setUp()
     await it.run('customer create bob')
 
@@ -199,11 +200,11 @@ describe('an export', () => {
   })
 })
 
-test('what differs is changed, by the names of its fields, and what is left out goes back to its default', async () => {
+test('differences are updated, by field name, and omitted fields return to their default', async () => {
   using it = await setUp()
   await it.apply(FILE, '', TEAM)
 
-  const { told } = await it.steps(
+  const { summary } = await it.steps(
     FILE.replace('max_per_second = 2\nordered = true\n', '')
       .replace('"food"] }\nwebhooks = ["ops"]', '"snacks"] }')
       .replace('cadence_s = 120\nactive = false', 'cadence_s = 300'),
@@ -211,7 +212,7 @@ test('what differs is changed, by the names of its fields, and what is left out 
     TEAM,
   )
 
-  expect(told).toEqual([
+  expect(summary).toEqual([
     'change webhook ops ordered max_per_second',
     'keep webhook team',
     'change monitor food filter_spec webhooks',
@@ -226,7 +227,7 @@ test('what differs is changed, by the names of its fields, and what is left out 
   expect(ann.monitors[1]).not.toHaveProperty('active')
 })
 
-test('a monitor that the file resumes begins afresh, and one that it only changes does not', async () => {
+test('a monitor that the file resumes starts over, and one that it only changes does not', async () => {
   using it = await setUp()
   await it.apply(FILE, '', TEAM)
   using db = new Database(it.database)
@@ -246,7 +247,7 @@ test('a monitor that the file resumes begins afresh, and one that it only change
   expect(since('everywhere')?.baseline_item_id).toBeNull()
 })
 
-test('what the file does not speak of stays and is named; --prune removes it', async () => {
+test('objects missing in the file stay and are listed; --prune removes them', async () => {
   using it = await setUp()
   await it.apply(FILE, '', TEAM)
   const one =
@@ -255,13 +256,13 @@ test('what the file does not speak of stays and is named; --prune removes it', a
   const left = await it.steps(one)
   const pruned = await it.steps(one, '--prune')
 
-  expect(left.told).toEqual([
+  expect(left.summary).toEqual([
     'left webhook ops',
     'left webhook team',
     'change monitor food filter_spec webhooks',
     'left monitor everywhere',
   ])
-  expect(pruned.told).toEqual([
+  expect(pruned.summary).toEqual([
     'remove webhook ops',
     'remove webhook team',
     'keep monitor food',
@@ -274,32 +275,30 @@ test('what the file does not speak of stays and is named; --prune removes it', a
 const sitewide = (name: string) =>
   `version = 1\n[[customers]]\nname = "ann"\n[[customers.monitors]]\nname = "${name}"\nfilter_spec = { q = "${name}" }\n`
 
-test('a slot that pruning frees can be taken by what takes its place', async () => {
+test('a slot freed by pruning can be used in the same apply', async () => {
   using it = await setUp()
   await it.apply(sitewide('one'))
 
   const without = await it.apply(sitewide('two'))
   const pruned = await it.steps(sitewide('two'), '--prune')
 
-  expect(without.err).toContain(
-    'more site-wide monitors than the plan entry has room for; allowed: 1',
-  )
-  expect(pruned.told).toEqual(['create monitor two', 'remove monitor one'])
+  expect(without.err).toContain('more site-wide monitors than the plan entry allows; allowed: 1')
+  expect(pruned.summary).toEqual(['create monitor two', 'remove monitor one'])
 })
 
-test('a name that a customer gave does nothing to the terminal it is shown on', async () => {
+test("control characters in a customer's names do not reach the terminal", async () => {
   using it = await setUp()
   const one = 'a\\u001b[2Jb'
   const hooks = `${HEAD}[[customers.webhooks]]\nname = "${one}"\nurl = "https://a.example.com/"\n`
 
-  const made = await it.apply(hooks)
+  const applied = await it.apply(hooks)
   const left = await it.apply(HEAD)
 
-  for (const { out } of [made, left]) {
+  for (const { out } of [applied, left]) {
     expect(out).not.toContain('\u001b')
     expect(out).toContain(`webhook ${one} (wh_`)
   }
-  expect(made.out).toContain(`${one} signs with whsec_`)
+  expect(applied.out).toContain(`${one} signs with whsec_`)
 })
 
 const HEAD = 'version = 1\n[[customers]]\nname = "ann"\n'
@@ -319,7 +318,7 @@ test.each<[string, string, string]>([
   [
     'a customer that there is not',
     'version = 1\n[[customers]]\nname = "bob"\n',
-    ':3:1: customers[0].name: found "bob", and there is no such customer; forumd customer create bob makes one',
+    ':3:1: customers[0].name: found "bob", which is not a customer; create it with forumd customer create bob',
   ],
   [
     'a webhook that nothing tells apart',
@@ -371,12 +370,12 @@ test.each<[string, string, string]>([
   [
     'a webhook that there will not be',
     watch('{ q = "x" }', 'webhooks = ["ops"]\n'),
-    'customers[0].monitors[0].webhooks[0]: found "ops", and no webhook is called so',
+    'customers[0].monitors[0].webhooks[0]: found "ops", and not the name of a webhook',
   ],
   [
-    'somebody else’s id',
+    'id of another customer',
     watch('{ q = "x" }', 'id = "{bob}"\n'),
-    "which is somebody else's or was removed",
+    'which belongs to another customer or was removed',
   ],
   [
     'more than the plan has room for',
@@ -384,7 +383,7 @@ test.each<[string, string, string]>([
       [1, 2, 3, 4]
         .map((n) => `[[customers.monitors]]\nname = "${n}"\nfilter_spec = { subforum = "cats" }\n`)
         .join(''),
-    'more monitors than the plan entry has room for; allowed: 3',
+    'more monitors than the plan entry allows; allowed: 3',
   ],
 ])('%s is refused with its place, and nothing is written', async (_, text, sentence) => {
   using it = await setUp()
@@ -403,7 +402,7 @@ test.each<[string, string, string]>([
   expect(ann).toEqual({ name: 'ann', webhooks: [], monitors: [] })
 })
 
-test('one problem keeps all the rest from being written, and all problems are told at once', async () => {
+test('one problem prevents all changes, and all problems are reported at once', async () => {
   using it = await setUp()
 
   const refused = await it.apply(
@@ -419,28 +418,30 @@ test('one problem keeps all the rest from being written, and all problems are to
   ])
 })
 
-test('an address is never changed under a webhook', async () => {
+test('the address of a webhook never changes', async () => {
   using it = await setUp()
   await it.apply(hook('https://a.example.com/'))
 
   const refused = await it.apply(hook('https://b.example.com/'))
 
   expect(refused.code).toBe(2)
-  expect(refused.err).toContain('another address than the one it has; a webhook keeps its address')
+  expect(refused.err).toContain(
+    'found an address that differs from its current one; allowed: its current value',
+  )
 })
 
-test('a mail target waits for its reader, and says so', async () => {
+test('a mail target waits for its confirmation, and the output says so', async () => {
   using it = await setUp('[smtp]\nurl = "smtp://127.0.0.1:1"\nfrom = "a@example.com"\n')
 
   const { out } = await it.apply(hook('mailto:Ann@Example.com'))
   const again = await it.steps(hook('mailto:Ann@Example.com'))
 
-  expect(out).toContain("x waits for its reader's yes")
+  expect(out).toContain('x is waiting for confirmation')
   expect(out).not.toContain('whsec_')
-  expect(again.told).toEqual(['keep webhook x'])
+  expect(again.summary).toEqual(['keep webhook x'])
 })
 
-test('a running daemon takes up what was applied, and signs with the secret that was shown', async () => {
+test('a running daemon picks up an apply, and signs with the secret that was shown', async () => {
   using it = await setUp()
   const arrived = Promise.withResolvers<{ headers: Headers; body: string }>()
   using receiver = Bun.serve({

@@ -5,55 +5,72 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { feedback } from '../../src/api/feedback.ts'
-import { insertCustomer } from '../../src/store/customers.ts'
-import { openDb } from '../../src/store/db.ts'
-import { insertFeedback } from '../../src/store/feedback.ts'
-import { insertKey } from '../../src/store/keys.ts'
-import { json, startHouse } from '../support/http.ts'
-import { LIMITS } from '../support/quiet-app.ts'
+import { feedback } from '../../src/api/account/feedback.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { insertFeedback } from '../../src/store/customers/feedback.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
+import { openDb } from '../../src/store/db/connection.ts'
+import { LIMITS } from '../support/app-options.ts'
+import { withoutConfigLine } from '../support/stderr.ts'
+import { json, startTestApi } from '../support/test-api.ts'
 
-// The commands are processes of their own, and the machine may be busy.
+// Each command starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
 const rowsShape = z.array(z.object({ id: z.string() }))
 const NO_LIMIT = { feedback_per_minute: 0 }
 const IDEA = { type: 'idea', title: 'Dark mode', details: 'My eyes hurt at night.' }
 
-function start(limits: { feedback_per_minute?: number } = NO_LIMIT) {
-  const house = startHouse({
-    routes: (infra, db) => [feedback(infra, db)],
+const ROOM = { feedback_rows: 200, feedback_kib: 1024, feedback_days: 365 }
+
+function start(
+  limits: { feedback_per_minute?: number } = NO_LIMIT,
+  room: Partial<typeof ROOM> = {},
+) {
+  const daemon = startTestApi({
+    routes: (context, db) => [feedback(context, { db, limits: { ...ROOM, ...room } })],
     limits: { ...LIMITS, ...limits },
   })
-  return { house, send: (body: unknown) => house.call('/feedback', json(body)) }
+  return { house: daemon, send: (body: unknown) => daemon.call('/feedback', json(body)) }
 }
 
 /** A key of a second customer. */
-function stranger(house: ReturnType<typeof start>['house']): Record<string, string> {
-  insertCustomer(house.db, {
+function newCustomerHeaders(daemon: ReturnType<typeof start>['house']): Record<string, string> {
+  insertCustomer(daemon.db, {
     id: 'cus_2',
     name: 'bob',
     plan: 'entry',
-    created_at: house.clock.now(),
+    created_at: daemon.clock.now(),
     starting_credit_micros: 0,
     payment_id: 'pay_2',
   })
   const token = `fk_${'b'.repeat(43)}`
-  insertKey(house.db, {
+  insertKey(daemon.db, {
     id: 'key_2',
     customer_id: 'cus_2',
     token,
     name: null,
     scopes: [],
-    created_at: house.clock.now(),
+    created_at: daemon.clock.now(),
     expires_at: null,
   })
   return { authorization: `Bearer ${token}` }
 }
 
-test('feedback is taken, can be read again, and costs nothing', async () => {
-  const { house, send } = start()
-  await using _ = house
+test('evidence may be an object, which is shown as its JSON', async () => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
+  const { status, body } = await send({ ...IDEA, evidence: { url: 'https://a.test/', n: 2 } })
+
+  expect(status).toBe(200)
+  expect((await daemon.call(`/feedback/${String(body.id)}`)).body).toMatchObject({
+    evidence: '{"url":"https://a.test/","n":2}',
+  })
+})
+
+test('feedback is stored, readable, and free', async () => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
   const sent = await send({ ...IDEA, area: 'dashboard', evidence: 'a picture' })
   const { id } = sent.body
 
@@ -64,7 +81,7 @@ test('feedback is taken, can be read again, and costs nothing', async () => {
     created_at: '2026-01-01T00:00:00.000Z',
   })
   expect(sent.headers.get('x-credits-remaining')).toBeNull()
-  expect((await house.call(`/feedback/${String(id)}`)).body).toEqual({
+  expect((await daemon.call(`/feedback/${String(id)}`)).body).toEqual({
     id,
     ...IDEA,
     area: 'dashboard',
@@ -74,17 +91,17 @@ test('feedback is taken, can be read again, and costs nothing', async () => {
     created_at: '2026-01-01T00:00:00.000Z',
     updated_at: '2026-01-01T00:00:00.000Z',
   })
-  expect(house.db.query('SELECT balance_micros FROM customers').all()).toEqual([
+  expect(daemon.db.query('SELECT balance_micros FROM customers').all()).toEqual([
     { balance_micros: 500_000 },
   ])
 })
 
-test('what may be left out is null then', async () => {
-  const { house, send } = start()
-  await using _ = house
+test('absent optional fields are null', async () => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
   const { body } = await send({ ...IDEA, evidence: null })
 
-  expect((await house.call(`/feedback/${String(body['id'])}`)).body).toMatchObject({
+  expect((await daemon.call(`/feedback/${String(body['id'])}`)).body).toMatchObject({
     area: null,
     evidence: null,
   })
@@ -108,9 +125,14 @@ test.each([
   [{ ...IDEA, area: 'x'.repeat(61) }, 'area', 'area must be text of 1 to 60 characters, or null'],
   [{ ...IDEA, area: 1 }, 'area', 'area must be text of 1 to 60 characters, or null'],
   [
-    { ...IDEA, evidence: { url: 'x' } },
+    { ...IDEA, evidence: ['x'] },
     'evidence',
-    'evidence must be text of 1 to 8000 characters, or null',
+    'evidence must be text or an object of 1 to 8000 characters, or null',
+  ],
+  [
+    { ...IDEA, evidence: { log: 'x'.repeat(8000) } },
+    'evidence',
+    'evidence must be text or an object of 1 to 8000 characters, or null',
   ],
   [
     { ...IDEA, status: 'shipped' },
@@ -118,18 +140,18 @@ test.each([
     'status is not a known field; allowed: type, title, details, area, evidence',
   ],
   [[], 'body', 'body must be a JSON object'],
-])('feedback %j is refused by name, and nothing is kept', async (body, field, error) => {
-  const { house, send } = start()
-  await using _ = house
+])('feedback %j is refused by field, and nothing is stored', async (body, field, error) => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
   const answer = await send(body)
 
   expect([answer.status, answer.body]).toEqual([400, { error, code: 'INVALID_REQUEST', field }])
-  expect((await house.call('/feedback')).body['count']).toBe(0)
+  expect((await daemon.call('/feedback')).body['count']).toBe(0)
 })
 
-test('the longest that is allowed is kept whole', async () => {
-  const { house, send } = start()
-  await using _ = house
+test('the longest permitted feedback is stored in full', async () => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
   const long = {
     type: 'missing_capability',
     title: 't'.repeat(120),
@@ -139,20 +161,20 @@ test('the longest that is allowed is kept whole', async () => {
   }
   const { body } = await send(long)
 
-  expect((await house.call(`/feedback/${String(body['id'])}`)).body).toMatchObject(long)
+  expect((await daemon.call(`/feedback/${String(body['id'])}`)).body).toMatchObject(long)
 })
 
-test('the list goes from page to page, newest first, and through its filters', async () => {
-  const { house, send } = start()
-  await using _ = house
+test('the list has pages, newest first, and filters', async () => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
   const ids: string[] = []
   for (let n = 0; n < 5; n += 1) {
     const type = n % 2 === 0 ? 'bug' : 'idea'
     ids.unshift(String((await send({ ...IDEA, type, title: `number ${n}` })).body['id']))
   }
-  house.db.run("UPDATE feedback SET status = 'triaged' WHERE title = 'number 3'")
+  daemon.db.run("UPDATE feedback SET status = 'triaged' WHERE title = 'number 3'")
   const list = async (query: string): Promise<Record<string, unknown>> => {
-    const { body } = await house.call(`/feedback${query}`)
+    const { body } = await daemon.call(`/feedback${query}`)
     return { ...body, feedback: rowsShape.parse(body['feedback']).map(({ id }) => id) }
   }
 
@@ -172,42 +194,42 @@ test.each([
   ['?type=rant', 'type', 'type must be one of bug, idea, missing_capability'],
   ['?limit=101', 'limit', 'limit must be a whole number from 1 to 100'],
   ['?cursor=7', 'cursor', 'cursor must be the next_cursor of an earlier page'],
-])('the list refuses %s by name', async (query, field, error) => {
-  const { house } = start()
-  await using _ = house
-  const { status, body } = await house.call(`/feedback${query}`)
+])('the list refuses %s by field', async (query, field, error) => {
+  const { house: daemon } = start()
+  await using _ = daemon
+  const { status, body } = await daemon.call(`/feedback${query}`)
 
   expect([status, body]).toEqual([400, { error, code: 'INVALID_REQUEST', field }])
 })
 
-test('what another customer said is as if nobody had said it', async () => {
-  const { house, send } = start()
-  await using _ = house
+test('feedback of another customer appears absent', async () => {
+  const { house: daemon, send } = start()
+  await using _ = daemon
   const id = String((await send(IDEA)).body['id'])
-  const headers = stranger(house)
-  const foreign = await house.call(`/feedback/${id}`, { headers })
-  const absent = await house.call(`/feedback/${id.slice(0, -1)}x`, { headers })
+  const headers = newCustomerHeaders(daemon)
+  const foreign = await daemon.call(`/feedback/${id}`, { headers })
+  const absent = await daemon.call(`/feedback/${id.slice(0, -1)}x`, { headers })
 
   expect([foreign.status, foreign.text]).toEqual([404, absent.text])
-  expect((await house.call('/feedback', { headers })).body['count']).toBe(0)
-  expect((await house.call(`/feedback?cursor=${id}x`, { headers })).body['count']).toBe(0)
+  expect((await daemon.call('/feedback', { headers })).body['count']).toBe(0)
+  expect((await daemon.call(`/feedback?cursor=${id}x`, { headers })).body['count']).toBe(0)
 })
 
 test('feedback is ten calls a minute for each key', async () => {
-  const { house, send } = start({})
-  await using _ = house
-  const headers = stranger(house)
+  const { house: daemon, send } = start({})
+  await using _ = daemon
+  const headers = newCustomerHeaders(daemon)
   const statuses: number[] = []
   for (let n = 0; n < 5; n += 1) {
     statuses.push((await send(IDEA)).status)
-    statuses.push((await house.call('/feedback')).status)
+    statuses.push((await daemon.call('/feedback')).status)
   }
   const over = await send(IDEA)
 
   expect(statuses).toEqual(Array.from({ length: 10 }, () => 200))
   expect(over.status).toBe(429)
   expect(over.body).toMatchObject({ code: 'rate_limited', retry_after: 6 })
-  expect((await house.call('/feedback', { headers })).status).toBe(200)
+  expect((await daemon.call('/feedback', { headers })).status).toBe(200)
 })
 
 const MAIN = join(import.meta.dir, '../../src/main.ts')
@@ -227,7 +249,7 @@ function forumd(args: string[], stdin = '') {
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
   })
-  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
+  return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
 }
 
 test('an operator lists feedback and answers it on the command line', () => {
@@ -237,11 +259,11 @@ test('an operator lists feedback and answers it on the command line', () => {
   const { id: customer_id } = db.query<{ id: string }, []>('SELECT id FROM customers').get() ?? {
     id: '',
   }
-  const said = { type: 'bug' as const, details: 'It did.', area: null, evidence: null }
+  const report = { type: 'bug' as const, details: 'It did.', area: null, evidence: null }
   for (const n of [1, 2])
-    insertFeedback(db, { ...said, id: `fb_${n}`, title: `bug ${n}`, customer_id, created_at: n })
+    insertFeedback(db, { ...report, id: `fb_${n}`, title: `bug ${n}`, customer_id, created_at: n })
   const unruly = 'a\u001b[2Jb'
-  insertFeedback(db, { ...said, id: 'fb_0', title: unruly, customer_id, created_at: 0 })
+  insertFeedback(db, { ...report, id: 'fb_0', title: unruly, customer_id, created_at: 0 })
   db.close()
 
   const answered = forumd(
@@ -251,7 +273,7 @@ test('an operator lists feedback and answers it on the command line', () => {
   const rows = JSON.parse(forumd(['feedback', 'list', '--json']).out).feedback
 
   expect(answered).toEqual({ code: 0, out: 'bug 1: shipped, “in 1.1”\n', err: '' })
-  // What a customer wrote does nothing to the operator's terminal.
+  // Control characters of a customer's text do not reach the operator's terminal.
   expect(forumd(['feedback', 'answer', 'fb_0', '--status', 'new']).out).toBe('a\\u001b[2Jb: new\n')
   expect(forumd(['feedback', 'list']).out).not.toContain('\u001b')
   expect(rows).toMatchObject([
@@ -276,9 +298,52 @@ test.each([
     1,
     'there is no feedback "fb_9": see forumd feedback list',
   ],
-])('forumd feedback %j says what is wrong', (args, code, sentence) => {
+])('forumd feedback %j reports its problem', (args, code, sentence) => {
   const ended = forumd(['feedback', ...args])
 
   expect([ended.code, ended.out]).toEqual([code, ''])
   expect(ended.err).toContain(sentence)
+})
+
+test('the number of stored feedback is limited per customer', async () => {
+  const { house: daemon, send } = start(NO_LIMIT, { feedback_rows: 3 })
+  await using _ = daemon
+  for (let n = 0; n < 3; n += 1) expect((await send(IDEA)).status).toBe(200)
+  const more = await send(IDEA)
+
+  expect([more.status, more.body]).toEqual([
+    409,
+    {
+      error: 'feedback_exhausted',
+      code: 'feedback_exhausted',
+      message:
+        'a customer may have 3 pieces of feedback stored; each is deleted 365 days after its last change',
+      limit: 3,
+    },
+  ])
+  const headers = newCustomerHeaders(daemon)
+  expect((await daemon.call('/feedback', json(IDEA, headers))).status).toBe(200)
+})
+
+test('stored bytes are limited: a key can store one MiB', async () => {
+  const { house: daemon, send } = start(NO_LIMIT, { feedback_rows: 0 })
+  await using _ = daemon
+  const large = { ...IDEA, details: '€'.repeat(8000), evidence: '€'.repeat(8000) }
+  let stored = 0
+  for (let n = 0; n < 100; n += 1) stored += (await send(large)).status === 200 ? 1 : 0
+
+  expect(stored).toBe(21)
+  expect((await send(large)).body).toMatchObject({ code: 'feedback_exhausted', limit: 1024 })
+  expect(
+    daemon.db
+      .query('SELECT sum(octet_length(details) + octet_length(evidence)) AS n FROM feedback')
+      .get(),
+  ).toEqual({ n: 21 * 48_000 })
+})
+
+test('a limit of 0 means none', async () => {
+  const none = { feedback_rows: 0, feedback_kib: 0, feedback_days: 0 }
+  const { house: daemon, send } = start(NO_LIMIT, none)
+  await using _ = daemon
+  for (let n = 0; n < 210; n += 1) expect((await send(IDEA)).status).toBe(200)
 })

@@ -1,20 +1,19 @@
 import { expect, test } from 'bun:test'
 
-import type { Fault } from '../../src/core/outcome.ts'
-import { findCustomer, setUnlimited } from '../../src/store/customers.ts'
-import { listUnbalanced } from '../../src/store/ledger.ts'
-import { sumUsage } from '../../src/store/usage.ts'
-import { faulty, json, startHouse } from '../support/http.ts'
-import { NO_LIMITS, PRICES } from '../support/quiet-app.ts'
+import type { Fault } from '../../src/core/base/result.ts'
+import { findCustomer, setUnlimited } from '../../src/store/customers/customers.ts'
+import { listUnbalanced, sumUsage } from '../../src/store/customers/ledger.ts'
+import { NO_LIMITS, PRICES } from '../support/app-options.ts'
+import { faulty, json, startTestApi } from '../support/test-api.ts'
 
-test('a read costs its price, and says what remains', async () => {
-  await using house = startHouse()
-  const first = await house.call('/api/forum/search?q=cats')
-  const second = await house.call('/api/forum/search?q=cats')
+test('a read costs its price, and reports the remaining balance', async () => {
+  await using daemon = startTestApi()
+  const first = await daemon.call('/api/forum/search?q=cats')
+  const second = await daemon.call('/api/forum/search?q=cats')
 
   expect([first.status, first.headers.get('x-credits-remaining')]).toEqual([200, '0.498'])
   expect(second.headers.get('x-credits-remaining')).toBe('0.496')
-  expect((await house.call('/account/me')).body).toMatchObject({
+  expect((await daemon.call('/account/me')).body).toMatchObject({
     credits_remaining: 0.496,
     credits_used: 0.004,
     total_requests: 2,
@@ -44,9 +43,9 @@ const READ_FAULTS: Row[] = [
 
 test.each(READ_FAULTS)('a read that ends in %j is answered %i %s, billed: %j', async (...row) => {
   const [fault, status, code, billed, more = {}] = row
-  await using house = startHouse()
-  house.script.push(faulty(fault))
-  const answer = await house.call('/api/forum/search?q=cats')
+  await using daemon = startTestApi()
+  daemon.script.push(faulty(fault))
+  const answer = await daemon.call('/api/forum/search?q=cats')
 
   expect(answer.status).toBe(status)
   expect(answer.body).toMatchObject({ error: code, code, ...more })
@@ -54,7 +53,7 @@ test.each(READ_FAULTS)('a read that ends in %j is answered %i %s, billed: %j', a
   expect(answer.headers.get('retry-after') ?? undefined).toBe(
     answer.body['retry_after']?.toString(),
   )
-  expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(billed ? 498_000 : 500_000)
+  expect(findCustomer(daemon.db, 'cus_1')?.balance_micros).toBe(billed ? 498_000 : 500_000)
 })
 
 test.each([
@@ -64,113 +63,113 @@ test.each([
 ] as const)(
   'verify answers 502, not billed, where a read would answer otherwise: %j',
   async (fault) => {
-    await using house = startHouse({
+    await using daemon = startTestApi({
       routes: ({ keyed, meter }) => [
         keyed.get('/api/forum/verify', ({ holder, set }) =>
           meter('read', holder, set.headers, faulty(fault), { flavour: 'verify' }),
         ),
       ],
     })
-    const { status, body } = await house.call('/api/forum/verify')
+    const { status, body } = await daemon.call('/api/forum/verify')
 
     expect([status, body['code']]).toEqual([502, 'UPSTREAM_ERROR'])
-    expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(500_000)
+    expect(findCustomer(daemon.db, 'cus_1')?.balance_micros).toBe(500_000)
   },
 )
 
-test('a call that the balance does not cover is refused before the platform is asked', async () => {
-  await using house = startHouse({ credits_micros: PRICES.read - 1 })
-  let asked = false
-  house.script.push(() => {
-    asked = true
+test('a call that the balance does not cover is refused before a platform request', async () => {
+  await using daemon = startTestApi({ credits_micros: PRICES.read - 1 })
+  let was_requested = false
+  daemon.script.push(() => {
+    was_requested = true
     return Promise.resolve({ ok: true, value: {} })
   })
-  const { status, body } = await house.call('/api/forum/search?q=cats')
+  const { status, body } = await daemon.call('/api/forum/search?q=cats')
 
   expect(status).toBe(402)
   expect(body).toMatchObject({ error: 'Insufficient credits', code: 'insufficient_credits' })
-  expect(asked).toBe(false)
+  expect(was_requested).toBe(false)
 })
 
-test('a wrong field is free and told before the empty balance is', async () => {
-  await using house = startHouse({ credits_micros: 0 })
-  expect((await house.call('/api/forum/search')).body).toMatchObject({ error: 'q is required' })
+test('a wrong field is free and reported before an empty balance', async () => {
+  await using daemon = startTestApi({ credits_micros: 0 })
+  expect((await daemon.call('/api/forum/search')).body).toMatchObject({ error: 'q is required' })
 })
 
-test('a bug is a 500 without a word of it, logged, and gives the money back', async () => {
-  await using house = startHouse()
-  house.script.push(() => Promise.reject(new Error('secret-of-the-house')))
-  const answer = await house.call('/api/forum/search?q=cats')
+test('a bug is a 500 without details, logged, and releases the hold', async () => {
+  await using daemon = startTestApi()
+  daemon.script.push(() => Promise.reject(new Error('secret-of-the-house')))
+  const answer = await daemon.call('/api/forum/search?q=cats')
 
   expect([answer.status, answer.body]).toEqual([
     500,
     { error: 'internal_error', code: 'internal_error' },
   ])
-  expect(house.log).toMatchObject([
+  expect(daemon.log).toMatchObject([
     ['error', 'http.failed', { route: '/api/forum/search', method: 'GET', error: 'Error' }],
   ])
-  expect(JSON.stringify(house.log)).not.toContain('secret-of-the-house')
-  expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(500_000)
+  expect(JSON.stringify(daemon.log)).not.toContain('secret-of-the-house')
+  expect(findCustomer(daemon.db, 'cus_1')?.balance_micros).toBe(500_000)
 })
 
-test('calls at the same time never spend more than there is', async () => {
-  await using house = startHouse({
+test('concurrent calls never spend more than the balance', async () => {
+  await using daemon = startTestApi({
     credits_micros: PRICES.read * 5,
     limits: NO_LIMITS,
   })
   const answers = await Promise.all(
-    Array.from({ length: 40 }, () => house.call('/api/forum/search?q=cats')),
+    Array.from({ length: 40 }, () => daemon.call('/api/forum/search?q=cats')),
   )
 
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
   expect(answers.filter(({ status }) => status === 402)).toHaveLength(35)
-  expect(findCustomer(house.db, 'cus_1')?.balance_micros).toBe(0)
-  expect(listUnbalanced(house.db)).toEqual([])
+  expect(findCustomer(daemon.db, 'cus_1')?.balance_micros).toBe(0)
+  expect(listUnbalanced(daemon.db)).toEqual([])
 })
 
-test('with billing off nothing is held and nothing refused, and calls are counted', async () => {
-  await using house = startHouse({
+test('with billing off nothing is held or refused, and calls are counted', async () => {
+  await using daemon = startTestApi({
     credits_micros: 0,
     billing: { enabled: false, prices: PRICES },
   })
-  const answer = await house.call('/api/forum/search?q=cats')
+  const answer = await daemon.call('/api/forum/search?q=cats')
 
   expect([answer.status, answer.headers.get('x-credits-remaining')]).toEqual([200, null])
-  expect(sumUsage(house.db, 'cus_1')).toEqual({ calls: 1, cost_micros: 0 })
+  expect(sumUsage(daemon.db, 'cus_1')).toEqual({ calls: 1, cost_micros: 0 })
 })
 
 test('an unlimited customer reads with an empty balance', async () => {
-  await using house = startHouse({ credits_micros: 0 })
-  setUnlimited(house.db, 'cus_1', true)
+  await using daemon = startTestApi({ credits_micros: 0 })
+  setUnlimited(daemon.db, 'cus_1', true)
 
-  expect((await house.call('/api/forum/search?q=cats')).status).toBe(200)
+  expect((await daemon.call('/api/forum/search?q=cats')).status).toBe(200)
 })
 
-test('while nothing can be written, a metered call is 503 and the platform is not asked; what is free is answered', async () => {
-  await using house = startHouse()
-  let asked = false
-  house.script.push(() => {
-    asked = true
+test('while storage fails, a metered call is 503 without a platform request; free calls are answered', async () => {
+  await using daemon = startTestApi()
+  let was_requested = false
+  daemon.script.push(() => {
+    was_requested = true
     return Promise.resolve({ ok: true, value: {} })
   })
-  house.db.run('PRAGMA query_only = ON')
-  const answer = await house.call('/api/forum/search?q=cats')
-  const free = await house.call('/account/me')
-  house.db.run('PRAGMA query_only = OFF')
+  daemon.db.run('PRAGMA query_only = ON')
+  const answer = await daemon.call('/api/forum/search?q=cats')
+  const free = await daemon.call('/account/me')
+  daemon.db.run('PRAGMA query_only = OFF')
 
   expect(answer.status).toBe(503)
   expect(answer.body).toMatchObject({ code: 'storage_unavailable', retry_after: 5 })
-  expect(asked).toBe(false)
+  expect(was_requested).toBe(false)
   expect(free.status).toBe(200)
 })
 
-test('payments and usage are shown as they were booked', async () => {
-  await using house = startHouse()
-  await house.call('/api/forum/search?q=cats')
-  house.script.push(faulty({ kind: 'timeout' }))
-  await house.call('/api/forum/search?q=cats')
-  const payments = await house.call('/account/payments')
-  const usage = await house.call('/account/usage?bucket=hour&from=2025-12-31&to=2026-01-02')
+test('payments and usage are shown as recorded', async () => {
+  await using daemon = startTestApi()
+  await daemon.call('/api/forum/search?q=cats')
+  daemon.script.push(faulty({ kind: 'timeout' }))
+  await daemon.call('/api/forum/search?q=cats')
+  const payments = await daemon.call('/account/payments')
+  const usage = await daemon.call('/account/usage?bucket=hour&from=2025-12-31&to=2026-01-02')
 
   expect(payments.body).toEqual({
     payments: [
@@ -195,17 +194,17 @@ test.each([
   ['bucket=week', 'bucket', /hour, day/],
   ['from=2026-02-01&to=2026-01-01', 'from', /before to/],
   ['from=2020-01-01', 'from', /at most 366 days/],
-])('usage?%s is refused by name', async (wrong, field, sentence) => {
-  await using house = startHouse()
-  const { status, body } = await house.call(`/account/usage?${wrong}`)
+])('usage?%s is refused by field', async (wrong, field, sentence) => {
+  await using daemon = startTestApi()
+  const { status, body } = await daemon.call(`/account/usage?${wrong}`)
 
   expect([status, body['field']]).toEqual([400, field])
   expect(body['error']).toMatch(sentence)
 })
 
 test('verify by POST is billed as a read', async () => {
-  await using house = startHouse()
-  const answer = await house.call('/api/forum/comments/verify', json({ ids: ['a'] }))
+  await using daemon = startTestApi()
+  const answer = await daemon.call('/api/forum/comments/verify', json({ ids: ['a'] }))
 
   expect([answer.status, answer.headers.get('x-credits-remaining')]).toEqual([200, '0.498'])
 })

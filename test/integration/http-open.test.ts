@@ -1,36 +1,36 @@
 import { expect, test } from 'bun:test'
 
-import { startHouse } from '../support/http.ts'
+import { startTestApi } from '../support/test-api.ts'
 
 const NO_KEY = { headers: { authorization: '' } }
 
-test('health is answered without a key, and kept for ten seconds', async () => {
+test('health is answered without a key, and cached for ten seconds', async () => {
   let trouble: string | null = null
-  await using house = startHouse({ trouble: () => trouble })
-  expect((await house.call('/health', NO_KEY)).body).toEqual({ ok: true, reads: 'unknown' })
+  await using daemon = startTestApi({ trouble: () => trouble })
+  expect((await daemon.call('/health', NO_KEY)).body).toEqual({ ok: true, reads: 'unknown' })
 
   trouble = 'starting'
-  for (let n = 0; n < 5; n += 1) house.reads_health.record(null)
-  expect((await house.call('/health', NO_KEY)).body).toEqual({ ok: true, reads: 'unknown' })
-  await house.clock.advance(10_000)
-  const later = await house.call('/health', NO_KEY)
+  for (let n = 0; n < 5; n += 1) daemon.reads_health.record(null)
+  expect((await daemon.call('/health', NO_KEY)).body).toEqual({ ok: true, reads: 'unknown' })
+  await daemon.clock.advance(10_000)
+  const later = await daemon.call('/health', NO_KEY)
   expect([later.status, later.body]).toEqual([200, { ok: false, reads: 'ok' }])
 })
 
 test('readiness is 503 while the daemon does not serve', async () => {
   let trouble: string | null = 'storage'
-  await using house = startHouse({ trouble: () => trouble })
-  const before = await house.call('/health/ready', NO_KEY)
+  await using daemon = startTestApi({ trouble: () => trouble })
+  const before = await daemon.call('/health/ready', NO_KEY)
   trouble = null
 
   expect([before.status, before.body]).toEqual([503, { ready: false, reason: 'storage' }])
-  expect((await house.call('/health/ready', NO_KEY)).body).toEqual({ ready: true })
+  expect((await daemon.call('/health/ready', NO_KEY)).body).toEqual({ ready: true })
 })
 
-test('metrics are for this machine, unless somebody in between speaks for another', async () => {
-  await using house = startHouse()
-  await house.call('/api/forum/search?q=cats')
-  const answer = await house.call('/metrics', NO_KEY)
+test('metrics are limited to this machine, unless a proxy forwards the request', async () => {
+  await using daemon = startTestApi()
+  await daemon.call('/api/forum/search?q=cats')
+  const answer = await daemon.call('/metrics', NO_KEY)
 
   expect(answer.headers.get('content-type')).toStartWith('text/plain; version=0.0.4')
   expect(answer.text).toContain(
@@ -38,22 +38,48 @@ test('metrics are for this machine, unless somebody in between speaks for anothe
   )
   expect(answer.text).toContain('# TYPE forumd_http_request_seconds histogram')
   const forwarded = { headers: { authorization: '', 'x-forwarded-for': '203.0.113.9' } }
-  expect((await house.call('/metrics', forwarded)).status).toBe(404)
+  expect((await daemon.call('/metrics', forwarded)).status).toBe(404)
 })
 
-test('metrics with a token are for who has it', async () => {
-  await using house = startHouse({ metrics_token: 'a-token' })
+test('metrics with a token require it', async () => {
+  await using daemon = startTestApi({ metrics_token: 'a-token' })
   const status = async (authorization: string) =>
-    (await house.call('/metrics', { headers: { authorization } })).status
+    (await daemon.call('/metrics', { headers: { authorization } })).status
 
   expect([await status(''), await status('Bearer other'), await status('Bearer a-token')]).toEqual([
     401, 403, 200,
   ])
 })
 
-test('the document tells what the routes are', async () => {
-  await using house = startHouse()
-  const { body } = await house.call('/openapi.json', NO_KEY)
+test.each(['', 'a-token'])(
+  'metrics are refused to pages of other sites, and under foreign host names (token %p)',
+  async (metrics_token) => {
+    await using daemon = startTestApi({ metrics_token, hosts: ['scrape.internal'] })
+    const ask = async (headers: Record<string, string>, method = 'GET') => {
+      const authorization = metrics_token === '' ? '' : `Bearer ${metrics_token}`
+      const response = await daemon.call('/metrics', {
+        method,
+        headers: { authorization, ...headers },
+      })
+      expect(response.headers.get('access-control-allow-origin')).toBeNull()
+      return response.status
+    }
+    const { port } = new URL(daemon.url)
+
+    expect(await ask({})).toBe(200)
+    expect(await ask({ host: `localhost:${port}` })).toBe(200)
+    expect(await ask({ host: 'scrape.internal:9090' })).toBe(200)
+    expect(await ask({ host: 'api.forum.example' })).toBe(200)
+    expect(await ask({ host: `rebound.attacker.example:${port}` })).toBe(421)
+    expect(await ask({ origin: 'https://attacker.example' })).toBe(403)
+    expect(await ask({ origin: 'null' })).toBe(403)
+    expect(await ask({ origin: 'https://attacker.example' }, 'OPTIONS')).not.toBe(204)
+  },
+)
+
+test('the document lists the routes', async () => {
+  await using daemon = startTestApi()
+  const { body } = await daemon.call('/openapi.json', NO_KEY)
 
   expect(body).toMatchObject({
     openapi: '3.1.0',
@@ -118,26 +144,26 @@ test('the document tells what the routes are', async () => {
   expect(Object.keys(body['paths'] ?? {})).not.toContain('/docs')
 })
 
-test('no two operations share a name', async () => {
-  await using house = startHouse()
-  const { text } = await house.call('/openapi.json', NO_KEY)
+test('operation names are unique', async () => {
+  await using daemon = startTestApi()
+  const { text } = await daemon.call('/openapi.json', NO_KEY)
   const names = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, name]) => name)
 
   expect(new Set(names).size).toBe(names.length)
   expect(names.length).toBeGreaterThan(8)
 })
 
-test('the reference for people needs nothing from another host', async () => {
-  await using house = startHouse()
-  const page = await house.call('/docs', NO_KEY)
-  const script = await house.call('/docs/reference.js', NO_KEY)
+test('the API reference loads nothing from another host', async () => {
+  await using daemon = startTestApi()
+  const page = await daemon.call('/docs', NO_KEY)
+  const script = await daemon.call('/docs/reference.js', NO_KEY)
 
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(page.text).not.toMatch(/https?:/)
-  // Who lets no script run is told where to read instead.
+  // Without scripts, a reader gets a link to the document.
   expect(page.text).toMatch(/<noscript>.*\/openapi\.json/)
   for (const [, src = ''] of page.text.matchAll(/src="([^"]+)"/g))
-    expect((await house.call(src, NO_KEY)).status).toBe(200)
+    expect((await daemon.call(src, NO_KEY)).status).toBe(200)
   expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
   expect(script.text).toContain('createApiReference')
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 
-import { ok } from '../../src/core/outcome.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { revokeKey } from '../../src/store/keys.ts'
-import { sumUsage } from '../../src/store/usage.ts'
-import { json, startHouse } from '../support/http.ts'
+import { ok } from '../../src/core/base/result.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { revokeKey } from '../../src/store/customers/keys.ts'
+import { sumUsage } from '../../src/store/customers/ledger.ts'
+import { json, startTestApi } from '../support/test-api.ts'
 
 const SEARCH = '/api/forum/search?q=cats'
 const VERIFY = '/api/forum/comments/verify'
@@ -16,9 +16,9 @@ test.each([
   ['no header', '', 401, 'Missing Bearer token', 'missing_token'],
   ['another scheme', 'Basic abc', 401, 'Missing Bearer token', 'missing_token'],
   ['Bearer and nothing', 'Bearer ', 401, 'Missing Bearer token', 'missing_token'],
-  ['a key nobody has', `Bearer fk_${'0'.repeat(43)}`, 403, 'Invalid token', 'invalid_token'],
-])('%s is refused before anything else is looked at', async (_, authorization, ...expected) => {
-  await using house = startHouse()
+  ['an unknown key', `Bearer fk_${'0'.repeat(43)}`, 403, 'Invalid token', 'invalid_token'],
+])('%s is refused before any other check', async (_, authorization, ...expected) => {
+  await using daemon = startTestApi()
   const [status, error, code] = expected
   for (const path of [
     '/api/forum/search',
@@ -26,41 +26,46 @@ test.each([
     '/account/me',
     '/forum/monitor/list',
   ]) {
-    const answer = await house.call(path, { headers: { authorization } })
+    const answer = await daemon.call(path, { headers: { authorization } })
     expect([answer.status, answer.body['error'], answer.body['code']]).toEqual([
       status,
       error,
       code,
     ])
+    expect(answer.headers.get('www-authenticate')).toBe(
+      status === 401 ? 'Bearer realm="forumd"' : null,
+    )
   }
 })
 
-test('a key that was revoked, has expired, or is an operator’s opens nothing', async () => {
-  await using house = startHouse()
-  const expiring = house.newKey({ expires_at: house.clock.now() + 1000 })
-  expect((await house.call(SEARCH, withKey(expiring))).status).toBe(200)
-  await house.clock.advance(1000)
+test('a revoked or expired key, or an operator’s, is refused', async () => {
+  await using daemon = startTestApi()
+  const expiring = daemon.newKey({ expires_at: daemon.clock.now() + 1000 })
+  expect((await daemon.call(SEARCH, withKey(expiring))).status).toBe(200)
+  await daemon.clock.advance(1000)
   revokeKey(
-    house.db,
-    house.db.query<{ id: string }, []>('SELECT id FROM api_keys').all()[0]?.id ?? '',
+    daemon.db,
+    daemon.db.query<{ id: string }, []>('SELECT id FROM api_keys').all()[0]?.id ?? '',
     0,
   )
 
-  for (const token of [expiring, house.token, house.newKey({ operator: true })])
-    expect((await house.call(SEARCH, withKey(token))).body).toMatchObject({ code: 'invalid_token' })
+  for (const token of [expiring, daemon.token, daemon.newKey({ operator: true })])
+    expect((await daemon.call(SEARCH, withKey(token))).body).toMatchObject({
+      code: 'invalid_token',
+    })
 })
 
-test('a key without the scope of a call is told so', async () => {
-  await using house = startHouse()
-  const reader = house.newKey({ scopes: ['read'] })
-  const answer = await house.call('/forum/monitor/list', withKey(reader))
+test('a key without the required scope gets an error that names it', async () => {
+  await using daemon = startTestApi()
+  const reader = daemon.newKey({ scopes: ['read'] })
+  const answer = await daemon.call('/forum/monitor/list', withKey(reader))
 
   expect(answer.status).toBe(403)
   expect(answer.body).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'scope' })
-  expect((await house.call(SEARCH, withKey(reader))).status).toBe(200)
-  expect((await house.call(VERIFY, { ...json({ ids: [] }, withKey(reader).headers) })).status).toBe(
-    200,
-  )
+  expect((await daemon.call(SEARCH, withKey(reader))).status).toBe(200)
+  expect(
+    (await daemon.call(VERIFY, { ...json({ ids: [] }, withKey(reader).headers) })).status,
+  ).toBe(200)
 })
 
 test.each([
@@ -79,17 +84,17 @@ test.each([
         'limit must be a whole number from 1 to 100',
       ] as const,
   ),
-])('search%s is refused by the name of its field', async (wrong, field, error) => {
-  await using house = startHouse()
-  const { status, body } = await house.call(`/api/forum/search${wrong}`)
+])('search%s is refused by field', async (wrong, field, error) => {
+  await using daemon = startTestApi()
+  const { status, body } = await daemon.call(`/api/forum/search${wrong}`)
 
   expect(status).toBe(400)
   expect(body).toEqual({ error, code: 'INVALID_REQUEST', field })
 })
 
 test('unknown fields of a query are ignored', async () => {
-  await using house = startHouse()
-  expect((await house.call(`${SEARCH}&utm_source=x`)).status).toBe(200)
+  await using daemon = startTestApi()
+  expect((await daemon.call(`${SEARCH}&utm_source=x`)).status).toBe(200)
 })
 
 test.each([
@@ -108,9 +113,9 @@ test.each([
   ['{"ids":[],"__proto__":{}}', '__proto__', /__proto__ is not a known field/],
   [`{"ids":${'['.repeat(40)}${']'.repeat(40)}}`, 'body', /too deeply/],
   [`{"ids":[${'0,'.repeat(20_001)}0]}`, 'body', /too many/],
-])('a body of %j is refused by name', async (text, field, sentence) => {
-  await using house = startHouse()
-  const { status, body } = await house.call(VERIFY, json(text))
+])('a body of %j is refused by field', async (text, field, sentence) => {
+  await using daemon = startTestApi()
+  const { status, body } = await daemon.call(VERIFY, json(text))
 
   expect([status, body['code']]).toEqual([400, 'INVALID_REQUEST'])
   expect(body['error']).toMatch(sentence)
@@ -118,9 +123,9 @@ test.each([
 })
 
 test('a body that is not UTF-8 is refused', async () => {
-  await using house = startHouse()
+  await using daemon = startTestApi()
   const body = Uint8Array.of(0x22, 0xff, 0x22)
-  const answer = await house.call(VERIFY, { ...json(''), body })
+  const answer = await daemon.call(VERIFY, { ...json(''), body })
 
   expect(answer.body).toMatchObject({ error: 'body must be UTF-8', field: 'body' })
 })
@@ -130,17 +135,17 @@ test.each([
   [{ 'content-type': 'text/plain' }, 'content-type'],
   [{ 'content-type': 'application/jsonp' }, 'content-type'],
   [{ 'content-encoding': 'gzip' }, 'content-encoding'],
-])('a body sent with %j is refused by the name of the header', async (headers, field) => {
-  await using house = startHouse()
-  const answer = await house.call(VERIFY, json({ ids: [] }, headers))
+])('a body sent with %j is refused by header name', async (headers, field) => {
+  await using daemon = startTestApi()
+  const answer = await daemon.call(VERIFY, json({ ids: [] }, headers))
 
   expect(answer.body).toMatchObject({ code: 'INVALID_REQUEST', field })
 })
 
-test('a content type with a charset is JSON all the same', async () => {
-  await using house = startHouse()
+test('a content type with a charset is accepted as JSON', async () => {
+  await using daemon = startTestApi()
   const headers = { 'content-type': 'Application/JSON; charset=utf-8' }
-  expect((await house.call(VERIFY, json({ ids: [] }, headers))).status).toBe(200)
+  expect((await daemon.call(VERIFY, json({ ids: [] }, headers))).status).toBe(200)
 })
 
 const MIB = 1024 * 1024
@@ -157,10 +162,10 @@ const chunked = (bytes: number): RequestInit => ({
   }),
 })
 
-test('a body above one MiB is refused, whether its length was told or not', async () => {
-  await using house = startHouse()
+test('a body above one MiB is refused, with or without Content-Length', async () => {
+  await using daemon = startTestApi()
   for (const init of [json({ ids: ['a'.repeat(MIB)] }), chunked(MIB)]) {
-    const answer = await house.call(VERIFY, init)
+    const answer = await daemon.call(VERIFY, init)
     expect(answer.status).toBe(413)
     expect(answer.body).toMatchObject({
       error: 'BODY_TOO_LARGE',
@@ -168,61 +173,63 @@ test('a body above one MiB is refused, whether its length was told or not', asyn
       message: 'the body must be at most 1 MiB',
     })
   }
-  expect((await house.call(VERIFY, chunked(MIB / 2))).status).toBe(200)
+  expect((await daemon.call(VERIFY, chunked(MIB / 2))).status).toBe(200)
 })
 
-test('the size of a body is looked at before its type', async () => {
-  await using house = startHouse()
+test('the size of a body is checked before its type', async () => {
+  await using daemon = startTestApi()
   const headers = { 'content-type': 'text/plain' }
-  expect((await house.call(VERIFY, json('a'.repeat(MIB + 1), headers))).status).toBe(413)
+  expect((await daemon.call(VERIFY, json('a'.repeat(MIB + 1), headers))).status).toBe(413)
 })
 
 const picture = (bytes: number) => json({ image_base64: 'a'.repeat(bytes) })
 
-test('a picture may be larger', async () => {
-  await using house = startHouse()
+test('an image may be larger', async () => {
+  await using daemon = startTestApi()
 
-  expect((await house.call('/api/forum/profile/avatar', picture(2 * MIB))).status).toBe(200)
-  expect((await house.call('/api/forum/profile/avatar', picture(8 * MIB))).status).toBe(413)
+  expect((await daemon.call('/api/forum/profile/avatar', picture(2 * MIB))).status).toBe(200)
+  expect((await daemon.call('/api/forum/profile/avatar', picture(8 * MIB))).status).toBe(413)
 })
 
 test('an unknown route is 404 with a key and without one', async () => {
-  await using house = startHouse()
+  await using daemon = startTestApi()
   for (const init of [{}, NO_KEY]) {
-    const answer = await house.call('/api/forum/nothing', init)
+    const answer = await daemon.call('/api/forum/nothing', init)
     expect([answer.status, answer.body['code']]).toEqual([404, 'NOT_FOUND'])
   }
-  expect((await house.call('/api/forum/user/', {})).status).toBe(404)
-  expect((await house.call('//', {})).status).toBe(404)
+  expect((await daemon.call('/api/forum/user/', {})).status).toBe(404)
+  expect((await daemon.call('//', {})).status).toBe(404)
 })
 
-test('unknown routes are limited for each key, else for each address, and cost nothing', async () => {
-  await using house = startHouse()
+test('unknown routes are limited per key, else per address, and free', async () => {
+  await using daemon = startTestApi()
   const statuses = async (init: RequestInit) =>
-    Promise.all(Array.from({ length: 61 }, async () => (await house.call('/nothing', init)).status))
+    Promise.all(
+      Array.from({ length: 61 }, async () => (await daemon.call('/nothing', init)).status),
+    )
 
   expect(refused(await statuses({}))).toBe(1)
   expect(refused(await statuses(NO_KEY))).toBe(1)
-  const again = await house.call('/nothing')
+  const again = await daemon.call('/nothing')
   expect(again.body).toMatchObject({ code: 'rate_limited', retry_after: 1 })
   expect(again.headers.get('retry-after')).toBe('1')
-  await house.clock.advance(1000)
-  expect((await house.call('/nothing')).status).toBe(404)
+  await daemon.clock.advance(1000)
+  expect((await daemon.call('/nothing')).status).toBe(404)
 })
 
-test('a method that a route does not have is 405, and says which it has', async () => {
-  await using house = startHouse()
-  const answer = await house.call('/api/forum/search', { method: 'DELETE' })
+test('an unsupported method is 405, and lists the supported ones', async () => {
+  await using daemon = startTestApi()
+  const answer = await daemon.call('/api/forum/search', { method: 'DELETE' })
 
   expect([answer.status, answer.body['code']]).toEqual([405, 'METHOD_NOT_ALLOWED'])
   expect(answer.headers.get('allow')).toBe('GET, HEAD')
-  expect((await house.call(VERIFY)).headers.get('allow')).toBe('POST')
-  expect((await house.call(VERIFY, NO_KEY)).status).toBe(401)
+  expect((await daemon.call(VERIFY)).headers.get('allow')).toBe('POST')
+  expect((await daemon.call(VERIFY, NO_KEY)).status).toBe(401)
 })
 
-test('the reads of a key go twenty at once and then wait their turn, up to ten seconds', async () => {
-  await using house = startHouse()
-  const answers = Array.from({ length: 121 }, () => house.call(SEARCH))
+test('reads of a key run in bursts of twenty and then wait for the rate limit, up to ten seconds', async () => {
+  await using daemon = startTestApi()
+  const answers = Array.from({ length: 121 }, () => daemon.call(SEARCH))
   const done: number[] = []
   for (const answer of answers) void answer.then(({ status }) => done.push(status))
   while (done.length < 21) await Bun.sleep(1)
@@ -230,7 +237,7 @@ test('the reads of a key go twenty at once and then wait their turn, up to ten s
   // Twenty at once and one refused; a hundred wait.
   expect(done.filter((status) => status === 200)).toHaveLength(20)
   expect(done.filter((status) => status === 429)).toHaveLength(1)
-  await house.clock.advance(10_000)
+  await daemon.clock.advance(10_000)
   const all = await Promise.all(answers)
   expect(all.filter(({ status }) => status === 200)).toHaveLength(120)
   expect(all.find(({ status }) => status === 429)?.body).toMatchObject({
@@ -240,46 +247,46 @@ test('the reads of a key go twenty at once and then wait their turn, up to ten s
   })
 })
 
-test('who leaves while waiting for a turn has asked for nothing, and pays for nothing', async () => {
-  await using house = startHouse()
-  await Promise.all(Array.from({ length: 20 }, () => house.call(SEARCH)))
-  const asked: string[] = []
-  house.script.push(() => {
-    asked.push('asked')
+test('a caller that disconnects while waiting causes no request, and is not billed', async () => {
+  await using daemon = startTestApi()
+  await Promise.all(Array.from({ length: 20 }, () => daemon.call(SEARCH)))
+  const requested_paths: string[] = []
+  daemon.script.push(() => {
+    requested_paths.push('asked')
     return Promise.resolve(ok({ posts: [] }))
   })
   const leaving = new AbortController()
-  const left = house.call(SEARCH, { signal: leaving.signal }).catch(() => null)
-  while (house.clock.waiting() === 0) await Bun.sleep(1)
+  const left = daemon.call(SEARCH, { signal: leaving.signal }).catch(() => null)
+  while (daemon.clock.waiting() === 0) await Bun.sleep(1)
   leaving.abort()
   expect(await left).toBeNull()
-  while (house.clock.waiting() > 0) await Bun.sleep(1)
+  while (daemon.clock.waiting() > 0) await Bun.sleep(1)
   await Bun.sleep(50)
 
-  expect(asked).toEqual([])
-  expect(sumUsage(house.db, 'cus_1').calls).toBe(20)
-  // The turn it took is given to nobody else before its time.
-  await house.clock.advance(200)
-  expect((await house.call(SEARCH)).status).toBe(200)
+  expect(requested_paths).toEqual([])
+  expect(sumUsage(daemon.db, 'cus_1').calls).toBe(20)
+  // Its place in the rate limit is not given to another call early.
+  await daemon.clock.advance(200)
+  expect((await daemon.call(SEARCH)).status).toBe(200)
 })
 
-test('paces are kept for each key and each kind of call apart', async () => {
-  await using house = startHouse()
+test('rate limits are separate for each key and kind of call', async () => {
+  await using daemon = startTestApi()
   const many = (count: number, path: string, init: RequestInit = {}) =>
-    Promise.all(Array.from({ length: count }, async () => (await house.call(path, init)).status))
+    Promise.all(Array.from({ length: count }, async () => (await daemon.call(path, init)).status))
 
   expect(refused(await many(61, '/forum/monitor/list'))).toBe(1)
   expect(refused(await many(11, '/forum/monitor/webhook/test', { method: 'POST' }))).toBe(1)
   expect(refused(await many(31, '/account/me'))).toBe(1)
   expect(refused(await many(31, '/account/usage'))).toBe(1)
-  expect((await house.call('/account/me', withKey(house.newKey()))).status).toBe(200)
+  expect((await daemon.call('/account/me', withKey(daemon.newKey()))).status).toBe(200)
 })
 
-test('every answer carries a request id, and one that makes sense is kept', async () => {
-  await using house = startHouse()
+test('every answer has a request id, and a valid given id is used', async () => {
+  await using daemon = startTestApi()
   const idOf = async (path: string, id?: string) =>
     (
-      await house.call(path, id === undefined ? {} : { headers: { 'x-request-id': id } })
+      await daemon.call(path, id === undefined ? {} : { headers: { 'x-request-id': id } })
     ).headers.get('x-request-id')
 
   expect(await idOf(SEARCH, 'mine-1')).toBe('mine-1')
@@ -289,10 +296,10 @@ test('every answer carries a request id, and one that makes sense is kept', asyn
   expect(await idOf(SEARCH)).not.toBe(await idOf(SEARCH))
 })
 
-test('a page of another origin may call, and read what it needs of the head', async () => {
-  await using house = startHouse()
+test('a page of another origin may call, and read the documented headers', async () => {
+  await using daemon = startTestApi()
   for (const path of [SEARCH, '/nothing', '/health']) {
-    const { headers } = await house.call(path)
+    const { headers } = await daemon.call(path)
     expect(headers.get('access-control-allow-origin')).toBe('*')
     expect(headers.get('access-control-allow-credentials')).toBeNull()
     expect(headers.get('access-control-expose-headers')).toMatch(/X-Credits-Remaining.*Retry-After/)
@@ -300,9 +307,9 @@ test('a page of another origin may call, and read what it needs of the head', as
   }
 })
 
-test('a preflight is answered without a key and without a charge', async () => {
-  await using house = startHouse()
-  const answer = await house.call(SEARCH, { method: 'OPTIONS', ...NO_KEY })
+test('a preflight is answered without a key and free', async () => {
+  await using daemon = startTestApi()
+  const answer = await daemon.call(SEARCH, { method: 'OPTIONS', ...NO_KEY })
 
   expect([answer.status, answer.text]).toEqual([204, ''])
   expect(answer.headers.get('access-control-allow-origin')).toBe('*')
@@ -311,7 +318,8 @@ test('a preflight is answered without a key and without a charge', async () => {
   for (const name of [
     'authorization',
     'content-type',
-    // Whoever reads a stream with a key goes on where it stopped: a browser's own reader of events sends no key.
+    // A reader of a stream with a key resumes with this header: EventSource of browsers sends no
+    // key.
     'last-event-id',
     'x-forum-session',
     'x-forum-token-v2',
@@ -320,40 +328,47 @@ test('a preflight is answered without a key and without a charge', async () => {
     expect(allowed).toContain(name)
 })
 
-test('HEAD is GET without the body', async () => {
-  await using house = startHouse()
-  const answer = await house.call(SEARCH, { method: 'HEAD' })
+test('HEAD is GET without the body, and free', async () => {
+  await using daemon = startTestApi()
+  const answer = await daemon.call(SEARCH, { method: 'HEAD' })
 
   expect([answer.status, answer.text]).toEqual([200, ''])
-  expect(answer.headers.get('x-credits-remaining')).toBe('0.498')
+  expect(answer.headers.get('x-credits-remaining')).toBeNull()
+  expect((await daemon.call('/account/me')).body).toMatchObject({
+    credits_remaining: 0.5,
+    credits_used: 0,
+    total_requests: 1,
+  })
 })
 
 test('other words for the platform change paths and headers', async () => {
-  await using house = startHouse({ words: createWords({ platform: 'board', community: 'room' }) })
-  const preflight = await house.call('/', { method: 'OPTIONS' })
+  await using daemon = startTestApi({
+    words: createNaming({ platform: 'board', community: 'room' }),
+  })
+  const preflight = await daemon.call('/', { method: 'OPTIONS' })
 
-  expect((await house.call('/api/board/search?q=cats')).status).toBe(200)
-  expect((await house.call(SEARCH)).status).toBe(404)
+  expect((await daemon.call('/api/board/search?q=cats')).status).toBe(200)
+  expect((await daemon.call(SEARCH)).status).toBe(404)
   expect(preflight.headers.get('access-control-allow-headers')).toContain('x-board-session')
 })
 
-test('a key’s last use is noted, and no more than once a minute', async () => {
-  await using house = startHouse()
+test('a key’s last use is recorded, at most once a minute', async () => {
+  await using daemon = startTestApi()
   const noted = () =>
-    house.db.query<{ last_used_at: number }, []>('SELECT last_used_at FROM api_keys').get()
+    daemon.db.query<{ last_used_at: number }, []>('SELECT last_used_at FROM api_keys').get()
       ?.last_used_at
-  const start = house.clock.now()
-  await house.call('/account/me')
-  await house.clock.advance(30_000)
-  await house.call('/account/me')
+  const start = daemon.clock.now()
+  await daemon.call('/account/me')
+  await daemon.clock.advance(30_000)
+  await daemon.call('/account/me')
   expect(noted()).toBe(start)
-  await house.clock.advance(40_000)
-  await house.call('/account/me')
+  await daemon.clock.advance(40_000)
+  await daemon.call('/account/me')
 
   expect(noted()).toBe(start + 70_000)
 })
 
-test('what nobody catches is not answered with a page of the stack and the source', async () => {
-  await using house = startHouse()
-  expect(house.app.server?.development).toBe(false)
+test('an uncaught error is not answered with a page of the stack and the source', async () => {
+  await using daemon = startTestApi()
+  expect(daemon.app.server?.development).toBe(false)
 })

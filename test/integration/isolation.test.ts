@@ -1,18 +1,19 @@
-// Goal: no customer learns of another's objects, not even that they exist.
-// Method: from the service's own document take every field of every call that names an object; name one of somebody
-// else's, and one that nobody has. The two answers must be the same, byte for byte, and nothing may have changed. A
-// field that is new and names something fails the test until it is said here what it names.
+// Goal: no customer learns of another's objects, not even of their existence. Method: every field
+// of the document that names an object is sent once with the id of another customer's object and
+// once with an unknown id. Both answers must be equal, byte for byte, and nothing may have changed.
+// A new field of this kind fails the test until it is classified here.
 
 import { expect, test } from 'bun:test'
 
 import * as z from 'zod'
 
-import { startHouse } from '../support/house.ts'
+import { pathsShape } from '../support/openapi-paths.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
 const MINUTE_MS = 60_000
-/** Fields that name an object of a customer's. */
+/** Fields that name an object of a customer. */
 const OURS = ['id', 'monitor_id', 'webhook_id', 'webhook_ids', 'delivery_id']
-/** Fields that name what is the platform's, or are a secret themselves. */
+/** Fields that name objects of the platform, or are secrets themselves. */
 const NOT_OURS = ['item_id', 'baseline_item_id', 'token', 'csrf_token']
 const NAMES_SOMETHING = /(^|_)(ids?|token|uuid|key|ref)$/
 
@@ -30,11 +31,14 @@ const operation = z.object({
     })
     .optional(),
 })
-const documentShape = z.object({ paths: z.record(z.string(), z.record(z.string(), operation)) })
+const documentShape = z.object({ paths: pathsShape(operation) })
 
 type Call = { method: string; path: string; field: string; where: 'query' | 'body' | 'path' }
 
-/** Every field of every call of ours that names something. The platform's own things belong to nobody here. */
+/**
+ * Every field of every call that names a customer's object. Objects of the platform belong to no
+ * customer.
+ */
 function callsOf(document: unknown): Call[] {
   const { paths } = documentShape.parse(document)
   // Monitoring answers under /api too, as its tag says.
@@ -66,8 +70,8 @@ function callsOf(document: unknown): Call[] {
 
 const lastOf = ({ path }: Call): number => (/delete|remove/.test(path) ? 1 : 0)
 
-test('what is somebody else’s and what nobody has give the same answer, byte for byte', async () => {
-  await using house = await startHouse({
+test('another customer’s object and an unknown one give the same answer, byte for byte', async () => {
+  await using daemon = await startTestDaemon({
     change: ({ limits }) => {
       for (const name of [
         'management_per_minute',
@@ -79,41 +83,41 @@ test('what is somebody else’s and what nobody has give the same answer, byte f
         limits[name] = 0
     },
   })
-  const bob = house.mint('bob')
-  const document: unknown = (await house.call('/openapi.json')).body
+  const bob = daemon.mint('bob')
+  const document: unknown = (await daemon.call('/openapi.json')).body
   const calls = callsOf(document)
   const as = (key: string) => (path: string, body: object) =>
-    house.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+    daemon.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
 
-  // What ann has, one of each kind.
-  house.sandbox.post({ subforum: 'hay', title: 'a needle from before' })
+  // Ann's objects, one of each kind.
+  daemon.sandbox.post({ subforum: 'hay', title: 'a needle from before' })
   const spec = { filter_spec: { subforum: 'hay', include_any: ['needle'] } }
-  const webhook = (await house.send('/forum/monitor/webhook/create', { url: house.receiver.url }))
+  const webhook = (await daemon.send('/forum/monitor/webhook/create', { url: daemon.receiver.url }))
     .body
-  const monitor = (await house.send('/forum/monitor/add', spec)).body
-  await house.clock.advance(2 * MINUTE_MS)
-  house.sandbox.post({ subforum: 'hay', title: 'a needle', created_at: house.clock.now() })
-  await house.clock.advance(2 * MINUTE_MS)
-  const [delivery] = (await house.call('/forum/monitor/deliveries')).body.deliveries
+  const monitor = (await daemon.send('/forum/monitor/add', spec)).body
+  await daemon.clock.advance(2 * MINUTE_MS)
+  daemon.sandbox.post({ subforum: 'hay', title: 'a needle', created_at: daemon.clock.now() })
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const [delivery] = (await daemon.call('/forum/monitor/deliveries')).body.deliveries
   const owned = [webhook.id, monitor.id, delivery.delivery_id]
   if (calls.some(({ path }) => path.startsWith('/feedback/'))) {
     const words = { type: 'idea', title: 'a needle', details: 'in the hay' }
-    owned.push((await house.send('/feedback', words)).body.id)
+    owned.push((await daemon.send('/feedback', words)).body.id)
   }
   const vote = { action: 'vote', body: { id: 't3_1', direction: 'up' } }
-  owned.push((await house.send('/drafts', vote)).body.id)
+  owned.push((await daemon.send('/drafts', vote)).body.id)
   const bobs = (await as(bob)('/forum/monitor/add', spec)).body.id
   const state = async () =>
     JSON.stringify([
-      (await house.call('/forum/monitor/list')).body,
-      (await house.call('/forum/monitor/webhook/list')).body,
-      (await house.call('/forum/monitor/deliveries')).body,
-      (await house.call('/forum/monitor/list', {}, bob)).body,
+      (await daemon.call('/forum/monitor/list')).body,
+      (await daemon.call('/forum/monitor/webhook/list')).body,
+      (await daemon.call('/forum/monitor/deliveries')).body,
+      (await daemon.call('/forum/monitor/list', {}, bob)).body,
     ])
   const before = await state()
-  const sent = house.receiver.received.length
+  const sent = daemon.receiver.received.length
 
-  /** What else a call needs, so that its answer is about the object. */
+  /** Further fields of a call, so that its answer is about the object. */
   const besides = (path: string, name: string, mine: string): Record<string, unknown> => {
     if (path.endsWith('/redeliver') && name === 'webhook_id')
       return { since: '2026-01-01T00:00:00Z' }
@@ -122,22 +126,22 @@ test('what is somebody else’s and what nobody has give the same answer, byte f
     return path.endsWith('/add') ? spec : { id: mine }
   }
 
-  async function ask({ method, path, field: name, where }: Call, id: string, key: string) {
+  async function sendCall({ method, path, field: name, where }: Call, id: string, key: string) {
     const beside = besides(path, name, key === bob ? bobs : monitor.id)
     const fields = { ...beside, [name]: name.endsWith('_ids') ? [id] : id }
     const query = new URLSearchParams(
       Object.entries(fields).map(([a, b]): [string, string] => [a, String(b)]),
     )
     const route = path.replace(`{${name}}`, id) + (where === 'query' ? `?${query.toString()}` : '')
-    const response = await fetch(house.url() + route, {
+    const response = await fetch(daemon.url() + route, {
       method: method.toUpperCase(),
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(where === 'body' && { body: JSON.stringify(fields) }),
     })
-    // A stream that opened goes on for ever.
+    // An open stream never ends.
     const text = response.status === 200 ? '' : await response.text()
     await response.body?.cancel().catch(() => {})
-    // An answer may repeat what was asked, and nothing else of it.
+    // An answer may repeat the given id, and nothing else of the object.
     return { status: response.status, text: text.replaceAll(id, '<id>') }
   }
 
@@ -149,27 +153,27 @@ test('what is somebody else’s and what nobody has give the same answer, byte f
     for (const id of owned) {
       const absent = `${id.slice(0, -1)}${id.endsWith('x') ? 'y' : 'x'}`
       const what = `${call.method} ${call.path} ${call.field} ${id.slice(0, 4)}`
-      const foreign = await ask(call, id, bob)
-      expect({ what, ...foreign }).toEqual({ what, ...(await ask(call, absent, bob)) })
-      // No call takes them for its own.
+      const foreign = await sendCall(call, id, bob)
+      expect({ what, ...foreign }).toEqual({ what, ...(await sendCall(call, absent, bob)) })
+      // No call accepts them.
       expect(foreign.status, what).toBeGreaterThanOrEqual(400)
       if (foreign.status === 404) silent.add(`${call.method} ${call.path} ${call.field}`)
     }
   expect(await state()).toBe(before)
-  expect(house.receiver.received).toHaveLength(sent)
-  // Targets are named in a list, and a list that names a stranger is a wrong one.
+  expect(daemon.receiver.received).toHaveLength(sent)
+  // Targets are given in a list, and a list with a foreign target is invalid.
   const all = new Set(named.map((it) => `${it.method} ${it.path} ${it.field}`))
   expect([...all].filter((it) => !silent.has(it) && !it.endsWith('webhook_ids'))).toEqual([])
   expect(silent.size).toBeGreaterThanOrEqual(30)
 
-  // Whose they are, finds them: it is not that nothing is ever found. What removes goes last.
+  // The owner's calls find them, so the calls do find objects. Removals run last.
   const unheard: string[] = []
   for (const call of named.toSorted((a, b) => lastOf(a) - lastOf(b))) {
     const statuses: number[] = []
-    for (const id of owned) statuses.push((await ask(call, id, house.key)).status)
+    for (const id of owned) statuses.push((await sendCall(call, id, daemon.key)).status)
     if (statuses.every((it) => it === 404))
       unheard.push(`${call.method} ${call.path} ${call.field}`)
   }
-  // After the first of its ways has removed it, the others do not find it either.
+  // After its first prefix has removed it, the second does not find it either.
   expect(unheard.filter((it) => !/delete|remove/.test(it))).toEqual([])
 })

@@ -2,17 +2,20 @@ import { writeFileSync } from 'node:fs'
 
 import * as z from 'zod'
 
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { headerOf, SESSION_COOKIE } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 
-/** How `forumd` is run here: as the binary that ships where one is named, else from its source. */
+/** Command of `forumd`: the binary if one is given, else its source. */
 export const PROGRAM: readonly string[] = process.env['FORUMD_BINARY']
   ? [process.env['FORUMD_BINARY']]
   : [process.execPath, `${new URL('../..', import.meta.url).pathname}src/main.ts`]
 
-/** A daemon in a process of its own, before a platform with one post and carl, whose account is in the pool as main. */
+/**
+ * A daemon in its own process, with a platform with one post and carl, whose account is in the pool
+ * as main.
+ */
 export async function startMcpDaemon() {
   await using stack = new AsyncDisposableStack()
   const folder = stack.use(tempFolder())
@@ -40,8 +43,8 @@ management_per_minute = 0
   const daemon = await startProcess(config)
   stack.defer(async () => void (await daemon.end('SIGTERM')))
   const forumd = (...args: string[]) => runForumd([...args, '--config', config])
-  const made = await forumd('key', 'create', '--customer', 'ann', '--json')
-  const { key } = z.object({ key: z.string() }).parse(JSON.parse(made))
+  const created_key = await forumd('key', 'create', '--customer', 'ann', '--json')
+  const { key } = z.object({ key: z.string() }).parse(JSON.parse(created_key))
   writeFileSync(folder.file('jar'), headerOf(cookies))
   await forumd('account', 'add', 'main', '--jar', folder.file('jar'))
 
@@ -51,13 +54,13 @@ management_per_minute = 0
     key,
     config,
     post,
-    /** Carl's, as the fields of a body. */
+    /** Carl's session, as fields of a body. */
     session: { forum_session, loid },
     file: folder.file,
-    /** One run of the command line beside it. */
+    /** Runs the command line beside the daemon. */
     forumd,
-    /** Carl's comments, as the platform has them. */
-    said: () => sandbox.world.users.get('carl')?.comments.map(({ text }) => text) ?? [],
+    /** Carl's comments on the platform. */
+    comments: () => sandbox.world.users.get('carl')?.comments.map(({ text }) => text) ?? [],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -1,4 +1,5 @@
-// Goal: `forumd mcp` and `forumd approve` work as a person would set them up: real processes, beside a real daemon.
+// Goal: `forumd mcp` and `forumd approve` work in a typical set-up: real processes, beside a real
+// daemon.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
@@ -7,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import * as z from 'zod'
 
 import { PROGRAM, startMcpDaemon } from './mcp-daemon.ts'
-import { call, connected } from './mcp-stage.ts'
+import { call, connected } from './mcp-fixture.ts'
 
 const MINUTE_MS = 60_000
 setDefaultTimeout(MINUTE_MS)
@@ -15,7 +16,7 @@ setDefaultTimeout(MINUTE_MS)
 let it: Awaited<ReturnType<typeof startMcpDaemon>>
 let client: Client
 
-/** The client's end of a `forumd mcp` that it starts itself. */
+/** A client that starts `forumd mcp` itself. */
 const stdio = (args: string[], env: Record<string, string> = {}) => {
   const [command = '', ...before] = PROGRAM
   return new StdioClientTransport({
@@ -36,17 +37,19 @@ afterAll(async () => {
 })
 
 describe('over standard input and output', () => {
-  test('the tools are the same, and pay the same', async () => {
+  test('the tools and prices are the same', async () => {
     const { tools } = await client.listTools()
-    const { told, meta } = await call(client, 'forum_posts', { subforum: 'cats' })
+    const { structured, meta } = await call(client, 'forum_posts', { subforum: 'cats' })
 
     expect(tools.map(({ name }) => name)).toContain('forum_search_comments_deep')
-    expect(told).toMatchObject({ posts: [{ title: 'A cat' }] })
+    expect(structured).toMatchObject({ posts: [{ title: 'A cat' }] })
     expect(meta['forumd/credits_remaining']).toBe(0.498)
-    expect((await call(client, 'forum_account_me')).told).toMatchObject({ credits_used: 0.002 })
+    expect((await call(client, 'forum_account_me')).structured).toMatchObject({
+      credits_used: 0.002,
+    })
   })
 
-  test('a session of a file is used, and named key and daemon too', async () => {
+  test('a session from a file is used, and so are a given key and daemon', async () => {
     writeFileSync(it.file('session.json'), JSON.stringify(it.session))
     writeFileSync(it.file('key'), `${it.key}\n`)
     const files = ['--key-file', it.file('key'), '--session-file', it.file('session.json')]
@@ -57,7 +60,7 @@ describe('over standard input and output', () => {
     await own.close()
   })
 
-  test('an error is told as it is over HTTP', async () => {
+  test('an error equals that over HTTP', async () => {
     expect(await call(client, 'forum_search')).toMatchObject({
       isError: true,
       text: expect.stringContaining('q is required'),
@@ -65,7 +68,7 @@ describe('over standard input and output', () => {
   })
 })
 
-/** A run that is to fail: its end, and what it says. */
+/** A failing run: its exit code, and its output. */
 async function fails(args: string[], env: Record<string, string> = {}) {
   const child = Bun.spawn([...PROGRAM, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -107,26 +110,29 @@ test.each([
 )
 
 const drafted = async (text: string) => {
-  const { told } = await call(client, 'forum_draft_comment', { post_url: it.post.permalink, text })
-  return z.object({ id: z.string() }).parse(told).id
+  const { structured } = await call(client, 'forum_draft_comment', {
+    post_url: it.post.permalink,
+    text,
+  })
+  return z.object({ id: z.string() }).parse(structured).id
 }
 
 describe('forumd approve', () => {
-  test('lists what waits, shows one whole, and writes it as an account of the pool', async () => {
+  test('lists waiting drafts, shows one in full, and executes it as an account of the pool', async () => {
     const id = await drafted('From a terminal')
     expect(await it.forumd('approve')).toMatch(new RegExp(`${id} +ann +comment +.*From a terminal`))
     expect(await it.forumd('approve', id)).toContain(`forumd approve ${id} --account NAME`)
-    expect(it.said()).toEqual([])
+    expect(it.comments()).toEqual([])
 
     expect(await it.forumd('approve', id, '--account', 'main')).toContain('written as main')
-    expect(it.said()).toEqual(['From a terminal'])
-    expect((await call(client, 'forum_find_draft', { id })).told).toMatchObject({
+    expect(it.comments()).toEqual(['From a terminal'])
+    expect((await call(client, 'forum_find_draft', { id })).structured).toMatchObject({
       status: 'approved',
       answer: { success: true },
     })
     const again = await fails(['approve', id, '--account', 'main', '--config', it.config])
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is approved already') })
-    expect(it.said()).toHaveLength(1)
+    expect(it.comments()).toHaveLength(1)
   })
 
   test('declines, once', async () => {
@@ -135,31 +141,38 @@ describe('forumd approve', () => {
     const again = await fails(['approve', id, '--decline', '--config', it.config])
 
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is declined already') })
-    expect((await call(client, 'forum_find_draft', { id })).told).toMatchObject({
+    expect((await call(client, 'forum_find_draft', { id })).structured).toMatchObject({
       status: 'declined',
     })
   })
 
   test.each([
-    [['approve', '--decline'], 2, 'which draft?'],
+    [['approve', '--decline'], 2, 'ID is needed'],
     [['approve', 'drf_none'], 1, 'there is no draft "drf_none"'],
-    [['approve', 'drf_none', '--account', 'a', '--decline'], 2, 'do not go together'],
+    [['approve', 'drf_none', '--account', 'a', '--decline'], 2, 'exclude each other'],
   ])('%j says what is wrong with it', async (args, code, sentence) => {
     const ended = await fails([...args, '--config', it.config])
 
     expect(ended).toMatchObject({ code, err: expect.stringContaining(sentence) })
   })
 
-  test('knows the accounts there are, and says what a draft was refused for', async () => {
+  test('lists the accounts, and reports the reason of a refusal', async () => {
     const id = await drafted('\u001b[2J\u202eturned')
-    const nobody = await fails(['approve', id, '--account', 'nobody', '--config', it.config])
-    expect(nobody.err).toContain('there is no account "nobody"')
+    const unknown_account = await fails([
+      'approve',
+      id,
+      '--account',
+      'nobody',
+      '--config',
+      it.config,
+    ])
+    expect(unknown_account.err).toContain('there is no account "nobody"')
     expect(await it.forumd('approve')).not.toContain('\u202e')
 
     await it.forumd('account', 'pause', 'main')
     const paused = await fails(['approve', id, '--account', 'main', '--config', it.config])
     expect(paused.code).toBe(1)
-    expect(paused.out).toContain('not written, it waits again')
+    expect(paused.out).toContain('not written, it is open again')
     expect(paused.out).toContain('main is paused')
   })
 })

@@ -1,13 +1,14 @@
-// Goal: a model that speaks MCP can do what the API can, pays what the API costs, and writes nothing by itself.
+// Goal: an MCP client can use the API at the API's prices, and makes no write without approval.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import * as z from 'zod'
 
-import { TOLD } from '../../src/mcp/told.ts'
-import { startWriting, type Writing } from '../support/writing.ts'
-import { type Body, call, connectedTo, post } from './mcp-stage.ts'
-import { operatorKey } from './operator-stage.ts'
+import { TOOL_DESCRIPTIONS } from '../../src/mcp/tool-descriptions.ts'
+import { pathsShape } from '../support/openapi-paths.ts'
+import { startWriting, type Writing } from '../support/writes-fixture.ts'
+import { type Body, call, connectedTo, post } from './mcp-fixture.ts'
+import { operatorKey } from './operator-fixture.ts'
 
 let it: Writing
 let client: Client
@@ -25,7 +26,7 @@ beforeAll(async () => {
     'x-forum-session': forum_session,
     'x-forum-loid': loid,
   })
-  // From here on the client holds every answer against the schema that its tool is listed with.
+  // From here on the client checks every answer against the tool's output schema.
   tools = (await client.listTools()).tools
 }, 20_000)
 afterAll(async () => {
@@ -37,16 +38,16 @@ describe('the tools', () => {
   test('are every read, monitor and account call, and drafts of the writes', () => {
     const names = tools.map(({ name }) => name).toSorted()
 
-    // A name of the table that no tool has is as wrong as a tool that the table does not know.
+    // A description without a tool is as wrong as a tool without a description.
     expect(names).toEqual(
-      Object.keys(TOLD)
+      Object.keys(TOOL_DESCRIPTIONS)
         .map((name) => `forum_${name}`)
         .toSorted(),
     )
     expect(names.filter((name) => /login|approve|session/.test(name))).toEqual([])
   })
 
-  test('are told to a model by what they do, and take no session and no proxy', () => {
+  test('are described by their function, and take no session and no proxy', () => {
     const undescribed = tools.filter(({ description = '' }) => description.length < 40)
     const fields = tools.flatMap(({ inputSchema }) => Object.keys(inputSchema.properties ?? {}))
 
@@ -67,23 +68,23 @@ describe('the tools', () => {
       destructiveHint: true,
       openWorldHint: false,
     })
-    expect(of('forum_draft_comment')?.description).toContain('a person reads the draft')
+    expect(of('forum_draft_comment')?.description).toContain('a person has to approve the draft')
   })
 
   test('are those of every route of the document', async () => {
-    const shape = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+    const shape = z.object({ paths: pathsShape(z.unknown()) })
     const { paths } = shape.parse((await it.house.call('/openapi.json')).body)
     const calls = Object.entries(paths).flatMap(([path, methods]) =>
       path.startsWith('/api/forum/monitor/') ? [] : Object.keys(methods).map(() => path),
     )
 
-    // Eight are no tools, each for a reason that stands beside it.
+    // Eight routes are not tools, each for a documented reason.
     expect(tools.length).toBe(calls.length - 8)
   })
 
-  test('answer with what the call answers, as text and as a structure, at its price', async () => {
+  test('answer like the call, as text and as structured content, at its price', async () => {
     const before = await it.spent()
-    const { isError, text, told, meta } = await call(client, 'forum_posts', {
+    const { isError, text, structured, meta } = await call(client, 'forum_posts', {
       subforum: 'cats',
       limit: 5,
     })
@@ -91,39 +92,47 @@ describe('the tools', () => {
 
     expect(isError).toBe(false)
     expect(JSON.parse(text)).toEqual(direct)
-    expect(told).toEqual(direct)
+    expect(structured).toEqual(direct)
     expect(direct.posts).toMatchObject([{ title: 'A cat' }])
     expect((await it.spent()) - before).toBe(4000)
     expect(meta['forumd/credits_remaining']).toBeNumber()
   })
 
-  test('that read as somebody use the session of the connection', async () => {
-    expect((await call(client, 'forum_feed')).told).toMatchObject({ posts: expect.any(Array) })
-    expect((await call(client, 'forum_dm_threads')).told).toMatchObject({
+  test('that read as an account use the session of the connection', async () => {
+    expect((await call(client, 'forum_feed')).structured).toMatchObject({
+      posts: expect.any(Array),
+    })
+    expect((await call(client, 'forum_dm_threads')).structured).toMatchObject({
       threads: expect.any(Array),
     })
 
-    await using nobody = await connectedTo(it.house.url(), it.house.key).then((one) => ({
+    await using anonymous_client = await connectedTo(it.house.url(), it.house.key).then((one) => ({
       one,
       [Symbol.asyncDispose]: () => one.close(),
     }))
-    expect(await call(nobody.one, 'forum_feed')).toMatchObject({
+    expect(await call(anonymous_client.one, 'forum_feed')).toMatchObject({
       isError: true,
       text: expect.stringMatching(/^SESSION_REQUIRED: .*x-forum-session/),
     })
-    expect((await call(nobody.one, 'forum_dm_threads')).text).toStartWith('SESSION_REQUIRED')
+    expect((await call(anonymous_client.one, 'forum_dm_threads')).text).toStartWith(
+      'SESSION_REQUIRED',
+    )
   })
 
-  test('that set up a monitor set up the same as a call', async () => {
-    const { told } = await call(client, 'forum_monitor_add', {
+  test('that create a monitor do the same as a call', async () => {
+    const { structured } = await call(client, 'forum_monitor_add', {
       filter_spec: { subforum: 'cats', include_any: ['needle'] },
       name: 'from a model',
     })
     const { body } = await it.house.call('/forum/monitor/list')
 
-    expect(body.monitors).toMatchObject([{ id: told?.['id'], name: 'from a model' }])
-    expect((await call(client, 'forum_monitor_health', { id: told?.['id'] })).isError).toBe(false)
-    expect((await call(client, 'forum_monitor_list')).told).toMatchObject({ slots: { used: 1 } })
+    expect(body.monitors).toMatchObject([{ id: structured?.['id'], name: 'from a model' }])
+    expect((await call(client, 'forum_monitor_health', { id: structured?.['id'] })).isError).toBe(
+      false,
+    )
+    expect((await call(client, 'forum_monitor_list')).structured).toMatchObject({
+      slots: { used: 1 },
+    })
   })
 })
 
@@ -149,38 +158,43 @@ test.each([
   ['forum_monitor_webhook_list', {}],
   ['forum_list_feedback', {}],
   ['forum_list_drafts', { status: 'waiting' }],
-])('%s of %j answers as its schema says', async (name, args) => {
+])('%s of %j answers by its schema', async (name, args) => {
   expect(await call(client, name, args)).toMatchObject({ isError: false })
 })
 
 describe('a draft', () => {
-  test('is what a write ends as, and a person’s approval writes it', async () => {
-    const { told, isError } = await call(client, 'forum_draft_comment', {
+  test('is the result of a write, and a person’s approval executes it', async () => {
+    const { structured, isError } = await call(client, 'forum_draft_comment', {
       post_url: it.post.permalink,
       text: 'By a model',
     })
     expect(isError).toBe(false)
-    expect(told).toMatchObject({ action: 'comment', status: 'waiting' })
-    expect(it.said()).not.toContain('By a model')
+    expect(structured).toMatchObject({ action: 'comment', status: 'waiting' })
+    expect(it.comments()).not.toContain('By a model')
 
-    const id = String(told?.['id'])
+    const id = String(structured?.['id'])
     const approve = { method: 'POST', body: JSON.stringify(it.ann) }
     expect((await it.house.call(`/drafts/${id}/approve`, approve)).status).toBe(200)
-    expect(it.said()).toContain('By a model')
-    expect((await call(client, 'forum_find_draft', { id })).told).toMatchObject({
+    expect(it.comments()).toContain('By a model')
+    expect((await call(client, 'forum_find_draft', { id })).structured).toMatchObject({
       status: 'approved',
       answer: { success: true },
     })
   })
 
-  test('can be withdrawn by the model', async () => {
-    const { told } = await call(client, 'forum_draft_vote', { id: it.post.name, direction: 'up' })
-    expect((await call(client, 'forum_decline_draft', { id: told?.['id'] })).told).toMatchObject({
+  test('can be withdrawn by the client', async () => {
+    const { structured } = await call(client, 'forum_draft_vote', {
+      id: it.post.name,
+      direction: 'up',
+    })
+    expect(
+      (await call(client, 'forum_decline_draft', { id: structured?.['id'] })).structured,
+    ).toMatchObject({
       status: 'declined',
     })
   })
 
-  test('that is wrong is refused at once, by its field', async () => {
+  test('that is invalid is refused at once, by field', async () => {
     expect(await call(client, 'forum_draft_comment', { text: 'x' })).toMatchObject({
       isError: true,
       text: expect.stringContaining('post_url is required'),
@@ -188,7 +202,7 @@ describe('a draft', () => {
   })
 })
 
-describe('what is wrong is told as an error that names it', () => {
+describe('invalid input gets an error that names it', () => {
   test.each([
     ['forum_search', {}, 'INVALID_REQUEST: q is required'],
     [
@@ -196,7 +210,7 @@ describe('what is wrong is told as an error that names it', () => {
       { q: 'a', limit: 500 },
       'INVALID_REQUEST: limit must be a whole number from 1',
     ],
-    ['forum_search', { q: ['a'] }, 'INVALID_REQUEST: q must be one text'],
+    ['forum_search', { q: ['a'] }, 'INVALID_REQUEST: q must be a string, number or boolean'],
     ['forum_search', { q: 'a', quick: 1 }, 'quick is not an argument of forum_search; allowed: q'],
     ['forum_user_saved', { name: 'ann', cookie: 'x' }, 'cookie is not an argument'],
     ['forum_user_saved', { name: 'ann', forum_session: 'x' }, 'forum_session is not an argument'],
@@ -219,7 +233,7 @@ describe('what is wrong is told as an error that names it', () => {
     expect(meta['forumd/status']).toBeNumber()
   })
 
-  test('too little credit costs nothing and is told', async () => {
+  test('too little credit is an error and free', async () => {
     const poor = it.house.mint('poor')
     const { Database } = await import('bun:sqlite')
     const db = new Database(`${it.house.dir}/forumd.sqlite`)
@@ -254,64 +268,73 @@ describe('a hostile client', () => {
       -32600,
     ],
     ['bytes that are no text', new Uint8Array([123, 255, 254, 125]), 400, -32700],
-  ])('that sends %s gets an error of the protocol', async (_, body, status, code) => {
+  ])('that sends %s gets a protocol error', async (_, body, status, code) => {
     const answer = await send(body)
 
     expect(answer.status).toBe(status)
-    expect(answer.told).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
+    expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
   })
 
-  test('that sends a body without end is cut off at a mebibyte', async () => {
-    const { status, told } = await send(`"${'a'.repeat(1024 * 1024)}"`)
+  test('that sends an endless body is cut off at a mebibyte', async () => {
+    const { status, body } = await send(`"${'a'.repeat(1024 * 1024)}"`)
 
     expect(status).toBe(413)
-    expect(told).toMatchObject({ code: 'BODY_TOO_LARGE' })
+    expect(body).toMatchObject({ code: 'BODY_TOO_LARGE' })
   })
 
-  test('that calls off what stands beside it is answered all the same', async () => {
-    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'forum_health' } }
+  test('that cancels other requests in its batch gets all answers', async () => {
+    const call_message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'forum_health' },
+    }
     const off = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
 
-    const { status, told } = await post(it.house.url(), it.house.key, JSON.stringify([asked, off]))
+    const { status, body } = await post(
+      it.house.url(),
+      it.house.key,
+      JSON.stringify([call_message, off]),
+    )
 
-    expect([status, told?.['id']]).toEqual([200, 1])
+    expect([status, body?.['id']]).toEqual([200, 1])
     expect((await post(it.house.url(), it.house.key, JSON.stringify([off]))).status).toBe(202)
   })
 
-  test('that calls a tool which is none, or a method which is none, is told so', async () => {
+  test('that calls an unknown tool or method gets an error', async () => {
     const tool = await send(message('tools/call', { name: 'forum_login', arguments: {} }))
     const method = await send(message('resources/read', { uri: 'file:///etc/passwd' }))
 
-    expect(tool.told).toMatchObject({
-      error: { code: -32602, message: expect.stringContaining('there is no tool forum_login') },
+    expect(tool.body).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('unknown tool forum_login') },
     })
-    expect(method.told).toMatchObject({ error: { code: -32601 } })
+    expect(method.body).toMatchObject({ error: { code: -32601 } })
   })
 
-  test('that takes no JSON, or another type, is told so', async () => {
+  test('that accepts no JSON, or sends another type, gets an error', async () => {
     expect((await send(message('ping'), { accept: 'text/html' })).status).toBe(406)
     expect((await send(message('ping'), { 'content-type': 'text/plain' })).status).toBe(400)
     expect((await send(message('ping'), { 'mcp-protocol-version': '1999-01-01' })).status).toBe(400)
   })
 
-  test('without a key, with a wrong one, or an operator’s, does not get in', async () => {
+  test('without a key, with a wrong one, or an operator’s, is refused', async () => {
     const url = it.house.url()
 
     expect(await post(url, null, message('ping'))).toMatchObject({
       status: 401,
-      told: { code: 'missing_token' },
+      body: { code: 'missing_token' },
     })
     expect(await post(url, 'fk_wrong', message('ping'))).toMatchObject({
       status: 403,
-      told: { code: 'invalid_token' },
+      body: { code: 'invalid_token' },
     })
     expect(await post(url, operatorKey(it.house), message('ping'))).toMatchObject({
       status: 403,
-      told: { message: "this is an operator's key, not a customer's" },
+      body: { message: "this is an operator's key, not a customer's" },
     })
   })
 
-  test('that makes up a session gets none: there are none to take over', async () => {
+  test('that invents a session gets none: the server is stateless', async () => {
     const { status, headers } = await send(message('ping'), { 'mcp-session-id': 'guess' })
 
     expect(status).toBe(200)
@@ -327,22 +350,22 @@ describe('a hostile client', () => {
     [{ origin: 'http://evil.example' }, 403, 'PERMISSION_DENIED'],
     [{ origin: 'null' }, 403, 'PERMISSION_DENIED'],
   ])('in a browser, with %j, is refused', async (headers, status, code) => {
-    expect(await send(message('ping'), headers)).toMatchObject({ status, told: { code } })
+    expect(await send(message('ping'), headers)).toMatchObject({ status, body: { code } })
   })
 
-  test('is not let in from another site by CORS', async () => {
+  test('gets no CORS access from another site', async () => {
     const { headers } = await send(message('ping'))
-    const asked = await fetch(`${it.house.url()}/mcp`, {
+    const response = await fetch(`${it.house.url()}/mcp`, {
       method: 'OPTIONS',
       headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
     })
 
     expect(headers.get('access-control-allow-origin')).toBeNull()
-    expect(asked.headers.get('access-control-allow-origin')).toBeNull()
-    expect(asked.ok).toBe(false)
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+    expect(response.ok).toBe(false)
   })
 
-  test('of our own pages is let in', async () => {
+  test("from the dashboard's own pages is accepted", async () => {
     expect((await send(message('ping'), { origin: it.house.url() })).status).toBe(200)
   })
 })

@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 
 import * as z from 'zod'
 
-import { fullName, METRICS } from '../../src/api/metrics-catalogue.ts'
+import { fullName, METRICS } from '../../src/api/metrics/catalogue.ts'
 
 const docs = `${import.meta.dir}/../../docs/grafana/`
 const read = (name: string) => Bun.file(docs + name).text()
 
-/** Every name that a query may use: a histogram is asked for by its parts. */
-const known = new Set(
+/** Every name that a query may use: a histogram is queried by its parts. */
+const metric_names = new Set(
   Object.entries(METRICS).flatMap(([name, { kind }]) =>
     kind === 'histogram'
       ? ['_bucket', '_sum', '_count'].map((part) => fullName(name) + part)
@@ -16,7 +16,10 @@ const known = new Set(
   ),
 )
 const namesIn = (query: string): string[] => query.match(/\b(?:forumd|process)_\w+/g) ?? []
-/** Labels that a query selects or groups by, of the metrics it names; those of the scrape are everybody's. */
+/**
+ * Labels that a query selects or groups by, of the metrics it names; scrape labels are common to
+ * all.
+ */
 const labelsIn = (query: string): string[] =>
   [...query.matchAll(/\b(\w+)(?:=~?|!=|!~)"/g)].map(([, label = '']) => label)
 const KNOWN_LABELS = new Set([
@@ -33,7 +36,7 @@ const place = z.object({
   y: z.int(),
 })
 const query = z.object({ refId: z.string(), expr: z.string().min(1), legendFormat: z.string() })
-const shown = z.object({
+const panelSchema = z.object({
   id: z.int(),
   title: z.string().min(1),
   type: z.enum(['timeseries', 'stat']),
@@ -52,7 +55,7 @@ const dashboard = z.object({
   title: z.string(),
   schemaVersion: z.int().min(36),
   templating: z.object({ list: z.array(z.object({ name: z.string(), type: z.string() })) }),
-  panels: z.array(z.discriminatedUnion('type', [row, shown])),
+  panels: z.array(z.discriminatedUnion('type', [row, panelSchema])),
 })
 
 const panels = async () => dashboard.parse(JSON.parse(await read('dashboard.json'))).panels
@@ -61,25 +64,25 @@ const queries = async () =>
     panel.type === 'row' ? [] : panel.targets.map(({ expr }) => expr),
   )
 
-test('the dashboard asks only for what there is, by labels that there are', async () => {
-  const asked = await queries()
+test('the dashboard queries existing metrics by existing labels', async () => {
+  const all_queries = await queries()
 
-  expect(asked.length).toBeGreaterThan(30)
-  expect(asked.flatMap(namesIn).filter((name) => !known.has(name))).toEqual([])
-  expect(asked.flatMap(labelsIn).filter((label) => !KNOWN_LABELS.has(label))).toEqual([])
+  expect(all_queries.length).toBeGreaterThan(30)
+  expect(all_queries.flatMap(namesIn).filter((name) => !metric_names.has(name))).toEqual([])
+  expect(all_queries.flatMap(labelsIn).filter((label) => !KNOWN_LABELS.has(label))).toEqual([])
 })
 
-test('everything there is stands on the dashboard', async () => {
-  const asked = new Set((await queries()).flatMap(namesIn))
+test('every metric is on the dashboard', async () => {
+  const used_names = new Set((await queries()).flatMap(namesIn))
   const missing = Object.entries(METRICS).flatMap(([name, { kind }]) => {
     const full = fullName(name) + (kind === 'histogram' ? '_bucket' : '')
-    return asked.has(full) ? [] : [full]
+    return used_names.has(full) ? [] : [full]
   })
 
   expect(missing).toEqual([])
 })
 
-test('no panel of the dashboard lies on another, and none has the number of another', async () => {
+test('no two panels of the dashboard overlap or share an id', async () => {
   const all = await panels()
   const cells = all.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
@@ -89,17 +92,17 @@ test('no panel of the dashboard lies on another, and none has the number of anot
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
 })
 
-test('alerts ask only for what there is, and each is shown firing and not firing', async () => {
+test('alerts query existing metrics, and each is tested firing and not firing', async () => {
   const rules = await read('alerts.yml')
   const cases = await read('alerts.test.yml')
   const expressions = [...rules.matchAll(/^\s+expr: (.+)$/gm)].map(([, text = '']) => text)
   const alerts = [...rules.matchAll(/^\s+- alert: (\w+)$/gm)].map(([, name]) => name)
 
   expect(expressions.length).toBe(alerts.length)
-  expect(expressions.flatMap(namesIn).filter((name) => !known.has(name))).toEqual([])
+  expect(expressions.flatMap(namesIn).filter((name) => !metric_names.has(name))).toEqual([])
   expect(expressions.flatMap(labelsIn).filter((label) => !KNOWN_LABELS.has(label))).toEqual([])
   const tested = [...cases.matchAll(/alertname: (\w+)\n/g)].map(([, name]) => name)
   expect(new Set(tested)).toEqual(new Set(alerts))
-  // Of the two daemons of each case one is in trouble.
+  // One of the two daemons of each case is failing.
   expect(cases.match(/exp_labels: \{[^}]*instance: '?a'?/g)?.length).toBe(tested.length)
 })

@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
-// A tool of another house reads all of it once more.
+// An external tool parses the output again.
 setDefaultTimeout(30_000)
 
 const MINUTE = 60_000
@@ -16,18 +16,18 @@ async function documented(): Promise<Row[]> {
   const rows = text.matchAll(
     /^\| `(\w+)`\s*\| (counter|gauge|histogram)\s*\| (.*?)\s*\| (.+?)\s*\|$/gm,
   )
-  return [...rows].map(([, name = '', kind = '', labels = '', said = '']) => ({
+  return [...rows].map(([, name = '', kind = '', labels = '', help = '']) => ({
     name,
     kind,
     labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
-    text: said,
+    text: help,
   }))
 }
 
-/** A daemon that has watched, matched, delivered, failed, been read and been paid. */
+/** A daemon with polls, matches, deliveries, failures, reads and bills. */
 async function lived() {
-  const house = await startHouse({ change: (config) => (config.platform.retries = 0) })
-  const { call, send, clock, receiver, sandbox } = house
+  const daemon = await startTestDaemon({ change: (config) => (config.platform.retries = 0) })
+  const { call, send, clock, receiver, sandbox } = daemon
   sandbox.post({ subforum: 'cats', title: 'an old cat' })
   await clock.advance(MINUTE)
   const { url } = receiver
@@ -39,14 +39,14 @@ async function lived() {
   receiver.answers.push(503)
   sandbox.post({ subforum: 'cats', title: 'a new cat' })
   await clock.advance(2 * MINUTE)
-  sandbox.weather({ path: '/r/dogs', fault: '5xx', status: 503 })
+  sandbox.addFault({ path: '/r/dogs', fault: '5xx', status: 503 })
   for (const name of ['cats', 'cats', 'dogs']) await call(`/api/forum/posts?subforum=${name}`)
-  sandbox.clearWeather()
+  sandbox.clearFaults()
   const scrape = async () => {
-    const answer = await fetch(`${house.url()}/metrics`)
+    const answer = await fetch(`${daemon.url()}/metrics`)
     return answer.text()
   }
-  return { house, scrape, monitor_id: monitor.body.id as string }
+  return { house: daemon, scrape, monitor_id: monitor.body.id as string }
 }
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
@@ -60,30 +60,30 @@ const seriesOf = (text: string) =>
       return { name, labels: [...labels.matchAll(/(\w+)="/g)].map(([, it = '']) => it), value }
     })
 
-/** What a series belongs to: the parts of a histogram have names of their own. */
+/** Metric of a series: the parts of a histogram have names of their own. */
 const familyOf = (name: string, kinds: ReadonlyMap<string, string>) => {
   const family = name.replace(/_(bucket|sum|count)$/, '')
   return kinds.get(family) === 'histogram' ? family : name
 }
 
-test('docs/metrics.md lists what a daemon that has lived a little answers, and nothing else', async () => {
-  const { house, scrape } = await lived()
-  await using _ = house
+test('docs/metrics.md lists the metrics of an active daemon, and no others', async () => {
+  const { house: daemon, scrape } = await lived()
+  await using _ = daemon
   const text = await scrape()
-  const told = [...text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \w+ (\w+)$/gm)].map(
-    ([, name = '', said = '', kind = '']) => ({ name, kind, text: said }),
+  const metrics = [...text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \w+ (\w+)$/gm)].map(
+    ([, name = '', help = '', kind = '']) => ({ name, kind, text: help }),
   )
   const rows = await documented()
 
-  expect(told.length).toBeGreaterThan(50)
+  expect(metrics.length).toBeGreaterThan(50)
   expect(rows.map(({ labels: _labels, ...row }) => row).toSorted(byName)).toEqual(
-    told.toSorted(byName),
+    metrics.toSorted(byName),
   )
 })
 
-test('every number has a value by then, with the labels that docs/metrics.md says', async () => {
-  const { house, scrape } = await lived()
-  await using _ = house
+test('every metric has a value by then, with the labels of docs/metrics.md', async () => {
+  const { house: daemon, scrape } = await lived()
+  await using _ = daemon
   const rows = await documented()
   const kinds = new Map(rows.map(({ name, kind }) => [name, kind]))
   const seen = new Map<string, Set<string>>()
@@ -93,14 +93,15 @@ test('every number has a value by then, with the labels that docs/metrics.md say
     seen.set(family, new Set([...(seen.get(family) ?? []), own.join()]))
   }
 
-  // What a file system does not tell is absent.
-  for (const { name, labels } of rows.filter(({ text }) => !text.includes('absent where')))
+  // Values that a file system does not report, and ages of missing files, are absent.
+  const absent = /; absent /
+  for (const { name, labels } of rows.filter(({ text }) => !absent.test(text)))
     expect([name, ...(seen.get(name) ?? [])]).toEqual([name, labels.join()])
 })
 
-test('what happened is what is told', async () => {
-  const { house, scrape } = await lived()
-  await using _ = house
+test('events are counted in their metrics', async () => {
+  const { house: daemon, scrape } = await lived()
+  await using _ = daemon
   const lines = (await scrape()).split('\n')
 
   for (const line of [
@@ -114,14 +115,14 @@ test('what happened is what is told', async () => {
     'forumd_match_to_acceptance_seconds_bucket{le="2.5"} 0',
     'forumd_match_to_acceptance_seconds_bucket{le="10"} 1',
     'forumd_reads_cache_total{state="hit"} 1',
-    'forumd_streams{kind="posts"} 1',
+    'forumd_feeds{kind="posts"} 1',
     'forumd_poll_lag_seconds{kind="posts"} 0',
     'forumd_monitors{coverage="complete"} 1',
     'forumd_webhooks{kind="webhook",state="active"} 1',
     'forumd_customers{credit="some"} 1',
     'forumd_billing_open_holds 0',
-    'forumd_auditor_findings 0',
-    'forumd_storage_trouble 0',
+    'forumd_invariant_violations 0',
+    'forumd_storage_failing 0',
     'forumd_scrape_failures_total 0',
   ])
     expect(lines).toContain(line)
@@ -137,9 +138,9 @@ test('what happened is what is told', async () => {
   expect(micros('settled')).toBeGreaterThan(micros('refunded'))
 })
 
-test('an outage shows: looks are cut, deliveries wait on their rung, and coverage is as health says it', async () => {
-  const { house, scrape, monitor_id } = await lived()
-  await using _ = house
+test('an outage is visible: polls are truncated, deliveries wait for a retry, and coverage equals that of health', async () => {
+  const { house: daemon, scrape, monitor_id } = await lived()
+  await using _ = daemon
   const numbersNow = async () =>
     new Map(
       (await scrape()).split('\n').map((line) => {
@@ -147,50 +148,50 @@ test('an outage shows: looks are cut, deliveries wait on their rung, and coverag
         return [line.slice(0, at), Number(line.slice(at + 1))]
       }),
     )
-  house.receiver.answers.push(500, 500, 500)
-  house.sandbox.post({ subforum: 'cats', title: 'another new cat' })
-  // Until it has been tried three times, and waits.
-  for (let n = 0; n < 20 && house.receiver.received.length < 5; n++)
-    await house.clock.advance(MINUTE / 4)
+  daemon.receiver.answers.push(500, 500, 500)
+  daemon.sandbox.post({ subforum: 'cats', title: 'another new cat' })
+  // Until it has had three attempts, and waits.
+  for (let n = 0; n < 20 && daemon.receiver.received.length < 5; n++)
+    await daemon.clock.advance(MINUTE / 4)
   const waiting = await numbersNow()
-  expect(waiting.get('forumd_deliveries_pending{rung="3"}')).toBe(1)
-  expect(waiting.get('forumd_deliveries_pending{rung="0"}')).toBe(0)
+  expect(waiting.get('forumd_deliveries_pending{retry_index="3"}')).toBe(1)
+  expect(waiting.get('forumd_deliveries_pending{retry_index="0"}')).toBe(0)
   expect(waiting.get('forumd_delivery_oldest_pending_seconds')).toBeGreaterThan(30)
 
-  house.sandbox.weather({ path: '/r/', fault: '5xx', status: 503 })
-  await house.clock.advance(20 * MINUTE)
+  daemon.sandbox.addFault({ path: '/r/', fault: '5xx', status: 503 })
+  await daemon.clock.advance(20 * MINUTE)
   const numbers = await numbersNow()
-  const health = await house.call(`/forum/monitor/health?id=${monitor_id}`)
+  const health = await daemon.call(`/forum/monitor/health?id=${monitor_id}`)
 
   expect(numbers.get(`forumd_monitors{coverage="${health.body.coverage_24h.status}"}`)).toBe(1)
   expect(numbers.get('forumd_monitors{coverage="complete"}')).toBe(0)
   expect(numbers.get('forumd_checks_total{outcome="cut"}')).toBeGreaterThan(0)
 })
 
-test('Prometheus’ own checker finds nothing to say', async () => {
+test('Prometheus’ own checker reports nothing', async () => {
   const promtool = Bun.which('promtool')
   if (promtool === null) {
     expect(process.env['CI']).toBeUndefined()
     return console.log('promtool is not here: nothing was checked')
   }
-  const { house, scrape } = await lived()
-  await using _ = house
+  const { house: daemon, scrape } = await lived()
+  await using _ = daemon
   const run = (args: string[], stdin: string) => {
     const { exitCode, stdout, stderr } = Bun.spawnSync([promtool, ...args], {
       stdin: Buffer.from(stdin),
     })
-    return { exitCode, said: stdout.toString() + stderr.toString() }
+    return { exitCode, output: stdout.toString() + stderr.toString() }
   }
-  // The queries of the dashboard are read as rules would be.
+  // The queries of the dashboard are checked as rules.
   const dashboard = await Bun.file(`${docs}grafana/dashboard.json`).text()
   const rules = [...dashboard.matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(([, expr = ''], n) => ({
     record: `query_${n}`,
     expr: expr && String(JSON.parse(expr)).replaceAll('$__rate_interval', '5m'),
   }))
-  const queries = `${house.dir}/queries.yml`
+  const queries = `${daemon.dir}/queries.yml`
   await Bun.write(queries, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
 
-  expect(run(['check', 'metrics'], await scrape())).toEqual({ exitCode: 0, said: '' })
+  expect(run(['check', 'metrics'], await scrape())).toEqual({ exitCode: 0, output: '' })
   expect(run(['check', 'rules', `${docs}grafana/alerts.yml`], '').exitCode).toBe(0)
   expect(rules.length).toBeGreaterThan(50)
   expect(run(['check', 'rules', queries], '')).toMatchObject({ exitCode: 0 })

@@ -1,83 +1,96 @@
 import { expect, test } from 'bun:test'
 
-import { insertCheck, insertGap, type NewGap } from '../../src/store/checks.ts'
-import { insertDelivery, type NewDelivery } from '../../src/store/deliveries.ts'
-import { insertEvent } from '../../src/store/events.ts'
-import { startMonitors } from '../support/monitors.ts'
-import { CUSTOMER, post, START } from '../unit/monitor/stage.ts'
+import { insertDelivery, type NewDelivery } from '../../src/store/delivery/deliveries.ts'
+import {
+  insertCheck,
+  insertEvent,
+  insertGap,
+  type NewGap,
+} from '../../src/store/monitoring/checks.ts'
+import { startMonitors } from '../support/monitors-fixture.ts'
+import { CUSTOMER, post, START } from '../unit/monitor/fixture.ts'
 
-// The truth table of a monitor's health (interface.md, Monitor health; contract 7): what is stored, and what the public
-// answer makes of it. Each row begins with a monitor of cats that was made ten hours ago and looked at half a minute ago.
+// The truth table of a monitor's health: stored state and public answer. Each row begins with a
+// monitor of cats that was created ten hours ago and polled half a minute ago.
 
 const S = 1000
 const MIN = 60 * S
 const H = 60 * MIN
 const NOW = START + 10 * H
 
-type House = ReturnType<typeof startMonitors>
-type Row = [title: string, arrange: (house: House, id: string) => unknown, expected: object]
+type TestDaemon = ReturnType<typeof startMonitors>
+type Row = [title: string, arrange: (daemon: TestDaemon, id: string) => unknown, expected: object]
 
-async function startRow(): Promise<{ house: House; id: string }> {
-  const house = startMonitors()
-  const { stage } = house
-  stage.webhook('wh_1')
-  const { id } = (await house.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
-  await stage.look()
-  stage.pass(NOW - START)
-  checked(house, 30)
-  return { house, id }
+async function startRow(): Promise<{ daemon: TestDaemon; id: string }> {
+  const daemon = startMonitors()
+  const { stage: fixture } = daemon
+  fixture.webhook('wh_1')
+  const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
+  await fixture.pollDue()
+  fixture.pass(NOW - START)
+  checked(daemon, 30)
+  return { daemon, id }
 }
 
-/** The stream was looked at so long ago; null: never. */
-const checked = ({ stage }: House, ago_s: number | null, key = 'posts:cats'): void =>
-  void stage.db.run('UPDATE streams SET last_check_at = ? WHERE key = ?', [
+/** The feed was polled this long ago; null: never. */
+const checked = ({ stage: fixture }: TestDaemon, ago_s: number | null, key = 'posts:cats'): void =>
+  void fixture.db.run('UPDATE feeds SET last_check_at = ? WHERE key = ?', [
     ago_s === null ? null : NOW - ago_s * S,
     key,
   ])
 
-const streamId = ({ stage }: House, key: string): number => {
-  const row = stage.db
-    .query<{ id: number }, [string]>('SELECT id FROM streams WHERE key = ?')
+const streamId = ({ stage: fixture }: TestDaemon, key: string): number => {
+  const row = fixture.db
+    .query<{ id: number }, [string]>('SELECT id FROM feeds WHERE key = ?')
     .get(key)
   if (row === null) throw new Error(`no stream ${key}`)
   return row.id
 }
 
-function cut(house: House, fields: Partial<NewGap> & { healed_at?: number; stream?: string } = {}) {
+function cut(
+  daemon: TestDaemon,
+  fields: Partial<NewGap> & { healed_at?: number; stream?: string } = {},
+) {
   const { healed_at, stream = 'posts:cats', ...gap } = fields
-  const { db } = house.stage
+  const { db } = daemon.stage
   const recorded_at = fields.recorded_at ?? NOW - H
   const reason = fields.reason ?? 'poll_overflow'
-  const stream_id = streamId(house, stream)
+  const feed_id = streamId(daemon, stream)
   const at = { started_at: recorded_at - S, ended_at: recorded_at }
   const check_id = insertCheck(db, {
     ...at,
-    stream_id,
-    boot: 'boot',
+    feed_id,
+    run_id: 'boot',
     cut_reason: reason,
     new_items: 0,
     pages: 12,
   })
   insertGap(db, {
-    stream_id,
+    feed_id,
     check_id,
     reason,
     from_at: recorded_at - H,
     until_at: recorded_at,
     missed_estimate: 40,
-    anchors: [],
+    anchor_ids: [],
     recorded_at,
     ...gap,
   })
   if (healed_at !== undefined)
-    db.run('UPDATE gaps SET healed_at = ? WHERE id = (SELECT max(id) FROM gaps)', [healed_at])
+    db.run('UPDATE gaps SET closed_at = ? WHERE id = (SELECT max(id) FROM gaps)', [healed_at])
 }
 
 type Kind = Parameters<typeof insertEvent>[1]['kind']
-const happened = (house: House, kind: Kind, lasted_s = 0, at = NOW - H, stream?: string): void =>
-  insertEvent(house.stage.db, {
+const happened = (
+  daemon: TestDaemon,
+  kind: Kind,
+  lasted_s = 0,
+  at = NOW - H,
+  stream?: string,
+): void =>
+  insertEvent(daemon.stage.db, {
     kind,
-    stream_id: stream === undefined ? null : streamId(house, stream),
+    feed_id: stream === undefined ? null : streamId(daemon, stream),
     at,
     until_at: at + lasted_s * S,
   })
@@ -85,9 +98,9 @@ const happened = (house: House, kind: Kind, lasted_s = 0, at = NOW - H, stream?:
 let deliveries = 0
 type Ended = { ended_ago_h: number; last_error?: string }
 
-/** A delivery written so many hours ago, and how it ended since. */
+/** A delivery written this many hours ago, and its outcome. */
 function delivered(
-  { stage }: House,
+  { stage: fixture }: TestDaemon,
   monitor_id: string,
   ago_h: number,
   row:
@@ -96,7 +109,7 @@ function delivered(
     | { status: 'pending' }
     | { status: 'failed'; last_error: 'webhook_paused' | 'webhook_deleted' },
 ): void {
-  const { db } = stage
+  const { db } = fixture
   const id = `dlv_${++deliveries}`
   const base = {
     id,
@@ -114,25 +127,25 @@ function delivered(
     [row.status, row.status === 'delivered' ? ended_at : null, row.how.last_error ?? null, id],
   )
   db.run(
-    'INSERT INTO attempts (delivery_row, n, boot, started_at, ended_at) SELECT row, 1, ?, ?, ? FROM deliveries WHERE id = ?',
+    'INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at) SELECT row, 1, ?, ?, ? FROM deliveries WHERE id = ?',
     ['boot', ended_at, ended_at, id],
   )
 }
 
-const saw = ({ stage }: House, count: number, created_at: number): void => {
-  const insert = stage.db.query(
-    'INSERT INTO stream_items (stream_id, item_id, seq, created_at, first_seen_at) VALUES (1, ?, ?, ?, ?)',
+const saw = ({ stage: fixture }: TestDaemon, count: number, created_at: number): void => {
+  const insert = fixture.db.query(
+    'INSERT INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at) VALUES (1, ?, ?, ?, ?)',
   )
   for (let i = 0; i < count; i++) insert.run(`t3_${created_at}${i}`, i, created_at, created_at)
 }
 
-/** The monitor watches dogs too, which were looked at so long ago. */
-async function withDogs(house: House, id: string, ago_s: number | null): Promise<void> {
-  await house.update({ id, filter_spec: { subforum: ['cats', 'dogs'] } })
-  house.stage.db.run('UPDATE streams SET created_at = ?1, last_check_at = ?1', [NOW - 9 * H])
-  house.stage.db.run('UPDATE monitor_streams SET active_since = ?', [NOW - 9 * H])
-  checked(house, 30)
-  checked(house, ago_s, 'posts:dogs')
+/** The monitor watches dogs too, which were polled this long ago. */
+async function withDogs(daemon: TestDaemon, id: string, ago_s: number | null): Promise<void> {
+  await daemon.update({ id, filter_spec: { subforum: ['cats', 'dogs'] } })
+  daemon.stage.db.run('UPDATE feeds SET created_at = ?1, last_check_at = ?1', [NOW - 9 * H])
+  daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 9 * H])
+  checked(daemon, 30)
+  checked(daemon, ago_s, 'posts:dogs')
 }
 
 const coverage = (status: string, reason: string | null, rest: object = {}) => ({
@@ -144,7 +157,7 @@ const partial = (reason: string, rest: object = {}) => coverage('partial', reaso
 const liveness = (status: string, reason: string | null, streams: object[] = []) => ({
   stream_liveness: { status, reason, streams },
 })
-const NOTHING_KNOWN = {
+const EMPTY_HEALTH = {
   posts_in_window_at_least: null,
   posts_missed_estimate: null,
   gap_events_24h: null,
@@ -153,7 +166,7 @@ const stalled = [{ id: 'posts:cats', reason: 'stalled' }]
 
 const ROWS: Row[] = [
   [
-    'looked at and never cut',
+    'polled and never truncated',
     () => {},
     {
       ...coverage('complete', null, {
@@ -170,45 +183,45 @@ const ROWS: Row[] = [
       last_match_at: null,
     },
   ],
-  // Paused, or not to be read.
+  // Paused or unreadable.
   [
     'paused',
-    (house, id) => house.update({ id, active: false }),
+    (daemon, id) => daemon.update({ id, active: false }),
     {
       active: false,
-      ...coverage('unknown', 'monitor_paused', NOTHING_KNOWN),
+      ...coverage('unknown', 'monitor_paused', EMPTY_HEALTH),
       ...liveness('unknown', 'monitor_paused'),
       cadence: { unknown_reason: 'monitor_paused', meets_entitlement: null, within_margin: null },
     },
   ],
   [
     'paused after a cut check',
-    async (house, id) => {
-      cut(house)
-      await house.update({ id, active: false })
+    async (daemon, id) => {
+      cut(daemon)
+      await daemon.update({ id, active: false })
     },
-    coverage('unknown', 'monitor_paused', { ...NOTHING_KNOWN, gaps: [] }),
+    coverage('unknown', 'monitor_paused', { ...EMPTY_HEALTH, gaps: [] }),
   ],
   [
     'gaps that cannot be read',
-    ({ stage }) => stage.db.run('ALTER TABLE gaps RENAME TO gone'),
-    { ...coverage('unknown', 'poll_log_unreadable', NOTHING_KNOWN), ...liveness('live', null) },
+    ({ stage: fixture }) => fixture.db.run('ALTER TABLE gaps RENAME TO gone'),
+    { ...coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH), ...liveness('live', null) },
   ],
   [
     'events that cannot be read',
-    ({ stage }) => stage.db.run('ALTER TABLE events RENAME TO gone'),
-    coverage('unknown', 'poll_log_unreadable', NOTHING_KNOWN),
+    ({ stage: fixture }) => fixture.db.run('ALTER TABLE observation_events RENAME TO gone'),
+    coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH),
   ],
   [
     'streams that cannot be read',
-    ({ stage }) => stage.db.run('ALTER TABLE monitor_streams RENAME TO gone'),
+    ({ stage: fixture }) => fixture.db.run('ALTER TABLE monitor_feeds RENAME TO gone'),
     {
-      ...coverage('unknown', 'poll_log_unreadable', NOTHING_KNOWN),
+      ...coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH),
       ...liveness('unknown', 'poll_log_unreadable'),
       cadence: { unknown_reason: 'poll_log_unreadable', last_checked_s_ago: null },
     },
   ],
-  // Cut checks.
+  // Truncated checks.
   ...(
     [
       'poll_overflow',
@@ -220,7 +233,7 @@ const ROWS: Row[] = [
     ] as const
   ).map((reason): Row => [
     `a check cut by ${reason}`,
-    (house) => cut(house, { reason }),
+    (daemon) => cut(daemon, { reason }),
     degraded({
       gap_events_24h: 1,
       gaps_returned: 1,
@@ -232,76 +245,80 @@ const ROWS: Row[] = [
   ]),
   [
     'two gaps add up, and the floor stays beside them',
-    (house) => {
-      saw(house, 7, NOW - H)
-      cut(house)
-      cut(house, { missed_estimate: 2 })
+    (daemon) => {
+      saw(daemon, 7, NOW - H)
+      cut(daemon)
+      cut(daemon, { missed_estimate: 2 })
     },
     degraded({ posts_missed_estimate: 42, posts_in_window_at_least: 7 }),
   ],
   [
     'a gap that was closed later hides nothing, and was one all the same',
-    (house) => cut(house, { healed_at: NOW - MIN }),
+    (daemon) => cut(daemon, { healed_at: NOW - MIN }),
     degraded({ posts_missed_estimate: 0, gap_events_24h: 1 }),
   ],
   [
-    'a gap of a size that nobody knows',
-    (house) => {
-      cut(house)
-      cut(house, { missed_estimate: null })
+    'a gap of unknown size',
+    (daemon) => {
+      cut(daemon)
+      cut(daemon, { missed_estimate: null })
     },
     degraded({ posts_missed_estimate: null }),
   ],
   [
     'one of unknown size that was closed',
-    (house) => cut(house, { missed_estimate: null, healed_at: NOW }),
+    (daemon) => cut(daemon, { missed_estimate: null, healed_at: NOW }),
     degraded({ posts_missed_estimate: 0 }),
   ],
   [
     'a gap of a day ago and a second',
-    ({ stage, ...house }) => {
-      stage.db.run(
+    ({ stage: fixture, ...daemon }) => {
+      fixture.db.run(
         'UPDATE monitors SET created_at = created_at - ?1, active_since = active_since - ?1',
         [48 * H],
       )
-      stage.db.run('UPDATE monitor_streams SET active_since = active_since - ?', [48 * H])
-      cut({ stage, ...house }, { recorded_at: NOW - 24 * H - S })
+      fixture.db.run('UPDATE monitor_feeds SET active_since = active_since - ?', [48 * H])
+      cut({ stage: fixture, ...daemon }, { recorded_at: NOW - 24 * H - S })
     },
     complete,
   ],
   [
     'a gap of just under a day ago',
-    ({ stage, ...house }) => {
-      stage.db.run(
+    ({ stage: fixture, ...daemon }) => {
+      fixture.db.run(
         'UPDATE monitors SET created_at = created_at - ?1, active_since = active_since - ?1',
         [48 * H],
       )
-      stage.db.run('UPDATE monitor_streams SET active_since = active_since - ?', [48 * H])
-      cut({ stage, ...house }, { recorded_at: NOW - 24 * H + S })
+      fixture.db.run('UPDATE monitor_feeds SET active_since = active_since - ?', [48 * H])
+      cut({ stage: fixture, ...daemon }, { recorded_at: NOW - 24 * H + S })
     },
     degraded({ since: new Date(NOW - 24 * H).toISOString() }),
   ],
-  ['a gap from before the monitor', (house) => cut(house, { recorded_at: START - MIN }), complete],
+  [
+    'a gap from before the monitor',
+    (daemon) => cut(daemon, { recorded_at: START - MIN }),
+    complete,
+  ],
   [
     "a gap of another's place",
-    async (house) => {
-      await house.add({ filter_spec: { subforum: 'dogs' } }, 'cus_2')
-      cut(house, { stream: 'posts:dogs' })
+    async (daemon) => {
+      await daemon.add({ filter_spec: { subforum: 'dogs' } }, 'cus_2')
+      cut(daemon, { stream: 'posts:dogs' })
     },
     complete,
   ],
   [
     'a gap of one of two places',
-    async (house, id) => {
-      await withDogs(house, id, 30)
-      cut(house, { stream: 'posts:dogs' })
+    async (daemon, id) => {
+      await withDogs(daemon, id, 30)
+      cut(daemon, { stream: 'posts:dogs' })
     },
     degraded({ gaps: [{ stream: 'posts:dogs' }] }),
   ],
   [
     'more gaps than are shown',
-    (house) => {
-      for (let i = 0; i < 53; i++) cut(house, { missed_estimate: 1, recorded_at: NOW - i * MIN })
+    (daemon) => {
+      for (let i = 0; i < 53; i++) cut(daemon, { missed_estimate: 1, recorded_at: NOW - i * MIN })
     },
     degraded({
       gaps_returned: 50,
@@ -311,48 +328,48 @@ const ROWS: Row[] = [
     }),
   ],
   [
-    'a gap, and nobody has looked since',
-    (house) => {
-      cut(house)
-      checked(house, 181)
+    'a gap, and no poll since',
+    (daemon) => {
+      cut(daemon)
+      checked(daemon, 181)
     },
     { ...degraded({ posts_missed_estimate: null }), ...liveness('degraded', null, stalled) },
   ],
-  // What was not looked at.
+  // Missing polls.
   [
-    'looked at exactly three intervals ago',
-    (house) => checked(house, 180),
+    'polled exactly three intervals ago',
+    (daemon) => checked(daemon, 180),
     { ...complete, ...liveness('live', null) },
   ],
   [
-    'looked at longer ago than that',
-    (house) => checked(house, 181),
+    'polled longer ago than that',
+    (daemon) => checked(daemon, 181),
     {
       ...partial('streams_not_polling', { posts_missed_estimate: null }),
       ...liveness('degraded', null, stalled),
     },
   ],
   [
-    'an hourly stream that was looked at two hours ago',
-    (house) => {
-      house.stage.db.run('UPDATE streams SET interval_s = 3600')
-      checked(house, 7200)
+    'an hourly feed that was polled two hours ago',
+    (daemon) => {
+      daemon.stage.db.run('UPDATE feeds SET interval_s = 3600')
+      checked(daemon, 7200)
     },
     { ...complete, ...liveness('live', null) },
   ],
   [
-    'never looked at in ten hours',
-    (house) => checked(house, null),
+    'never polled in ten hours',
+    (daemon) => checked(daemon, null),
     {
       ...partial('streams_not_polling'),
       ...liveness('degraded', null, [{ id: 'posts:cats', reason: 'never_polled' }]),
     },
   ],
   [
-    'made three minutes ago and not looked at',
-    (house) => {
-      checked(house, null)
-      house.stage.db.run('UPDATE monitor_streams SET active_since = ?', [NOW - 180 * S])
+    'created three minutes ago and not polled',
+    (daemon) => {
+      checked(daemon, null)
+      daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 180 * S])
     },
     {
       ...partial('stream_liveness_unknown'),
@@ -362,7 +379,7 @@ const ROWS: Row[] = [
   ],
   [
     'asleep although it is watched',
-    ({ stage }) => stage.db.run('UPDATE streams SET next_check_at = NULL'),
+    ({ stage: fixture }) => fixture.db.run('UPDATE feeds SET next_check_at = NULL'),
     {
       ...partial('streams_not_polling'),
       ...liveness('degraded', null, [{ id: 'posts:cats', reason: 'unregistered' }]),
@@ -370,7 +387,7 @@ const ROWS: Row[] = [
   ],
   [
     'one of two places stalled',
-    (house, id) => withDogs(house, id, 600),
+    (daemon, id) => withDogs(daemon, id, 600),
     {
       ...partial('streams_not_polling'),
       ...liveness('degraded', null, [{ id: 'posts:dogs', reason: 'stalled' }]),
@@ -378,9 +395,9 @@ const ROWS: Row[] = [
   ],
   [
     'one of two places awaits its first look',
-    async (house, id) => {
-      await withDogs(house, id, null)
-      house.stage.db.run('UPDATE monitor_streams SET active_since = ? WHERE stream_id = 2', [NOW])
+    async (daemon, id) => {
+      await withDogs(daemon, id, null)
+      daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
     },
     {
       ...partial('stream_liveness_unknown'),
@@ -388,29 +405,29 @@ const ROWS: Row[] = [
     },
   ],
   [
-    'one stalled, one awaiting: the worse is told',
-    async (house, id) => {
-      await withDogs(house, id, null)
-      house.stage.db.run('UPDATE monitor_streams SET active_since = ? WHERE stream_id = 2', [NOW])
-      checked(house, 600)
+    'one stalled, one awaiting: the worse is reported',
+    async (daemon, id) => {
+      await withDogs(daemon, id, null)
+      daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
+      checked(daemon, 600)
     },
     { ...partial('streams_not_polling'), ...liveness('degraded', null, stalled) },
   ],
   [
     'a monitor that watches nothing',
-    ({ stage }) => stage.db.run('DELETE FROM monitor_streams'),
+    ({ stage: fixture }) => fixture.db.run('DELETE FROM monitor_feeds'),
     { ...partial('streams_not_polling'), ...liveness('degraded', null) },
   ],
   [
     'a clock that was put back',
-    (house) => checked(house, -3600),
+    (daemon) => checked(daemon, -3600),
     { ...complete, ...liveness('live', null), cadence: { last_checked_s_ago: 0 } },
   ],
-  // What nobody could observe.
+  // Unobservable periods.
   ...(['poll_log_failed', 'feed_replaced', 'log_pruned', 'restore_detected'] as const).map(
     (kind): Row => [
       `an unobserved event: ${kind}`,
-      (house) => happened(house, kind),
+      (daemon) => happened(daemon, kind),
       partial('loss_events_not_observed', {
         posts_missed_estimate: null,
         unobserved_events: [{ kind, at: new Date(NOW - H).toISOString(), stream: null }],
@@ -419,22 +436,22 @@ const ROWS: Row[] = [
   ),
   [
     'a clock that jumped on by two minutes',
-    (house) => happened(house, 'clock_jump', 120),
+    (daemon) => happened(daemon, 'clock_jump', 120),
     partial('loss_events_not_observed', { unobserved_events: [{ kind: 'clock_jump' }] }),
   ],
   [
     'a clock that jumped back by two minutes',
-    (house) => happened(house, 'clock_jump', -120),
+    (daemon) => happened(daemon, 'clock_jump', -120),
     partial('loss_events_not_observed'),
   ],
   [
     'a clock that was set right by a minute',
-    (house) => happened(house, 'clock_jump', 60),
+    (daemon) => happened(daemon, 'clock_jump', 60),
     coverage('complete', null, { unobserved_events: [] }),
   ],
   [
     'the process was down, and the next check met the head',
-    (house) => happened(house, 'process_down', 600),
+    (daemon) => happened(daemon, 'process_down', 600),
     coverage('complete', null, {
       observed_events: [{ kind: 'process_down' }],
       unobserved_events: [],
@@ -443,51 +460,51 @@ const ROWS: Row[] = [
   ],
   [
     'an event of before the window',
-    (house) => happened(house, 'poll_log_failed', 0, START - H),
+    (daemon) => happened(daemon, 'poll_log_failed', 0, START - H),
     complete,
   ],
   [
     'an event that began before the window and reaches into it',
-    (house) => happened(house, 'log_pruned', 2 * 3600, START - H),
+    (daemon) => happened(daemon, 'log_pruned', 2 * 3600, START - H),
     partial('loss_events_not_observed'),
   ],
   [
     "an event of another's place",
-    async (house) => {
-      await house.add({ filter_spec: { subforum: 'dogs' } }, 'cus_2')
-      happened(house, 'feed_replaced', 0, NOW - H, 'posts:dogs')
+    async (daemon) => {
+      await daemon.add({ filter_spec: { subforum: 'dogs' } }, 'cus_2')
+      happened(daemon, 'feed_replaced', 0, NOW - H, 'posts:dogs')
     },
     complete,
   ],
   [
     'a gap beside an event: cut outweighs unobserved, and the sum is unknown',
-    (house) => {
-      cut(house)
-      happened(house, 'poll_log_failed')
+    (daemon) => {
+      cut(daemon)
+      happened(daemon, 'poll_log_failed')
     },
     degraded({ posts_missed_estimate: null, unobserved_events: [{ kind: 'poll_log_failed' }] }),
   ],
   [
-    'stalled beside an event: not looked at outweighs unobserved',
-    (house) => {
-      checked(house, 600)
-      happened(house, 'poll_log_failed')
+    'stalled beside an event: not polled outweighs unobserved',
+    (daemon) => {
+      checked(daemon, 600)
+      happened(daemon, 'poll_log_failed')
     },
     partial('streams_not_polling'),
   ],
-  // The floor.
+  // The lower bound.
   [
     'posts of the window, and not those of before the monitor',
-    (house) => {
-      saw(house, 5, NOW - 2 * H)
-      saw(house, 3, START - 1)
+    (daemon) => {
+      saw(daemon, 5, NOW - 2 * H)
+      saw(daemon, 3, START - 1)
     },
     coverage('complete', null, { posts_in_window_at_least: 5 }),
   ],
-  // Withheld.
+  // Suppressed deliveries.
   [
     'one withheld as stale',
-    (house, id) => delivered(house, id, 1, { status: 'suppressed', reason: 'stale_item' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'stale_item' }),
     {
       suppressed_24h: 1,
       ceiling_reached: false,
@@ -505,7 +522,7 @@ const ROWS: Row[] = [
   ],
   [
     'one withheld by the ceiling',
-    (house, id) => delivered(house, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' }),
     {
       suppressed_24h: 1,
       ceiling_reached: true,
@@ -514,7 +531,7 @@ const ROWS: Row[] = [
   ],
   [
     'one of low relevance is counted apart',
-    (house, id) => delivered(house, id, 1, { status: 'suppressed', reason: 'low_relevance' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'low_relevance' }),
     {
       suppressed_24h: 0,
       ceiling_reached: false,
@@ -523,7 +540,7 @@ const ROWS: Row[] = [
   ],
   [
     'one for a reason of a later version',
-    (house, id) => delivered(house, id, 1, { status: 'suppressed', reason: 'full_moon' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'full_moon' }),
     {
       suppressed_24h: 1,
       ceiling_reached: true,
@@ -537,10 +554,10 @@ const ROWS: Row[] = [
   ],
   [
     'more at the ceiling than are stored',
-    (house, id) => {
-      delivered(house, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' })
+    (daemon, id) => {
+      delivered(daemon, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' })
       const day = Math.floor(NOW / (24 * H))
-      house.stage.db.run(
+      daemon.stage.db.run(
         'INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
         [id, day],
       )
@@ -558,9 +575,9 @@ const ROWS: Row[] = [
   ],
   [
     'a day that was capped before the window',
-    (house, id) => {
+    (daemon, id) => {
       const day = Math.floor(NOW / (24 * H)) - 2
-      house.stage.db.run(
+      daemon.stage.db.run(
         'INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
         [id, day],
       )
@@ -569,17 +586,17 @@ const ROWS: Row[] = [
   ],
   [
     'withheld more than a day ago',
-    (house, id) => delivered(house, id, 25, { status: 'suppressed', reason: 'stale_item' }),
+    (daemon, id) => delivered(daemon, id, 25, { status: 'suppressed', reason: 'stale_item' }),
     {
       suppressed_24h: 0,
       suppressed_breakdown: { sampled: 0 },
       last_match_at: new Date(NOW - 25 * H).toISOString(),
     },
   ],
-  // How deliveries ended.
+  // Outcomes of deliveries.
   [
     'delivered an hour ago',
-    (house, id) => delivered(house, id, 1, { status: 'delivered', how: { ended_ago_h: 1 } }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'delivered', how: { ended_ago_h: 1 } }),
     {
       delivered_24h: 1,
       failed_24h: 0,
@@ -589,36 +606,42 @@ const ROWS: Row[] = [
   ],
   [
     'delivered a day and an hour ago',
-    (house, id) => delivered(house, id, 25, { status: 'delivered', how: { ended_ago_h: 25 } }),
+    (daemon, id) => delivered(daemon, id, 25, { status: 'delivered', how: { ended_ago_h: 25 } }),
     { delivered_24h: 0 },
   ],
   [
     'written ten days ago and sent again now',
-    (house, id) => delivered(house, id, 240, { status: 'delivered', how: { ended_ago_h: 0 } }),
+    (daemon, id) => delivered(daemon, id, 240, { status: 'delivered', how: { ended_ago_h: 0 } }),
     { delivered_24h: 1 },
   ],
   [
     'dead after the whole ladder',
-    (house, id) =>
-      delivered(house, id, 1, { status: 'dead', how: { ended_ago_h: 1, last_error: 'http_503' } }),
+    (daemon, id) =>
+      delivered(daemon, id, 1, { status: 'dead', how: { ended_ago_h: 1, last_error: 'http_503' } }),
     { delivered_24h: 0, failed_24h: 1, rejected_24h: 0 },
   ],
   [
     'written ten days ago, sent again and dead now',
-    (house, id) =>
-      delivered(house, id, 240, { status: 'dead', how: { ended_ago_h: 0, last_error: 'timeout' } }),
+    (daemon, id) =>
+      delivered(daemon, id, 240, {
+        status: 'dead',
+        how: { ended_ago_h: 0, last_error: 'timeout' },
+      }),
     { failed_24h: 1 },
   ],
   [
     'dead two days ago',
-    (house, id) =>
-      delivered(house, id, 48, { status: 'dead', how: { ended_ago_h: 47, last_error: 'timeout' } }),
+    (daemon, id) =>
+      delivered(daemon, id, 48, {
+        status: 'dead',
+        how: { ended_ago_h: 47, last_error: 'timeout' },
+      }),
     { failed_24h: 0 },
   ],
   [
     'refused by its receiver',
-    (house, id) =>
-      delivered(house, id, 1, {
+    (daemon, id) =>
+      delivered(daemon, id, 1, {
         status: 'failed',
         how: { ended_ago_h: 1, last_error: 'http_404' },
       }),
@@ -626,17 +649,17 @@ const ROWS: Row[] = [
   ],
   [
     'never sent, because its webhook was paused',
-    (house, id) => delivered(house, id, 1, { status: 'failed', last_error: 'webhook_paused' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'failed', last_error: 'webhook_paused' }),
     { failed_24h: 0, rejected_24h: 0, last_match_at: new Date(NOW - H).toISOString() },
   ],
   [
     'never sent, because its webhook was deleted',
-    (house, id) => delivered(house, id, 1, { status: 'failed', last_error: 'webhook_deleted' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'failed', last_error: 'webhook_deleted' }),
     { failed_24h: 0, rejected_24h: 0 },
   ],
   [
     'waiting to be sent',
-    (house, id) => delivered(house, id, 1, { status: 'pending' }),
+    (daemon, id) => delivered(daemon, id, 1, { status: 'pending' }),
     {
       delivered_24h: 0,
       failed_24h: 0,
@@ -645,7 +668,7 @@ const ROWS: Row[] = [
       last_match_at: new Date(NOW - H).toISOString(),
     },
   ],
-  // Pace.
+  // Poll intervals.
   [
     'as often as promised',
     () => {},
@@ -664,19 +687,19 @@ const ROWS: Row[] = [
   ],
   [
     'half as late again as promised',
-    (house) => checked(house, 90),
+    (daemon) => checked(daemon, 90),
     { cadence: { freshness_ratio: 1.5, within_margin: true, meets_entitlement: true } },
   ],
   [
     'later than that',
-    (house) => checked(house, 91),
+    (daemon) => checked(daemon, 91),
     { cadence: { freshness_ratio: 1.52, within_margin: false } },
   ],
   [
-    'slowed by the platform: judged by its own interval, measured by the promise',
-    (house) => {
-      house.stage.db.run('UPDATE streams SET interval_s = 120, slowed = 2')
-      checked(house, 300)
+    'backoff_factor by the platform: judged by its own interval, measured by the promise',
+    (daemon) => {
+      daemon.stage.db.run('UPDATE feeds SET interval_s = 120, backoff_factor = 2')
+      checked(daemon, 300)
     },
     {
       ...complete,
@@ -686,39 +709,41 @@ const ROWS: Row[] = [
   ],
   [
     'faster than promised',
-    ({ stage }) => stage.db.run('UPDATE streams SET interval_s = 20'),
+    ({ stage: fixture }) => fixture.db.run('UPDATE feeds SET interval_s = 20'),
     { cadence: { meets_entitlement: true } },
   ],
   [
-    'the place that was looked at longest ago counts',
-    (house, id) => withDogs(house, id, 120),
+    'the least recently polled place counts',
+    (daemon, id) => withDogs(daemon, id, 120),
     { cadence: { slowest_stream: 'posts:dogs', last_checked_s_ago: 120, freshness_ratio: 2 } },
   ],
   // Clocks.
   [
     "a platform whose clock is half a minute ahead: a new monitor's first cut is its own",
-    async ({ stage, ...house }, id) => {
-      stage.feed.ahead(30 * S)
-      await house.update({ id, active: false })
-      await house.update({ id, active: true })
-      stage.pass(10 * S)
-      cut({ stage, ...house }, { recorded_at: stage.clock.now() - S })
-      checked({ stage, ...house }, 0)
+    async ({ stage: fixture, ...daemon }, id) => {
+      fixture.feed.ahead(30 * S)
+      fixture.feed.put('cats', post(1, 'before', fixture.clock.now() + 30 * S))
+      await fixture.pollDue()
+      await daemon.update({ id, active: false })
+      await daemon.update({ id, active: true })
+      fixture.pass(10 * S)
+      cut({ stage: fixture, ...daemon }, { recorded_at: fixture.clock.now() - S })
+      checked({ stage: fixture, ...daemon }, 0)
     },
     degraded({ since: new Date(NOW - S).toISOString() }),
   ],
   [
     'paused and resumed: the window begins when it was resumed, and what was before is no part of it',
-    async (house, id) => {
-      cut(house, { recorded_at: NOW - 2 * H })
-      await house.update({ id, active: false })
-      house.stage.feed.put('cats', post(1, 'meanwhile', NOW))
-      house.stage.pass(H)
-      await house.update({ id, active: true })
-      house.stage.pass(MIN)
-      house.stage.feed.put('cats', post(2, 'after', house.stage.clock.now()))
-      await house.stage.check()
-      house.stage.pass(30 * S)
+    async (daemon, id) => {
+      cut(daemon, { recorded_at: NOW - 2 * H })
+      await daemon.update({ id, active: false })
+      daemon.stage.feed.put('cats', post(1, 'meanwhile', NOW))
+      daemon.stage.pass(H)
+      await daemon.update({ id, active: true })
+      daemon.stage.pass(MIN)
+      daemon.stage.feed.put('cats', post(2, 'after', daemon.stage.clock.now()))
+      await daemon.stage.check()
+      daemon.stage.pass(30 * S)
     },
     {
       coverage_24h: {
@@ -731,12 +756,52 @@ const ROWS: Row[] = [
   ],
 ]
 
-test.each(ROWS)('health: %s', async (_, arrange, expected) => {
-  const { house, id } = await startRow()
-  await using __ = house
-  await arrange(house, id)
+test('a gap of a monitor begins no earlier than the monitor', async () => {
+  await using daemon = startMonitors()
+  const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
+  await daemon.stage.pollDue()
+  daemon.stage.pass(10 * S)
+  const recorded_at = START + 10 * S
+  cut(daemon, { recorded_at, from_at: START - MIN, until_at: recorded_at })
 
-  expect(await house.health(id)).toMatchObject(expected)
+  const { coverage_24h } = await daemon.health(id)
+  expect(coverage_24h.gaps).toMatchObject([{ from: new Date(START).toISOString() }])
+})
+
+test.each([
+  ['ahead of', 150 * S],
+  ['behind', -150 * S],
+])(
+  'a Date header %s the clock of items by %d ms moves no start of a monitor',
+  async (_, ahead_ms) => {
+    await using daemon = startMonitors()
+    const { stage: fixture } = daemon
+    fixture.feed.put('cats', post(1, 'an older one', fixture.clock.now() - 1000))
+    await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })
+    await fixture.check()
+    fixture.feed.ahead(ahead_ms)
+    fixture.pass(5 * S)
+
+    const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
+    fixture.feed.put('cats', post(2, 'a new one', fixture.clock.now() + S))
+    fixture.pass(60 * S)
+    await fixture.check()
+
+    const items = fixture.db
+      .query<{ item_id: string }, [string]>('SELECT item_id FROM matches WHERE monitor_id = ?')
+      .all(id)
+    expect(items).toEqual([{ item_id: 't3_2' }])
+    const { coverage_24h } = await daemon.health(id)
+    expect(coverage_24h).toMatchObject({ status: 'complete', posts_in_window_at_least: 1 })
+  },
+)
+
+test.each(ROWS)('health: %s', async (_, arrange, expected) => {
+  const { daemon, id } = await startRow()
+  await using __ = daemon
+  await arrange(daemon, id)
+
+  expect(await daemon.health(id)).toMatchObject(expected)
 })
 
 test('the table has a row for every cell', () => {
@@ -744,14 +809,14 @@ test('the table has a row for every cell', () => {
   expect(new Set(ROWS.map(([title]) => title)).size).toBe(ROWS.length)
 })
 
-test('what was posted in the very second in which a monitor was made is counted with what it has seen', async () => {
-  const house = startMonitors()
-  await using _ = house
-  const { stage } = house
-  stage.pass(700)
-  const { id } = (await house.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
-  saw(house, 2, START)
-  saw(house, 1, START - S)
+test('a post of the second in which a monitor was created is counted as observed', async () => {
+  const daemon = startMonitors()
+  await using _ = daemon
+  const { stage: fixture } = daemon
+  fixture.pass(700)
+  const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
+  saw(daemon, 2, START)
+  saw(daemon, 1, START - S)
 
-  expect(await house.health(id)).toMatchObject({ coverage_24h: { posts_in_window_at_least: 2 } })
+  expect(await daemon.health(id)).toMatchObject({ coverage_24h: { posts_in_window_at_least: 2 } })
 })

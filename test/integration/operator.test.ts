@@ -1,17 +1,17 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { recordProxyTest } from '../../src/store/proxies.ts'
+import { recordProxyTest } from '../../src/store/accounts/proxies.ts'
 import { addAccounts } from '../support/accounts.ts'
 import {
   addProxy,
   beside,
-  type House,
+  type OperatorDaemon,
   operatorKey,
   pageOf,
   startOperated,
-} from './operator-stage.ts'
+} from './operator-fixture.ts'
 
-// A daemon for nearly each of them, and the machine may be busy.
+// Most tests start a daemon, and the machine may be busy.
 setDefaultTimeout(30_000)
 
 const SECOND = 1000
@@ -28,35 +28,35 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/feedback/fb_1'],
 ]
 
-const accountsIn = ({ sandbox }: House) =>
+const accountsIn = ({ sandbox }: OperatorDaemon) =>
   sandbox
     .overview()
     .accounts.filter(({ totp_secret, flags }) => totp_secret === null && !flags.suspended)
 
-/** A daemon with one account in its pool, which has been taken over. */
+/** A daemon with one account in its pool, already adopted. */
 async function start() {
-  const house = await startOperated()
-  const [first] = accountsIn(house)
+  const daemon = await startOperated()
+  const [first] = accountsIn(daemon)
   const { username = '', cookies = {} } = first ?? {}
-  addAccounts(house, [{ name: 'main', username, cookies }])
-  const key = operatorKey(house)
-  await house.clock.advance(2 * SECOND)
-  const ask = (path: string, init: RequestInit = {}) => house.call(path, init, key)
+  addAccounts(daemon, [{ name: 'main', username, cookies }])
+  const key = operatorKey(daemon)
+  await daemon.clock.advance(2 * SECOND)
+  const send = (path: string, init: RequestInit = {}) => daemon.call(path, init, key)
   const post = (path: string, body?: object) =>
-    ask(path, { method: 'POST', ...(body && { body: JSON.stringify(body) }) })
-  const main = async () => (await ask('/operator/pool')).body.accounts[0]
-  return { house, key, ask, post, main, username, cookies }
+    send(path, { method: 'POST', ...(body && { body: JSON.stringify(body) }) })
+  const main = async () => (await send('/operator/pool')).body.accounts[0]
+  return { house: daemon, key, ask: send, post, main, username, cookies }
 }
 
-// Whoever is refused changes nothing, and needs no daemon of its own.
+// A refused call changes nothing, and needs no daemon of its own.
 let shared: Awaited<ReturnType<typeof start>> | null = null
 const sharing = async () => (shared ??= await start())
 afterAll(() => shared?.house[Symbol.asyncDispose]())
 
-test.each(ROUTES)('%s %s is for an operator’s key alone', async (method, path) => {
-  const { house, key } = await sharing()
+test.each(ROUTES)('%s %s requires an operator’s key', async (method, path) => {
+  const { house: daemon, key } = await sharing()
   const statusOf = async (authorization: string) => {
-    const answer = await fetch(house.url() + path, {
+    const answer = await fetch(daemon.url() + path, {
       method,
       headers: { authorization, 'content-type': 'application/json' },
       ...(method === 'POST' && { body: '{"status":"new"}' }),
@@ -67,44 +67,44 @@ test.each(ROUTES)('%s %s is for an operator’s key alone', async (method, path)
 
   expect(await statusOf('')).toBe(401)
   expect(await statusOf(`Bearer fo_${'0'.repeat(43)}`)).toBe(403)
-  expect(await statusOf(`Bearer ${house.key}`)).toBe(403)
+  expect(await statusOf(`Bearer ${daemon.key}`)).toBe(403)
   expect([200, 404]).toContain(await statusOf(`Bearer ${key}`))
 })
 
-test('a customer is told that a route is not for its key, by header and by cookie', async () => {
-  const { house } = await sharing()
-  const headers = await pageOf(house, house.key)
-  const by_header = await house.call('/operator/pool')
-  const by_cookie = await fetch(`${house.url()}/dashboard/api/operator/pool`, { headers })
+test("a customer's key is refused by an operator route, by header and by cookie", async () => {
+  const { house: daemon } = await sharing()
+  const headers = await pageOf(daemon, daemon.key)
+  const by_header = await daemon.call('/operator/pool')
+  const by_cookie = await fetch(`${daemon.url()}/dashboard/api/operator/pool`, { headers })
 
   expect([by_header.status, by_header.body]).toEqual([
     403,
     {
       error: 'PERMISSION_DENIED',
       code: 'PERMISSION_DENIED',
-      message: "this is for an operator's key, fo_ and 43 characters",
+      message: "this call needs an operator's key: fo_ and 43 characters",
       reason: 'operator_only',
     },
   ])
   expect([by_cookie.status, await by_cookie.json()]).toEqual([403, by_header.body])
 })
 
-test('an operator’s session opens the operator’s routes, and no customer’s', async () => {
-  const { house, key, ask } = await start()
-  await using _ = house
-  const headers = await pageOf(house, key)
+test('an operator’s session has access to the operator’s routes, and to no customer’s', async () => {
+  const { house: daemon, key, ask: send } = await start()
+  await using _ = daemon
+  const headers = await pageOf(daemon, key)
   const get = async (path: string) => {
-    const answer = await fetch(`${house.url()}/dashboard/api${path}`, { headers })
+    const answer = await fetch(`${daemon.url()}/dashboard/api${path}`, { headers })
     return { status: answer.status, body: await answer.json() }
   }
 
-  expect((await get('/operator/customers')).body).toEqual((await ask('/operator/customers')).body)
+  expect((await get('/operator/customers')).body).toEqual((await send('/operator/customers')).body)
   expect((await get('/account/me')).status).toBe(403)
 })
 
-test('a preflight from elsewhere gets no leave for the operator’s routes', async () => {
-  const { house } = await sharing()
-  const answer = await fetch(`${house.url()}/operator/pool`, {
+test('a preflight of another origin is refused for the operator’s routes', async () => {
+  const { house: daemon } = await sharing()
+  const answer = await fetch(`${daemon.url()}/operator/pool`, {
     method: 'OPTIONS',
     headers: { origin: 'https://evil.example', 'access-control-request-method': 'GET' },
   })
@@ -113,36 +113,36 @@ test('a preflight from elsewhere gets no leave for the operator’s routes', asy
   expect([...answer.headers.keys()].filter((it) => it.startsWith('access-control'))).toEqual([])
 })
 
-test('the pool shows how its accounts and ways out stand, and no secret', async () => {
-  const { house, ask, username, cookies } = await start()
-  await using _ = house
-  addProxy(house, 'out', {
+test('the pool lists the state of its accounts and proxies, and no secret', async () => {
+  const { house: daemon, ask: send, username, cookies } = await start()
+  await using _ = daemon
+  addProxy(daemon, 'out', {
     scheme: 'socks5h',
     host: 'proxy.test',
     port: 1080,
     username: 'canary-user',
     password: 'canary-secret',
   })
-  addProxy(house, 'broken', {
+  addProxy(daemon, 'broken', {
     scheme: 'http',
     host: 'gone.test',
     port: 8080,
     username: null,
     password: null,
   })
-  beside(house, ({ db }) => {
-    recordProxyTest(db, 'prx_broken', 'refused', house.clock.now())
-    recordProxyTest(db, 'prx_out', null, house.clock.now())
+  beside(daemon, ({ db }) => {
+    recordProxyTest(db, 'prx_broken', 'refused', daemon.clock.now())
+    recordProxyTest(db, 'prx_out', null, daemon.clock.now())
   })
   const secrets = { kind: 'session', password: 'canary-password', totp_secret: null } as const
-  addAccounts(house, [{ name: 'spare', secrets }])
-  await house.call(READ)
-  await house.call(READ)
-  // What an account was used for is written down within a minute.
-  await house.clock.advance(2 * MINUTE)
-  const { status, body } = await ask('/operator/pool')
+  addAccounts(daemon, [{ name: 'spare', secrets }])
+  await daemon.call(READ)
+  await daemon.call(READ)
+  // Uses of an account are stored within a minute.
+  await daemon.clock.advance(2 * MINUTE)
+  const { status, body } = await send('/operator/pool')
   const [, spare] = body.accounts
-  const asked = house.sandbox.requests.filter(({ user }) => user === username).length
+  const requests_before = daemon.sandbox.requests.filter(({ user }) => user === username).length
 
   expect(status).toBe(200)
   expect(body).toEqual({
@@ -166,7 +166,7 @@ test('the pool shows how its accounts and ways out stand, and no secret', async 
         last_used_at: expect.any(String),
         last_ok_at: expect.any(String),
         last_error: null,
-        requests_24h: asked,
+        requests_24h: requests_before,
         blocked_24h: 0,
       },
       spare,
@@ -197,55 +197,55 @@ test('the pool shows how its accounts and ways out stand, and no secret', async 
     counted_since: '2026-01-01T00:00:00.000Z',
   })
   expect(spare).toMatchObject({ name: 'spare', needs_login: true, budget: null, requests_24h: 0 })
-  expect(asked).toBeGreaterThan(2)
-  const shown = JSON.stringify(body)
-  expect(shown).not.toContain('canary')
-  for (const value of Object.values(cookies)) expect(shown).not.toContain(value)
+  expect(requests_before).toBeGreaterThan(2)
+  const body_text = JSON.stringify(body)
+  expect(body_text).not.toContain('canary')
+  for (const value of Object.values(cookies)) expect(body_text).not.toContain(value)
 })
 
-test('block pages are counted apart', async () => {
-  const { house, main } = await start()
-  await using _ = house
-  house.sandbox.weather({ path: '/r/coffee/*', fault: 'block_403_html', times: 1 })
-  await house.call(READ)
+test('block pages are counted separately', async () => {
+  const { house: daemon, main } = await start()
+  await using _ = daemon
+  daemon.sandbox.addFault({ path: '/r/coffee/*', fault: 'block_403_html', times: 1 })
+  await daemon.call(READ)
 
   expect(await main()).toMatchObject({ blocked_24h: 1, requests_24h: expect.any(Number) })
 })
 
-test('a paused account is left alone at once, and is used again once it is resumed', async () => {
-  const { house, post, username } = await start()
-  await using _ = house
-  const eyes = async () => {
-    const since = house.sandbox.requests.length
-    await house.call(READ)
-    return new Set(house.sandbox.requests.slice(since).map(({ user }) => user))
+test('a paused account is unused at once, and used again once it is resumed', async () => {
+  const { house: daemon, post, username } = await start()
+  await using _ = daemon
+  const identityCount = async () => {
+    const since = daemon.sandbox.requests.length
+    await daemon.call(READ)
+    return new Set(daemon.sandbox.requests.slice(since).map(({ user }) => user))
   }
-  expect(await eyes()).toEqual(new Set([username]))
+  expect(await identityCount()).toEqual(new Set([username]))
 
   const paused = await post('/operator/pool/acc_main/pause')
   expect([paused.status, paused.body]).toMatchObject([
     200,
     { id: 'acc_main', status: 'paused', paused: true, last_error: 'operator' },
   ])
-  expect((await house.call(READ)).status).toBe(503)
+  expect((await daemon.call(READ)).status).toBe(503)
 
   const resumed = await post('/operator/pool/acc_main/resume')
   expect(resumed.body).toMatchObject({ status: 'ready', paused: false, last_error: null })
-  await house.clock.advance(SECOND)
-  expect(await eyes()).toEqual(new Set([username]))
+  await daemon.clock.advance(SECOND)
+  expect(await identityCount()).toEqual(new Set([username]))
   expect(
-    house.events.filter(({ event }) => /^account\.(paused|resumed)$/.test(event)),
+    daemon.events.filter(({ event }) => /^account\.(paused|resumed)$/.test(event)),
   ).toMatchObject([
     { event: 'account.paused', fields: { account: 'main', reason: 'operator' } },
     { event: 'account.resumed', fields: { account: 'main' } },
   ])
 })
 
-test('an account that was never signed in waits for its sign-in when it is resumed', async () => {
-  const { house, post } = await start()
-  await using _ = house
-  addAccounts(house, [{ name: 'new' }])
-  await house.clock.advance(2 * SECOND)
+test('a resumed account that was never signed in waits for its sign-in', async () => {
+  const { house: daemon, post } = await start()
+  await using _ = daemon
+  addAccounts(daemon, [{ name: 'new' }])
+  await daemon.clock.advance(2 * SECOND)
 
   expect((await post('/operator/pool/acc_new/pause')).body.status).toBe('paused')
   expect((await post('/operator/pool/acc_new/resume')).body).toMatchObject({
@@ -259,39 +259,36 @@ test('an account that was never signed in waits for its sign-in when it is resum
   })
 })
 
-test('a test asks the platform now, and says what that has shown', async () => {
-  const { house, post, username } = await start()
-  await using _ = house
+test('a test runs a session check now, and returns its result', async () => {
+  const { house: daemon, post, username } = await start()
+  await using _ = daemon
   const alive = await post('/operator/pool/acc_main/test')
-  house.sandbox.revoke({ username })
+  daemon.sandbox.revoke({ username })
   const dead = await post('/operator/pool/acc_main/test')
   await post('/operator/pool/acc_main/pause')
-  const since = house.sandbox.requests.length
+  const since = daemon.sandbox.requests.length
   const paused = await post('/operator/pool/acc_main/test')
 
   expect(alive.body).toMatchObject({ ok: true, verdict: 'alive', account: { status: 'ready' } })
   expect(dead.body).toMatchObject({ ok: false, verdict: 'nobody' })
   expect(paused.body).toMatchObject({ ok: false, verdict: 'paused' })
-  expect(house.sandbox.requests.length).toBe(since)
+  expect(daemon.sandbox.requests.length).toBe(since)
 })
 
-test.each(['pause', 'resume', 'test'])(
-  'there is nothing to %s where there is no account',
-  async (verb) => {
-    const { post } = await sharing()
-    const answer = await post(`/operator/pool/acc_none/${verb}`)
+test.each(['pause', 'resume', 'test'])('%s of an absent account is refused', async (verb) => {
+  const { post } = await sharing()
+  const answer = await post(`/operator/pool/acc_none/${verb}`)
 
-    expect([answer.status, answer.body.code]).toEqual([404, 'NOT_FOUND'])
-  },
-)
+  expect([answer.status, answer.body.code]).toEqual([404, 'NOT_FOUND'])
+})
 
-test('customers are listed with what they have and how much they called', async () => {
-  const { house, ask } = await start()
-  await using _ = house
-  house.mint('bob')
-  await house.call(READ)
-  await house.send('/forum/monitor/add', { filter_spec: { subforum: 'coffee', q: 'zebra' } })
-  const { body } = await ask('/operator/customers')
+test('customers are listed with their balances and call counts', async () => {
+  const { house: daemon, ask: send } = await start()
+  await using _ = daemon
+  daemon.mint('bob')
+  await daemon.call(READ)
+  await daemon.send('/forum/monitor/add', { filter_spec: { subforum: 'coffee', q: 'zebra' } })
+  const { body } = await send('/operator/customers')
 
   expect(body).toEqual({
     customers: [
@@ -314,23 +311,23 @@ test('customers are listed with what they have and how much they called', async 
     ],
     truncated: false,
   })
-  beside(house, ({ db }) =>
+  beside(daemon, ({ db }) =>
     db.run(`UPDATE usage_hours SET hour_at = hour_at - ${25 * 60 * MINUTE}`),
   )
-  expect((await ask('/operator/customers')).body.customers[0].requests_24h).toBe(0)
+  expect((await send('/operator/customers')).body.customers[0].requests_24h).toBe(0)
 })
 
-test('the overview counts the house, and says how its storage is', async () => {
-  const { house, ask } = await start()
-  await using _ = house
-  await house.send('/forum/monitor/webhook/create', { url: house.receiver.url })
-  const { body: monitor } = await house.send('/forum/monitor/add', {
+test("the overview counts the daemon's objects, and reports the state of its storage", async () => {
+  const { house: daemon, ask: send } = await start()
+  await using _ = daemon
+  await daemon.send('/forum/monitor/webhook/create', { url: daemon.receiver.url })
+  const { body: monitor } = await daemon.send('/forum/monitor/add', {
     filter_spec: { subforum: 'coffee', q: 'zebra' },
   })
-  await house.send('/forum/monitor/update', { id: monitor.id, active: false })
-  await house.send('/feedback', { type: 'bug', title: 'it broke', details: 'it did' })
-  await house.clock.advance(10 * MINUTE)
-  const { body } = await ask('/operator/overview')
+  await daemon.send('/forum/monitor/update', { id: monitor.id, active: false })
+  await daemon.send('/feedback', { type: 'bug', title: 'it broke', details: 'it did' })
+  await daemon.clock.advance(10 * MINUTE)
+  const { body } = await send('/operator/overview')
 
   expect(body).toMatchObject({
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -354,12 +351,12 @@ test('the overview counts the house, and says how its storage is', async () => {
   expect(body.storage.free_bytes).toBeGreaterThan(0)
 })
 
-test('what the auditor finds is shown', async () => {
-  const { house, ask } = await start()
-  await using _ = house
-  beside(house, ({ db }) => db.run('UPDATE customers SET balance_micros = balance_micros + 1'))
-  await house.clock.advance(6 * MINUTE)
-  const { body } = await ask('/operator/overview')
+test('violated invariants are listed', async () => {
+  const { house: daemon, ask: send } = await start()
+  await using _ = daemon
+  beside(daemon, ({ db }) => db.run('UPDATE customers SET balance_micros = balance_micros + 1'))
+  await daemon.clock.advance(6 * MINUTE)
+  const { body } = await send('/operator/overview')
 
   expect(body.storage.trouble).toBe('invariant_broken')
   expect(body.auditor.findings).toEqual([
@@ -367,16 +364,16 @@ test('what the auditor finds is shown', async () => {
   ])
 })
 
-test('feedback of every customer is answered, and its customer reads the answer', async () => {
-  const { house, ask, post } = await start()
-  await using _ = house
-  const bob = house.mint('bob')
+test('feedback of every customer can be answered, and its customer reads the answer', async () => {
+  const { house: daemon, ask: send, post } = await start()
+  await using _ = daemon
+  const bob = daemon.mint('bob')
   const idea = { type: 'idea', title: 'Dark mode', details: 'My eyes.' }
-  const { id } = (await house.send('/feedback', idea)).body
+  const { id } = (await daemon.send('/feedback', idea)).body
   const init = { method: 'POST', body: JSON.stringify({ ...idea, type: 'bug' }) }
-  await house.call('/feedback', init, bob)
-  const listed = (await ask('/operator/feedback?status=new')).body
-  await house.clock.advance(MINUTE)
+  await daemon.call('/feedback', init, bob)
+  const listed = (await send('/operator/feedback?status=new')).body
+  await daemon.clock.advance(MINUTE)
   const answered = await post(`/operator/feedback/${id}`, {
     status: 'shipped',
     response: 'In 1.1.',
@@ -393,7 +390,7 @@ test('feedback of every customer is answered, and its customer reads the answer'
     updated_at: '2026-01-01T00:01:02.000Z',
     customer: { name: 'ann' },
   })
-  expect((await house.call(`/feedback/${id}`)).body).toEqual({
+  expect((await daemon.call(`/feedback/${id}`)).body).toEqual({
     id,
     ...idea,
     area: null,
@@ -403,7 +400,7 @@ test('feedback of every customer is answered, and its customer reads the answer'
     created_at: '2026-01-01T00:00:02.000Z',
     updated_at: '2026-01-01T00:01:02.000Z',
   })
-  // What is left out stays; null takes it away.
+  // Absent fields stay; null removes the value.
   expect((await post(`/operator/feedback/${id}`, { status: 'declined' })).body.response).toBe(
     'In 1.1.',
   )
@@ -411,7 +408,7 @@ test('feedback of every customer is answered, and its customer reads the answer'
     status: 'declined',
     response: null,
   })
-  expect((await ask('/operator/feedback?type=bug&status=shipped')).body.count).toBe(0)
+  expect((await send('/operator/feedback?type=bug&status=shipped')).body.count).toBe(0)
 })
 
 test.each([
@@ -424,16 +421,16 @@ test.each([
     'response must be text of 1 to 8000 characters, or null',
   ],
   [{ title: 'x' }, 'title', 'title is not a known field; allowed: status, response'],
-])('an answer of %j is refused by name', async (body, field, error) => {
+])('an answer of %j is refused by field', async (body, field, error) => {
   const { post } = await sharing()
   const answer = await post('/operator/feedback/fb_1', body)
 
   expect([answer.status, answer.body]).toEqual([400, { error, code: 'INVALID_REQUEST', field }])
 })
 
-test('the operator’s routes are no part of the document that customers read', async () => {
-  const { house } = await sharing()
-  const { paths, tags } = (await house.call('/openapi.json')).body
+test("the operator’s routes are not in the customers' document", async () => {
+  const { house: daemon } = await sharing()
+  const { paths, tags } = (await daemon.call('/openapi.json')).body
 
   expect(Object.keys(paths).filter((path) => /operator|dashboard/.test(path))).toEqual([])
   expect(Object.keys(paths)).toContain('/feedback/{id}')

@@ -1,21 +1,21 @@
-// Goal: what we do at the platform in somebody's name does what it should there, from the first page to a dead session.
-// Method: the whole room in front of the sandbox, over real HTTP.
+// Goal: actions on behalf of an account have the expected effect at the platform, from the first
+// page to an ended session. Method: the whole adapter against the sandbox, over real HTTP.
 import { expect, test } from 'bun:test'
 
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { createAccountClient } from '../../src/accounts/client.ts'
 import { createEgress } from '../../src/net/egress.ts'
-import { createJars } from '../../src/platform/cookies.ts'
-import { createForum } from '../../src/platform/forum.ts'
-import { createLogin } from '../../src/platform/login.ts'
-import { createTokens } from '../../src/platform/oauth.ts'
-import { ANONYMOUS, type Call, type Eyes } from '../../src/platform/platform.ts'
-import { createCraft } from '../../src/pool/at-platform.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { ANONYMOUS, type Call, type Identity } from '../../src/platforms/port.ts'
+import { createForum } from '../../src/platforms/reddit/adapter.ts'
+import { createJars } from '../../src/platforms/reddit/login/cookie-jar.ts'
+import { createLogin } from '../../src/platforms/reddit/login/login.ts'
+import { createOAuthTokens } from '../../src/platforms/reddit/login/oauth.ts'
 import { fakeClock } from '../support/clock.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXP'
 const page = { limit: 25, after: null, t: null }
 
-async function stage() {
+async function createFixture() {
   const clock = fakeClock(() => Bun.sleep(1))
   const sandbox = await startSandbox({
     port: 0,
@@ -45,26 +45,26 @@ async function stage() {
     requests_per_minute: 600,
   })
   const jars = createJars({ base_url, session_cookie: sandbox.session_cookie, clock })
-  const craft = createCraft({
+  const client = createAccountClient({
     forum,
     jars,
     clock,
     login: createLogin({ ...common, jars }),
-    tokens: createTokens({ ...common, token_url: `${base_url}/api/v1/access_token` }),
+    tokens: createOAuthTokens({ ...common, token_url: `${base_url}/api/v1/access_token` }),
     signal: new AbortController().signal,
   })
-  const through = (eyes: Partial<Eyes>): Call => ({
-    eyes: { ...ANONYMOUS, id: 'acc', whose: 'pool', ...eyes },
+  const through = (identity: Partial<Identity>): Call => ({
+    identity: { ...ANONYMOUS, id: 'acc', whose: 'pool', ...identity },
     deadline_at: clock.now() + 30_000,
   })
   return {
     sandbox,
     forum,
     jars,
-    craft,
+    craft: client,
     through,
     async signIn(username: string, password = 'open-sesame', totp_secret: string | null = null) {
-      return craft.signIn({ username, password, totp_secret, proxy: null })
+      return client.signIn({ username, password, totp_secret, proxy: null })
     },
     async [Symbol.asyncDispose]() {
       egress.close()
@@ -73,8 +73,8 @@ async function stage() {
   }
 }
 
-test('who signs in is somebody, sees a front page and what is its own', async () => {
-  await using it = await stage()
+test('a signed-in account has a name, a front page and its own listings', async () => {
+  await using it = await createFixture()
   const { forum } = it
 
   const done = await it.signIn('ann')
@@ -95,8 +95,8 @@ test('who signs in is somebody, sees a front page and what is its own', async ()
   expect(done.jar.expires_at()).not.toBeNull()
 })
 
-test('a second factor is given where it is wanted, with the code of the platform', async () => {
-  await using it = await stage()
+test("a second factor is sent if required, with a code by the platform's time", async () => {
+  await using it = await createFixture()
 
   expect(await it.signIn('bea')).toMatchObject({ reason: 'second_factor_required', final: true })
   expect(await it.signIn('bea', 'open-sesame', SECRET)).toMatchObject({ ok: true, username: 'bea' })
@@ -105,14 +105,14 @@ test('a second factor is given where it is wanted, with the code of the platform
   })
 })
 
-test('a wrong password is a verdict, a human check is none', async () => {
-  await using it = await stage()
+test('a wrong password is a final verdict, a human check is not', async () => {
+  await using it = await createFixture()
   expect(await it.signIn('ann', 'wrong')).toMatchObject({
     reason: 'wrong_credentials',
     final: true,
   })
 
-  it.sandbox.weather({
+  it.sandbox.addFault({
     path: '/svc/shreddit/account/login',
     fault: 'login_verdict',
     verdict: 'captcha',
@@ -121,8 +121,8 @@ test('a wrong password is a verdict, a human check is none', async () => {
   expect(await it.signIn('ann')).toMatchObject({ reason: 'human_check', final: false })
 })
 
-test('a session that is ended elsewhere is found out wherever it matters', async () => {
-  await using it = await stage()
+test('a session ended elsewhere is detected by every call that needs it', async () => {
+  await using it = await createFixture()
   const { forum } = it
   const done = await it.signIn('ann')
   if (!done.ok) throw new Error(`not signed in: ${done.reason}`)
@@ -137,13 +137,13 @@ test('a session that is ended elsewhere is found out wherever it matters', async
   const saved = { ...page, name: 'ann', tab: 'saved', sort: 'new' } as const
   expect(await forum.userItems(saved, call)).toEqual(dead)
   expect(await forum.moderators(place, call)).toEqual(dead)
-  // What everybody may read goes on, and says for whom it was.
+  // Public reads continue, and report the identity they used.
   const posts = await forum.posts({ ...page, subforums: [place], sort: 'new' }, call)
   expect(posts).toMatchObject({ ok: true, value: { logged_in: false } })
 })
 
-test('an application reads at its own host, with a token of its own', async () => {
-  await using it = await stage()
+test('an OAuth application reads at its own host, with its own token', async () => {
+  await using it = await createFixture()
   const { application, accounts } = it.sandbox.overview()
   const account = accounts.find(({ refresh_token }) => refresh_token !== null)
   if (!application || !account) throw new Error('the sandbox has granted nothing')
@@ -151,16 +151,16 @@ test('an application reads at its own host, with a token of its own', async () =
   const { client_id, client_secret } = application
   const grant = { client_id, client_secret, proxy: null }
   const mine = await it.craft.renew({ ...grant, refresh_token: account.refresh_token })
-  const nobodys = await it.craft.renew({ ...grant, refresh_token: null })
-  if (!mine.ok || !nobodys.ok) throw new Error('no token')
+  const app_only = await it.craft.renew({ ...grant, refresh_token: null })
+  if (!mine.ok || !app_only.ok) throw new Error('no token')
   const call = it.through({ bearer: mine.token.value })
 
   expect(await it.forum.me(call)).toMatchObject({ ok: true, value: { name: account.username } })
   expect(await it.forum.feed({ ...page, sort: 'best' }, call)).toMatchObject({ ok: true })
   const [place = ''] = it.sandbox.overview().subforums
   const posts = { ...page, subforums: [place], sort: 'new' }
-  const as_nobody = it.through({ id: 'app', bearer: nobodys.token.value })
-  expect(await it.forum.posts(posts, as_nobody)).toMatchObject({ ok: true })
+  const app_call = it.through({ id: 'app', bearer: app_only.token.value })
+  expect(await it.forum.posts(posts, app_call)).toMatchObject({ ok: true })
 
   expect(await it.craft.renew({ ...grant, client_secret: 'wrong', refresh_token: null })).toEqual({
     ok: false,
@@ -168,10 +168,10 @@ test('an application reads at its own host, with a token of its own', async () =
   })
 })
 
-test('cookies out of a browser are as good as a sign-in', async () => {
-  await using it = await stage()
+test('cookies of a browser work like a sign-in', async () => {
+  await using it = await createFixture()
   const [account] = it.sandbox.overview().accounts
-  if (!account) throw new Error('nobody has a session')
+  if (!account) throw new Error('no account has this session')
 
   const found = it.jars.import(JSON.stringify(account.cookies))
   if (!found.ok) throw new Error(found.problems.join())
@@ -180,8 +180,8 @@ test('cookies out of a browser are as good as a sign-in', async () => {
   expect(await it.forum.me(call)).toMatchObject({ ok: true, value: { name: account.username } })
 })
 
-test('pages about places, people and posts read as the sandbox writes them', async () => {
-  await using it = await stage()
+test('pages about places, users and posts are parsed as the sandbox writes them', async () => {
+  await using it = await createFixture()
   const { forum } = it
   const call = it.through({})
   const [place = ''] = it.sandbox.overview().subforums

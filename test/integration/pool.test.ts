@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test'
 
-import { parseConfig } from '../../src/config.ts'
-import { newStanding } from '../../src/core/pool.ts'
-import { createOutside } from '../../src/outside.ts'
-import { createPool } from '../../src/pool/pool.ts'
-import { insertAccount, listAccounts, openAccount } from '../../src/store/accounts.ts'
-import { openInstance } from '../../src/store/instance.ts'
-import { createUpstream } from '../../src/upstream.ts'
+import { createPool } from '../../src/accounts/pool.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import { newStatus } from '../../src/core/accounts/status.ts'
+import { createRuntime } from '../../src/runtime/runtime.ts'
+import { insertAccount, listAccounts, openAccount } from '../../src/store/accounts/accounts.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import { createPlatform } from '../../src/wiring/platform.ts'
 import { addAccounts, jarText, SESSION_COOKIE } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
-import { startHouse } from '../support/house.ts'
-import { ownEmptyPage } from '../unit/platform/stage.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
+import { ownEmptyPage } from '../unit/platforms/reddit/fixture.ts'
 
-/** What an answer tells of the requests that remain. */
+/** Headers with the remaining requests of an answer. */
 const remaining = (count: string) => ({
   headers: { 'x-ratelimit-remaining': count, 'x-ratelimit-reset': '300' },
 })
@@ -20,13 +20,18 @@ const remaining = (count: string) => ({
 const SECOND = 1000
 const MINUTE = 60_000
 const NO_PASSWORD = { kind: 'session', password: null, totp_secret: null } as const
-const settled = { state: 'ready', state_reason: null, state_since: 0, cooling_until: null } as const
-const looked_at = { strikes: 0, probes: 0, probe_at: null }
+const ready_state = {
+  state: 'ready',
+  state_reason: null,
+  state_since: 0,
+  cooling_until: null,
+} as const
+const probe_state = { strikes: 0, probes: 0, probe_at: null }
 
-/** A platform that gives every session a new cookie with each answer, and answers out of turn. */
+/** A platform that sends each session a new cookie with each answer, and answers out of order. */
 function startBaker() {
   const seen: { session: string; token: string | null }[] = []
-  const held: (() => void)[] = []
+  const releases: (() => void)[] = []
   let served = 0
   const server = Bun.serve({
     port: 0,
@@ -40,7 +45,7 @@ function startBaker() {
       const session = cookies.get(SESSION_COOKIE) ?? 'nobody'
       seen.push({ session, token: cookies.get('token_v2') ?? null })
       const number = ++served
-      await new Promise<void>((resolve) => void held.push(resolve))
+      await new Promise<void>((resolve) => void releases.push(resolve))
       return Response.json(ownEmptyPage, {
         headers: { 'set-cookie': `token_v2=${session}-${number}; Path=/` },
       })
@@ -49,10 +54,10 @@ function startBaker() {
   return {
     url: `http://127.0.0.1:${server.port}`,
     seen,
-    /** Lets answers go until nobody waits: the newest first, then the oldest, in turn. */
+    /** Releases answers until no request waits: the newest first, then the oldest, alternately. */
     async answerAll(count: number) {
       for (let sent = 0; sent < count;) {
-        const next = sent % 2 === 0 ? held.pop() : held.shift()
+        const next = sent % 2 === 0 ? releases.pop() : releases.shift()
         if (next) sent += 1
         next?.()
         await Bun.sleep(0)
@@ -62,7 +67,7 @@ function startBaker() {
   }
 }
 
-test("of ten accounts whose answers come back interleaved, none's cookies travel on another's request", async () => {
+test("with interleaved answers of ten accounts, no cookie is sent with another account's request", async () => {
   await using baker = startBaker()
   using folder = tempFolder()
   const config = parseConfig(
@@ -70,8 +75,8 @@ test("of ten accounts whose answers come back interleaved, none's cookies travel
   )
   config.storage.dir = folder.path
   config.pool.session_requests_per_minute = 600
-  const outside = createOutside(() => {})
-  const { clock, random, log } = outside
+  const runtime = createRuntime(() => {})
+  const { clock, random, log } = runtime
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'serve' })
   const { db, ring } = instance
   const names = Array.from({ length: 10 }, (_, n) => `account${n}`)
@@ -83,21 +88,25 @@ test("of ten accounts whose answers come back interleaved, none's cookies travel
       secrets: NO_PASSWORD,
       jar: { text: jarText(baker.url, { [SESSION_COOKIE]: name }), expires_at: null },
       proxy_id: null,
-      standing: { ...settled, ...looked_at },
+      status: { ...ready_state, ...probe_state },
       created_at: 0,
     })
   const stop = new AbortController()
-  const { platform, craft, close } = createUpstream(config, outside, {
+  const {
+    platform,
+    craft: client,
+    close,
+  } = createPlatform(config, runtime, {
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
     signal: stop.signal,
-    on_request: (event) => pool.heard(event),
+    on_request: (event) => pool.onRequest(event),
   })
   const pool = createPool({
     db,
     ring,
     clock,
     log,
-    craft,
+    client,
     allow_anonymous: false,
     signal: stop.signal,
     nudge: () => {},
@@ -105,9 +114,9 @@ test("of ten accounts whose answers come back interleaved, none's cookies travel
 
   for (let round = 0; round < 5; round++) {
     const reads = Array.from({ length: 40 }, () => {
-      const eyes = pool.lease('read') ?? expect.unreachable('nobody was leased')
+      const identity = pool.lease('read') ?? expect.unreachable('no identity was leased')
       const query = { subforums: ['cats'], sort: 'new', t: null, limit: 25, after: null }
-      return platform.posts(query, { eyes, deadline_at: clock.now() + 60_000 })
+      return platform.posts(query, { identity, deadline_at: clock.now() + 60_000 })
     })
     await baker.answerAll(40)
     expect((await Promise.all(reads)).every(({ ok }) => ok)).toBe(true)
@@ -119,35 +128,35 @@ test("of ten accounts whose answers come back interleaved, none's cookies travel
   expect(later.length).toBe(160)
   expect(later.filter(({ session, token }) => !token?.startsWith(`${session}-`))).toEqual([])
   for (const { id } of listAccounts(db)) {
-    const kept = openAccount(db, ring, id)?.jar ?? ''
-    for (const name of names) expect(kept.includes(`${name}-`)).toBe(name === id)
+    const cookies = openAccount(db, ring, id)?.jar ?? ''
+    for (const name of names) expect(cookies.includes(`${name}-`)).toBe(name === id)
   }
   await close()
   instance.close()
 })
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>
 
-/** What the operator has been told, over plain http on this machine. */
+/** Notices to the operator, over plain http on this machine. */
 function startOperator() {
-  const told: { kind: string; subject: string }[] = []
+  const notices: { kind: string; subject: string }[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
-      told.push((await request.json()) as { kind: string; subject: string })
+      notices.push((await request.json()) as { kind: string; subject: string })
       return new Response('')
     },
   })
   return {
     url: `http://127.0.0.1:${server.port}/told`,
-    told,
+    told: notices,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }
 
-const house = (operator_url = '') =>
-  startHouse({
+const startPoolDaemon = (operator_url = '') =>
+  startTestDaemon({
     world: 'seeded',
     change(config) {
       config.platform.session_cookie = SESSION_COOKIE
@@ -157,12 +166,12 @@ const house = (operator_url = '') =>
   })
 
 const READ = '/api/forum/posts?subforum=coffee&limit=1'
-const plainOf = ({ sandbox }: House) =>
+const plainOf = ({ sandbox }: TestDaemon) =>
   sandbox
     .overview()
     .accounts.find(({ totp_secret, flags }) => totp_secret === null && !flags.suspended) ??
   expect.unreachable('the sandbox has no such account')
-const statesIn = async ({ url }: House) => {
+const statesIn = async ({ url }: TestDaemon) => {
   const metrics = await (await fetch(`${url()}/metrics`)).text()
   return Object.fromEntries(
     [...metrics.matchAll(/forumd_pool_accounts\{state="(\w+)"\} ([1-9]\d*)/g)].map(
@@ -170,29 +179,29 @@ const statesIn = async ({ url }: House) => {
     ),
   )
 }
-const eyesOf = ({ sandbox }: House, since: number) =>
+const identitiesUsed = ({ sandbox }: TestDaemon, since: number) =>
   sandbox.requests
     .slice(since)
     .filter(({ path }) => path.startsWith('/r/'))
     .map(({ user }) => user)
 
-test('an account that is added beside a running daemon reads within two seconds', async () => {
-  await using it = await house()
+test('an account added beside a running daemon reads within two seconds', async () => {
+  await using it = await startPoolDaemon()
   expect((await it.call(READ)).status).toBe(200)
-  expect(eyesOf(it, 0)).toEqual([null])
+  expect(identitiesUsed(it, 0)).toEqual([null])
 
   const { username, cookies } = plainOf(it)
   addAccounts(it, [{ name: 'main', username, cookies }])
   await it.clock.advance(2 * SECOND)
   const since = it.sandbox.requests.length
   expect((await it.call(READ)).status).toBe(200)
-  expect(eyesOf(it, since)).toEqual([username])
+  expect(identitiesUsed(it, since)).toEqual([username])
   expect(await statesIn(it)).toEqual({ ready: 1 })
 })
 
-test('a session that dies is noticed, signed in again by itself, and no caller hears of it', async () => {
+test('an ended session is detected and signed in again, without an error for callers', async () => {
   await using operator = startOperator()
-  await using it = await house(operator.url)
+  await using it = await startPoolDaemon(operator.url)
   const { username, password, cookies } = plainOf(it)
   const secrets = { kind: 'session', password, totp_secret: null } as const
   addAccounts(it, [{ name: 'main', username, cookies, secrets }])
@@ -204,13 +213,13 @@ test('a session that dies is noticed, signed in again by itself, and no caller h
   expect(await statesIn(it)).toEqual({ ready: 1 })
   const since = it.sandbox.requests.length
   expect((await it.call(READ)).status).toBe(200)
-  expect(eyesOf(it, since)).toEqual([username])
+  expect(identitiesUsed(it, since)).toEqual([username])
   expect(operator.told).toEqual([])
 })
 
-test('where nobody can be signed in by itself, the operator is told once, reads end in 503 and are degraded', async () => {
+test('without an automatic sign-in, the operator is notified once, reads end in 503 and are degraded', async () => {
   await using operator = startOperator()
-  await using it = await house(operator.url)
+  await using it = await startPoolDaemon(operator.url)
   const { username, cookies } = plainOf(it)
   addAccounts(it, [{ name: 'main', username, cookies }])
   await it.clock.advance(2 * SECOND)
@@ -234,8 +243,8 @@ test('where nobody can be signed in by itself, the operator is told once, reads 
   expect((await it.call(READ)).status).toBe(200)
 })
 
-test('monitors look through the pool, and a dead account of two hides nothing from them', async () => {
-  await using it = await house()
+test('monitors poll through the pool, and one dead account of two hides no items', async () => {
+  await using it = await startPoolDaemon()
   const { username, cookies } = plainOf(it)
   const other = it.sandbox
     .overview()
@@ -265,12 +274,12 @@ test('monitors look through the pool, and a dead account of two hides nothing fr
   expect(lookers.at(-1)).toBe(other?.username ?? '')
 })
 
-test('a throttled account rests until the platform said so, also over a restart', async () => {
-  await using it = await house()
+test('a throttled account pauses as long as the platform said, including across a restart', async () => {
+  await using it = await startPoolDaemon()
   const { username, cookies } = plainOf(it)
   addAccounts(it, [{ name: 'main', username, cookies }])
   await it.clock.advance(2 * SECOND)
-  it.sandbox.weather({ path: '/r/', fault: '429_html', times: 1, retry_after_s: 300 })
+  it.sandbox.addFault({ path: '/r/', fault: '429_html', times: 1, retry_after_s: 300 })
   expect((await it.call(READ)).status).toBe(429)
   await it.clock.advance(2 * SECOND)
   expect(await statesIn(it)).toEqual({ cooling: 1 })
@@ -278,14 +287,14 @@ test('a throttled account rests until the platform said so, also over a restart'
   await it.restart()
   const since = it.sandbox.requests.length
   expect((await it.call(READ)).status).not.toBe(200)
-  expect(eyesOf(it, since)).toEqual([])
+  expect(identitiesUsed(it, since)).toEqual([])
   await it.clock.advance(300 * SECOND)
   expect((await it.call(READ)).status).toBe(200)
 })
 
-test('an application reads beside a session, each by its own proof at its own host', async () => {
+test('an OAuth application reads beside a session, each with its own credentials at its own host', async () => {
   await using bearer = await startBearer()
-  await using it = await houseWith(bearer)
+  await using it = await daemonWith(bearer)
   const { username, cookies } = plainOf(it)
   addAccounts(it, [{ name: 'session', username, cookies }, APPLICATION])
   await it.clock.advance(MINUTE)
@@ -298,18 +307,18 @@ test('an application reads beside a session, each by its own proof at its own ho
   expect(reads.length).toBeLessThan(10)
   expect(new Set(reads.map(({ authorization }) => authorization))).toEqual(new Set(['bearer t1']))
   expect(bearer.asked.filter(({ cookie }) => cookie !== null)).toEqual([])
-  expect(eyesOf(it, 0).filter((user) => user === username).length).toBe(10 - reads.length)
+  expect(identitiesUsed(it, 0).filter((user) => user === username).length).toBe(10 - reads.length)
 
-  // Two minutes before it ends the token is renewed, with what the last answer gave for that.
+  // Two minutes before its expiry the token is renewed, with the refresh token of the last answer.
   await it.clock.advance(57 * MINUTE)
   expect(bearer.grants.length).toBe(1)
   await it.clock.advance(2 * MINUTE)
   expect(bearer.grants[1]).toEndWith('refresh_token=r2')
 })
 
-test('a search that finds nothing says nothing of the account that searched', async () => {
+test('an empty search does not count against its account', async () => {
   await using bearer = await startBearer()
-  await using it = await houseWith(bearer)
+  await using it = await daemonWith(bearer)
   const { username, cookies } = plainOf(it)
   const search = async () => {
     for (let n = 0; n < 3; n++)
@@ -331,19 +340,19 @@ test('a search that finds nothing says nothing of the account that searched', as
   const since = it.sandbox.requests.length
   for (let n = 0; n < 4; n++) await search()
   await it.clock.advance(10 * SECOND)
-  const asked = it.sandbox.requests.slice(since).map(({ path }) => path.split('?')[0])
-  expect(new Set(asked)).toEqual(new Set(['/subreddits/search.json']))
+  const paths = it.sandbox.requests.slice(since).map(({ path }) => path.split('?')[0])
+  expect(new Set(paths)).toEqual(new Set(['/subreddits/search.json']))
   expect(await statesIn(it)).toEqual({ ready: 2 })
 })
 
 test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
-  'an application that acts for nobody, told so by %j, reads all the same',
-  async (told) => {
-    await using bearer = await startBearer(told)
-    await using it = await houseWith(bearer)
+  'an application without a user, reported by %j, can read',
+  async (notice) => {
+    await using bearer = await startBearer(notice)
+    await using it = await daemonWith(bearer)
     const secrets = { kind: 'oauth', client_id: 'app', client_secret: 'shh' } as const
     addAccounts(it, [
-      { name: 'app', secrets: { ...secrets, refresh_token: null }, standing: newStanding(0) },
+      { name: 'app', secrets: { ...secrets, refresh_token: null }, status: newStatus(0) },
     ])
 
     for (const wait of [MINUTE, 61 * MINUTE]) {
@@ -353,7 +362,7 @@ test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
     }
     expect(bearer.asked.at(-1)?.authorization).toBe('bearer t2')
     expect(bearer.grants[0]).toEndWith('grant_type=client_credentials')
-    // Once at first, and then at each hour: its place is no question that stays open.
+    // Once at first, and then every hour: its identity is not requested repeatedly.
     expect(bearer.asked.filter(({ path }) => path === '/api/v1/me').length).toBeLessThan(4)
   },
   20_000,
@@ -362,12 +371,12 @@ test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
 const APPLICATION = {
   name: 'application',
   secrets: { kind: 'oauth', client_id: 'app', client_secret: 'shh', refresh_token: 'r1' },
-  standing: newStanding(0),
+  status: newStatus(0),
 } as const
 
-/** A house whose applications get their tokens from a host, and read there. */
-const houseWith = (bearer: { url: string }) =>
-  startHouse({
+/** A daemon whose applications get tokens from a host, and read there. */
+const daemonWith = (bearer: { url: string }) =>
+  startTestDaemon({
     world: 'seeded',
     change(config) {
       config.platform.session_cookie = SESSION_COOKIE
@@ -377,10 +386,13 @@ const houseWith = (bearer: { url: string }) =>
     },
   })
 
-/** A host that grants tokens for an hour, to `nobody` in the words in which it says so, and answers whoever has one with an empty listing. */
-async function startBearer(nobody: object | null = null) {
+/**
+ * A host that grants tokens for an hour, to `nobody` with the given answer, and sends an empty
+ * listing to every bearer.
+ */
+async function startBearer(anonymous_reply: object | null = null) {
   const grants: string[] = []
-  const asked: { path: string; authorization: string | null; cookie: string | null }[] = []
+  const token_requests: { path: string; authorization: string | null; cookie: string | null }[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -393,15 +405,16 @@ async function startBearer(nobody: object | null = null) {
         return Response.json({
           access_token: `t${number}`,
           expires_in: 3600,
-          ...(nobody === null && { refresh_token: `r${number + 1}` }),
+          ...(anonymous_reply === null && { refresh_token: `r${number + 1}` }),
         })
       }
-      asked.push({ path, authorization, cookie: request.headers.get('cookie') })
-      // Plenty at first, so that it is chosen; then little, so that the session is.
-      if (path === '/api/v1/me' && nobody !== null) return Response.json(nobody, { status: 403 })
+      token_requests.push({ path, authorization, cookie: request.headers.get('cookie') })
+      // Plenty at first, so that it is selected; then little, so that the session is.
+      if (path === '/api/v1/me' && anonymous_reply !== null)
+        return Response.json(anonymous_reply, { status: 403 })
       if (path === '/api/v1/me')
         return Response.json({ id: 'app1', name: 'somebody' }, remaining('9000000.0'))
-      // Where it finds nothing, a string with braces in it.
+      // Its answer to an empty search is a string with braces.
       if (path.startsWith('/subreddits/search')) return Response.json('{}', remaining('100.0'))
       const data = { modhash: null, after: null, children: [] }
       return Response.json({ kind: 'Listing', data }, remaining('100.0'))
@@ -410,7 +423,7 @@ async function startBearer(nobody: object | null = null) {
   return {
     url: `http://127.0.0.1:${server.port}`,
     grants,
-    asked,
+    asked: token_requests,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }

@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'bun:test'
 
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>
 
-const ask = (house: House, body: object) => house.send('/forum/monitor/preview', body)
+const preview = (daemon: TestDaemon, body: object) => daemon.send('/forum/monitor/preview', body)
 
-/** Ten posts of cats, an hour apart, the last one a moment ago: every other one is about a laser. */
-async function furnished(change?: Parameters<typeof startHouse>[0]) {
-  const house = await startHouse(change)
+/** Ten posts of cats, an hour apart, the last one just now: every other one is about a laser. */
+async function furnished(change?: Parameters<typeof startTestDaemon>[0]) {
+  const daemon = await startTestDaemon(change)
   for (let n = 0; n < 10; n++) {
-    house.sandbox.post({
+    daemon.sandbox.post({
       subforum: 'cats',
       title: n % 2 === 0 ? `a cat and a laser, number ${n}` : `a cat asleep, number ${n}`,
-      created_at: house.clock.now() - (10 - n) * 3_600_000,
+      created_at: daemon.clock.now() - (10 - n) * 3_600_000,
     })
   }
-  return house
+  return daemon
 }
 
-test('a filter is tried on what its feed holds: matches, what is left after each condition, how many a day', async () => {
-  await using house = await furnished()
-  const { status, body } = await ask(house, {
+test('a preview applies a filter to its current feed: matches, items per condition, estimate per day', async () => {
+  await using daemon = await furnished()
+  const { status, body } = await preview(daemon, {
     filter_spec: {
       subforum: 'cats',
       include_any: ['laser', 'asleep', 'unheard of'],
@@ -67,23 +67,23 @@ test('a filter is tried on what its feed holds: matches, what is left after each
   ])
 })
 
-test('nothing is delivered, billed or kept by a preview', async () => {
-  await using house = await furnished()
-  await house.send('/forum/monitor/webhook/create', { url: house.receiver.url })
-  const before = (await house.call('/account/me')).body
+test('a preview delivers, bills and stores nothing', async () => {
+  await using daemon = await furnished()
+  await daemon.send('/forum/monitor/webhook/create', { url: daemon.receiver.url })
+  const before = (await daemon.call('/account/me')).body
 
-  await ask(house, { filter_spec: { subforum: 'cats' } })
-  await house.clock.advance(2 * MINUTE_MS)
+  await preview(daemon, { filter_spec: { subforum: 'cats' } })
+  await daemon.clock.advance(2 * MINUTE_MS)
 
-  expect(house.receiver.received).toEqual([])
-  expect((await house.call('/forum/monitor/list')).body.monitors).toEqual([])
-  expect((await house.call('/account/me')).body.credits_remaining).toBe(before.credits_remaining)
+  expect(daemon.receiver.received).toEqual([])
+  expect((await daemon.call('/forum/monitor/list')).body.monitors).toEqual([])
+  expect((await daemon.call('/account/me')).body.credits_remaining).toBe(before.credits_remaining)
 })
 
-test('of an item it is told why it does not match, though no feed of the filter shows it', async () => {
-  await using house = await furnished()
-  const dog = house.sandbox.post({ subforum: 'dogs', title: 'a laser for a dog' })
-  const { body } = await ask(house, {
+test('an item is explained even if no feed of the filter lists it', async () => {
+  await using daemon = await furnished()
+  const dog = daemon.sandbox.post({ subforum: 'dogs', title: 'a laser for a dog' })
+  const { body } = await preview(daemon, {
     filter_spec: { subforum: 'cats', include_any: ['laser'] },
     item_id: dog.id,
   })
@@ -101,11 +101,11 @@ test('of an item it is told why it does not match, though no feed of the filter 
   })
 })
 
-test('a comment asked for by its id is judged with the title of its thread', async () => {
-  await using house = await furnished()
-  const post = house.sandbox.post({ subforum: 'dogs', title: 'the best laser pointer' })
-  const comment = house.sandbox.comment({ parent: post.name, text: 'bark' })
-  const { body } = await ask(house, {
+test('a comment fetched by its id is judged with the title of its thread', async () => {
+  await using daemon = await furnished()
+  const post = daemon.sandbox.post({ subforum: 'dogs', title: 'the best laser pointer' })
+  const comment = daemon.sandbox.comment({ parent: post.name, text: 'bark' })
+  const { body } = await preview(daemon, {
     filter_spec: { subforum: 'cats', kind: 'comment', q: 'title:laser' },
     item_id: comment.id,
   })
@@ -114,32 +114,32 @@ test('a comment asked for by its id is judged with the title of its thread', asy
   expect(body.item.criteria).toContainEqual({ criterion: 'q', verdict: 'met', detail: 'laser' })
 })
 
-test('what is not reached yet and what is not relevant enough are counted apart from matches', async () => {
-  await using house = await furnished()
+test('items below a threshold and irrelevant items are counted separately from matches', async () => {
+  await using daemon = await furnished()
   const filter_spec = { subforum: 'cats', include_any: ['cat', 'laser'] }
-  const late = await ask(house, { filter_spec: { ...filter_spec, min_score: 1_000_000 } })
-  const dull = await ask(house, { filter_spec: { ...filter_spec, min_relevance: 90 } })
+  const strict = await preview(daemon, { filter_spec: { ...filter_spec, min_score: 1_000_000 } })
+  const dull = await preview(daemon, { filter_spec: { ...filter_spec, min_relevance: 90 } })
 
-  expect(late.body).toMatchObject({ matched: 0, not_yet: 10, low_relevance: 0, matches: [] })
+  expect(strict.body).toMatchObject({ matched: 0, not_yet: 10, low_relevance: 0, matches: [] })
   expect(dull.body).toMatchObject({ matched: 5, not_yet: 0, low_relevance: 5 })
 })
 
-test('the whole platform is looked at by searches', async () => {
-  await using house = await furnished()
-  const { body } = await ask(house, { filter_spec: { include_any: ['laser'] } })
+test('the whole platform is read by searches', async () => {
+  await using daemon = await furnished()
+  const { body } = await preview(daemon, { filter_spec: { include_any: ['laser'] } })
 
   expect(body.feeds).toMatchObject([{ kind: 'search', subforums: null, query: 'laser' }])
   expect(body.matched).toBe(5)
 })
 
 test('posts and comments of many places are read in four requests', async () => {
-  await using house = await furnished()
+  await using daemon = await furnished()
   for (const name of ['a1', 'b1', 'c1', 'd1', 'e1'])
-    house.sandbox.comment({
-      parent: house.sandbox.post({ subforum: name, title: 'a laser' }).name,
+    daemon.sandbox.comment({
+      parent: daemon.sandbox.post({ subforum: name, title: 'a laser' }).name,
       text: 'pew',
     })
-  const { body } = await ask(house, {
+  const { body } = await preview(daemon, {
     filter_spec: { subforum: ['a1', 'b1', 'c1', 'd1', 'e1', 'cats'], kind: 'both' },
   })
 
@@ -153,9 +153,9 @@ test('posts and comments of many places are read in four requests', async () => 
 })
 
 test('an empty feed has no estimate: it is not known to be none', async () => {
-  await using house = await furnished()
-  house.sandbox.subforum({ name: 'quiet' })
-  const { body } = await ask(house, { filter_spec: { subforum: 'quiet' } })
+  await using daemon = await furnished()
+  daemon.sandbox.subforum({ name: 'quiet' })
+  const { body } = await preview(daemon, { filter_spec: { subforum: 'quiet' } })
 
   expect(body).toMatchObject({ scanned: 0, matched: 0, estimate_per_day: null })
 })
@@ -176,18 +176,18 @@ describe('refusals', () => {
     ],
     ['an unknown field', { filter_spec: { q: 'cat' }, webhook_ids: [] }, 'webhook_ids', /allowed/],
   ])('400 names the field: %s', async (_, body, field, sentence) => {
-    await using house = await furnished()
-    const answer = await ask(house, body)
+    await using daemon = await furnished()
+    const answer = await preview(daemon, body)
 
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ code: 'INVALID_REQUEST', field })
     expect(answer.body.error).toMatch(sentence)
   })
 
-  test('a place that cannot be read is refused as a monitor of it would be', async () => {
-    await using house = await furnished()
-    house.sandbox.subforum({ name: 'club', access: 'private' })
-    const answer = await ask(house, { filter_spec: { subforum: 'club' } })
+  test('an unreadable place is refused like in a monitor', async () => {
+    await using daemon = await furnished()
+    daemon.sandbox.subforum({ name: 'club', access: 'private' })
+    const answer = await preview(daemon, { filter_spec: { subforum: 'club' } })
 
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({
@@ -203,8 +203,8 @@ describe('refusals', () => {
   ])(
     'what is not there, as in %j, is refused by the field that names it',
     async (spec, field, name) => {
-      await using house = await furnished()
-      const answer = await ask(house, { filter_spec: spec })
+      await using daemon = await furnished()
+      const answer = await preview(daemon, { filter_spec: spec })
 
       expect(answer.status).toBe(400)
       expect(answer.body).toEqual({
@@ -217,33 +217,33 @@ describe('refusals', () => {
     },
   )
 
-  test('who has the platform asked too often has to wait, and what is repeated costs nothing', async () => {
-    await using house = await furnished({
+  test('a customer with too many previews has to wait, and a repeat is free', async () => {
+    await using daemon = await furnished({
       change: (config) => (config.limits.management_per_minute = 0),
     })
     const statuses = []
     for (let n = 0; n < 41; n++)
-      statuses.push((await ask(house, { filter_spec: { q: `word${n}` } })).status)
-    const refused = await ask(house, { filter_spec: { q: 'word0' } })
+      statuses.push((await preview(daemon, { filter_spec: { q: `word${n}` } })).status)
+    const refused = await preview(daemon, { filter_spec: { q: 'word0' } })
 
     expect(statuses).toEqual([...Array.from({ length: 40 }, () => 200), 429])
     expect(refused.body).toMatchObject({ code: 'rate_limited', retry_after: 2 })
 
-    await house.clock.advance(3_000)
-    const again = [0, 1, 2, 3, 4].map(() => ask(house, { filter_spec: { q: 'word39' } }))
+    await daemon.clock.advance(3_000)
+    const again = [0, 1, 2, 3, 4].map(() => preview(daemon, { filter_spec: { q: 'word39' } }))
     expect((await Promise.all(again)).map(({ status }) => status)).toEqual([
       200, 200, 200, 200, 200,
     ])
   })
 })
 
-test('in other words of the wire the answer speaks them', async () => {
-  await using house = await furnished({
+test('under other words the answer uses those', async () => {
+  await using daemon = await furnished({
     change: (config) => {
       config.wire = { platform: 'club', community: 'board' }
     },
   })
-  const { status, body } = await house.send('/club/monitor/preview', {
+  const { status, body } = await daemon.send('/club/monitor/preview', {
     filter_spec: { board: 'cats', include_any: ['laser'] },
     limit: 1,
   })
@@ -255,14 +255,14 @@ test('in other words of the wire the answer speaks them', async () => {
   expect(JSON.stringify(body)).not.toContain('subforum')
 })
 
-test('a filter whose feeds hold little is tried on a day as on an hour', async () => {
-  await using house = await startHouse()
-  house.sandbox.post({
+test('a small feed is previewed over a day or an hour', async () => {
+  await using daemon = await startTestDaemon()
+  daemon.sandbox.post({
     subforum: 'cats',
     title: 'a laser',
-    created_at: house.clock.now() - 4 * DAY_MS,
+    created_at: daemon.clock.now() - 4 * DAY_MS,
   })
-  const { body } = await ask(house, { filter_spec: { subforum: 'cats' } })
+  const { body } = await preview(daemon, { filter_spec: { subforum: 'cats' } })
 
   expect(body.estimate_per_day).toBe(0.3)
 })

@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test'
 
-import { openEvents } from '../../src/api/stream-events.ts'
-import { createRing } from '../../src/core/seal.ts'
-import { type MatchBody, pruneMatchBodies } from '../../src/store/match-bodies.ts'
-import { purge } from '../../src/store/purge.ts'
+import { openEvents } from '../../src/api/matches/sse.ts'
+import { createRing } from '../../src/core/base/secrets.ts'
+import { purge } from '../../src/store/maintenance/retention.ts'
+import { type MatchBody, pruneMatchBodies } from '../../src/store/monitoring/matches.ts'
 import { fakeClock } from '../support/clock.ts'
 import { postOf } from '../support/items.ts'
-import { startReaders } from './email-stage.ts'
+import { startReaders } from './email-fixture.ts'
 
 const numbered = (n: number) => postOf({ id: `p${n}`, name: `t3_p${n}`, title: `number ${n}` })
 const titles = (body: { items: { title: string }[] }) => body.items.map(({ title }) => title)
 
 type Readers = Awaited<ReturnType<typeof startReaders>>
 
-/** A stream that is read: what has come so far, and a wait for so many events. */
+/** A stream reader: the text received so far, and a wait for a number of events. */
 async function follow(
   it: Readers,
   path: string,
@@ -58,7 +58,7 @@ async function follow(
   }
 }
 
-test('matches are fetched oldest first, and the next call goes on where the last one ended', async () => {
+test('matches are returned oldest first, and the next call continues after the last one', async () => {
   await using it = await startReaders()
   expect((await it.call('/items?id=mon_1')).body).toEqual({
     items: [],
@@ -84,7 +84,7 @@ test('matches are fetched oldest first, and the next call goes on where the last
 })
 
 test.each(['/items?id=', '/stream?id='])(
-  "%s: what is absent and what is somebody else's are the same 404",
+  "%s: an absent monitor and another customer's are the same 404",
   async (path) => {
     await using it = await startReaders()
     it.addMonitor('mon_3', 'cus_2')
@@ -107,7 +107,7 @@ test.each([
   expect([status, body.error]).toEqual([400, error])
 })
 
-test('what is older than is promised is forgotten, but never the count', async () => {
+test('matches past their retention are deleted, but their count stays', async () => {
   await using it = await startReaders()
   for (let n = 1; n <= 3; n++) it.match(numbered(n))
   const after = { matched_at: -1, row: 0 }
@@ -118,7 +118,7 @@ test('what is older than is promised is forgotten, but never the count', async (
   expect((await it.call('/items?id=mon_1&after=3')).body).toMatchObject({ after: '4' })
 })
 
-test('a stream begins with what comes from now on, each event as a webhook gets it', async () => {
+test('a stream begins with new matches, each event as delivered to a webhook', async () => {
   await using it = await startReaders()
   it.match(numbered(1))
   const stream = await follow(it, '/stream?id=mon_1')
@@ -147,7 +147,7 @@ test('a stream begins with what comes from now on, each event as a webhook gets 
   stream.leave()
 })
 
-test('a stream that was cut goes on after Last-Event-ID, missing and repeating nothing', async () => {
+test('a disconnected stream resumes after Last-Event-ID, without loss or repeat', async () => {
   await using it = await startReaders()
   for (let n = 1; n <= 120; n++) it.match(numbered(n))
   const stream = await follow(it, '/stream?id=mon_1', { 'last-event-id': '2' })
@@ -159,15 +159,15 @@ test('a stream that was cut goes on after Last-Event-ID, missing and repeating n
   stream.leave()
 })
 
-test('a stream that was cut before its first event goes on where it began', async () => {
+test('a stream disconnected before its first event resumes at its start', async () => {
   await using it = await startReaders()
   it.match(numbered(1))
   const first = await follow(it, '/stream?id=mon_1')
-  const said = await first.until('retry')
+  const sse_text = await first.until('retry')
   first.leave()
   it.match(numbered(2))
-  // As any reader of server-sent events comes again: with the last id that it was told.
-  const last = /^id: (\d+)$/m.exec(said)?.[1] ?? ''
+  // Reconnects like any reader of server-sent events: with the last id that it received.
+  const last = /^id: (\d+)$/m.exec(sse_text)?.[1] ?? ''
   const again = await follow(it, '/stream?id=mon_1', last === '' ? {} : { 'last-event-id': last })
   await it.clock.advance(1000)
   await again.until('number 2')
@@ -176,13 +176,13 @@ test('a stream that was cut before its first event goes on where it began', asyn
   again.leave()
 })
 
-test('a Last-Event-ID that is none of ours is said to be so', async () => {
+test('a foreign Last-Event-ID is refused', async () => {
   await using it = await startReaders()
   const { response } = await follow(it, '/stream?id=mon_1', { 'last-event-id': 'abc' })
   expect(response.status).toBe(400)
 })
 
-test('a quiet stream says every fifteen seconds that it is still there', async () => {
+test('a quiet stream sends a comment every fifteen seconds', async () => {
   await using it = await startReaders()
   const stream = await follow(it, '/stream?id=mon_1')
   await stream.until('retry')
@@ -216,7 +216,7 @@ test.each([
   30_000,
 )
 
-test('a customer has ten streams at most, and one that was left makes room', async () => {
+test('a customer has at most ten streams, and a closed one frees its place', async () => {
   await using it = await startReaders()
   const streams = await Promise.all(
     Array.from({ length: 10 }, () => follow(it, '/stream?id=mon_1')),
@@ -227,7 +227,7 @@ test('a customer has ten streams at most, and one that was left makes room', asy
 
   streams[0]?.leave()
   let again = await follow(it, '/stream?id=mon_1')
-  // That a reader has left is noticed a moment later.
+  // A disconnected reader is noticed a moment later.
   while (again.response.status === 429) {
     await Bun.sleep(1)
     again = await follow(it, '/stream?id=mon_1')
@@ -236,7 +236,7 @@ test('a customer has ten streams at most, and one that was left makes room', asy
   for (const one of [...streams, again]) one.leave()
 })
 
-test('who asks for the head of a stream takes nobody a place', async () => {
+test('a HEAD request of a stream occupies no place', async () => {
   await using it = await startReaders()
   for (let n = 0; n < 11; n++) {
     const { response } = await follow(it, '/stream?id=mon_1', {}, 'HEAD')
@@ -250,7 +250,7 @@ test('who asks for the head of a stream takes nobody a place', async () => {
   leave()
 })
 
-test('a reader who is gone before the first word makes room', () => {
+test('a reader that disconnects before the first chunk frees its place', () => {
   const left = new AbortController()
   let closed = 0
   openEvents({
@@ -259,17 +259,18 @@ test('a reader who is gone before the first word makes room', () => {
     left: left.signal,
     seq: 0,
     next: () => [],
+    hold: () => ({ release: () => {} }),
     on_close: () => void (closed += 1),
   })
   left.abort()
   expect(closed).toBe(1)
 })
 
-test('a reader who does not read is kept nothing for', async () => {
+test('a reader that does not read occupies no memory', async () => {
   const clock = fakeClock(() => Bun.sleep(0))
-  let asked = 0
+  let requests = 0
   const rows = (seq: number, limit: number): MatchBody[] => {
-    asked += 1
+    requests += 1
     return Array.from({ length: limit }, (_, n) => ({
       seq: seq + n + 1,
       body: new TextEncoder().encode('{}'),
@@ -283,20 +284,21 @@ test('a reader who does not read is kept nothing for', async () => {
     left: new AbortController().signal,
     seq: 0,
     next: rows,
+    hold: () => ({ release: () => {} }),
     on_close: () => void (closed += 1),
   })
   await clock.advance(60_000)
-  expect(asked).toBeLessThanOrEqual(1)
+  expect(requests).toBeLessThanOrEqual(1)
 
   const reader = events.getReader()
   for (let n = 0; n < 3; n++) await reader.read()
   await clock.advance(60_000)
-  expect(asked).toBeLessThanOrEqual(4)
+  expect(requests).toBeLessThanOrEqual(4)
   await reader.cancel()
   expect(closed).toBe(1)
 })
 
-test("a monitor's feed is open to who knows its address, until that is changed", async () => {
+test("a monitor's feed is readable by its address, until that is rotated", async () => {
   await using it = await startReaders()
   it.match(numbered(1))
   it.match(
@@ -333,7 +335,7 @@ test("a monitor's feed is open to who knows its address, until that is changed",
   )
 })
 
-test('a bundle is fetched and fed item by item', async () => {
+test('a bundle is split into items in the pull API and the feed', async () => {
   await using it = await startReaders()
   it.match([numbered(1), numbered(2)])
 
@@ -346,7 +348,7 @@ test('a bundle is fetched and fed item by item', async () => {
   ])
 })
 
-test('a feed that has not changed is not sent again', async () => {
+test('an unchanged feed is not sent again', async () => {
   await using it = await startReaders()
   it.match(numbered(1))
   const link = it.links.feed('mon_1', 1)
@@ -357,7 +359,7 @@ test('a feed that has not changed is not sent again', async () => {
   expect((await again()).status).toBe(200)
 })
 
-test('what was blanked is sent again: who has read it is not told that nothing has changed', async () => {
+test('a feed with erased content is sent again instead of 304', async () => {
   await using it = await startReaders()
   it.match(numbered(1))
   const link = it.links.feed('mon_1', 1)
@@ -370,7 +372,7 @@ test('what was blanked is sent again: who has read it is not told that nothing h
   expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('[purged]')])
 })
 
-test('no other token opens a feed, and nobody changes the address of one that is not theirs', async () => {
+test('no other token opens a feed, and only its owner can rotate its address', async () => {
   await using it = await startReaders()
   const link = it.links.feed('mon_1', 1)
   const at = (token: string) => `${it.base}/forum/monitor/feed/${token}`
@@ -401,7 +403,7 @@ test.each([
   expect(await it.call('/feed/rotate', body)).toMatchObject({ status: 400, body: { error } })
 })
 
-test('a feed is found under the other place too', async () => {
+test('a feed answers under the other prefix too', async () => {
   await using it = await startReaders()
   const link = it.links.feed('mon_1', 1).replace('/forum/', '/api/forum/')
   expect((await fetch(link)).status).toBe(200)

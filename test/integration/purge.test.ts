@@ -1,29 +1,31 @@
-// Goal: what somebody wrote can be taken out of everything that is kept, and nothing else is lost by it. Method: content
-// that has gone every way through the house, then the command, then a search of the bytes that are kept.
+// Goal: content of an author can be removed from all stored data, and nothing else is lost. Method:
+// content in every table, then the command, then a search of the stored bytes.
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { run } from '../../src/cli/run.ts'
-import { packBodies } from '../../src/store/bodies.ts'
-import { connect } from '../../src/store/db.ts'
-import { startHouse } from '../support/house.ts'
-import { surroundings } from '../unit/cli/surroundings.ts'
+import { connect } from '../../src/store/db/connection.ts'
+import { packBodies } from '../../src/store/delivery/deliveries.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
+import { surroundings } from '../unit/cli/environment.ts'
 
 const MINUTE = 60_000
 const WORDS = 'unmistakable-walrus'
 
-/** A house that has delivered what ann and bob wrote: alone, in a bundle, and a bundle that still waits. */
+/**
+ * A daemon that has delivered content of ann and bob: alone, in a bundle, and in a pending bundle.
+ */
 async function delivered() {
-  const house = await startHouse()
-  const { sandbox, clock } = house
+  const daemon = await startTestDaemon()
+  const { sandbox, clock } = daemon
   for (const name of ['ann_w', 'bob_w']) sandbox.user({ name })
   sandbox.post({ subforum: 'cats', title: 'an old cat' })
-  const { url } = house.receiver
-  await house.send('/forum/monitor/webhook/create', { kind: 'webhook', url })
+  const { url } = daemon.receiver
+  await daemon.send('/forum/monitor/webhook/create', { kind: 'webhook', url })
   const add = async (spec: object) => {
-    const { body } = await house.send('/forum/monitor/add', {
+    const { body } = await daemon.send('/forum/monitor/add', {
       filter_spec: { subforum: 'cats', ...spec },
     })
     return String(body.id)
@@ -50,28 +52,28 @@ async function delivered() {
   sandbox.comment({ parent: by_bob.name, author: 'ann_w', text: `${WORDS} two` })
   await clock.advance(3 * MINUTE)
 
-  const config = join(house.dir, 'forumd.toml')
+  const config = join(daemon.dir, 'forumd.toml')
   writeFileSync(
     config,
-    `[storage]\ndir = "${house.dir}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[storage]\ndir = "${daemon.dir}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   return {
-    house,
+    house: daemon,
     by_ann,
     by_bob,
     async forumd(...args: string[]) {
-      const { around, said } = surroundings()
-      return { code: await run([...args, '--config', config], around), ...said }
+      const { around: environment, said: output } = surroundings()
+      return { code: await run([...args, '--config', config], environment), ...output }
     },
     items: async () =>
-      (await house.call('/forum/monitor/deliveries?limit=200')).body.deliveries.flatMap(
+      (await daemon.call('/forum/monitor/deliveries?limit=200')).body.deliveries.flatMap(
         ({ payload }: { payload: { items: Record<string, unknown>[] } }) => payload.items,
       ),
-    [Symbol.asyncDispose]: () => house[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
 }
 
-/** Every byte of a copy of the database, as a backup makes one: of all that is kept, and of nothing else. */
+/** Every byte of a copy of the database, as in a backup: all stored data, and nothing else. */
 function bytesOf(dir: string): string {
   const copy = join(dir, 'copy.sqlite')
   const db = new Database(join(dir, 'forumd.sqlite'), { readonly: true })
@@ -97,7 +99,7 @@ function skeleton(dir: string) {
   return found
 }
 
-test('what an author wrote is gone from every byte that is kept; rows, ids and what others wrote stay', async () => {
+test("an author's content is gone from every stored byte; rows, ids and others' content stay", async () => {
   await using it = await delivered()
   const before = skeleton(it.house.dir)
   expect(bytesOf(it.house.dir).includes(WORDS)).toBe(true)
@@ -107,7 +109,8 @@ test('what an author wrote is gone from every byte that is kept; rows, ids and w
 
   expect(code).toBe(0)
   const counts = JSON.parse(out)
-  // Her post alone and in a bundle, her comment, and what bears her title; as many for whoever fetches them.
+  // Her post alone and in a bundle, her comment, and items with its title; the same number in the
+  // pull API.
   expect(counts).toEqual({
     deliveries: 4,
     matches: 4,
@@ -138,21 +141,21 @@ test('a second purge finds nothing left to do', async () => {
   expect(JSON.parse(out)).toEqual({ deliveries: 0, matches: 0, waiting: 0, candidates: 0 })
 })
 
-test('one item is blanked, and its title on what stands under it', async () => {
+test('one item is erased, and its title in the items under it', async () => {
   await using it = await delivered()
 
   const { code } = await it.forumd('purge', '--item', it.by_ann.name)
 
   expect(code).toBe(0)
   const items = await it.items()
-  const told = JSON.stringify(items)
-  expect(told).not.toContain(`${WORDS} one`)
-  expect(told).toContain(`${WORDS} two`)
+  const items_json = JSON.stringify(items)
+  expect(items_json).not.toContain(`${WORDS} one`)
+  expect(items_json).toContain(`${WORDS} two`)
   const reply = items.find(({ body }: { body?: string }) => body === 'bob replies')
   expect(reply).toMatchObject({ author: 'bob_w', link_title: '', permalink: '' })
 })
 
-test('what has been packed is found, too, and every body says still what its digest says', async () => {
+test('compressed content is found, too, and every body still has a valid digest', async () => {
   await using it = await delivered()
   const db = connect(join(it.house.dir, 'forumd.sqlite'))
   expect(
@@ -168,7 +171,7 @@ test('what has been packed is found, too, and every body says still what its dig
     .all()
   db.close()
   const { createHash } = await import('node:crypto')
-  const { unpackBody } = await import('../../src/store/bodies.ts')
+  const { unpackBody } = await import('../../src/store/delivery/deliveries.ts')
   for (const { body, body_sha256 } of rows) {
     const whole = unpackBody(body)
     expect(Buffer.from(whole).toString()).not.toContain(WORDS)
@@ -178,7 +181,7 @@ test('what has been packed is found, too, and every body says still what its dig
   }
 })
 
-test('the audit says that it was done and how much it was, and not whose', async () => {
+test('the audit records the purge and its size, and no name', async () => {
   await using it = await delivered()
   await it.forumd('purge', '--author', 'ann_w')
 
@@ -199,29 +202,30 @@ test('the audit says that it was done and how much it was, and not whose', async
 describe('it is refused', () => {
   test.each([
     [[], '--author NAME or --item ID is needed'],
-    [['--author', 'a', '--item', 't3_a'], 'and only one of them'],
+    [['--author', 'a', '--item', 't3_a'], 'but not both'],
     [['--author', 'a b'], 'allowed is a name of letters'],
     [['--item', 't5_a'], 'allowed is the id of a post or comment'],
   ])('with %j', async (args, sentence) => {
-    const { around, said } = surroundings()
+    const { around: environment, said: output } = surroundings()
 
-    expect(await run(['purge', ...args], around)).toBe(2)
-    expect(said.err).toContain(sentence)
+    expect(await run(['purge', ...args], environment)).toBe(2)
+    expect(output.err).toContain(sentence)
   })
 })
 
-test('there is no other place where content is kept', async () => {
-  await using house = await startHouse()
-  const db = new Database(join(house.dir, 'forumd.sqlite'), { readonly: true })
+test('no other column holds content', async () => {
+  await using daemon = await startTestDaemon()
+  const db = new Database(join(daemon.dir, 'forumd.sqlite'), { readonly: true })
   const columns = db
     .query<{ place: string }, []>(
       "SELECT t.name || '.' || c.name AS place FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY 1",
     )
     .all()
     .map(({ place }) => place)
+    .toSorted()
   db.close()
 
-  // A new one is to be looked through by store/purge.ts, or to be named here with the reason why not.
+  // A new column must be handled by store/purge.ts, or be listed here with the reason.
   expect(
     columns.filter((it) =>
       /\.(body|body_start|item|items|text|content|payload|answer|draft|title|details|request)$/.test(
@@ -231,22 +235,22 @@ test('there is no other place where content is kept', async () => {
   ).toEqual([
     'attempts.body_start',
     'bundle_items.body',
-    // How many there are.
+    // Counts only.
     'bundles.items',
     'candidates.item',
     'delivery_bodies.body',
-    // What a program of a customer wants to write, and what that was answered with; gone 30 days later, with the next one.
+    // Drafted writes of a customer, and their answers; deleted after 30 days, with the next draft.
     'drafts.answer',
     'drafts.body',
-    // What customers wrote to the operator.
+    // Counts only.
+    'feed_hours.items',
+    // Messages of customers to the operator.
     'feedback.details',
     'feedback.title',
+    // Answers of a caller's own writes; deleted within a day.
+    'idempotent_writes.answer',
     'match_bodies.body',
-    // What a caller's own write was answered with; gone within a day.
-    'named_writes.answer',
-    // What the operator is told, in words of ours.
+    // Notices to the operator, without platform content.
     'operator_events.body',
-    // How many there are.
-    'stream_hours.items',
   ])
 })

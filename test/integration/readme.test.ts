@@ -1,5 +1,5 @@
-// Goal: whoever types what README says gets an alert. Method: the very lines, in a new folder and a new home, with ports that
-// are free; `bun run newcomer` does the same on a clean Debian, building it first.
+// Goal: the quick start of README ends with an alert. Method: its lines, in a new folder and a new
+// home, with free ports; `bun run newcomer` does the same on a clean Debian, after a build.
 import { expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { freePort } from '../support/port.ts'
 const root = join(import.meta.dir, '../..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
-/** The text with every port it names replaced by one that is free, and the daemon told of its own. */
+/** The text with every port replaced by a free one, also in the daemon's configuration. */
 async function withFreePorts(text: string): Promise<string> {
   let out = text
   for (const port of ['8080', '8090', '9000']) out = out.replaceAll(port, String(freePort()))
@@ -19,7 +19,7 @@ async function withFreePorts(text: string): Promise<string> {
   return out.replace('[platform]', `[server]\nport = ${daemon}\n\n[platform]`)
 }
 
-/** Ends whatever a shell has left running, which is nothing when it came to its last line. */
+/** Ends remaining processes of a shell; there are none if it reached its last line. */
 function endGroup(pid: number) {
   try {
     process.kill(-pid, 'SIGKILL')
@@ -46,18 +46,18 @@ test.skipIf(['curl', 'node'].some((it) => Bun.which(it) === null) && !process.en
       detached: true,
       timeout: 60_000,
     })
-    const said = new Response(child.stdout).text()
+    const output = new Response(child.stdout).text()
     const trouble = new Response(child.stderr).text()
     const code = await child.exited
     endGroup(child.pid)
 
     expect({ code, trouble: await trouble }).toMatchObject({ code: 0 })
-    expect(await said).toContain('"posts":[{')
-    expect(await said).toMatch(/^dlv_\S{22} A quiet grinder for under 100 €\?$/m)
+    expect(await output).toContain('"posts":[{')
+    expect(await output).toMatch(/^dlv_\S{22} A quiet grinder for under 100 €\?$/m)
   },
   120_000,
 )
 
-test('what comes before them builds it', () => {
+test('the lines before them build it', () => {
   expect(newcomerOf(readme).install).toContain('bun run build')
 })

@@ -3,27 +3,27 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type * as z from 'zod'
 
 import { createShapes } from '../../src/api/reads/shapes.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { startReading } from '../support/reading.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { startReading } from '../support/reads-fixture.ts'
 
-type House = Awaited<ReturnType<typeof startReading>>
+type TestDaemon = Awaited<ReturnType<typeof startReading>>
 
-const shapes = createShapes(createWords({ platform: 'forum', community: 'subforum' }))()
+const shapes = createShapes(createNaming({ platform: 'forum', community: 'subforum' }))()
 
-/** What is wrong with a body by the shape that documents it; nothing. */
+/** Differences between a body and its documented shape; empty if none. */
 const misfits = (shape: z.ZodType, body: unknown) => shape.safeParse(body).error?.issues ?? []
 
 // Old enough that the platform shows its score.
 const ago = (minutes: number) => Date.now() - minutes * 60_000
 
-describe('a small world', () => {
-  let house: House
+describe('a small data set', () => {
+  let daemon: TestDaemon
   let post = { id: '', name: '', permalink: '' }
   let comment = { id: '', name: '', permalink: '' }
 
   beforeAll(async () => {
-    house = await startReading()
-    const { sandbox } = house
+    daemon = await startReading()
+    const { sandbox } = daemon
     for (let number = 0; number < 30; number++)
       sandbox.post({
         subforum: 'coffee',
@@ -64,10 +64,10 @@ describe('a small world', () => {
       url: 'https://media.test/latteart.jpg',
     })
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => daemon[Symbol.asyncDispose]())
 
-  test('posts of a subforum come newest first, as rows of ours', async () => {
-    const { status, headers, body } = await house.get('/posts?subforum=coffee&limit=3')
+  test("posts of a subforum are listed newest first, in the API's row format", async () => {
+    const { status, headers, body } = await daemon.get('/posts?subforum=coffee&limit=3')
 
     expect(status).toBe(200)
     expect(headers.get('x-cache')).toBe('miss')
@@ -78,7 +78,7 @@ describe('a small world', () => {
       'Water for espresso',
       'A grinder, part 29',
     ])
-    expect(body.after).toMatch(/^t3_[a-z0-9]+~3$/)
+    expect(body.after).toMatch(/^t3_[a-z0-9]{5,12}$/)
     expect(body).not.toHaveProperty('listing_status')
   })
 
@@ -88,7 +88,7 @@ describe('a small world', () => {
     let last: any = null
     while (after !== null && ids.length < 100) {
       const path: string = `/posts?subforum=coffee&limit=7&after=${encodeURIComponent(after)}`
-      last = (await house.get(path)).body
+      last = (await daemon.get(path)).body
       ids.push(...last.posts.map(({ id }: { id: string }) => id))
       after = last.after
     }
@@ -98,26 +98,96 @@ describe('a small world', () => {
     expect(last).toMatchObject({ after: null, listing_status: 'complete' })
   })
 
-  test('a listing begun at a bare cursor cannot say that it is complete', async () => {
-    const first = await house.get('/posts?subforum=coffee&limit=5')
-    const bare = first.body.after.replace(/~.*/, '')
+  test('a cursor is a fullname, and its listing still ends as complete', async () => {
+    const first = await daemon.get('/posts?subforum=coffee&limit=5')
+    expect(first.body.after).toMatch(/^t3_[a-z0-9]{5,12}$/)
 
-    const { body } = await house.get(`/posts?subforum=coffee&limit=100&after=${bare}`)
+    const { body } = await daemon.get(`/posts?subforum=coffee&limit=100&after=${first.body.after}`)
 
     expect(body.posts).toHaveLength(27)
+    expect(body).toMatchObject({ after: null, listing_status: 'complete' })
+  })
+
+  test('a listing started at a foreign cursor cannot be reported as complete', async () => {
+    const { body } = await daemon.get(`/posts?subforum=coffee&limit=100&after=${post.name}`)
+
     expect(body).toMatchObject({ after: null, listing_status: 'unknown' })
   })
 
-  test('the best posts of a week come best first', async () => {
-    const { body } = await house.get('/sub/coffee/top?limit=2')
+  test.each([1, 2, 3, 25])(
+    'pinned posts count toward a limit of %p, and no post is lost or repeated',
+    async (limit) => {
+      const { sandbox } = daemon
+      sandbox.subforum({ name: `pinned${limit}` })
+      for (let number = 0; number < 5; number++)
+        sandbox.post({
+          subforum: `pinned${limit}`,
+          title: `Post ${number}`,
+          stickied: number < 2,
+          created_at: ago(60 - number),
+        })
+      const titles: string[] = []
+      let after: string | null = ''
+      let last: any = null
+      for (let page = 0; after !== null && page < 10; page++) {
+        const path: string = `/posts?subforum=pinned${limit}&sort=hot&limit=${limit}&after=${after}`
+        last = (await daemon.get(path)).body
+        expect(last.posts.length).toBeLessThanOrEqual(limit)
+        titles.push(...last.posts.map(({ title }: { title: string }) => title))
+        after = last.after
+      }
+
+      expect(titles.slice(0, 2).toSorted()).toEqual(['Post 0', 'Post 1'])
+      expect(titles.toSorted()).toEqual(['Post 0', 'Post 1', 'Post 2', 'Post 3', 'Post 4'])
+      expect(last).toMatchObject({ after: null, listing_status: 'complete' })
+    },
+  )
+
+  test.each([
+    'r/coffee',
+    '/r/coffee/',
+    'https://www.forum.test/r/coffee/',
+    'www.forum.test/r/coffee',
+  ])('the posts of %s are those of its name', async (named) => {
+    const path = `/posts?subforum=${encodeURIComponent(named)}&limit=1`
+    const about = await daemon.get(`/sub/${encodeURIComponent(named)}/about`)
+
+    expect((await daemon.get(path)).body.posts).toHaveLength(1)
+    expect(about.body.name).toBe('coffee')
+  })
+
+  test.each(['u/barista', '/user/barista/', '@barista', 'https://www.forum.test/u/barista'])(
+    'the user %s is the one of that name',
+    async (named) => {
+      const { body } = await daemon.get(`/user/${encodeURIComponent(named)}`)
+
+      expect(body.name).toBe('barista')
+    },
+  )
+
+  test.each([
+    ['/post/zzzzzz', 'there is no such post'],
+    ['/post/zzzzzz/comments', 'there is no such post'],
+    ['/comments?permalink=/r/coffee/comments/zzzzzz/', 'there is no such post'],
+    ['/comment/zzzzzz', 'there is no such comment'],
+    ['/user/nobody_here', 'there is no such user'],
+    ['/user/nobody_here/comments', 'there is no such user'],
+  ])('%s is 404: %s', async (path, message) => {
+    const { status, body } = await daemon.get(path)
+
+    expect([status, body.code, body.message]).toEqual([404, 'NOT_FOUND', message])
+  })
+
+  test('the top posts of a week are listed best first', async () => {
+    const { body } = await daemon.get('/sub/coffee/top?limit=2')
 
     expect(body.posts.map((row: any) => row.upvotes)).toEqual([29, 28])
   })
 
-  test('one post is itself, with its prefix or without', async () => {
+  test('a post is found by its id, with or without prefix', async () => {
     const [bare, full] = await Promise.all([
-      house.get(`/post/${post.id}`),
-      house.get(`/post/${post.name}`),
+      daemon.get(`/post/${post.id}`),
+      daemon.get(`/post/${post.name}`),
     ])
 
     expect(misfits(shapes.post, bare.body)).toEqual([])
@@ -125,12 +195,12 @@ describe('a small world', () => {
     expect(full.body).toEqual(bare.body)
   })
 
-  test('the three ways to a tree lead to the same one', async () => {
+  test('the three routes of a tree return the same one', async () => {
     const [one, two, three, four] = await Promise.all([
-      house.get(`/post/${post.id}/comments`),
-      house.get(`/comments/${post.name}`),
-      house.get(`/comments?permalink=${post.permalink}`),
-      house.get(`/comments?permalink=https://www.forum.test${post.permalink}?utm=1`),
+      daemon.get(`/post/${post.id}/comments`),
+      daemon.get(`/comments/${post.name}`),
+      daemon.get(`/comments?permalink=${post.permalink}`),
+      daemon.get(`/comments?permalink=https://www.forum.test${post.permalink}?utm=1`),
     ])
 
     expect(misfits(shapes.tree, one.body)).toEqual([])
@@ -153,40 +223,40 @@ describe('a small world', () => {
     for (const { body } of [two, three, four]) expect(body).toEqual(one.body)
   })
 
-  test('a tree of depth one says what it left out', async () => {
-    const { body } = await house.get(`/post/${post.id}/comments?depth=1`)
+  test('a tree of depth one lists its omissions', async () => {
+    const { body } = await daemon.get(`/post/${post.id}/comments?depth=1`)
 
     expect(body.meta).toEqual({ truncated: true, more_count: 1 })
   })
 
-  test('a full tree is not what somebody wants who names a depth', async () => {
-    const { body } = await house.get(`/comments?permalink=${post.permalink}&depth=1`)
+  test('a given depth prevents the expansion of the tree', async () => {
+    const { body } = await daemon.get(`/comments?permalink=${post.permalink}&depth=1`)
 
     expect(body.meta).toEqual({ truncated: true, more_count: 1 })
   })
 
-  test('a timeframe goes to the platform with the sorts that have one, and with no other', async () => {
-    const before = house.sandbox.requests.length
+  test('a timeframe is sent with the sorts that take one, and with no other', async () => {
+    const before = daemon.sandbox.requests.length
 
-    await house.get('/posts?subforum=coffee&sort=new&t=week')
-    await house.get('/posts?subforum=coffee&sort=controversial&t=week')
-    await house.get('/posts?subforum=coffee&sort=top')
+    await daemon.get('/posts?subforum=coffee&sort=new&t=week')
+    await daemon.get('/posts?subforum=coffee&sort=controversial&t=week')
+    await daemon.get('/posts?subforum=coffee&sort=top')
 
-    const times = house.sandbox.requests
+    const times = daemon.sandbox.requests
       .slice(before)
       .map(({ query }) => new URLSearchParams(query).get('t'))
     expect(times).toEqual([null, 'week', 'day'])
   })
 
-  test('a comment’s permalink leads to its branch', async () => {
-    const { body } = await house.get(`/comments?permalink=${comment.permalink}`)
+  test('a comment’s permalink returns its branch', async () => {
+    const { body } = await daemon.get(`/comments?permalink=${comment.permalink}`)
 
     expect(body.comments.map(({ data }: any) => data.id)).toEqual([comment.id])
   })
 
-  test('one comment is the native node; its replies are filled in when asked for', async () => {
-    const plain = await house.get(`/comment/${comment.name}`)
-    const filled = await house.get(`/comment/${comment.id}?replies=true`)
+  test("one comment is the platform's node; its replies are filled in on request", async () => {
+    const plain = await daemon.get(`/comment/${comment.name}`)
+    const filled = await daemon.get(`/comment/${comment.id}?replies=true`)
 
     expect(misfits(shapes.comment, plain.body)).toEqual([])
     expect(plain.body.comment).toMatchObject({
@@ -197,9 +267,9 @@ describe('a small world', () => {
     expect({ ...filled.body.comment.data, replies: '' }).toEqual(plain.body.comment.data)
   })
 
-  test('comments of a subforum and of a user are rows of ours', async () => {
-    const place = await house.get('/sub/coffee/comments?limit=1')
-    const person = await house.get('/user/chemist/comments')
+  test("comments of a subforum and of a user have the API's row format", async () => {
+    const place = await daemon.get('/sub/coffee/comments?limit=1')
+    const person = await daemon.get('/user/chemist/comments')
 
     expect(misfits(shapes.comments, place.body)).toEqual([])
     expect(place.body.comments[0]).toMatchObject({
@@ -211,8 +281,8 @@ describe('a small world', () => {
     expect(person.body.comments).toMatchObject([{ id: comment.id, upvotes: 7 }])
   })
 
-  test('a search filters its page and says what it looked through', async () => {
-    const { body } = await house.get('/search?q=grinder&limit=100&min_score=27&sort_type=score')
+  test('a search filters its page and reports the number of scanned posts', async () => {
+    const { body } = await daemon.get('/search?q=grinder&limit=100&min_score=27&sort_type=score')
 
     expect(misfits(shapes.search, body)).toEqual([])
     expect(body.posts.map((row: any) => row.upvotes)).toEqual([29, 28, 27])
@@ -220,15 +290,15 @@ describe('a small world', () => {
   })
 
   test('a search of one subforum stays in it', async () => {
-    house.sandbox.post({ subforum: 'tea', title: 'Not a grinder' })
+    daemon.sandbox.post({ subforum: 'tea', title: 'Not a grinder' })
 
-    const { body } = await house.get('/search?q=grinder&subforum=tea')
+    const { body } = await daemon.get('/search?q=grinder&subforum=tea')
 
     expect(body.posts.map((row: any) => row.title)).toEqual(['Not a grinder'])
   })
 
-  test('a media search keeps what can be shown', async () => {
-    const { body } = await house.get('/search/media?q=latte&kind=image')
+  test('a media search returns displayable media only', async () => {
+    const { body } = await daemon.get('/search/media?q=latte&kind=image')
 
     expect(misfits(shapes.media, body)).toEqual([])
     expect(body).toMatchObject({
@@ -239,18 +309,30 @@ describe('a small world', () => {
     })
   })
 
-  test('a deep search expands as many posts as it is asked to, at its own price', async () => {
-    const before = Number((await house.get(`/post/${post.id}`)).headers.get('x-credits-remaining'))
+  test('a search of comments answers posts whose discussion matches, at the price of a read', async () => {
+    const before = Number((await daemon.get(`/post/${post.id}`)).headers.get('x-credits-remaining'))
 
-    const { headers, body } = await house.get('/search/comments/deep?q=grinder&limit=3')
+    const said = await daemon.get('/search/comments?q=water')
+    const titled = await daemon.get('/search/comments?q=espresso')
+
+    expect(before - Number(said.headers.get('x-credits-remaining'))).toBeCloseTo(0.002, 9)
+    expect(misfits(shapes.discussions, said.body)).toEqual([])
+    expect(said.body.posts.map((row: any) => row.title)).toEqual(['Water for espresso'])
+    expect(titled.body).toMatchObject({ posts: [], meta: { searched: 1, comments_scanned: 2 } })
+  })
+
+  test('a deep search expands the requested number of posts, at its own price', async () => {
+    const before = Number((await daemon.get(`/post/${post.id}`)).headers.get('x-credits-remaining'))
+
+    const { headers, body } = await daemon.get('/search/comments/deep?q=grinder&limit=3')
 
     expect(before - Number(headers.get('x-credits-remaining'))).toBeCloseTo(0.02, 9)
     expect(body).toMatchObject({ comments: [], meta: { posts_expanded: 3, comments_scanned: 0 } })
-    expect(body.after).toMatch(/~3$/)
+    expect(body.after).toMatch(/^t3_[a-z0-9]{5,12}$/)
   })
 
   test('a deep search finds words in comments, not in posts', async () => {
-    const { body } = await house.get('/search/comments/deep?q=water')
+    const { body } = await daemon.get('/search/comments/deep?q=water')
 
     expect(misfits(shapes.deep, body)).toEqual([])
     expect(body.comments).toMatchObject([
@@ -264,9 +346,9 @@ describe('a small world', () => {
     ])
   })
 
-  test('communities and people are found by their names', async () => {
-    const places = await house.get('/search/communities?q=coffee')
-    const people = await house.get('/search/users?q=baris')
+  test('communities and users are found by name', async () => {
+    const places = await daemon.get('/search/communities?q=coffee')
+    const people = await daemon.get('/search/users?q=baris')
 
     expect(misfits(shapes.communities, places.body)).toEqual([])
     expect(misfits(shapes.users, people.body)).toEqual([])
@@ -274,9 +356,9 @@ describe('a small world', () => {
     expect(people.body.users).toMatchObject([{ name: 'barista' }])
   })
 
-  test('a person is a flat record, a suspended one mostly nulls', async () => {
-    const alive = await house.get('/user/barista')
-    const suspended = await house.get('/user/sent_off')
+  test('a user is a flat record, a suspended one mostly nulls', async () => {
+    const alive = await daemon.get('/user/barista')
+    const suspended = await daemon.get('/user/sent_off')
 
     expect(misfits(shapes.user, alive.body)).toEqual([])
     expect(alive.body).toMatchObject({ name: 'barista', is_suspended: false })
@@ -284,33 +366,33 @@ describe('a small world', () => {
     expect(suspended.body).toMatchObject({ name: 'sent_off', is_suspended: true, id: null })
   })
 
-  test('what a person posted is a list of posts', async () => {
-    const { body } = await house.get('/user/photographer/submitted')
+  test('posts of a user are a list', async () => {
+    const { body } = await daemon.get('/user/photographer/submitted')
 
     expect(misfits(shapes.posts, body)).toEqual([])
     expect(body.posts).toMatchObject([{ title: 'Latte art' }])
     expect(body.posts[0]).not.toHaveProperty('kind')
   })
 
-  test('a curated profile is an empty list that admits it does not know', async () => {
-    const { body } = await house.get('/user/quiet_one/comments')
+  test('a curated profile is an empty list that reports its uncertainty', async () => {
+    const { body } = await daemon.get('/user/quiet_one/comments')
 
     expect(body).toEqual({ comments: [], after: null, listing_status: 'unknown' })
   })
 
-  test('a subforum says what it is', async () => {
-    const { body } = await house.get('/sub/coffee/about')
+  test('a subforum has a description', async () => {
+    const { body } = await daemon.get('/sub/coffee/about')
 
     expect(misfits(shapes.community, body)).toEqual([])
     expect(body).toMatchObject({ name: 'coffee', over_18: false })
   })
 
-  test('verification keeps order and repeats, and asks once', async () => {
-    const gone = house.sandbox.comment({ parent: post.name, text: 'soon gone' })
-    house.sandbox.remove({ name: gone.name, by: 'moderator' })
-    const before = house.asked().length
+  test('verification keeps order and repeats, with one request', async () => {
+    const gone = daemon.sandbox.comment({ parent: post.name, text: 'soon gone' })
+    daemon.sandbox.remove({ name: gone.name, by: 'moderator' })
+    const before = daemon.requestedPaths().length
 
-    const { body } = await house.post('/comments/verify', {
+    const { body } = await daemon.post('/comments/verify', {
       ids: [gone.id, comment.name, 'zzzzzz', comment.id, '?'],
     })
 
@@ -322,7 +404,7 @@ describe('a small world', () => {
       [comment.id, 'live'],
       ['?', 'not_found'],
     ])
-    expect(house.asked().length - before).toBe(1)
+    expect(daemon.requestedPaths().length - before).toBe(1)
   })
 
   test.each([
@@ -335,7 +417,7 @@ describe('a small world', () => {
     ['/comment/zzzzzz', 404, 'NOT_FOUND', null],
     ['/comments/zzzzzz', 404, 'NOT_FOUND', 'absent'],
   ])('%s is refused with %i %s', async (path, status, code, reason) => {
-    const answer = await house.get(path)
+    const answer = await daemon.get(path)
 
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ code, error: code, reason })
@@ -345,8 +427,8 @@ describe('a small world', () => {
   test.each([
     ['/posts', 'subforum is required', 'subforum'],
     [
-      '/posts?subforum=r/coffee',
-      'subforum must be a name of 1 to 21 letters, digits, _ or -, without prefix',
+      '/posts?subforum=r/coffee/new',
+      'subforum must be a name of 1 to 21 letters, digits, _ or -, such as coffee, r/coffee or its address',
       'subforum',
     ],
     [
@@ -376,6 +458,7 @@ describe('a small world', () => {
     ['/search/comments/deep?q=author:x', 'q must contain a word to look for in comments', 'q'],
     ['/search/media?q=x&kind=audio', 'kind must be one of all, image, video, gallery, gif', 'kind'],
     ['/search/users', 'q is required', 'q'],
+    ['/posts?subforum=', 'subforum is required', 'subforum'],
     ['/comments', 'permalink is required', 'permalink'],
     [
       '/post/NOPE!',
@@ -401,23 +484,23 @@ describe('a small world', () => {
     ],
     [
       '/user/a%20b',
-      "name must be a user's name of 1 to 21 letters, digits, _ or -, without prefix",
+      "name must be a user's name of 1 to 21 letters, digits, _ or -, such as ann, u/ann or the address of the profile",
       'name',
     ],
     ['/user/ada/comments?sort=hot', 'sort must be one of new, top, controversial', 'sort'],
-  ])('%s is 400, naming the field, and asks nobody', async (path, error, field) => {
-    const before = house.asked().length
+  ])('%s is 400, naming the field, without a request', async (path, error, field) => {
+    const before = daemon.requestedPaths().length
 
-    const answer = await house.get(path)
+    const answer = await daemon.get(path)
 
     expect(answer.status).toBe(400)
     expect(answer.body).toEqual({ error, code: 'INVALID_REQUEST', field })
     expect(answer.headers.get('x-credits-remaining')).toBeNull()
-    expect(house.asked().length).toBe(before)
+    expect(daemon.requestedPaths().length).toBe(before)
   })
 
   test.each(['xyz', 't3_abc~many', 't3_ABC', '~5'])('the cursor %p is 400', async (after) => {
-    const { status, body } = await house.get(`/posts?subforum=coffee&after=${after}`)
+    const { status, body } = await daemon.get(`/posts?subforum=coffee&after=${after}`)
 
     expect(status).toBe(400)
     expect(body).toMatchObject({ code: 'INVALID_REQUEST', field: 'after' })
@@ -431,20 +514,20 @@ describe('a small world', () => {
     ['/search/comments/deep?q=grinder', 't1_abc~3', 'posts'],
     ['/sub/coffee/comments?limit=5', 't3_abc~25', 'comments'],
     ['/user/ada/comments?limit=5', 't3_abc', 'comments'],
-  ])('%s does not begin anew for %s, a cursor of something else', async (path, after, rows) => {
-    const before = house.asked().length
-    const { status, body } = await house.get(`${path}&after=${after}`)
+  ])('%s does not start over for %s, a cursor of another kind', async (path, after, rows) => {
+    const before = daemon.requestedPaths().length
+    const { status, body } = await daemon.get(`${path}&after=${after}`)
 
     expect(status).toBe(400)
     expect(body).toMatchObject({ code: 'INVALID_REQUEST', field: 'after' })
     expect(body.error).toStartWith(`after must be a cursor of a listing of ${rows}`)
-    expect(house.asked().length).toBe(before)
+    expect(daemon.requestedPaths().length).toBe(before)
   })
 
-  test('a cursor that names nothing is passed on as the platform made it', async () => {
-    await house.get('/posts?subforum=coffee&after=rb_abc~25')
+  test('a cursor that is not a fullname is passed on unchanged', async () => {
+    await daemon.get('/posts?subforum=coffee&after=rb_abc~25')
 
-    expect(house.sandbox.requests.at(-1)?.query).toMatch(/[?&]after=rb_abc(&|$)/)
+    expect(daemon.sandbox.requests.at(-1)?.query).toMatch(/[?&]after=rb_abc(&|$)/)
   })
 
   test.each([
@@ -455,20 +538,20 @@ describe('a small world', () => {
     [{ ids: Array.from({ length: 101 }, () => 'a') }, 'ids'],
     [{ ids: ['a'], all: true }, 'all'],
   ])('verifying %p is 400', async (body, field) => {
-    const answer = await house.post('/comments/verify', body)
+    const answer = await daemon.post('/comments/verify', body)
 
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ code: 'INVALID_REQUEST', field })
   })
 
   test('unknown query fields are ignored', async () => {
-    expect((await house.get(`/post/${post.id}?colour=blue`)).status).toBe(200)
+    expect((await daemon.get(`/post/${post.id}?colour=blue`)).status).toBe(200)
   })
 })
 
-test('a tree larger than one answer is read whole', async () => {
-  await using house = await startReading()
-  const { sandbox } = house
+test('a tree larger than one answer is read completely', async () => {
+  await using daemon = await startReading()
+  const { sandbox } = daemon
   const post = sandbox.post({ subforum: 'coffee', title: 'Say hello' })
   const written: string[] = []
   for (let number = 0; number < 620; number++)
@@ -480,7 +563,7 @@ test('a tree larger than one answer is read whole', async () => {
     parent = name
   }
 
-  const { body } = await house.get(`/comments?permalink=${post.permalink}`)
+  const { body } = await daemon.get(`/comments?permalink=${post.permalink}`)
 
   const found: string[] = []
   const walk = (nodes: any[]) => {
@@ -494,22 +577,22 @@ test('a tree larger than one answer is read whole', async () => {
   expect(found.toSorted()).toEqual(written.toSorted())
 })
 
-test('identical reads share one request, and a moment later its answer', async () => {
-  await using house = await startReading({ read_cache_ms: 60_000 })
-  house.sandbox.post({ subforum: 'coffee', title: 'Hot' })
+test('identical reads share one request, and later its cached answer', async () => {
+  await using daemon = await startReading({ read_cache_ms: 60_000 })
+  daemon.sandbox.post({ subforum: 'coffee', title: 'Hot' })
 
   const both = await Promise.all([
-    house.get('/posts?subforum=coffee'),
-    house.get('/posts?subforum=coffee'),
+    daemon.get('/posts?subforum=coffee'),
+    daemon.get('/posts?subforum=coffee'),
   ])
-  const later = await house.get('/posts?subforum=Coffee&sort=new&limit=25')
+  const later = await daemon.get('/posts?subforum=Coffee&sort=new&limit=25')
 
   expect(new Set(both.map(({ headers }) => headers.get('x-cache')))).toEqual(
     new Set(['miss', 'shared']),
   )
   expect(later.headers.get('x-cache')).toBe('hit')
   expect(later.body).toEqual(both[0]?.body)
-  expect(house.asked()).toHaveLength(1)
+  expect(daemon.requestedPaths()).toHaveLength(1)
   expect(later.headers.get('x-credits-remaining')).toBe('0.494')
 })
 
@@ -522,41 +605,48 @@ test.each([
 ] as const)(
   'under %s a read is %i %s, tells when to come back and costs nothing',
   async (fault, status, code) => {
-    await using house = await startReading()
-    house.sandbox.weather({ path: '/r/coffee', fault })
+    await using daemon = await startReading()
+    daemon.sandbox.addFault({ path: '/r/coffee', fault })
 
-    const answer = await house.get('/posts?subforum=coffee')
+    const answer = await daemon.get('/posts?subforum=coffee')
 
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ code, error: code })
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(answer.headers.get('x-credits-remaining')).toBeNull()
-    expect((await house.account()).body.credits_remaining).toBe(0.5)
+    expect((await daemon.account()).body.credits_remaining).toBe(0.5)
   },
 )
 
-test('a verification that the platform cannot answer is 502 and costs nothing', async () => {
-  await using house = await startReading()
-  house.sandbox.weather({ path: '/api/info', fault: '5xx' })
+test('a verification that the platform cannot answer is 502 and free', async () => {
+  await using daemon = await startReading()
+  daemon.sandbox.addFault({ path: '/api/info', fault: '5xx' })
 
-  const answer = await house.post('/comments/verify', { ids: ['abc'] })
+  const answer = await daemon.post('/comments/verify', { ids: ['abc'] })
 
   expect(answer.status).toBe(502)
   expect(answer.body).toMatchObject({ code: 'UPSTREAM_ERROR' })
   expect(answer.headers.get('x-credits-remaining')).toBeNull()
 })
 
-test('the configured words stand in paths, parameters, rows, errors and the document', async () => {
-  await using house = await startReading({ wire: { platform: 'agora', community: 'guild' } })
-  const post = house.sandbox.post({ subforum: 'coffee', title: 'Hot water' })
-  house.sandbox.comment({ parent: post.name, text: 'hot!' })
+test('the configured words are in paths, parameters, rows, errors and the document', async () => {
+  await using daemon = await startReading({ wire: { platform: 'agora', community: 'guild' } })
+  const post = daemon.sandbox.post({ subforum: 'coffee', title: 'Hot water' })
+  daemon.sandbox.comment({ parent: post.name, text: 'hot!' })
 
-  const listing = await house.get('/posts?guild=coffee')
-  const missing = await house.get('/posts?subforum=coffee')
-  const within = await house.get('/search?q=hot&guild=coffee')
-  const deep = await house.get('/search/comments/deep?q=hot')
-  const { body: document } = await house.document()
+  const listing = await daemon.get('/posts?guild=coffee')
+  const missing = await daemon.get('/posts?subforum=coffee')
+  const within = await daemon.get('/search?q=hot&guild=coffee')
+  const deep = await daemon.get('/search/comments/deep?q=hot')
+  const { body: document } = await daemon.document()
 
+  const root = daemon.sandbox.comment({ parent: post.name, text: 'first' })
+  daemon.sandbox.comment({ parent: root.name, text: 'second' })
+  const whole = await daemon.get(`/comment/${root.id}`)
+  const alone = await daemon.get(`/comment/${root.id}?replies=false`)
+
+  expect(whole.body.comment.data.replies.data.children).toHaveLength(1)
+  expect(alone.body.comment.data.replies).toBe('')
   expect(listing.body.posts[0]).toMatchObject({ guild: 'coffee' })
   expect(missing.body).toMatchObject({ error: 'guild is required', field: 'guild' })
   expect(within.body.posts).toHaveLength(1)
@@ -569,9 +659,9 @@ test('the configured words stand in paths, parameters, rows, errors and the docu
 })
 
 test('every read is documented with its parameters and its answer', async () => {
-  await using house = await startReading()
+  await using daemon = await startReading()
 
-  const { paths } = (await house.document()).body
+  const { paths } = (await daemon.document()).body
 
   const reads = Object.entries<any>(paths).filter(([path]) => path.startsWith('/api/forum/'))
   expect(reads.map(([path]) => path).toSorted()).toEqual([
@@ -619,8 +709,8 @@ test('every read is documented with its parameters and its answer', async () => 
 const ssrf = process.env['FORUMD_SSRF']
 if (ssrf === undefined) console.log('FORUMD_SSRF is not set: hostile permalinks are skipped')
 
-test.skipIf(ssrf === undefined)('no permalink leads anywhere but to the platform', async () => {
-  await using house = await startReading()
+test.skipIf(ssrf === undefined)('every permalink leads to the platform', async () => {
+  await using daemon = await startReading()
   const text = await Bun.file(`${ssrf}/sequences.jsonl`).text()
   const vias = text
     .split('\n')
@@ -631,8 +721,8 @@ test.skipIf(ssrf === undefined)('no permalink leads anywhere but to the platform
   expect(vias.length).toBeGreaterThan(0)
   for (const via of vias) {
     const permalink = via.slice(via.indexOf('permalink=') + 'permalink='.length)
-    const { status } = await house.get(`/comments?permalink=${encodeURIComponent(permalink)}`)
+    const { status } = await daemon.get(`/comments?permalink=${encodeURIComponent(permalink)}`)
     expect([400, 404]).toContain(status)
   }
-  for (const path of house.asked()) expect(path).toMatch(/^\/comments\/[a-z0-9]+\.json$/)
+  for (const path of daemon.requestedPaths()) expect(path).toMatch(/^\/comments\/[a-z0-9]+\.json$/)
 })

@@ -4,13 +4,13 @@ import { writeFileSync } from 'node:fs'
 import { certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
 
-// Each run of the program is a process of its own, and the machine may be busy.
+// Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
 const MAIN = `${import.meta.dir}/../../src/main.ts`
 const LAST_LINE = /^token_url = .*\n/m
 
-/** Runs the command until it has told where it listens. */
+/** Runs the command until it has printed its address. */
 async function started(...args: string[]) {
   const child = Bun.spawn([process.execPath, MAIN, 'sandbox', '--speed', '0', ...args], {
     stdout: 'pipe',
@@ -41,7 +41,7 @@ type Overview = {
   accounts: { username: string; refresh_token: string }[]
 }
 
-test('sandbox tells where tokens come from and where they are good', async () => {
+test('sandbox prints the hosts that grant and accept tokens', async () => {
   await using sandbox = await started('--bearer-port', '0')
   const { base_url = '', api_url = '', token_url = '' } = sandbox.settings
   const overview = (await (await fetch(`${base_url}/__sandbox/`)).json()) as Overview
@@ -90,9 +90,9 @@ test('sandbox answers under TLS to the names of a domain, on one port', async ()
 })
 
 test.each([
-  [['--tls-cert', 'cert.pem'], '--tls-cert and --tls-key belong together'],
+  [['--tls-cert', 'cert.pem'], '--tls-cert and --tls-key must be used together'],
   [['--tls-cert', 'no.pem', '--tls-key', 'no.pem'], '--tls-cert is "no.pem", which cannot be read'],
-  [['--tls-cert', MAIN, '--tls-key', MAIN], 'holds nothing in PEM'],
+  [['--tls-cert', MAIN, '--tls-key', MAIN], 'is not PEM'],
   [['--domain', 'Forum Test'], '--domain is "Forum Test": allowed is a name in lower case'],
   [['--bearer-port', '70000'], '--bearer-port is "70000": allowed is a whole number from 0'],
 ])('sandbox refuses %j in one line, with 2', (args, sentence) => {

@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
-import type { SessionUse } from '../../src/core/session.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { startReading } from '../support/reading.ts'
-import { made_up, signedIn } from '../support/sessions.ts'
+import type { Sandbox } from '../../sandbox/server/sandbox.ts'
+import type { SessionUse } from '../../src/core/forum/session.ts'
+import { startReading } from '../support/reads-fixture.ts'
+import { fake_session, signedIn } from '../support/sessions.ts'
 
-// Every read, by every kind of session, in every kind of trouble. What must come of each is computed from the rules
-// below, which are the pages' own; nothing is expected case by case.
+// Every read, by every kind of session, with every kind of fault. The expected answers are computed
+// from the rules below; no case is listed by hand.
 
-type House = Awaited<ReturnType<typeof startReading>>
+type TestDaemon = Awaited<ReturnType<typeof startReading>>
 
-/** What a read is about, because the platform refuses each in its own way. */
+/** Subject of a read, because the platform refuses each differently. */
 type About =
-  /** A subforum's own pages, and what is listed there. */
+  /** A subforum's own pages, and its listings. */
   | 'place'
   /** A post with its comments. */
   | 'tree'
-  /** One thing by its id; those out of sight are as good as absent. */
+  /** One item by its id; invisible ones are absent. */
   | 'thing'
-  /** Several things by their ids, or how they stand: an answer about each, whatever it is. */
+  /** Several items by id, or their visibility: an answer for each, in any state. */
   | 'things'
   | 'profile'
-  /** What a person wrote. */
+  /** Content of a user. */
   | 'history'
   | 'honours'
-  /** Nothing and nobody in particular. */
+  /** No particular subject. */
   | 'site'
 
 type World = { place: string; person: string; post: string; permalink: string; comment: string }
@@ -92,7 +92,7 @@ const ABSENT = answer(404, 'NOT_FOUND')
 const REAUTH = answer(401, 'REAUTH_REQUIRED')
 const UNREADABLE = answer(503, 'upstream_unavailable')
 
-/** contract 4, "Refused places and people": what is not here is answered. */
+/** Refused places and users: faults missing here are answered. */
 const SUBJECTS: Record<string, Partial<Record<About, Answer>>> = {
   'nothing odd': {},
   private: { place: DENIED, tree: DENIED, thing: ABSENT },
@@ -110,21 +110,25 @@ const SUBJECTS: Record<string, Partial<Record<About, Answer>>> = {
   'shadow-removed': { profile: ABSENT, history: ABSENT, honours: ABSENT },
 }
 
-/** platform-protocol 4, as interface.md's table of errors answers it. Of `login page`, more below. */
-const WEATHER: Record<string, { fault: Parameters<Sandbox['weather']>[0]['fault']; read: Answer }> =
-  {
-    '429': { fault: '429_html', read: answer(429, 'HTTP_429') },
-    'a block page': { fault: 'block_403_html', read: UNREADABLE },
-    'a challenge page': { fault: 'challenge_200_html', read: UNREADABLE },
-    'a login page': { fault: 'login_page_200', read: DENIED },
-    HTML: { fault: 'html', read: UNREADABLE },
-    'a truncated body': { fault: 'truncated', read: UNREADABLE },
-    'a connection reset': { fault: 'reset', read: UNREADABLE },
-    'a 500': { fault: '5xx', read: UNREADABLE },
-    'no answer in time': { fault: 'slow', read: answer(408, 'upstream_timeout') },
-  }
+/**
+ * Faults of the platform, as the error table of the API answers them. `login page` has rules below.
+ */
+const FAULT_RULES: Record<
+  string,
+  { fault: Parameters<Sandbox['addFault']>[0]['fault']; read: Answer }
+> = {
+  '429': { fault: '429_html', read: answer(429, 'HTTP_429') },
+  'a block page': { fault: 'block_403_html', read: UNREADABLE },
+  'a challenge page': { fault: 'challenge_200_html', read: UNREADABLE },
+  'a login page': { fault: 'login_page_200', read: DENIED },
+  HTML: { fault: 'html', read: UNREADABLE },
+  'a truncated body': { fault: 'truncated', read: UNREADABLE },
+  'a connection reset': { fault: 'reset', read: UNREADABLE },
+  'a 500': { fault: '5xx', read: UNREADABLE },
+  'no answer in time': { fault: 'slow', read: answer(408, 'upstream_timeout') },
+}
 
-/** interface.md, "Billing rules", and contract 4: these are free of charge. */
+/** Billing rules: these statuses are free. */
 const FREE: readonly number[] = [400, 408, 429, 502, 503]
 
 /** The rules, in the order in which a call meets them. */
@@ -135,23 +139,25 @@ function expected(endpoint: Endpoint, session: SessionKind, trouble: string): An
   if (use !== 'none' && session === 'half') return answer(400, 'INCOMPLETE_SESSION')
   if ((own || use === 'required') && session === 'none') return answer(400, 'SESSION_REQUIRED')
 
-  const weather = WEATHER[trouble]
-  if (weather) {
-    if (weather.fault === 'login_page_200') return sent ? REAUTH : DENIED
-    const upstream = [408, 503].includes(weather.read.status)
+  const fault_rule = FAULT_RULES[trouble]
+  if (fault_rule) {
+    if (fault_rule.fault === 'login_page_200') return sent ? REAUTH : DENIED
+    const upstream = [408, 503].includes(fault_rule.read.status)
     // "502 UPSTREAM_ERROR on these four and on verify, 503 elsewhere."
-    return upstream && (own || name === 'verify') ? answer(502, 'UPSTREAM_ERROR') : weather.read
+    return upstream && (own || name === 'verify') ? answer(502, 'UPSTREAM_ERROR') : fault_rule.read
   }
   if ((own || use === 'required') && session === 'dead') return REAUTH
   if (own) return session === 'live' ? DONE : DENIED
-  return SUBJECTS[trouble]?.[about] ?? DONE
+  const refused = SUBJECTS[trouble]?.[about] ?? DONE
+  // "401 REAUTH_REQUIRED: the platform rejected the session"; 403 is for one that is alive.
+  return sent && session === 'dead' && refused === DENIED ? REAUTH : refused
 }
 
 const PLACES: Record<string, string> = { private: 'cellar', quarantined: 'fringe', banned: 'ruins' }
 const PEOPLE: Record<string, string> = { suspended: 'sent_off', 'shadow-removed': 'unseen' }
 
-/** A small world, and what in it a read is pointed at when it is to meet this trouble. */
-function settle({ sandbox }: House, trouble: string): World {
+/** A small data set, and the subject of a read that is to have this fault. */
+function settle({ sandbox }: TestDaemon, trouble: string): World {
   const place = PLACES[trouble] ?? 'open'
   const person = PEOPLE[trouble] ?? 'bob'
   sandbox.subforum({ name: 'open', title: 'An open place', wiki: { index: 'Hello.' } })
@@ -170,40 +176,46 @@ function settle({ sandbox }: House, trouble: string): World {
   return { place: 'nowhere', person: 'nobody_here', post: 'zzzzzz', permalink, comment: 'zzzzzz' }
 }
 
-function sessionsOf({ sandbox }: House): Record<SessionKind, Record<string, string>> {
+function sessionsOf({ sandbox }: TestDaemon): Record<SessionKind, Record<string, string>> {
   const live = signedIn(sandbox, 'ann')
   return {
     none: {},
     half: { 'x-forum-session': live['x-forum-session'] ?? '' },
-    dead: made_up,
+    dead: fake_session,
     live,
     'somebody else’s': signedIn(sandbox, 'cleo'),
   }
 }
 
 const PRICE = { read: 0.002, deep: 0.02 }
-// Where it is used nothing ever answers, so nothing is cut off that would have.
+// Used where no answer ever comes, so no answer is cut off.
 const NO_PATIENCE_MS = 40
 
-describe.each([...Object.keys(SUBJECTS), ...Object.keys(WEATHER)])('met with %s', (trouble) => {
-  let house: House
+describe.each([...Object.keys(SUBJECTS), ...Object.keys(FAULT_RULES)])('met with %s', (trouble) => {
+  let daemon: TestDaemon
   let world: World
   let sessions: Record<SessionKind, Record<string, string>>
 
   beforeAll(async () => {
-    const fault = WEATHER[trouble]?.fault
-    house = await startReading({
+    const fault = FAULT_RULES[trouble]?.fault
+    daemon = await startReading({
       credits_micros: 10_000_000,
       ...(fault === 'slow' && { timeout_ms: NO_PATIENCE_MS }),
     })
-    world = settle(house, trouble)
-    sessions = sessionsOf(house)
+    world = settle(daemon, trouble)
+    sessions = sessionsOf(daemon)
     if (fault)
-      house.sandbox.weather({ path: '/', fault, ...(fault === 'slow' && { delay_s: 3600 }) })
+      daemon.sandbox.addFault({
+        path: '/',
+        fault,
+        ...(fault === 'slow' && { delay_s: 3600 }),
+        // Otherwise the daemon would wait a moment and retry.
+        ...(fault === '429_html' && { retry_after_s: 300 }),
+      })
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => daemon[Symbol.asyncDispose]())
 
-  test('every read answers, and costs, what the rules say', async () => {
+  test('every read answers, and costs, by the rules', async () => {
     const wrong: string[] = []
     let spent = 0
     for (const endpoint of ENDPOINTS) {
@@ -211,7 +223,7 @@ describe.each([...Object.keys(SUBJECTS), ...Object.keys(WEATHER)])('met with %s'
         SESSIONS.map((kind) => {
           const path = endpoint.path(world)
           const body = endpoint.body?.(world)
-          return body ? house.post(path, body, sessions[kind]) : house.get(path, sessions[kind])
+          return body ? daemon.post(path, body, sessions[kind]) : daemon.get(path, sessions[kind])
         }),
       )
       for (const [at, kind] of SESSIONS.entries()) {
@@ -228,22 +240,52 @@ describe.each([...Object.keys(SUBJECTS), ...Object.keys(WEATHER)])('met with %s'
     }
 
     expect(wrong).toEqual([])
-    const { credits_used } = (await house.account()).body
+    const { credits_used } = (await daemon.account()).body
     expect(credits_used).toBeCloseTo(spent, 6)
   })
 })
 
-/** What the paths of a route look like. */
+test('a proxy that is empty, malformed or without a session is an error of every read', async () => {
+  await using daemon = await startReading()
+  const world = settle(daemon, 'nothing odd')
+  const live = signedIn(daemon.sandbox, 'ann')
+  const seen = daemon.sandbox.requests.length
+  const wrong: string[] = []
+  for (const endpoint of ENDPOINTS)
+    for (const [session, proxy] of [
+      [{}, 'p.test:1'],
+      [{}, ''],
+      [live, ''],
+      [live, 'nonsense'],
+    ] as const) {
+      const headers = { ...session, 'x-forum-proxy': proxy }
+      const body = endpoint.body?.(world)
+      const path = endpoint.path(world)
+      const { status, ...got } = await (body
+        ? daemon.post(path, body, headers)
+        : daemon.get(path, headers))
+      const sent = session === live ? 'INVALID_PROXY' : 'PROXY_WITHOUT_SESSION'
+      const code = endpoint.use === 'own' ? 'INVALID_FIELD' : sent
+      if (status !== 400 || got.body.code !== code || got.body.field !== 'x-forum-proxy')
+        wrong.push(`${endpoint.name}, '${proxy}': ${status} ${got.body.code}, not ${code}`)
+    }
+  expect(wrong).toEqual([])
+  expect(daemon.sandbox.requests).toHaveLength(seen)
+})
+
+/** Pattern of a route's paths. */
 const shapeOf = (route: string) => new RegExp(`^${route.replace(/\{\w+\}/g, '[^/?]+')}$`)
 
 test('every read of the interface is in the matrix', async () => {
-  await using house = await startReading()
-  const { paths } = (await house.document()).body
+  await using daemon = await startReading()
+  const { paths } = (await daemon.document()).body
   const world = { place: 'p', person: 'u', post: '1', permalink: '/r/p/comments/1/', comment: '1' }
 
   const routes = Object.keys(paths).filter((path) => path.startsWith('/api/forum/'))
-  const asked = ENDPOINTS.map(({ path }) => `/api/forum${path(world)}`.replace(/\?.*/, ''))
-  const missing = routes.filter((route) => !asked.some((path) => shapeOf(route).test(path)))
+  const endpoint_paths = ENDPOINTS.map(({ path }) => `/api/forum${path(world)}`.replace(/\?.*/, ''))
+  const missing = routes.filter(
+    (route) => !endpoint_paths.some((path) => shapeOf(route).test(path)),
+  )
 
   expect(missing).toEqual([])
 })

@@ -3,23 +3,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type * as z from 'zod'
 
 import { createShapes } from '../../src/api/reads/shapes.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { startReading } from '../support/reading.ts'
-import { made_up, signedIn } from '../support/sessions.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { startReading } from '../support/reads-fixture.ts'
+import { fake_session, signedIn } from '../support/sessions.ts'
 
-type House = Awaited<ReturnType<typeof startReading>>
+type TestDaemon = Awaited<ReturnType<typeof startReading>>
 
-const shapes = createShapes(createWords({ platform: 'forum', community: 'subforum' }))()
+const shapes = createShapes(createNaming({ platform: 'forum', community: 'subforum' }))()
 const misfits = (shape: z.ZodType, body: unknown) => shape.safeParse(body).error?.issues ?? []
 const ago = (minutes: number) => Date.now() - minutes * 60_000
 
-async function idsOf(house: House, path: string, headers: Record<string, string>) {
-  const { body } = await house.get(path, headers)
+async function idsOf(daemon: TestDaemon, path: string, headers: Record<string, string>) {
+  const { body } = await daemon.get(path, headers)
   return [body.items.map(({ id }: { id: string }) => id), body.listing_status]
 }
 
-describe('with an account of one’s own', () => {
-  let house: House
+describe("with the caller's own account", () => {
+  let daemon: TestDaemon
   let ann: Record<string, string> = {}
   let bob: Record<string, string> = {}
   let post = { id: '', name: '', permalink: '' }
@@ -27,8 +27,8 @@ describe('with an account of one’s own', () => {
   let dull = post
 
   beforeAll(async () => {
-    house = await startReading()
-    const { sandbox } = house
+    daemon = await startReading()
+    const { sandbox } = daemon
     post = sandbox.post({ subforum: 'coffee', author: 'bob', title: 'Kept', created_at: ago(300) })
     const comment = sandbox.comment({ parent: post.name, author: 'bob', text: 'Kept too' })
     dull = sandbox.post({ subforum: 'tea', author: 'bob', title: 'Dull' })
@@ -38,18 +38,18 @@ describe('with an account of one’s own', () => {
     sandbox.subforum({ name: 'coffee', moderators: ['bob', 'ann'] })
     sandbox.user({ name: 'ann', subscribed: ['cellar'] })
     const { users, things } = sandbox.world
-    const [kept, said] = [things.get(post.name), things.get(comment.name)]
+    const [saved_post, saved_comment] = [things.get(post.name), things.get(comment.name)]
     const bore = things.get(dull.name)
     const her = users.get('ann')
-    if (!kept || !said || bore?.kind !== 't3' || !her)
+    if (!saved_post || !saved_comment || bore?.kind !== 't3' || !her)
       throw new Error('the world is not as it was made')
-    her.saved.push(kept, said)
-    her.votes.set(kept, 1)
+    her.saved.push(saved_post, saved_comment)
+    her.votes.set(saved_post, 1)
     her.hidden.push(bore)
     ann = signedIn(sandbox, 'ann')
     bob = signedIn(sandbox, 'bob')
   })
-  afterAll(() => house[Symbol.asyncDispose]())
+  afterAll(() => daemon[Symbol.asyncDispose]())
 
   const places = () => [
     '/posts?subforum=cellar',
@@ -61,39 +61,53 @@ describe('with an account of one’s own', () => {
     `/comments/${secret.id}`,
   ]
 
-  test('the seven reads that take a session show what is closed to others', async () => {
+  test('the seven reads with a session return private content', async () => {
     for (const path of places()) {
-      const [own, others, nobodys] = [
-        await house.get(path, ann),
-        await house.get(path, bob),
-        await house.get(path),
+      const [own, others, anonymous] = [
+        await daemon.get(path, ann),
+        await daemon.get(path, bob),
+        await daemon.get(path),
       ]
       expect([path, own.status, own.headers.get('x-cache')]).toEqual([path, 200, 'miss'])
       expect(JSON.stringify(own.body)).toMatch(/Inside|secret too/)
       expect([path, others.status, others.body.reason]).toEqual([path, 403, 'private'])
-      expect([path, nobodys.status, nobodys.body.code]).toEqual([path, 403, 'PERMISSION_DENIED'])
+      expect([path, anonymous.status, anonymous.body.code]).toEqual([
+        path,
+        403,
+        'PERMISSION_DENIED',
+      ])
     }
   })
 
-  test('a dead session reads what is public, and is refused what is not', async () => {
-    const open = await house.get('/posts?subforum=coffee', made_up)
-    const closed = await house.get('/posts?subforum=cellar', made_up)
+  test('an ended session reads public content, and is refused private content', async () => {
+    const open = await daemon.get('/posts?subforum=coffee', fake_session)
+    const closed = await daemon.get('/posts?subforum=cellar', fake_session)
 
     expect([open.status, open.body.posts.length]).toEqual([200, 1])
-    expect([closed.status, closed.body.code]).toEqual([403, 'PERMISSION_DENIED'])
+    expect([closed.status, closed.body.code]).toEqual([401, 'REAUTH_REQUIRED'])
+    expect(closed.headers.get('www-authenticate')).toBe('Session realm="platform"')
   })
 
-  test('a dead session is told so rather than shown an empty list', async () => {
-    const dead = await house.get('/search?q=nothinglikethis', made_up)
-    const alive = await house.get('/search?q=nothinglikethis', ann)
+  test('a live session without access to a private place gets 403', async () => {
+    const { status, body } = await daemon.get(
+      '/posts?subforum=cellar',
+      signedIn(daemon.sandbox, 'stranger'),
+    )
+
+    expect([status, body.code, body.reason]).toEqual([403, 'PERMISSION_DENIED', 'private'])
+  })
+
+  test('an ended session gets an error rather than an empty list', async () => {
+    const dead = await daemon.get('/search?q=nothinglikethis', fake_session)
+    const alive = await daemon.get('/search?q=nothinglikethis', ann)
 
     expect([dead.status, dead.body.code]).toEqual([401, 'REAUTH_REQUIRED'])
     expect([alive.status, alive.body.posts]).toEqual([200, []])
   })
 
-  test('the feed is of the places one has joined, and proves the session', async () => {
-    const own = await house.get('/feed?sort=new', ann)
-    const dead = await house.get('/feed', made_up)
+  test('the feed contains the joined places, and proves the session', async () => {
+    const own = await daemon.get('/feed?sort=new', ann)
+    const dead = await daemon.get('/feed', fake_session)
 
     expect(misfits(shapes.posts, own.body)).toEqual([])
     expect(own.body.posts.map((row: any) => row.title)).toEqual(['Inside'])
@@ -101,8 +115,8 @@ describe('with an account of one’s own', () => {
     expect(dead.headers.get('x-credits-remaining')).not.toBeNull()
   })
 
-  test('saved things keep the platform’s order, posts and comments each by their kind', async () => {
-    const { status, body } = await house.get('/user/ANN/saved', ann)
+  test('saved items keep the platform’s order, posts and comments each by their kind', async () => {
+    const { status, body } = await daemon.get('/user/ANN/saved', ann)
 
     expect(status).toBe(200)
     expect(misfits(shapes.items, body)).toEqual([])
@@ -111,14 +125,14 @@ describe('with an account of one’s own', () => {
   })
 
   test('upvoted, hidden and gilded are the account’s own', async () => {
-    expect(await idsOf(house, '/user/ann/upvoted', ann)).toEqual([[post.id], 'complete'])
-    expect(await idsOf(house, '/user/ann/hidden', ann)).toEqual([[dull.id], 'complete'])
-    expect(await idsOf(house, '/user/ann/gilded', ann)).toEqual([[], 'unknown'])
+    expect(await idsOf(daemon, '/user/ann/upvoted', ann)).toEqual([[post.id], 'complete'])
+    expect(await idsOf(daemon, '/user/ann/hidden', ann)).toEqual([[dull.id], 'complete'])
+    expect(await idsOf(daemon, '/user/ann/gilded', ann)).toEqual([[], 'unknown'])
   })
 
   test('own listings are read by their cursors', async () => {
-    const first = await house.get('/user/ann/saved?limit=1', ann)
-    const second = await house.get(
+    const first = await daemon.get('/user/ann/saved?limit=1', ann)
+    const second = await daemon.get(
       `/user/ann/saved?limit=1&after=${encodeURIComponent(first.body.after)}`,
       ann,
     )
@@ -128,27 +142,27 @@ describe('with an account of one’s own', () => {
     expect(second.body.listing_status ?? 'more').toBe('complete')
   })
 
-  test('own listings take the session in the query, and forward what else is there', async () => {
+  test('own listings take the session in the query, and forward the other fields', async () => {
     const query = new URLSearchParams({
       forum_session: ann['x-forum-session'] ?? '',
       loid: ann['x-forum-loid'] ?? '',
       theme: 'dark',
     })
-    const seen = house.sandbox.requests.length
+    const seen = daemon.sandbox.requests.length
 
-    const { status } = await house.get(`/user/ann/saved?${query.toString()}`)
+    const { status } = await daemon.get(`/user/ann/saved?${query.toString()}`)
 
     expect(status).toBe(200)
-    const asked = house.sandbox.requests.slice(seen)
-    expect(asked.map(({ user }) => user)).toEqual(['ann', 'ann'])
-    for (const { cookies } of asked)
-      expect(cookies).toEqual([house.sandbox.session_cookie, 'loid', 'theme'])
+    const requests = daemon.sandbox.requests.slice(seen)
+    expect(requests.map(({ user }) => user)).toEqual(['ann', 'ann'])
+    for (const { cookies } of requests)
+      expect(cookies).toEqual([daemon.sandbox.session_cookie, 'loid', 'theme'])
   })
 
-  test('somebody else’s listing is refused, and so is that of a suspended account', async () => {
-    const others = await house.get('/user/bob/saved', ann)
-    house.sandbox.user({ name: 'carl', standing: 'suspended' })
-    const suspended = await house.get('/user/carl/saved', signedIn(house.sandbox, 'carl'))
+  test('another user’s listing is refused, and so is that of a suspended account', async () => {
+    const others = await daemon.get('/user/bob/saved', ann)
+    daemon.sandbox.user({ name: 'carl', standing: 'suspended' })
+    const suspended = await daemon.get('/user/carl/saved', signedIn(daemon.sandbox, 'carl'))
 
     expect([others.status, others.body]).toMatchObject([
       403,
@@ -157,9 +171,15 @@ describe('with an account of one’s own', () => {
     expect([suspended.status, suspended.body.reason]).toEqual([403, 'user_suspended'])
   })
 
-  test('moderators are listed for members, with what each may do', async () => {
-    const { status, body } = await house.get('/sub/coffee/moderators', ann)
-    const dead = await house.get('/sub/coffee/moderators', made_up)
+  test('the listing of a user that does not exist is 404', async () => {
+    const { status, body } = await daemon.get('/user/nobody_here/saved', ann)
+
+    expect([status, body.code]).toEqual([404, 'NOT_FOUND'])
+  })
+
+  test('moderators are listed for members, with their permissions', async () => {
+    const { status, body } = await daemon.get('/sub/coffee/moderators', ann)
+    const dead = await daemon.get('/sub/coffee/moderators', fake_session)
 
     expect(status).toBe(200)
     expect(misfits(shapes.moderators, body)).toEqual([])
@@ -167,61 +187,61 @@ describe('with an account of one’s own', () => {
     expect([dead.status, dead.body.code]).toEqual([401, 'REAUTH_REQUIRED'])
   })
 
-  test('reads through a session are neither shared nor kept', async () => {
+  test('reads through a session are neither shared nor cached', async () => {
     const path = '/posts?subforum=cellar'
-    const answers = await Promise.all([house.get(path, ann), house.get(path, ann)])
-    const after = await house.get(path)
+    const answers = await Promise.all([daemon.get(path, ann), daemon.get(path, ann)])
+    const after = await daemon.get(path)
 
     expect(answers.map(({ headers }) => headers.get('x-cache'))).toEqual(['miss', 'miss'])
     expect(after.status).toBe(403)
   })
 
-  test('the session’s cookies reach the platform and nobody else’s request', async () => {
-    const seen = house.sandbox.requests.length
-    await house.get('/posts?subforum=coffee', ann)
-    await house.get('/posts?subforum=coffee&limit=7')
+  test('the session’s cookies are sent with no other request', async () => {
+    const seen = daemon.sandbox.requests.length
+    await daemon.get('/posts?subforum=coffee', ann)
+    await daemon.get('/posts?subforum=coffee&limit=7')
 
-    const [mine, public_] = house.sandbox.requests.slice(seen)
+    const [mine, public_] = daemon.sandbox.requests.slice(seen)
     expect(mine).toMatchObject({ user: 'ann' })
     expect(public_).toMatchObject({ user: null, cookies: [] })
   })
 
-  test('a proxy that the guard refuses is named, and nothing is asked', async () => {
-    const seen = house.sandbox.requests.length
-    const { status, body } = await house.get('/posts?subforum=coffee', {
+  test('a proxy that the guard refuses is named, without a request', async () => {
+    const seen = daemon.sandbox.requests.length
+    const { status, body } = await daemon.get('/posts?subforum=coffee', {
       ...ann,
       'x-forum-proxy': 'http://user:hunter2@127.0.0.1:3128',
     })
 
     expect([status, body.code, body.field]).toEqual([400, 'INVALID_PROXY', 'x-forum-proxy'])
     expect(JSON.stringify(body)).not.toContain('hunter2')
-    expect(house.sandbox.requests).toHaveLength(seen)
+    expect(daemon.sandbox.requests).toHaveLength(seen)
   })
 })
 
-test('header, query field, code and path follow the configured words', async () => {
-  await using house = await startReading({ wire: { platform: 'agora', community: 'room' } })
-  const { sandbox } = house
+test('header, query field, code and path use the configured words', async () => {
+  await using daemon = await startReading({ wire: { platform: 'agora', community: 'room' } })
+  const { sandbox } = daemon
   sandbox.post({ subforum: 'coffee', author: 'ann', title: 'Here' })
   sandbox.user({ name: 'ann', subscribed: ['coffee'] })
   const { cookies } = sandbox.session({ username: 'ann' })
   const [session = '', loid = ''] = [cookies[sandbox.session_cookie], cookies['loid']]
 
-  const feed = await house.get('/feed', { 'x-agora-session': session, 'x-agora-loid': loid })
-  const half = await house.get('/feed', { 'x-agora-session': session })
-  const query = await house.get(
+  const feed = await daemon.get('/feed', { 'x-agora-session': session, 'x-agora-loid': loid })
+  const half = await daemon.get('/feed', { 'x-agora-session': session })
+  const query = await daemon.get(
     `/user/ann/saved?agora_session=${encodeURIComponent(session)}&loid=${encodeURIComponent(loid)}`,
   )
-  const list = await house.get('/rooms/popular')
-  const { paths } = (await house.document()).body
+  const list = await daemon.get('/rooms/popular')
+  const { paths } = (await daemon.document()).body
 
   expect(feed.body.posts[0]).toMatchObject({ title: 'Here', room: 'coffee' })
   expect(half.body).toMatchObject({ code: 'INCOMPLETE_SESSION', field: 'x-agora-loid' })
   expect(query.status).toBe(200)
   expect(list.body.rooms).toBeArray()
-  const told = paths['/api/agora/user/{name}/saved'].get.parameters.map(
+  const parameters = paths['/api/agora/user/{name}/saved'].get.parameters.map(
     ({ name }: { name: string }) => name,
   )
-  expect(told).toContain('x-agora-session')
-  expect(told).toContain('agora_session')
+  expect(parameters).toContain('x-agora-session')
+  expect(parameters).toContain('agora_session')
 })

@@ -1,12 +1,13 @@
-// Goal: a start loads what every start needs, and no more; the rest comes with the first call that needs it.
-// Method: the program as a process of its own, from its source, says at its end what it has loaded until then.
+// Goal: a start loads only modules that every start needs; the others are loaded by the first call
+// that needs them. Method: the program in its own process, from its source, prints its loaded
+// modules at its end.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join, relative } from 'node:path'
 
 import * as z from 'zod'
 
 import { tempFolder } from '../support/folder.ts'
-import { LOADED_PROBE } from '../support/loaded.ts'
+import { LOADED_PROBE } from '../support/loaded-files.ts'
 
 setDefaultTimeout(60_000)
 const root = join(import.meta.dir, '../..')
@@ -35,7 +36,7 @@ log = { json = true }
 })
 afterAll(() => folder[Symbol.dispose]())
 
-/** Where it listens, as its log says. */
+/** Its address, from its log. */
 async function listening(log: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -47,11 +48,11 @@ async function listening(log: ReadableStream<Uint8Array>): Promise<string> {
   throw new Error(`it ended before it listened:\n${text}`)
 }
 
-/** Our own files among what has been loaded, by their paths in the repository. */
+/** Loaded files of the project, by their paths in the repository. */
 const ours = () =>
-  loaded.files.map((file) => relative(root, file)).filter((file) => file.startsWith('src/'))
+  loaded.files.map((file) => relative(root, file)).filter((file) => /^(src|sandbox)\//.test(file))
 
-test('a start loads no library but those that every daemon needs', () => {
+test('a start loads only libraries that every daemon needs', () => {
   const libraries = loaded.files.flatMap(
     (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? [],
   )
@@ -69,21 +70,21 @@ test('a start loads no library but those that every daemon needs', () => {
   ])
 })
 
-test.each(['src/mcp/', 'src/sandbox/', 'src/page/', 'src/net/agents.ts'])(
-  'a start loads nothing of %s',
+test.each(['src/mcp/', 'sandbox/', 'src/page/', 'src/net/proxy-agents.ts'])(
+  'a start does not load %s',
   (place) => {
     expect(ours().filter((file) => file.startsWith(place))).toEqual([])
   },
 )
 
-test('a start does not load TLS, and with it the list of all public authorities', async () => {
+test('a start does not load TLS, nor the list of public certificate authorities', async () => {
   const transpiler = new Bun.Transpiler({ loader: 'ts' })
   const importers: string[] = []
   for (const file of ours().filter((it) => it.endsWith('.ts')))
     for (const { path, kind } of transpiler.scanImports(await Bun.file(join(root, file)).text()))
       if (kind !== 'dynamic-import' && /^(node:)?(tls|https)$/.test(path)) importers.push(file)
 
-  expect(ours()).toContain('src/net/tls.ts')
+  expect(ours()).toContain('src/net/transport.ts')
   expect(importers).toEqual([])
   expect(loaded.asked).toEqual([])
 })

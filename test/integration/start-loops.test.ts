@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/load.ts'
 import { startDaemon } from '../../src/daemon.ts'
-import { createOutside } from '../../src/outside.ts'
+import { createRuntime } from '../../src/runtime/runtime.ts'
 import { tempFolder } from '../support/folder.ts'
 
 /** Pool, monitor, sender, operator, upkeep, storage. */
 const LOOPS = 6
 
-test('a start lets others run after each loop that it begins, so that whoever asks meanwhile is answered', async () => {
+test('a start yields after each loop, so that requests are answered meanwhile', async () => {
   using folder = tempFolder()
   const config = parseConfig('platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }')
   config.server.port = 0
@@ -21,7 +21,7 @@ test('a start lets others run after each loop that it begins, so that whoever as
 
   await using _ = await startDaemon(
     config,
-    createOutside(() => {}),
+    createRuntime(() => {}),
   )
   clearImmediate(counting)
 

@@ -1,33 +1,33 @@
 /**
- * `forumd serve` in a world that can be made to stand still: once the file that STALL_FILE names is there, requests to
- * STALL_AT are never answered, and the time-out of STALL_MS that ought to end them never comes. What a fault of ours
- * would do to one loop, without a switch for it in the program.
+ * `forumd serve` with a loop that can be stalled: once the file named by STALL_FILE exists,
+ * requests to STALL_AT are never answered, and their timeout of STALL_MS never fires. This
+ * simulates an internal fault of one loop, without a switch for it in the program.
  */
 import { existsSync } from 'node:fs'
 
-import type { Surroundings } from '../../src/cli/command.ts'
+import type { ProcessContext } from '../../src/cli/command.ts'
 import { run } from '../../src/cli/run.ts'
 import { startDaemon } from '../../src/daemon.ts'
-import { createLog } from '../../src/log.ts'
-import { createOutside, realClock } from '../../src/outside.ts'
+import { createLog } from '../../src/runtime/log.ts'
+import { createRuntime, realClock } from '../../src/runtime/runtime.ts'
 
 const { STALL_FILE = '', STALL_AT = '', STALL_MS = '' } = process.env
 const stalled = () => existsSync(STALL_FILE)
 const never = () => new Promise<never>(() => {})
 const notHere = () => Promise.reject(new Error('not part of this test'))
 
-const around: Surroundings = {
+const environment: ProcessContext = {
   env: process.env,
   stdout: { write: (text) => process.stdout.write(text), isTerminal: false, color: false },
   warn: (line) => process.stderr.write(`${line}\n`),
   screen: null,
   readStdin: notHere,
   stdinIsTerminal: false,
-  // Nobody asks it to: the first signal ends it, stuck or not.
+  // Has no other stop: the first signal ends it, stalled or not.
   stopped: () => new Promise(() => {}),
   onReload: () => ({ [Symbol.dispose]: () => {} }),
-  parts: {
-    createOutside: ({ level }, { write }) => {
+  factories: {
+    createRuntime: ({ level }, { write }) => {
       const log = createLog({
         level,
         json: true,
@@ -35,7 +35,7 @@ const around: Surroundings = {
         clock: realClock,
         write: (line) => write(`${line}\n`),
       })
-      const real = createOutside(log)
+      const real = createRuntime(log)
       return Promise.resolve({
         ...real,
         clock: {
@@ -50,9 +50,9 @@ const around: Surroundings = {
     startDaemon,
     serveMcp: notHere,
     openApiDocument: notHere,
-    openDesk: notHere,
+    openPlatformTools: notHere,
     startSandbox: notHere,
   },
 }
 
-process.exit(await run(process.argv.slice(2), around))
+process.exit(await run(process.argv.slice(2), environment))

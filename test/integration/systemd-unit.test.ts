@@ -1,10 +1,11 @@
-// Goal: the unit that we print is one that systemd takes, that leaves the daemon little to abuse, and under which it runs.
-// Method: systemd's own judges, and a systemd booted in namespaces of its own, where the kernel lets us have them.
+// Goal: systemd accepts the printed unit, its sandboxing is strict, and the daemon runs under it.
+// Method: systemd's own checkers, and a systemd booted in separate namespaces, if the kernel
+// permits it.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { serviceUnit } from '../../src/systemd/unit.ts'
+import { serviceUnit } from '../../src/cli/serve/systemd.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { runForumd } from '../support/process.ts'
 
@@ -14,9 +15,9 @@ const root = join(import.meta.dir, '../..')
 const judge = Bun.which('systemd-analyze')
 if (judge === null && process.env['CI'])
   throw new Error('systemd-analyze is needed: apt-get install systemd')
-if (judge === null) console.log('without systemd-analyze nobody judges the unit')
+if (judge === null) console.log('skipped: systemd-analyze is missing')
 
-/** The unit as it is printed, in a file whose name is a unit's. */
+/** The printed unit, in a file with a unit's name. */
 async function printed(folder: Folder, ...options: string[]): Promise<string> {
   const binary = folder.file('forumd')
   writeFileSync(binary, '#!/bin/sh\n')
@@ -26,36 +27,36 @@ async function printed(folder: Folder, ...options: string[]): Promise<string> {
   return unit
 }
 
-function ask(...args: string[]) {
+function analyze(...args: string[]) {
   const { exitCode, stdout, stderr } = Bun.spawnSync([judge ?? '', ...args])
-  return { exitCode, said: stdout.toString() + stderr.toString() }
+  return { exitCode, output: stdout.toString() + stderr.toString() }
 }
 
-/** What systemd thinks of how much a unit leaves open: 0 nothing, 10 everything. */
+/** systemd's exposure score of a unit: 0 none, 10 everything. */
 function exposure(unit: string): number {
-  const { said } = ask('security', '--offline=true', '--no-pager', unit)
-  return Number(/exposure level for \S+: ([\d.]+)/.exec(said)?.[1] ?? Number.NaN)
+  const { output } = analyze('security', '--offline=true', '--no-pager', unit)
+  return Number(/exposure level for \S+: ([\d.]+)/.exec(output)?.[1] ?? Number.NaN)
 }
 
 describe.skipIf(judge === null)('systemd', () => {
   test.each([[[]], [['--with-browser']]])(
-    'finds nothing to say of the unit with %j',
+    'reports nothing about the unit with %j',
     async (options) => {
       using folder = tempFolder()
 
       const unit = await printed(folder, ...options)
 
-      expect(ask('verify', '--man=no', unit)).toEqual({ exitCode: 0, said: '' })
+      expect(analyze('verify', '--man=no', unit)).toEqual({ exitCode: 0, output: '' })
     },
   )
 
-  test('says of the unit that it leaves 2.0 of 10 open at most', async () => {
+  test('scores the unit at most 2.0 of 10', async () => {
     using folder = tempFolder()
 
     expect(exposure(await printed(folder))).toBeLessThanOrEqual(2)
   })
 
-  test('says of the one with a browser that it leaves more open, and less than half of what a plain one does', async () => {
+  test('scores the unit with a browser higher, and less than half of a plain one', async () => {
     using folder = tempFolder()
     const without = exposure(await printed(folder))
 
@@ -67,7 +68,7 @@ describe.skipIf(judge === null)('systemd', () => {
   })
 })
 
-test('the unit does not take the JIT away, and says why', () => {
+test('the unit permits the JIT, and says why', () => {
   const unit = serviceUnit({
     binary: '/usr/bin/forumd',
     config: '/etc/f.toml',
@@ -78,7 +79,7 @@ test('the unit does not take the JIT away, and says why', () => {
   expect(unit).toContain('# Not MemoryDenyWriteExecute')
 })
 
-test('a path with signs that systemd reads is one word all the same', () => {
+test("a path with systemd's special characters is one word", () => {
   const unit = serviceUnit({ binary: '/a b/100%', config: '/c"$d', with_browser: false })
 
   expect(unit).toContain(String.raw`ExecStart="/a b/100%%" serve --config "/c\"$$d"`)
@@ -104,11 +105,11 @@ const NAMESPACES = [
   '--uts',
   '--fork',
 ]
-const boots =
+const canBoot =
   judge !== null &&
   process.getuid?.() === 0 &&
   Bun.spawnSync([...NAMESPACES, 'mount', '-t', 'cgroup2', 'none', '/mnt']).exitCode === 0
-if (!boots) console.log('no systemd is booted here: it takes root and namespaces')
+if (!canBoot) console.log('no systemd is booted here: it takes root and namespaces')
 
 const PROBE = `
 property() { systemctl show forumd --property="$1" --value; }
@@ -117,13 +118,13 @@ pid=$(property MainPID)
 metrics() { curl --silent --output /dev/null --write-out '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8099/metrics; }
 echo "metrics $(metrics wrong) $(metrics told-by-a-credential)"
 sed -i 's/account_per_minute = 30/account_per_minute = 5/; s/port = 8099/port = 8098/' /etc/forumd/forumd.toml
-# It comes back once the signal is sent: what the signal does is waited for by what is told of it.
+# It returns once the signal is sent: the log shows when the reload has ended.
 systemctl reload forumd
 until journalctl --sync && journalctl --unit forumd --output cat | grep --quiet config.reloaded; do sleep 0.2; done
 until [ "$(property ActiveState)" != reloading ]; do sleep 0.2; done
 echo "reloaded $(property ActiveState)"
 [ "$(property MainPID)" = "$pid" ] && echo "the same process"
-journalctl --unit forumd --priority warning --output cat | sed 's/^/warned /'
+journalctl --unit forumd --priority warning --output cat | grep --invert-match auth.failed | sed 's/^/warned /'
 kill -STOP "$pid"
 until [ "$(property Result)" = watchdog ] || [ "$(property NRestarts)" = 1 ]; do sleep 0.2; done
 until [ "$(property ActiveState)" = active ]; do sleep 0.2; done
@@ -133,8 +134,8 @@ chmod 600 /etc/forumd/forumd.toml; chown root /etc/forumd/forumd.toml
 systemctl start forumd 2>/dev/null || echo "not started, $(property ExecMainStatus), $(property ActiveState)"
 `
 
-test.skipIf(!boots)(
-  'under a real systemd the unit starts, says how it stands, reloads, is bitten when it stands still, and stops',
+test.skipIf(!canBoot)(
+  'under a real systemd the unit starts, reports its state, reloads, is killed by the watchdog when it stalls, and stops',
   async () => {
     using folder = tempFolder()
     const unit = await runForumd(['service-unit', '--binary', '/usr/bin/forumd'])
@@ -143,7 +144,7 @@ test.skipIf(!boots)(
       folder.file('forumd.service'),
       unit
         .replace('WatchdogSec=60s', 'WatchdogSec=3s')
-        // The token lies where nobody but root may read.
+        // Only root may read the token's file.
         .replace(
           '#LoadCredential=secrets.key',
           'LoadCredential=metrics:/probe/credential\n#LoadCredential=secrets.key',
@@ -151,12 +152,12 @@ test.skipIf(!boots)(
     )
     writeFileSync(
       folder.file('forumd.toml'),
-      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n[metrics]\ntoken = "file:metrics"\n',
+      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\ninstance_file = "/var/lib/forumd-instance/id"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n[metrics]\ntoken = "file:metrics"\n',
     )
     writeFileSync(folder.file('credential'), 'told-by-a-credential\n', { mode: 0o600 })
     writeFileSync(folder.file('probe.sh'), PROBE)
 
-    const boot = Bun.spawn(
+    const vm = Bun.spawn(
       [
         ...NAMESPACES,
         join(import.meta.dir, 'systemd-boot.sh'),
@@ -166,10 +167,10 @@ test.skipIf(!boots)(
       ],
       { stdout: 'ignore', stderr: 'inherit' },
     )
-    await boot.exited
+    await vm.exited
 
-    const said = await Bun.file(folder.file('log')).text()
-    expect(said.trim().split('\n')).toEqual([
+    const log_text = await Bun.file(folder.file('log')).text()
+    expect(log_text.trim().split('\n')).toEqual([
       'state active listening on http://127.0.0.1:8099; 0 monitors on 0 streams, 0 deliveries waiting',
       'metrics 403 200',
       'reloaded active',

@@ -1,12 +1,12 @@
-// Goal: a service manager that keeps to systemd's protocol sees what is so: when we serve, when we reload, when we end,
-// and that a loop that stands still is bitten by the watchdog. Method: the program as a process of its own, and a manager
-// that listens on a datagram socket, written apart from us in Python.
+// Goal: a service manager with systemd's protocol gets the true state: ready, reloading, stopping,
+// and a watchdog timeout for a stalled loop. Method: the program in its own process, and an
+// independent manager in Python that listens on a datagram socket.
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.stop())
 
-/** The manager: every datagram it got, as the lines of it. */
+/** The manager: every datagram that it received, as lines. */
 async function listen(path: string, patience_s = '') {
   const child = Bun.spawn(
     ['/usr/bin/python3', join(import.meta.dir, 'systemd-manager.py'), path, patience_s].filter(
@@ -27,24 +27,24 @@ async function listen(path: string, patience_s = '') {
     ),
     { stdout: 'pipe', stderr: 'inherit' },
   )
-  const heard: string[][] = []
+  const notifications: string[][] = []
   let waiting: (() => void)[] = []
   void (async () => {
     let rest = ''
     for await (const chunk of child.stdout) {
       const lines = (rest + Buffer.from(chunk).toString()).split('\n')
       rest = lines.pop() ?? ''
-      heard.push(...lines.map((line): string[] => JSON.parse(line)))
+      notifications.push(...lines.map((line): string[] => JSON.parse(line)))
       for (const wake of waiting.splice(0)) wake()
     }
   })()
   const manager = {
-    heard,
-    /** Resolves with the first datagram from `from` on that has this line in it. */
+    heard: notifications,
+    /** Resolves with the first datagram from `from` on that has this line. */
     async until(line: string | RegExp, from = 0): Promise<string[]> {
       const fits = (it: string) => (typeof line === 'string' ? it === line : line.test(it))
       for (;;) {
-        const found = heard.slice(from).find((lines) => lines.some(fits))
+        const found = notifications.slice(from).find((lines) => lines.some(fits))
         if (found) return found
         await new Promise<void>((resolve) => (waiting = [...waiting, resolve]))
       }
@@ -74,7 +74,7 @@ const SOCKETS = [
 ] as const
 
 test.each(SOCKETS)(
-  'a manager at %s hears when we serve, that we live, how things stand, and when we end',
+  'a manager at %s is notified of readiness, liveness, state and stop',
   async (_, pathOf) => {
     using folder = tempFolder()
     const path = pathOf(folder)
@@ -95,14 +95,14 @@ test.each(SOCKETS)(
 
     expect(code).toBe(0)
     expect(ready).toEqual(['READY=1', `pid=${daemon.pid}`])
-    expect(stopping).toContain('STATUS=finishing what is under way')
+    expect(stopping).toContain('STATUS=finishing work in progress')
     const names = manager.heard.map(([first]) => first?.split('=')[0])
     expect(names.slice(0, 3)).toEqual(['LISTENING', 'STATUS', 'READY'])
     expect(names.lastIndexOf('WATCHDOG')).toBeLessThan(names.indexOf('STOPPING'))
   },
 )
 
-test('without a watchdog nobody is told that we live, and with that of another process neither', async () => {
+test('without a watchdog no liveness is sent, and neither with that of another process', async () => {
   using folder = tempFolder()
   const path = folder.file('notify')
   await using manager = await listen(path)
@@ -120,7 +120,7 @@ test('without a watchdog nobody is told that we live, and with that of another p
   expect(manager.heard.flat()).not.toContain('WATCHDOG=1')
 })
 
-test('a manager that cannot be spoken to is told in the log, and we serve all the same', async () => {
+test('an unreachable manager is logged, and the daemon serves anyway', async () => {
   using folder = tempFolder()
   const daemon = await startProcess(configured(folder), ['env', 'NOTIFY_SOCKET=vsock:2:1234'])
 
@@ -128,7 +128,7 @@ test('a manager that cannot be spoken to is told in the log, and we serve all th
   expect(daemon.lines.join('\n')).toContain('"event":"systemd.unreachable"')
 })
 
-/** The CLOCK_MONOTONIC of this machine in microseconds, from a source that is not ours. */
+/** CLOCK_MONOTONIC of this machine in microseconds, from an independent source. */
 function monotonicMicros(): bigint {
   const { stdout } = Bun.spawnSync([
     '/usr/bin/python3',
@@ -138,7 +138,7 @@ function monotonicMicros(): bigint {
   return BigInt(stdout.toString().trim())
 }
 
-test('SIGHUP takes limits, plans, prices and the level of the log, and names what takes a restart', async () => {
+test('SIGHUP applies limits, plans, prices and the log level, and names keys that need a restart', async () => {
   using folder = tempFolder()
   const path = folder.file('notify')
   await using manager = await listen(path)
@@ -173,12 +173,13 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
   })
   expect([read.status, read.headers.get('x-credits-remaining')]).toEqual([200, '0.375'])
   await daemon.end('SIGTERM')
-  const told = daemon.lines
+  const lines = daemon.lines
     .map((line) => JSON.parse(line))
     .filter(({ event }) => event.startsWith('config.'))
     .map(({ level, event, key: name }) => `${level} ${event} ${name ?? ''}`.trim())
-  // The level of the log is among what was taken: what is changed and taken is told at info, which is not written now.
-  expect(told).toEqual([
+  // The log level is among the applied keys: applied changes are logged at info, which is now
+  // disabled.
+  expect(lines).toEqual([
     'warn config.needs_restart delivery.timeout_s',
     'warn config.needs_restart limits.read_cache_s',
   ])
@@ -189,7 +190,7 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
     )
     .all()
   db.close()
-  // What the daemon goes on without is not among what it runs with.
+  // Keys that need a restart are not in the active configuration.
   expect(JSON.parse(noted.at(-1)?.detail ?? '{}').changed.toSorted()).toEqual([
     'billing.price_micros.read',
     'limits.account_per_minute',
@@ -198,7 +199,7 @@ test('SIGHUP takes limits, plans, prices and the level of the log, and names wha
   ])
 })
 
-test('a configuration with a problem is refused whole, and the old one stays', async () => {
+test('a configuration with a problem is refused as a whole, and the old one stays', async () => {
   using folder = tempFolder()
   const path = folder.file('notify')
   await using manager = await listen(path)
@@ -224,7 +225,7 @@ test('a configuration with a problem is refused whole, and the old one stays', a
   expect(refused[0].why).toContain(':10:1: limits.key_rat: unknown key')
 })
 
-test('a database that somebody beside us holds for long keeps nothing from being taken, or from being told', async () => {
+test('a long database lock of another process delays neither the reload nor its report', async () => {
   using folder = tempFolder()
   const path = folder.file('notify')
   await using manager = await listen(path)
@@ -245,7 +246,7 @@ test('a database that somebody beside us holds for long keeps nothing from being
   expect(daemon.lines.join('\n')).toContain('"event":"config.changed","key":"limits.key_rate"')
 })
 
-/** `forumd serve` in a world that can be made to stand still, and somebody at its door. */
+/** `forumd serve` with a loop that can be stalled, and a client. */
 async function startStalled(folder: Folder, socket: string, at: string, ms: number) {
   const config = configured(
     folder,
@@ -263,7 +264,7 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
     ],
     {
       stdout: Bun.file(folder.file('log')),
-      // Bun's own words about the signal, of which there are many.
+      // Bun's own output about the signal, which is long.
       stderr: 'ignore',
       env: {
         ...process.env,
@@ -294,7 +295,7 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
 }
 
 test.each(['monitor', 'sender'] as const)(
-  'a %s loop whose work never ends is bitten, and the log says which it was',
+  'a stalled %s loop is killed by the watchdog, and the log names it',
   async (loop) => {
     using folder = tempFolder()
     const path = folder.file('notify')

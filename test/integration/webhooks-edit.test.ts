@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 
-import { insertDelivery } from '../../src/store/deliveries.ts'
-import { retireWebhook } from '../../src/store/webhook-standing.ts'
-import { startTargets } from '../support/targets.ts'
+import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { retireWebhook } from '../../src/store/delivery/webhooks.ts'
+import { startTargets } from '../support/webhooks-fixture.ts'
 
 const PLACES = ['/forum/monitor/webhook', '/api/forum/monitor/webhook']
 const UPDATE = `${PLACES[0]}/update`
 const ROTATE = `${PLACES[0]}/rotate`
 const TEST = `${PLACES[0]}/test`
 
-test.each(PLACES)('%s/update changes what is named and leaves the rest', async (place) => {
+test.each(PLACES)('%s/update changes the given fields and keeps the rest', async (place) => {
   await using it = await startTargets()
   const { id } = await it.create()
   const first = await it.call(`${place}/update`, { id, name: ' alerts ', max_per_second: 0.5 })
@@ -26,7 +26,7 @@ test.each(PLACES)('%s/update changes what is named and leaves the rest', async (
   expect((await it.call(`${place}/list`)).body.webhooks).toEqual([second.body])
 })
 
-test('what waits for a target that is switched off fails where it can be seen', async () => {
+test('pending deliveries of a disabled target fail visibly', async () => {
   await using it = await startTargets()
   const { id } = await it.create()
   it.addMonitor('mon_1')
@@ -45,17 +45,17 @@ test('what waits for a target that is switched off fails where it can be seen', 
   ])
 })
 
-test('switching on does not un-pause what its receiver said is gone', async () => {
+test('enabling does not resume a target paused after a 410', async () => {
   await using it = await startTargets()
   const { id } = await it.create()
   retireWebhook(it.db, id, it.clock.now())
   expect((await it.call(UPDATE, { id, active: true })).body).toMatchObject({
-    active: true,
+    active: false,
     pause_reason: 'gone',
   })
 })
 
-/** The v1 values of the last request, and the values that these secrets give for it. */
+/** The v1 values of the last request, and those expected with these secrets. */
 function signatures(
   { receiver }: Awaited<ReturnType<typeof startTargets>>,
   secrets: readonly string[],
@@ -103,7 +103,7 @@ test('during the overlap both secrets sign, after it only the new one', async ()
   expect(one.standard).toEqual(one.expected_standard)
 })
 
-test('without an overlap the old secret signs nothing more, and neither is stored readable', async () => {
+test('without an overlap the old secret signs nothing more, and neither is stored in plain text', async () => {
   await using it = await startTargets()
   const { id, secret: old } = await it.create()
   const { body } = await it.call(ROTATE, { id })
@@ -142,7 +142,7 @@ test.each([
   })
 })
 
-test("somebody else's target cannot be edited, and is the same 404 as none", async () => {
+test("another customer's target cannot be edited, and is the same 404 as an absent one", async () => {
   await using it = await startTargets()
   const { id } = await it.create(undefined, 'cus_2')
   for (const path of [UPDATE, ROTATE]) {

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 
-import { insertDelivery } from '../../src/store/deliveries.ts'
-import { pauseFailing, recordFailure } from '../../src/store/webhook-standing.ts'
-import { startTargets } from '../support/targets.ts'
+import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { pauseFailing, recordFailure } from '../../src/store/delivery/webhooks.ts'
+import { startTargets } from '../support/webhooks-fixture.ts'
 
 const PLACES = ['/forum/monitor/webhook', '/api/forum/monitor/webhook']
 const CREATE = `${PLACES[0]}/create`
@@ -12,7 +12,7 @@ const TEST = `${PLACES[0]}/test`
 const DELETE = `${PLACES[0]}/delete`
 const DAY_MS = 86_400_000
 
-test('a target is created with a secret that is shown this once and stored sealed', async () => {
+test('a target is created with a secret that is shown once and stored sealed', async () => {
   await using it = await startTargets()
   const created = await it.call(CREATE, { kind: 'webhook', url: it.receiver.url })
 
@@ -132,7 +132,7 @@ test.each([
     CREATE,
     { url: 'https://x.example.com', secret: 'mine' },
     'secret',
-    'secret is not a known field; allowed: kind, url',
+    'secret is not a known field; allowed: kind, url, name',
   ],
   [TEST, {}, 'id', 'id is required'],
   [TEST, { id: 7 }, 'id', 'id must be text'],
@@ -152,6 +152,7 @@ test('a test is one delivery, signed like a real one, and listed nowhere', async
   expect(report).toEqual({
     ok: true,
     status_code: 200,
+    status: 200,
     delivery_id: sent.delivery_id,
     duration_ms: expect.any(Number),
     reason: null,
@@ -172,24 +173,24 @@ test('a test is one delivery, signed like a real one, and listed nowhere', async
   expect((await it.call('/forum/monitor/deliveries')).body).toEqual({ deliveries: [] })
 })
 
-test('a test speaks in the words that are configured', async () => {
+test('a test uses the configured words', async () => {
   await using it = await startTargets({ community: 'board' })
   const { id } = await it.create()
   await it.call(TEST, { id })
   expect(JSON.parse(it.receiver.received[0]?.text ?? '').items[0]).toMatchObject({ board: 'test' })
 })
 
-test('a test that fails says what the receiver answered and what to do, and is not repeated', async () => {
+test("a failed test reports the receiver's answer and a fix, and is not repeated", async () => {
   await using it = await startTargets()
   const { id } = await it.create()
   it.receiver.answers.push(503)
   const { status, body } = await it.call(TEST, { id })
   expect([status, body.ok, body.status_code, body.reason]).toEqual([200, false, 503, 'http_503'])
-  expect(body.hint).toBe('the receiver failed: look into its log')
+  expect(body.hint).toBe('the receiver failed; check its log')
   expect(it.receiver.received).toHaveLength(1)
 })
 
-test('a test to an address that has turned private makes no connection', async () => {
+test('a test to an address that has become private opens no connection', async () => {
   const hosts = { 'hooks.example.com': ['93.184.215.14'] }
   await using it = await startTargets({ hosts })
   const { id } = await it.create({ url: 'https://hooks.example.com/' })
@@ -201,22 +202,34 @@ test('a test to an address that has turned private makes no connection', async (
   })
 })
 
-test('a success takes a paused target back into service, a failure does not', async () => {
+test('a target can be created with its name', async () => {
+  await using it = await startTargets()
+  const { id } = await it.create({ url: it.receiver.url, name: ' On call ' })
+
+  expect((await it.call(LIST)).body.webhooks).toMatchObject([{ id, name: 'On call' }])
+})
+
+test('a successful test resumes a paused target, a failed one does not', async () => {
   await using it = await startTargets()
   const { id } = await it.create()
   for (let day = 0; day < 3; day++) recordFailure(it.db, id, day * DAY_MS)
   expect(pauseFailing(it.db, 7 * DAY_MS, 8 * DAY_MS)).toEqual([id])
-  const shown = async () => (await it.call(LIST)).body.webhooks[0]
-  expect(await shown()).toMatchObject({
+  const listedWebhook = async () => (await it.call(LIST)).body.webhooks[0]
+  expect(await listedWebhook()).toMatchObject({
+    active: false,
     paused_at: '1970-01-09T00:00:00.000Z',
     pause_reason: 'failing',
   })
 
   it.receiver.answers.push(500)
   await it.call(TEST, { id })
-  expect(await shown()).toMatchObject({ pause_reason: 'failing' })
+  expect(await listedWebhook()).toMatchObject({ pause_reason: 'failing' })
   await it.call(TEST, { id })
-  expect(await shown()).toMatchObject({ paused_at: null, pause_reason: null })
+  expect(await listedWebhook()).toMatchObject({
+    active: true,
+    paused_at: null,
+    pause_reason: null,
+  })
 })
 
 test('tests are limited to ten a minute', async () => {
@@ -227,7 +240,7 @@ test('tests are limited to ten a minute', async () => {
   expect(it.receiver.received).toHaveLength(10)
 })
 
-test("somebody else's target and one that never was are the same 404, byte for byte", async () => {
+test("another customer's target and an absent one are the same 404, byte for byte", async () => {
   await using it = await startTargets()
   const { id } = await it.create(undefined, 'cus_2')
   for (const path of [TEST, DELETE]) {
@@ -240,7 +253,7 @@ test("somebody else's target and one that never was are the same 404, byte for b
   expect(it.receiver.received).toHaveLength(0)
 })
 
-test('a deleted target is gone, what waited for it failed, and its id has left every list', async () => {
+test('a deleted target is gone, its pending deliveries failed, and its id is in no list', async () => {
   await using it = await startTargets()
   const one = await it.create()
   const two = await it.create()

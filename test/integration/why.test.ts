@@ -1,45 +1,45 @@
 import { describe, expect, test } from 'bun:test'
 
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60_000
 const SPEC = { subforum: 'cats', include_any: ['laser'] }
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>
 
-/** A webhook and a monitor of lasers that has had its first look. */
-async function watched(filter_spec: object = SPEC, change?: Parameters<typeof startHouse>[0]) {
-  const house = await startHouse(change)
-  house.sandbox.post({ subforum: 'cats', title: 'an old laser' })
-  await house.clock.advance(MINUTE_MS)
-  const webhook = (await house.send('/forum/monitor/webhook/create', { url: house.receiver.url }))
+/** A webhook and a monitor of lasers after its first poll. */
+async function watched(filter_spec: object = SPEC, change?: Parameters<typeof startTestDaemon>[0]) {
+  const daemon = await startTestDaemon(change)
+  daemon.sandbox.post({ subforum: 'cats', title: 'an old laser' })
+  await daemon.clock.advance(MINUTE_MS)
+  const webhook = (await daemon.send('/forum/monitor/webhook/create', { url: daemon.receiver.url }))
     .body
-  const monitor = (await house.send('/forum/monitor/add', { filter_spec })).body
-  await house.clock.advance(2 * MINUTE_MS)
-  return { house, monitor: monitor.id as string, webhook: webhook.id as string }
+  const monitor = (await daemon.send('/forum/monitor/add', { filter_spec })).body
+  await daemon.clock.advance(2 * MINUTE_MS)
+  return { house: daemon, monitor: monitor.id as string, webhook: webhook.id as string }
 }
 
-const publish = (house: House, title: string, fields: object = {}) =>
-  house.sandbox.post({ subforum: 'cats', title, created_at: house.clock.now(), ...fields })
+const publish = (daemon: TestDaemon, title: string, fields: object = {}) =>
+  daemon.sandbox.post({ subforum: 'cats', title, created_at: daemon.clock.now(), ...fields })
 
-const why = (house: House, query: string) => house.call(`/forum/monitor/why?${query}`)
+const why = (daemon: TestDaemon, query: string) => daemon.call(`/forum/monitor/why?${query}`)
 
-test('a delivery is explained: where it was seen, what it matched, what its receiver answered', async () => {
-  const { house, monitor, webhook } = await watched()
-  await using _ = house
+test("a delivery is explained: its feed, its matched conditions, its receiver's answers", async () => {
+  const { house: daemon, monitor, webhook } = await watched()
+  await using _ = daemon
   const secret = 'A'.repeat(40)
-  house.receiver.answers.push({
+  daemon.receiver.answers.push({
     status: 500,
     headers: { 'content-type': 'text/plain', 'set-cookie': 'a=b', 'x-request-id': 'r1' },
     body: `no room for ${secret}`,
   })
-  const created_at = house.clock.now()
-  const post = publish(house, 'I love this laser')
-  await house.clock.advance(2 * MINUTE_MS)
-  const [delivery] = (await house.call('/forum/monitor/deliveries')).body.deliveries
+  const created_at = daemon.clock.now()
+  const post = publish(daemon, 'I love this laser')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const [delivery] = (await daemon.call('/forum/monitor/deliveries')).body.deliveries
 
-  const { status, body } = await why(house, `delivery_id=${delivery.delivery_id}`)
+  const { status, body } = await why(daemon, `delivery_id=${delivery.delivery_id}`)
 
   expect(status).toBe(200)
   expect(body).toMatchObject({
@@ -89,28 +89,28 @@ test('a delivery is explained: where it was seen, what it matched, what its rece
   expect(JSON.stringify(body)).not.toContain(secret)
 })
 
-test('a monitor and an item name the same delivery, whatever became of its target', async () => {
-  const { house, monitor, webhook } = await watched()
-  await using _ = house
-  const post = publish(house, 'a laser')
-  await house.clock.advance(2 * MINUTE_MS)
-  await house.send('/forum/monitor/webhook/delete', { id: webhook })
-  await house.send('/forum/monitor/remove', { id: monitor })
+test('a monitor and an item name the same delivery, in any state of its target', async () => {
+  const { house: daemon, monitor, webhook } = await watched()
+  await using _ = daemon
+  const post = publish(daemon, 'a laser')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  await daemon.send('/forum/monitor/webhook/delete', { id: webhook })
+  await daemon.send('/forum/monitor/remove', { id: monitor })
 
-  const byName = (await why(house, `id=${monitor}&item_id=${post.name}`)).body
-  const byId = (await why(house, `id=${monitor}&item_id=${post.id}`)).body
+  const byName = (await why(daemon, `id=${monitor}&item_id=${post.name}`)).body
+  const byId = (await why(daemon, `id=${monitor}&item_id=${post.id}`)).body
 
   expect(byName.deliveries).toMatchObject([{ webhook_id: webhook, status: 'delivered' }])
   expect(byName.items).toMatchObject([{ item_id: post.name, outcome: 'matched', as_of: 'match' }])
   expect(byId).toEqual(byName)
 })
 
-test('what did not match is told by its conditions, as it is now', async () => {
-  const { house, monitor } = await watched()
-  await using _ = house
-  const post = publish(house, 'a mouse')
-  await house.clock.advance(2 * MINUTE_MS)
-  const { body } = await why(house, `id=${monitor}&item_id=${post.id}`)
+test('an item that did not match is explained by its conditions, in its current state', async () => {
+  const { house: daemon, monitor } = await watched()
+  await using _ = daemon
+  const post = publish(daemon, 'a mouse')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const { body } = await why(daemon, `id=${monitor}&item_id=${post.id}`)
 
   expect(body.deliveries).toEqual([])
   expect(body.items).toMatchObject([
@@ -128,14 +128,14 @@ test('what did not match is told by its conditions, as it is now', async () => {
   ])
 })
 
-test('what was withheld as too old is told with its age and the limit', async () => {
-  const { house, monitor } = await watched()
-  await using _ = house
-  house.sandbox.weather({ path: '/r/', fault: '5xx', seconds: 20 * 60 })
-  const post = publish(house, 'a laser nobody saw')
-  await house.clock.advance(20 * MINUTE_MS)
-  await house.clock.advance(10 * MINUTE_MS)
-  const { body } = await why(house, `id=${monitor}&item_id=${post.id}`)
+test('a stale item is explained with its age and the limit', async () => {
+  const { house: daemon, monitor } = await watched()
+  await using _ = daemon
+  daemon.sandbox.addFault({ path: '/r/', fault: '5xx', seconds: 20 * 60 })
+  const post = publish(daemon, 'an unobserved laser')
+  await daemon.clock.advance(20 * MINUTE_MS)
+  await daemon.clock.advance(10 * MINUTE_MS)
+  const { body } = await why(daemon, `id=${monitor}&item_id=${post.id}`)
 
   expect(body.items).toMatchObject([{ outcome: 'matched', first_seen: { fresh: false } }])
   expect(body.deliveries).toMatchObject([
@@ -150,25 +150,25 @@ test('what was withheld as too old is told with its age and the limit', async ()
   expect(body.items[0].first_seen.age_s).toBe(figures.oldest_age_s)
 })
 
-test('what is older than its monitor is told to be', async () => {
-  const { house, monitor } = await watched()
-  await using _ = house
-  const post = house.sandbox.post({
+test('an item older than its monitor is reported as such', async () => {
+  const { house: daemon, monitor } = await watched()
+  await using _ = daemon
+  const post = daemon.sandbox.post({
     subforum: 'cats',
     title: 'a laser of old',
-    created_at: house.clock.now() - 60 * MINUTE_MS,
+    created_at: daemon.clock.now() - 60 * MINUTE_MS,
   })
-  const { body } = await why(house, `id=${monitor}&item_id=${post.id}`)
+  const { body } = await why(daemon, `id=${monitor}&item_id=${post.id}`)
 
   expect(body.items).toMatchObject([{ outcome: 'before_start', first_seen: null, as_of: 'now' }])
 })
 
-test('what no feed has shown, and what is gone, are told apart', async () => {
-  const { house, monitor } = await watched()
-  await using _ = house
-  const unseen = publish(house, 'a laser, just now')
-  const gone = await why(house, `id=${monitor}&item_id=zzzzzz`)
-  const { body } = await why(house, `id=${monitor}&item_id=${unseen.id}`)
+test('unobserved items and deleted items have different outcomes', async () => {
+  const { house: daemon, monitor } = await watched()
+  await using _ = daemon
+  const unseen = publish(daemon, 'a laser, just now')
+  const gone = await why(daemon, `id=${monitor}&item_id=zzzzzz`)
+  const { body } = await why(daemon, `id=${monitor}&item_id=${unseen.id}`)
 
   expect(body.items).toMatchObject([{ outcome: 'not_seen', first_seen: null }])
   expect(gone.body.items).toMatchObject([
@@ -176,25 +176,25 @@ test('what no feed has shown, and what is gone, are told apart', async () => {
   ])
 })
 
-test('what was seen and is gone by now cannot be judged', async () => {
-  const { house, monitor } = await watched()
-  await using _ = house
-  const post = publish(house, 'a mouse')
-  await house.clock.advance(2 * MINUTE_MS)
-  house.sandbox.remove({ name: post.name, by: 'platform' })
-  const { body } = await why(house, `id=${monitor}&item_id=${post.id}`)
+test('an observed item that is gone cannot be judged', async () => {
+  const { house: daemon, monitor } = await watched()
+  await using _ = daemon
+  const post = publish(daemon, 'a mouse')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  daemon.sandbox.remove({ name: post.name, by: 'platform' })
+  const { body } = await why(daemon, `id=${monitor}&item_id=${post.id}`)
 
   expect(body.items[0].first_seen).not.toBeNull()
   expect(body.items).toMatchObject([{ outcome: 'gone', criteria: null }])
 })
 
-test('what waits for comments is told until when', async () => {
-  const { house, monitor } = await watched({ ...SPEC, min_comments: 2 })
-  await using _ = house
-  const created_at = house.clock.now()
-  const post = publish(house, 'a laser')
-  await house.clock.advance(2 * MINUTE_MS)
-  const waiting = (await why(house, `id=${monitor}&item_id=${post.id}`)).body
+test('an item that waits for comments is reported with its deadline', async () => {
+  const { house: daemon, monitor } = await watched({ ...SPEC, min_comments: 2 })
+  await using _ = daemon
+  const created_at = daemon.clock.now()
+  const post = publish(daemon, 'a laser')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const waiting = (await why(daemon, `id=${monitor}&item_id=${post.id}`)).body
 
   expect(waiting.items).toMatchObject([
     {
@@ -206,23 +206,23 @@ test('what waits for comments is told until when', async () => {
     },
   ])
 
-  for (const text of ['pew', 'pew pew']) house.sandbox.comment({ parent: post.name, text })
-  await house.clock.advance(4 * MINUTE_MS)
-  const matched = (await why(house, `id=${monitor}&item_id=${post.id}`)).body
+  for (const text of ['pew', 'pew pew']) daemon.sandbox.comment({ parent: post.name, text })
+  await daemon.clock.advance(4 * MINUTE_MS)
+  const matched = (await why(daemon, `id=${monitor}&item_id=${post.id}`)).body
   expect(matched.items).toMatchObject([{ outcome: 'matched', waiting_until: null }])
   expect(matched.deliveries).toMatchObject([{ status: 'delivered' }])
 })
 
-test('an item of a group is found while it is collected, and in its bundle', async () => {
-  const { house, monitor } = await watched({ ...SPEC, group: 'pets', group_window_s: 600 })
-  await using _ = house
-  const posts = [publish(house, 'a laser'), publish(house, 'another laser')]
-  await house.clock.advance(2 * MINUTE_MS)
-  const collecting = (await why(house, `id=${monitor}&item_id=${posts[1]?.id}`)).body
-  await house.clock.advance(15 * MINUTE_MS)
-  const sent = (await why(house, `id=${monitor}&item_id=${posts[1]?.id}`)).body
-  const [delivery] = (await house.call('/forum/monitor/deliveries')).body.deliveries
-  const all = (await why(house, `delivery_id=${delivery.delivery_id}`)).body
+test('an item of a group is found during collection, and in its bundle', async () => {
+  const { house: daemon, monitor } = await watched({ ...SPEC, group: 'pets', group_window_s: 600 })
+  await using _ = daemon
+  const posts = [publish(daemon, 'a laser'), publish(daemon, 'another laser')]
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const collecting = (await why(daemon, `id=${monitor}&item_id=${posts[1]?.id}`)).body
+  await daemon.clock.advance(15 * MINUTE_MS)
+  const sent = (await why(daemon, `id=${monitor}&item_id=${posts[1]?.id}`)).body
+  const [delivery] = (await daemon.call('/forum/monitor/deliveries')).body.deliveries
+  const all = (await why(daemon, `delivery_id=${delivery.delivery_id}`)).body
 
   expect(collecting.items).toMatchObject([{ outcome: 'collecting' }])
   expect(collecting.items[0].collected_until).not.toBeNull()
@@ -234,16 +234,16 @@ test('an item of a group is found while it is collected, and in its bundle', asy
   )
 })
 
-test('a filter that was edited since is told, for its conditions are the new ones', async () => {
-  const { house, monitor } = await watched()
-  await using _ = house
-  const post = publish(house, 'a laser')
-  await house.clock.advance(2 * MINUTE_MS)
-  await house.send('/forum/monitor/update', {
+test('a filter edited since then is reported, because its conditions are the new ones', async () => {
+  const { house: daemon, monitor } = await watched()
+  await using _ = daemon
+  const post = publish(daemon, 'a laser')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  await daemon.send('/forum/monitor/update', {
     id: monitor,
     filter_spec: { subforum: 'cats', include_any: ['yarn'] },
   })
-  const { body } = await why(house, `id=${monitor}&item_id=${post.id}`)
+  const { body } = await why(daemon, `id=${monitor}&item_id=${post.id}`)
 
   expect(body.items).toMatchObject([
     {
@@ -256,22 +256,22 @@ test('a filter that was edited since is told, for its conditions are the new one
   ])
 })
 
-test('in other words of the wire the answer speaks them, and a body is read back in them', async () => {
-  const house = await startHouse({
+test('under other words the answer uses those, and stored bodies are read with them', async () => {
+  const daemon = await startTestDaemon({
     change: (config) => {
       config.wire = { platform: 'club', community: 'board' }
     },
   })
-  await using _ = house
-  publish(house, 'an old one')
-  await house.send('/club/monitor/webhook/create', { url: house.receiver.url })
-  const { body: monitor } = await house.send('/club/monitor/add', {
+  await using _ = daemon
+  publish(daemon, 'an old one')
+  await daemon.send('/club/monitor/webhook/create', { url: daemon.receiver.url })
+  const { body: monitor } = await daemon.send('/club/monitor/add', {
     filter_spec: { board: 'cats', include_any: ['laser'] },
   })
-  await house.clock.advance(2 * MINUTE_MS)
-  const post = publish(house, 'a laser')
-  await house.clock.advance(2 * MINUTE_MS)
-  const { body } = await house.call(`/club/monitor/why?id=${monitor.id}&item_id=${post.id}`)
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const post = publish(daemon, 'a laser')
+  await daemon.clock.advance(2 * MINUTE_MS)
+  const { body } = await daemon.call(`/club/monitor/why?id=${monitor.id}&item_id=${post.id}`)
 
   expect(body.items).toMatchObject([{ as_of: 'match', outcome: 'matched' }])
   expect(body.items[0].criteria).toContainEqual({
@@ -291,18 +291,18 @@ describe('refusals', () => {
     ['an unknown monitor', 'id=mon_x&item_id=abc', 404, null, /no such monitor/],
     ['no id of an item', 'id=mon_x&item_id=t5_abc', 400, 'item_id', /t3_abc123/],
   ])('%s', async (_, query, status, field, sentence) => {
-    await using house = await startHouse()
-    const answer = await why(house, query)
+    await using daemon = await startTestDaemon()
+    const answer = await why(daemon, query)
 
     expect(answer.status).toBe(status)
     expect(answer.body.field ?? null).toBe(field)
     expect(answer.body.message ?? answer.body.error).toMatch(sentence)
   })
 
-  test('an item has to be named beside a monitor', async () => {
-    const { house, monitor } = await watched()
-    await using _ = house
-    const answer = await why(house, `id=${monitor}`)
+  test('a monitor requires an item', async () => {
+    const { house: daemon, monitor } = await watched()
+    await using _ = daemon
+    const answer = await why(daemon, `id=${monitor}`)
 
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ field: 'item_id', error: 'item_id is required beside id' })

@@ -1,7 +1,7 @@
-// Goal: whatever a caller gives for a cookie, the platform sees that very cookie or nothing at all, and no header that
-// was not asked for.
-// Method: 10,000 names and values, most of them hostile, through the whole daemon; the platform is a bare socket that
-// keeps the bytes of every head. Which of them are cookies is decided here by RFC 6265, not by our own reader.
+// Goal: for any cookie of a caller the platform gets exactly that cookie or none, and no other
+// header. Method: 10,000 names and values, most of them hostile, through the whole daemon; the
+// platform is a raw socket that records the bytes of every head. Validity is decided here by RFC
+// 6265, not by the daemon's parser.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { createServer, type Server } from 'node:net'
@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 
 import { SESSION_COOKIE } from '../support/accounts.ts'
-import { startHouse } from '../support/house.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
 setDefaultTimeout(120_000)
 
@@ -18,24 +18,24 @@ const seed = Number(process.env['FORUMD_SEED'] ?? 6265)
 const COUNT = 10_000
 const AT_ONCE = 25
 
-// RFC 6265, 4.1.1: cookie-name is a token, cookie-value is made of cookie-octets.
+// RFC 6265, 4.1.1: cookie-name is a token, cookie-value consists of cookie-octets.
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const OCTETS = /^[\x21\x23-\x2B\x2D-\x3A\x3C-\x5B\x5D-\x7E]*$/
 const LONGEST_NAME = 128
-/** The session's own parts, promises of a browser, and names that objects have of themselves. */
+/** The session's own parts, client hints of a browser, and inherited names of objects. */
 const NOT_OURS = new RegExp(
   `^(?:${SESSION_COOKIE}|forum_session|loid|token_v2|csrf_token|edgebucket|csv|session_tracker|pc|__proto__|constructor|prototype|__host-.*|__secure-.*)$`,
   'i',
 )
 
-const PIECES = [
+const FRAGMENTS = [
   ['\r\n', '\n', '\r', '\0', '; ', ';', ', ', ',', '=', ' ', '\t', '"', '\\', ':', '\u007f'],
   ['é', '💥', '\ud800', '\u2028', 'Å', '\u0100', '\u010a'],
   ['__Host-a', '__Secure-a', '__proto__', 'loid', 'forum_session', SESSION_COOKIE, 'CSRF_TOKEN'],
   ['Set-Cookie: a=b', '\r\nx-evil: 1', 'x; forum_session=evil', '%0d%0a', '%00', 'a=b', 'theme'],
 ].flat()
 const hostile = fc
-  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLength: 4 })), { maxLength: 4 })
+  .array(fc.oneof(fc.constantFrom(...FRAGMENTS), fc.string({ maxLength: 4 })), { maxLength: 4 })
   .map((parts) => parts.join(''))
 const plain = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/)
 type Pair = readonly [name: string, value: string]
@@ -46,7 +46,7 @@ const PAIRS: Pair[] = fc.sample(fc.tuple(fc.oneof(plain, hostile), fc.oneof(plai
 
 let heads: string[] = []
 let server: Server
-let house: Awaited<ReturnType<typeof startHouse>>
+let daemon: Awaited<ReturnType<typeof startTestDaemon>>
 
 beforeAll(async () => {
   server = createServer((socket) => {
@@ -65,21 +65,22 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  house = await startHouse({
+  daemon = await startTestDaemon({
     platform_url: `http://127.0.0.1:${port}`,
     change: (config) => {
       config.platform.session_cookie = SESSION_COOKIE
       config.platform.retries = 0
       config.billing.enabled = false
+      config.limits.writes_per_minute = 0
     },
   })
 })
 afterAll(async () => {
-  await house[Symbol.asyncDispose]()
+  await daemon[Symbol.asyncDispose]()
   server.close()
 })
 
-/** Each pair in a call of its own, told apart at the platform by its loid. */
+/** Each pair in a call of its own, identified at the platform by its loid. */
 async function sendAll(
   pairs: readonly Pair[],
   path: string,
@@ -91,9 +92,9 @@ async function sendAll(
     await Promise.all(
       pairs.slice(at, at + AT_ONCE).map(async ([name, value], index) => {
         const session = { forum_session: 's', loid: `l${at + index}` }
-        // By hand: an object literal would swallow some of the names.
+        // By hand: an object literal would drop some of the names.
         const body = JSON.stringify(session).slice(0, -1) + inner(toBody(name, value))
-        const { status } = await house.call(path, { method: 'POST', body, headers: headers() })
+        const { status } = await daemon.call(path, { method: 'POST', body, headers: headers() })
         statuses[at + index] = status
       }),
     )
@@ -101,12 +102,12 @@ async function sendAll(
 }
 
 const headers = () => ({
-  authorization: `Bearer ${house.key}`,
+  authorization: `Bearer ${daemon.key}`,
   'content-type': 'application/json',
 })
 const inner = (body: object) => `,${JSON.stringify(body).slice(1)}`
 
-/** What went to the platform that was not asked for, or that was and did not. */
+/** Unexpected cookies at the platform, and expected ones that are missing. */
 function wrongs(
   pairs: readonly Pair[],
   statuses: number[],
@@ -122,13 +123,13 @@ function wrongs(
     const id = `l${index}`
     const sent = seen.get(id) ?? []
     seen.delete(id)
-    const told = { index, name, value, status: statuses[index], sent }
-    if (!isTaken(name, value)) return statuses[index] === 400 && sent.length === 0 ? [] : [told]
+    const outcome = { index, name, value, status: statuses[index], sent }
+    if (!isTaken(name, value)) return statuses[index] === 400 && sent.length === 0 ? [] : [outcome]
     const cookie = `${SESSION_COOKIE}=s; loid=${id}; ${name}=${value}`
     const exact = sent.every(
       (head) => cookieOf(head) === cookie && namesOf(head).join() === usual.join(),
     )
-    return sent.length === 1 && exact ? [] : [told]
+    return sent.length === 1 && exact ? [] : [outcome]
   })
   return [...found, ...seen.keys()]
 }
@@ -159,12 +160,12 @@ test(`of ${COUNT / 2} pairs in an object each cookie goes out as it is, and noth
   expect(statuses.filter((status) => status === 400).length).toBeGreaterThan(COUNT / 20)
 })
 
-// Case, - and _ make no difference to these.
+// Case, - and _ are ignored in these.
 const PROXY_LIKE =
   /^(?:proxy|proxies|proxyurl|server|host|port|username|password|user|pass|httpproxy|httpsproxy|allproxy|socks(?:4a?|5h?)?)$/i
 const isBeside = (name: string, value: string) =>
   isCookie(name, value) && !PROXY_LIKE.test(name.replace(/[-_]/g, ''))
-/** These are no cookies beside the fields, but the fields themselves. */
+/** These are the fields themselves, not cookies beside them. */
 const FIELDS =
   /^(?:post_url|text|locale|timezone|proxy|cookies|forum_session|loid|token_v2|csrf_token|edgebucket|csv|session_tracker|pc)$/
 

@@ -3,17 +3,17 @@ import { describe, expect, test } from 'bun:test'
 import type * as z from 'zod'
 
 import { createWriteShapes } from '../../src/api/writes/shapes.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { PRICES } from '../support/quiet-app.ts'
-import { startWriting, type Writing } from '../support/writing.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { PRICES } from '../support/app-options.ts'
+import { startWriting, type Writing } from '../support/writes-fixture.ts'
 
-const shapes = createWriteShapes(createWords({ platform: 'forum', community: 'subforum' }))()
+const shapes = createWriteShapes(createNaming({ platform: 'forum', community: 'subforum' }))()
 const misfits = (shape: z.ZodType, body: unknown) => shape.safeParse(body).error?.issues ?? []
 
 const ANN = { username: 'ann', password: 'open-sesame' }
 const SECRET = 'JBSWY3DPEHPK3PXP'
 
-/** A browser that is not there: what would fall back to one says what it had found. */
+/** A missing browser: a fallback to it reports the earlier result. */
 const startWithout = () =>
   startWriting({
     change: (config) => {
@@ -24,7 +24,7 @@ const startWithout = () =>
 const login = (it: Writing, body: object) => it.send('login', body)
 
 describe('signing in', () => {
-  test('answers the whole jar by the names of the wire, and it is a session', async () => {
+  test("answers all cookies by the wire's names, and they are a session", async () => {
     await using it = await startWithout()
     const { status, body, headers } = await login(it, ANN)
     const { cookies } = body
@@ -45,7 +45,7 @@ describe('signing in', () => {
     expect(await it.spent()).toBe(PRICES.write + PRICES.vote)
   })
 
-  test('takes the secret of a second factor however it is written', async () => {
+  test('accepts the secret of a second factor in any notation', async () => {
     await using it = await startWithout()
     it.sandbox.user({ name: 'ann', totp_secret: SECRET })
 
@@ -54,17 +54,17 @@ describe('signing in', () => {
     expect(status).toBe(200)
   })
 
-  test('names nobody to the log, and keeps nothing', async () => {
+  test('logs no names, and stores nothing', async () => {
     await using it = await startWithout()
     const { body } = await login(it, ANN)
 
-    const told = JSON.stringify(it.house.events)
+    const log_text = JSON.stringify(it.house.events)
     for (const secret of [ANN.password, body.cookies.forum_session])
-      expect(told).not.toContain(secret)
+      expect(log_text).not.toContain(secret)
   })
 })
 
-describe('what the platform says of the credentials', () => {
+describe("the platform's verdict on the credentials", () => {
   test.each([
     ['wrong', {}, 502, 'AUTH_FAILED', true],
     ['2fa', {}, 502, 'TWO_FACTOR_REQUIRED', true],
@@ -74,7 +74,7 @@ describe('what the platform says of the credentials', () => {
   ] as const)('%s with %j is answered %i %s, billed: %j', async (...row) => {
     const [verdict, more, status, code, billed] = row
     await using it = await startWithout()
-    it.sandbox.weather({ path: '/svc/shreddit/account/login', fault: 'login_verdict', verdict })
+    it.sandbox.addFault({ path: '/svc/shreddit/account/login', fault: 'login_verdict', verdict })
 
     const answer = await login(it, { ...ANN, ...more })
 
@@ -84,7 +84,7 @@ describe('what the platform says of the credentials', () => {
     expect(answer.headers.get('x-credits-remaining') !== null).toBe(billed)
   })
 
-  test('a code that is not the account’s is a verdict too', async () => {
+  test('a wrong code is a verdict too', async () => {
     await using it = await startWithout()
     it.sandbox.user({ name: 'ann', totp_secret: SECRET })
     const { status, body } = await login(it, { ...ANN, totp_secret: 'GEZDGNBVGY3TQOJQ' })
@@ -93,9 +93,9 @@ describe('what the platform says of the credentials', () => {
     expect(await it.spent()).toBe(PRICES.write)
   })
 
-  test('a throttle says how long to wait', async () => {
+  test('a rate limit reports the wait', async () => {
     await using it = await startWithout()
-    it.sandbox.weather({
+    it.sandbox.addFault({
       path: '/svc/shreddit/account/login',
       fault: '429_html',
       retry_after_s: 42,
@@ -109,9 +109,9 @@ describe('what the platform says of the credentials', () => {
     ])
   })
 
-  test('an answer without a verdict is UNKNOWN where there is no browser to ask again', async () => {
+  test('an answer without a verdict is UNKNOWN without a browser to retry', async () => {
     await using it = await startWithout()
-    it.sandbox.weather({
+    it.sandbox.addFault({
       path: '/svc/shreddit/account/login',
       fault: 'answer',
       status: 200,
@@ -123,9 +123,9 @@ describe('what the platform says of the credentials', () => {
     expect(await it.spent()).toBe(0)
   })
 
-  test('a human check is told to the operator', async () => {
+  test('a human check is reported to the operator', async () => {
     await using it = await startWithout()
-    it.sandbox.weather({ path: '/login', fault: 'challenge_200_html' })
+    it.sandbox.addFault({ path: '/login', fault: 'challenge_200_html' })
     const { body } = await login(it, ANN)
 
     expect(body.message).toMatch(/ordinary browser.*cookies/)
@@ -136,7 +136,7 @@ describe('what the platform says of the credentials', () => {
   })
 })
 
-test('a browser that is not there is said to be missing, and nothing is paid', async () => {
+test('a missing browser is reported, and free', async () => {
   await using it = await startWithout()
   const answers = [
     await login(it, { ...ANN, method: 'browser' }),
@@ -148,11 +148,11 @@ test('a browser that is not there is said to be missing, and nothing is paid', a
     expect(body.message).toContain('/nowhere/chromium')
     expect(headers.get('retry-after')).not.toBeNull()
   }
-  expect(it.said()).toEqual([])
+  expect(it.comments()).toEqual([])
   expect(await it.spent()).toBe(0)
 })
 
-test('the caller’s own proxy that cannot be reached is paid for, by login and by every write', async () => {
+test('an unreachable proxy of the caller is billed, by login and by every write', async () => {
   await using it = await startWithout()
   const proxy = 'http://127.0.0.1:9'
   const answers = [
@@ -178,7 +178,7 @@ test.each([
   [{ ...ANN, timezone: '+05:30' }, 'timezone'],
   [{ ...ANN, timezone: 'Mars/Olympus' }, 'timezone'],
   [{ ...ANN, remember: true }, 'remember'],
-])('login %j is refused by the name of its field', async (body, field) => {
+])('login %j is refused by field', async (body, field) => {
   await using it = await startWithout()
   const answer = await login(it, body)
 
@@ -187,6 +187,7 @@ test.each([
 })
 
 test.each([
+  ['', 'INVALID_PROXY', 'proxy'],
   ['proxy.test:3128', 'INVALID_PROXY', 'proxy'],
   ['ftp://proxy.test', 'INVALID_PROXY', 'proxy'],
   ['http://10.0.0.1:3128', 'INVALID_PROXY', 'proxy'],

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 
-import { type Code, CODES } from '../../src/core/errors.ts'
-import { toldBy } from '../../src/delivery/operator-kinds.ts'
-import { FORM_CODES, type FormCode } from '../../src/sandbox/form-errors.ts'
-import { PRICES } from '../support/quiet-app.ts'
-import { startWriting, type Writing } from '../support/writing.ts'
+import { FORM_CODES, type FormCode } from '../../sandbox/faults/form-errors.ts'
+import { CODES, type ErrorCode } from '../../src/core/base/errors.ts'
+import { noticeFor } from '../../src/delivery/operator.ts'
+import { PRICES } from '../support/app-options.ts'
+import { startWriting, type Writing } from '../support/writes-fixture.ts'
 
-// Every write with every refusal that the platform has for it: which error it is, and whether it is paid for.
+// Every write with every refusal of the platform: its error, and if it is billed.
 
 let it: Writing
 beforeAll(async () => {
   it = await startWriting()
 })
-beforeEach(() => it.sandbox.clearWeather())
+beforeEach(() => it.sandbox.clearFaults())
 afterAll(() => it[Symbol.asyncDispose]())
 
 type Path = keyof Writing['WRITES']
 
-/** What each write costs, and the call of the platform's that it comes down to. */
+/** Price of each write, and its request to the platform. */
 const WRITES: Record<
   Exclude<Path, 'dm/threads' | 'dm/messages'>,
   [price: number, native: string]
@@ -33,8 +33,8 @@ const WRITES: Record<
 const isWrite = (path: string): path is keyof typeof WRITES => Object.hasOwn(WRITES, path)
 const PATHS = Object.keys(WRITES).filter(isWrite)
 
-// Contract 6 and the platform's protocol, copied: what each of its codes is answered with.
-const ANSWERS: Record<FormCode, Code> = {
+// The platform's codes, and the error that answers each.
+const ANSWERS: Record<FormCode, ErrorCode> = {
   USER_REQUIRED: 'REAUTH_REQUIRED',
   VERIFIED_USER_REQUIRED: 'PERMISSION_DENIED',
   RATELIMIT: 'FORUM_RATELIMIT',
@@ -71,10 +71,10 @@ const ANSWERS: Record<FormCode, Code> = {
 }
 const GOES_TO_CHAT: readonly FormCode[] = ['RESTRICTED_TO_PM', 'NOT_WHITELISTED_BY_USER_MESSAGE']
 
-/** Does a write and answers it with what it cost. */
+/** Makes a write and returns its answer with its cost. */
 async function done(path: Path) {
   const before = await it.spent()
-  // A session of its own: one that was throttled has to wait.
+  // A separate session: a throttled one has to wait.
   const answer = await it.send(path, { ...it.sessionOf('ann'), ...it.WRITES[path] })
   return { ...answer, cost: (await it.spent()) - before }
 }
@@ -82,30 +82,27 @@ async function done(path: Path) {
 describe.each(PATHS)('%s', (path) => {
   const [price, native] = WRITES[path]
 
-  test.each(FORM_CODES)(
-    'refused with %s is answered by its own error, and paid for',
-    async (code) => {
-      it.sandbox.weather({ path: native, fault: 'form_error', code })
+  test.each(FORM_CODES)('refused with %s has its own error, and is billed', async (code) => {
+    it.sandbox.addFault({ path: native, fault: 'form_error', code })
 
-      const { status, body, headers, cost } = await done(path)
+    const { status, body, headers, cost } = await done(path)
 
-      if (path === 'dm' && GOES_TO_CHAT.includes(code)) {
-        expect([status, body.channel, cost]).toEqual([200, 'chat', price])
-        return
-      }
-      const means = ANSWERS[code]
-      expect([status, body.code, cost]).toEqual([CODES[means].status, means, price])
-      expect(headers.get('x-credits-remaining')).not.toBeNull()
-      // What the platform said of the session has no code of its own.
-      if (means !== 'REAUTH_REQUIRED') expect(body.upstream_code).toBe(code)
-      if (means === 'INVALID_REQUEST') expect(body.error).toStartWith(body.field)
-      if (means === 'FORUM_RATELIMIT')
-        expect([headers.get('retry-after'), body.retry_after > 0]).toEqual([
-          String(body.retry_after),
-          true,
-        ])
-    },
-  )
+    if (path === 'dm' && GOES_TO_CHAT.includes(code)) {
+      expect([status, body.channel, cost]).toEqual([200, 'chat', price])
+      return
+    }
+    const means = ANSWERS[code]
+    expect([status, body.code, cost]).toEqual([CODES[means].status, means, price])
+    expect(headers.get('x-credits-remaining')).not.toBeNull()
+    // The platform's verdicts on the session have no code of their own.
+    if (means !== 'REAUTH_REQUIRED') expect(body.upstream_code).toBe(code)
+    if (means === 'INVALID_REQUEST') expect(body.error).toStartWith(body.field)
+    if (means === 'FORUM_RATELIMIT')
+      expect([headers.get('retry-after'), body.retry_after > 0]).toEqual([
+        String(body.retry_after),
+        true,
+      ])
+  })
 
   test.each([
     ['the platform’s 429', { fault: '429_html', retry_after_s: 40 }, 502, 'FORUM_RATELIMIT', true],
@@ -120,8 +117,8 @@ describe.each(PATHS)('%s', (path) => {
     ['a strange status', { fault: 'answer', status: 418 }, 502, 'FORUM_REJECTED', true],
   ] as const)(
     'met by %s is answered by its own error, and asked once',
-    async (_what, weather, status, code, billed) => {
-      it.sandbox.weather({ path: native, ...weather })
+    async (_what, fault_rule, status, code, billed) => {
+      it.sandbox.addFault({ path: native, ...fault_rule })
       const seen = it.sandbox.requests.length
 
       const answer = await done(path)
@@ -129,13 +126,15 @@ describe.each(PATHS)('%s', (path) => {
       expect([answer.status, answer.body.code]).toEqual([status, code])
       expect(answer.cost).toBe(billed ? price : 0)
       expect(answer.headers.get('x-credits-remaining') !== null).toBe(billed)
-      const asked = it.sandbox.requests.slice(seen).filter((one) => one.path.startsWith(native))
-      expect(asked).toHaveLength(1)
+      const native_requests = it.sandbox.requests
+        .slice(seen)
+        .filter((one) => one.path.startsWith(native))
+      expect(native_requests).toHaveLength(1)
     },
   )
 
-  test('costs its price when it is done', async () => {
-    it.sandbox.clearWeather()
+  test('costs its price when it is made', async () => {
+    it.sandbox.clearFaults()
     const { status, cost } = await done(path)
 
     expect([status, cost]).toEqual([200, price])
@@ -145,13 +144,13 @@ describe.each(PATHS)('%s', (path) => {
 describe.each(['dm/threads', 'dm/messages'] as const)('%s', (path) => {
   test.each([
     ['nothing amiss', null, path === 'dm/threads' ? 200 : 404, true],
-    ['the platform’s 429', { fault: '429_json' }, 502, true],
+    ['the platform’s 429', { fault: '429_html', retry_after_s: 300 }, 502, true],
     ['a page of refusal', { fault: 'block_403_html' }, 502, false],
     ['a failure', { fault: '5xx' }, 503, false],
-  ] as const)('with %s', async (_what, weather, status, billed) => {
-    if (weather !== null) {
-      it.sandbox.weather({ path: '/message', ...weather })
-      it.sandbox.weather({ path: '/_matrix', ...weather })
+  ] as const)('with %s', async (_what, fault_rule, status, billed) => {
+    if (fault_rule !== null) {
+      it.sandbox.addFault({ path: '/message', ...fault_rule })
+      it.sandbox.addFault({ path: '/_matrix', ...fault_rule })
     }
 
     const answer = await done(path)
@@ -161,16 +160,20 @@ describe.each(['dm/threads', 'dm/messages'] as const)('%s', (path) => {
   })
 })
 
-test('a dead session is told so, and paid for, by every write', async () => {
+test('an ended session', async () => {
   for (const [path, body] of Object.entries(it.WRITES)) {
     const before = await it.spent()
-    const { status, body: said } = await it.send(path, { forum_session: 'x', loid: 'y', ...body })
-    expect([path, status, said.code]).toEqual([path, 401, 'REAUTH_REQUIRED'])
+    const { status, body: answer_body } = await it.send(path, {
+      forum_session: 'x',
+      loid: 'y',
+      ...body,
+    })
+    expect([path, status, answer_body.code]).toEqual([path, 401, 'REAUTH_REQUIRED'])
     expect(await it.spent()).toBeGreaterThan(before)
   }
 })
 
-test('places and people that say no of themselves', async () => {
+test('places and users that refuse by their own settings', async () => {
   const { sandbox } = it
   sandbox.subforum({ name: 'closed', bans: ['ann'] })
   sandbox.user({ name: 'dora', blocks: ['ann'], chats: 'closed' })
@@ -179,13 +182,14 @@ test('places and people that say no of themselves', async () => {
   sandbox.edit({ name: locked.name, locked: true })
   const old = sandbox.post({ subforum: 'cats', author: 'ben', title: 'Old' })
   sandbox.edit({ name: old.name, archived: true })
-  const say = (permalink: string) => it.act('v2/comment', { post_url: permalink, text: 'Hello' })
+  const commentOn = (permalink: string) =>
+    it.act('v2/comment', { post_url: permalink, text: 'Hello' })
 
   const answers = [
-    await say(barred.permalink),
-    await say(locked.permalink),
-    await say(old.permalink),
-    await say('/r/cats/comments/zzzzzz9/'),
+    await commentOn(barred.permalink),
+    await commentOn(locked.permalink),
+    await commentOn(old.permalink),
+    await commentOn('/r/cats/comments/zzzzzz9/'),
     await it.act('vote', { id: old.name, direction: 'up' }),
     await it.act('dm', { to: 'nobody_here', subject: 'a', text: 'b' }),
     await it.act('dm', { to: 'dora', subject: 'a', text: 'b' }),
@@ -202,8 +206,8 @@ test('places and people that say no of themselves', async () => {
   ])
 })
 
-test('a block is told to the operator, with what to do instead', async () => {
-  it.sandbox.weather({ path: '/api/vote', fault: 'challenge_200_html' })
+test('a block is reported to the operator, with a fix', async () => {
+  it.sandbox.addFault({ path: '/api/vote', fault: 'challenge_200_html' })
 
   const { body } = await it.act('vote', it.WRITES.vote)
 
@@ -213,7 +217,7 @@ test('a block is told to the operator, with what to do instead', async () => {
     event: 'act.blocked',
     fields: { act: 'vote' },
   })
-  expect(toldBy('act.blocked', { act: 'vote' })).toMatchObject({
+  expect(noticeFor('act.blocked', { act: 'vote' })).toMatchObject({
     kind: 'upstream_blocked',
     subject: 'vote',
     message: expect.stringMatching(/import the account's cookies/),
@@ -221,8 +225,8 @@ test('a block is told to the operator, with what to do instead', async () => {
 })
 
 test('nothing of a session is ever logged', () => {
-  const told = JSON.stringify(it.house.events)
+  const log_text = JSON.stringify(it.house.events)
 
   expect(it.house.events.length).toBeGreaterThan(0)
-  for (const secret of Object.values(it.ann)) expect(told).not.toContain(secret)
+  for (const secret of Object.values(it.ann)) expect(log_text).not.toContain(secret)
 })

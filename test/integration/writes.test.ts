@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type * as z from 'zod'
 
 import { createWriteShapes } from '../../src/api/writes/shapes.ts'
-import { createWords } from '../../src/core/wire.ts'
-import { PNG, startWriting, type Writing } from '../support/writing.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { PNG, startWriting, type Writing } from '../support/writes-fixture.ts'
 
-const shapes = createWriteShapes(createWords({ platform: 'forum', community: 'subforum' }))()
+const shapes = createWriteShapes(createNaming({ platform: 'forum', community: 'subforum' }))()
 const misfits = (shape: z.ZodType, body: unknown) => shape.safeParse(body).error?.issues ?? []
 
 const BAD_SESSIONS: Record<string, [session: object, code: string, field: string | null]> = {
@@ -35,8 +35,8 @@ beforeAll(async () => {
 })
 afterAll(() => it[Symbol.asyncDispose]())
 
-describe('what an account does', () => {
-  test('a comment stands on the platform, is read back, and costs a write', async () => {
+describe('writes of an account', () => {
+  test('a comment is created, read back, and billed as a write', async () => {
     const { status, body, headers } = await it.act('v2/comment', it.WRITES['v2/comment'])
 
     expect(status).toBe(200)
@@ -49,10 +49,10 @@ describe('what an account does', () => {
     expect(body.comment_id).toBe(`t1_${body.comment.id}`)
     expect(body.permalink).toBe(body.comment.url)
     expect(headers.get('x-credits-remaining')).not.toBeNull()
-    expect(it.said()).toEqual(['Hello'])
+    expect(it.comments()).toEqual(['Hello'])
   })
 
-  test('a link to a comment is answered under that comment', async () => {
+  test('a link to a comment creates a reply to it', async () => {
     const parent = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'Says ben' })
     const { body } = await it.act('v2/comment', { post_url: parent.permalink, text: 'So it does' })
 
@@ -64,18 +64,32 @@ describe('what an account does', () => {
       { id: it.post.name, direction: 'up' },
       { url: `http://www.forum.test${it.post.permalink}`, direction: -1 },
       { id: it.post.name, direction: '0' },
+      { post_id: it.post.id, direction: 'up' },
+      { post_id: it.post.name, direction: 'down' },
     ]
     const answers = await Promise.all(votes.map((vote) => it.act('vote', vote)))
 
-    expect(answers.map(({ body }) => misfits(shapes.vote, body))).toEqual([[], [], []])
+    expect(answers.map(({ body }) => misfits(shapes.vote, body))).toEqual([[], [], [], [], []])
     expect(answers.map(({ body }) => [body.id, body.direction])).toEqual([
       [it.post.name, 'up'],
       [it.post.name, 'down'],
       [it.post.name, 'none'],
+      [it.post.name, 'up'],
+      [it.post.name, 'down'],
     ])
   })
 
-  test('a message is found among the threads of both who write it, and read', async () => {
+  test.each(['u/ben', '/u/ben/', '@ben', 'https://www.forum.test/user/ben'])(
+    'a message to %s is for the user of that name',
+    async (to) => {
+      const { status, body } = await it.act('dm', { to, subject: 'Beans', text: 'They came.' })
+      const read = await it.act('dm/messages', { thread_id: body.thread_id })
+
+      expect([status, read.body.messages[0].to]).toEqual([200, 'ben'])
+    },
+  )
+
+  test('a message is listed in the threads of both users, and readable', async () => {
     const sent = await it.act('dm', { to: 'u/ben', subject: 'Beans', text: 'They came.' })
     const threads = await it.act('dm/threads', { folder: 'sent', limit: 5 })
     const his = await it.send('dm/threads', { ...it.sessionOf('ben'), folder: 'unread' })
@@ -90,7 +104,7 @@ describe('what an account does', () => {
     expect(read.body.messages[0]).toMatchObject({ from: 'ann', to: 'ben', body: 'They came.' })
   })
 
-  test('a message goes by chat to whoever takes no mail', async () => {
+  test('a message is sent by chat if the recipient takes no mail', async () => {
     it.sandbox.user({ name: 'carl', mail: 'chat' })
     const { status, body } = await it.act('dm', { to: 'carl', subject: 'Beans', text: 'Hello' })
     const read = await it.act('dm/messages', { thread_id: body.thread_id })
@@ -103,19 +117,19 @@ describe('what an account does', () => {
     })
   })
 
-  test('a profile says what it was told, piece by piece', async () => {
-    const said = await it.act('profile/description', { description: 'Mostly beans.' })
+  test('each field of a profile can be set', async () => {
+    const profile = await it.act('profile/description', { description: 'Mostly beans.' })
     const named = await it.act('profile/display-name', { display_name: 'Ann 🫘' })
     const emptied = await it.act('profile/description', { description: '' })
     const { body } = await it.house.call('/api/forum/user/ann')
 
-    expect(said.body).toEqual({ success: true, description: 'Mostly beans.' })
+    expect(profile.body).toEqual({ success: true, description: 'Mostly beans.' })
     expect(named.body).toEqual({ success: true, display_name: 'Ann 🫘' })
     expect(emptied.body).toEqual({ success: true, description: '' })
     expect(body).toMatchObject({ display_name: 'Ann 🫘', description: '' })
   })
 
-  test.each(['avatar', 'banner'])('a picture becomes the %s', async (place) => {
+  test.each(['avatar', 'banner'])('an image becomes the %s', async (place) => {
     const { status, body } = await it.act(`profile/${place}`, {
       image_base64: PNG.toString('base64'),
     })
@@ -125,7 +139,7 @@ describe('what an account does', () => {
   })
 })
 
-describe('a write that cannot be', () => {
+describe('an invalid write', () => {
   const BAD: [path: string, body: object, field: string][] = [
     ['v2/comment', { text: 'Hello' }, 'post_url'],
     ['v2/comment', { post_url: 'https://elsewhere.test/r/cats/comments/1', text: 'x' }, 'post_url'],
@@ -138,6 +152,8 @@ describe('a write that cannot be', () => {
     ['vote', { direction: 'up' }, 'id'],
     ['vote', { id: 't5_abc', direction: 'up' }, 'id'],
     ['vote', { id: 't3_abc', url: '/comments/abc', direction: 'up' }, 'url'],
+    ['vote', { id: 't3_abc', post_id: 'abc', direction: 'up' }, 'post_id'],
+    ['vote', { post_id: 't1_abc', direction: 'up' }, 'post_id'],
     ['vote', { id: 't3_abc' }, 'direction'],
     ['vote', { id: 't3_abc', direction: 2 }, 'direction'],
     ['vote', { id: 't3_abc', direction: 'constructor' }, 'direction'],
@@ -164,7 +180,7 @@ describe('a write that cannot be', () => {
     ['profile/banner', { image_url: 'http://127.0.0.1:1/', image_base64: 'AAAA' }, 'image_base64'],
   ]
 
-  test.each(BAD)('%s %j is refused by the name of its field', async (path, body, field) => {
+  test.each(BAD)('%s %j is refused by field', async (path, body, field) => {
     const answer = await it.act(path, body)
 
     expect([answer.status, answer.body.field]).toEqual([400, field])
@@ -184,7 +200,7 @@ describe('a write that cannot be', () => {
     expect(it.sandbox.requests).toHaveLength(seen)
   })
 
-  test('a picture may have eight megabytes of body, everything else one', async () => {
+  test('an image body may have eight megabytes, others one', async () => {
     const large = 'x'.repeat(1_100_000)
     const [picture, text] = [
       await it.act('profile/avatar', { image_base64: large }),
@@ -196,7 +212,24 @@ describe('a write that cannot be', () => {
   })
 })
 
-test('a proxy that the guard refuses is named, and nothing is dialled', async () => {
+test('an empty proxy, and one in the header of reads, are errors on every write', async () => {
+  const seen = it.sandbox.requests.length
+  const login = { username: 'ann', password: 'x' }
+  const bodies = { ...it.WRITES, comment: it.WRITES['v2/comment'], login }
+
+  for (const [path, body] of Object.entries(bodies)) {
+    const send = path === 'login' ? it.send : it.act
+    const empty = await send(path, { ...body, proxy: '' })
+    expect([path, empty.status, empty.body.code]).toEqual([path, 400, 'INVALID_PROXY'])
+    const misplaced = await send(path, body, { 'x-forum-proxy': 'proxy.test:3128' })
+    const { status, body: refusal } = misplaced
+    expect([path, status, refusal.code]).toEqual([path, 400, 'INVALID_FIELD'])
+    expect(refusal.field).toBe('x-forum-proxy')
+  }
+  expect(it.sandbox.requests).toHaveLength(seen)
+})
+
+test('a proxy that the guard refuses is named, without a connection', async () => {
   const seen = it.sandbox.requests.length
   const bodies = { ...it.WRITES, comment: it.WRITES['v2/comment'] }
 
@@ -212,7 +245,7 @@ test('a proxy that the guard refuses is named, and nothing is dialled', async ()
 test.each([
   ['socks4://proxy.test:1080', 400],
   ['socks5h://proxy.test:1080', 400],
-])('a browser takes no %s, and says so before anything is looked up', async (proxy, status) => {
+])('a browser takes no %s, and reports it before any name lookup', async (proxy, status) => {
   const [comment, login] = [
     await it.act('comment', { ...it.WRITES['v2/comment'], proxy }),
     await it.send('login', { username: 'ann', password: 'x', method: 'browser', proxy }),
@@ -224,7 +257,7 @@ test.each([
   }
 })
 
-test('a write that is switched off is refused to whoever may write, and to nobody else', async () => {
+test('a disabled write is FEATURE_DISABLED for a key that may write, and for no other', async () => {
   await using closed = await startWriting({
     change: (config) => {
       config.features = { login: false, comment: false, vote: false, dm: false, profile: false }
@@ -235,13 +268,17 @@ test('a write that is switched off is refused to whoever may write, and to nobod
   for (const path of paths) {
     const { status, body } = await closed.send(path, {})
     expect([path, status, body.code]).toEqual([path, 403, 'FEATURE_DISABLED'])
-    const stranger = await closed.send(path, {}, { authorization: 'Bearer fk_nobody' })
-    expect([path, stranger.status, stranger.body.code]).toEqual([path, 403, 'invalid_token'])
+    const unauthorized = await closed.send(path, {}, { authorization: 'Bearer fk_nobody' })
+    expect([path, unauthorized.status, unauthorized.body.code]).toEqual([
+      path,
+      403,
+      'invalid_token',
+    ])
   }
   expect((await closed.house.call('/api/forum/posts?subforum=cats')).status).toBe(200)
 })
 
-test('fields, codes, cookies and paths follow the configured words', async () => {
+test('fields, codes, cookies and paths use the configured words', async () => {
   await using agora = await startWriting({
     change: (config) => {
       config.wire = { platform: 'agora', community: 'room' }
@@ -257,7 +294,7 @@ test('fields, codes, cookies and paths follow the configured words', async () =>
     username: 'ann',
     password: 'open-sesame',
   })
-  agora.sandbox.weather({ path: '/api/vote', fault: 'form_error', code: 'INVALID_OPTION' })
+  agora.sandbox.addFault({ path: '/api/vote', fault: 'form_error', code: 'INVALID_OPTION' })
   const refused = await call('vote', agora.WRITES.vote)
 
   expect(comment.body.comment).toMatchObject({ room: 'cats' })

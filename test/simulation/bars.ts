@@ -3,7 +3,7 @@ import { run } from './run.ts'
 import { type Roughness, SMOOTH } from './upstream.ts'
 import type { PlaceSpec } from './world.ts'
 
-/** From a post in six hours to one in five seconds, the busier half with floods. */
+/** From one post in six hours to one in five seconds; the busier half has floods. */
 const RATES = [
   1 / 20_000,
   1 / 7000,
@@ -31,10 +31,12 @@ const ROUGH: Roughness = {
   outage_s: 1200,
 }
 
-/** The same with a platform that always answers and a daemon that always runs: nothing hides behind what was cut. */
+/**
+ * The same without platform failures and restarts, so that no gap is excused by a truncated poll.
+ */
 const FAIR: Roughness = { ...ROUGH, throttled: 0, empty: 0, outages_a_day: 0 }
 
-/** So many feed-days, half of them stormy and half fair, over ten feeds that travel together. */
+/** Simulates `feed_days`, half rough and half fair, over ten feeds that are polled in batches. */
 export async function simulateCoverage(seed: number, feed_days: number): Promise<Verdict[]> {
   const days = feed_days / PLACES.length / 2
   const world = { days, places: PLACES, eventful: true }
@@ -43,7 +45,10 @@ export async function simulateCoverage(seed: number, feed_days: number): Promise
   return [judge(storm, days), judge(fair, days)]
 }
 
-/** The fair half alone, on a disk on which one write in fifty finds no room, and now and then none does for a while. */
+/**
+ * Simulates the fair half on a disk where one write in fifty fails, and at times all writes fail
+ * for a while.
+ */
 export async function simulateFullDisk(seed: number, feed_days: number) {
   const days = feed_days / PLACES.length
   const fullness = { share: 0.02, spells_a_day: 4, spell_s: 1200 }
@@ -52,32 +57,32 @@ export async function simulateFullDisk(seed: number, feed_days: number) {
   return { verdict: judge(full, days), unwritten: full.unwritten, fulls: full.fulls.length }
 }
 
-/** What of the bar some verdicts together do not keep, as sentences; none when they keep all. */
+/** Violations of the coverage bar in these verdicts, as sentences; empty if there are none. */
 export function breaches(verdicts: readonly Verdict[]): string[] {
   const all = <K extends keyof Verdict>(key: K) => verdicts.map((it) => it[key])
   const sum = (
     key: 'feed_days' | 'floor_above_truth' | 'estimates' | 'estimated' | 'really_missed',
   ) => all(key).reduce((total, it) => total + it, 0)
-  const low = all('low_estimates').flat()
+  const wrong = all('wrong_estimates').flat()
   const false_degraded = all('false_degraded').flat()
   const above = sum('floor_above_truth')
   return [
     ...all('missed_in_silence')
       .flat()
-      .map((it) => `${it} was missed while coverage read complete`),
+      .map((it) => `${it} was missed while coverage was complete`),
     ...all('late_in_silence')
       .flat()
-      .map((it) => `${it} was long not seen while coverage read complete`),
+      .map((it) => `${it} was observed late while coverage was complete`),
     ...all('missed_beside_gaps')
       .flat()
-      .map((it) => `${it} was missed, and no gap tells of it`),
+      .map((it) => `${it} was missed outside of any gap`),
     ...all('unmatched')
       .flat()
-      .map((it) => `${it} was seen and did not match`),
-    ...(above > 0 ? [`a floor was above the truth ${above} times`] : []),
-    // Of a handful of gaps neither a share nor a sum says anything.
-    ...(low.length > Math.max(1, sum('estimates') * 0.05)
-      ? low.map((it) => `${it}: an estimate below the truth`)
+      .map((it) => `${it} was observed without a match`),
+    ...(above > 0 ? [`a lower bound of missed items was too high ${above} times`] : []),
+    // A few gaps have no meaningful share or sum.
+    ...(wrong.length > Math.max(1, sum('estimates') * 0.05)
+      ? wrong.map((it) => `${it}: estimate off by more than a factor of three`)
       : []),
     ...(sum('estimates') >= 20 && sum('estimated') > 3 * sum('really_missed')
       ? [`${sum('estimated')} estimated, ${sum('really_missed')} missed`]
@@ -88,7 +93,7 @@ export function breaches(verdicts: readonly Verdict[]): string[] {
   ]
 }
 
-/** Requests of a day for one place, watched by one monitor and by many. */
+/** Requests of a day for one subforum, polled for one monitor and for many. */
 export async function simulateSharing(
   seed: number,
   monitors: number,

@@ -1,8 +1,8 @@
-import type { Clock } from '../../src/outside.ts'
+import type { Clock } from '../../src/runtime/runtime.ts'
 
-/** A clock that jumps from one waiting sleeper to the next: a day takes as long as what happens in it. */
+/** Clock that advances from one sleeper to the next without waiting in real time. */
 export type VirtualClock = Clock & {
-  /** Lets time run until `until` of the clock that only grows, and whoever sleeps wake in order. */
+  /** Runs until `until` of the monotonic clock and wakes sleepers in order. */
   runTo(until: number): Promise<void>
   /** Moves the wall clock alone. */
   jump(ms: number): void

@@ -2,16 +2,16 @@ import { expect, test } from 'bun:test'
 
 import { breaches, simulateCoverage, simulateSharing } from './bars.ts'
 
-// Goal: what health says of the last day is true, whatever the platform, the clock and the process have been through.
-// Method: days of virtual time in seconds. The daemon's own monitoring watches ten places together in which posts are
-// pinned, deleted, approved late and come in floods, through a platform that errs, throttles, begins listings anew,
-// serves old copies, empty and short pages, hides closed places and is gone for a while; the daemon stops and starts,
-// its clock jumps, monitors are paused. What it stored and what health said every hour is compared with what there was.
-// The long form is `bun run bar:coverage`.
+// Goal: the reported coverage of the last day is true under any failure of platform, clock and
+// process. Method: days of virtual time run in seconds. The shipped polling code polls ten
+// subforums in batches. Their posts are pinned, deleted, approved late and arrive in floods. The
+// platform fails, throttles, restarts listings, serves stale, empty and short pages, closes
+// subforums and has outages. The daemon restarts, its clock jumps, monitors are paused. Stored
+// items and hourly coverage are compared with the truth. The long form is `bun run bar:coverage`.
 
 const SEED = Number(process.env['FORUMD_SEED'] ?? 20_261_120)
 
-test(`nothing is missed while coverage reads complete, no floor is above the truth (FORUMD_SEED=${SEED})`, async () => {
+test(`no item is missed while coverage is complete, and no lower bound exceeds the truth (FORUMD_SEED=${SEED})`, async () => {
   const verdicts = await simulateCoverage(SEED, 20)
 
   for (const { items, readings } of verdicts) {
@@ -21,7 +21,7 @@ test(`nothing is missed while coverage reads complete, no floor is above the tru
   expect(breaches(verdicts)).toEqual([])
 }, 300_000)
 
-test('five hundred monitors of a place cost no more requests than one', async () => {
+test('five hundred monitors of a subforum cost no more requests than one', async () => {
   const { one, many } = await simulateSharing(1, 500)
 
   expect(one).toBeGreaterThan(700)

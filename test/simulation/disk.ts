@@ -1,36 +1,36 @@
 import { Database } from 'bun:sqlite'
 
-import type { Chance } from '../../src/sandbox/chance.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { SeededRandom } from '../../sandbox/world/random.ts'
+import type { Db } from '../../src/store/db/connection.ts'
 import type { Spell } from './upstream.ts'
 
-/** How full a disk is. All zero: never. */
+/** Probability of a full disk. All zero: never full. */
 export type Fullness = {
-  /** Of the transactions at any time: those for which there was no room. */
+  /** Share of transactions that fail at any time. */
   share: number
-  /** How often nothing can be written for a while, each day, and for how long on average. */
+  /** Periods per day without any successful write, and their mean length. */
   spells_a_day: number
   spell_s: number
 }
 
 export type Disk = {
-  /** When nothing could be written. Seconds of the platform's clock. */
+  /** Periods without any successful write. Seconds of the platform's clock. */
   fulls: readonly Spell[]
-  /** Transactions that failed, and those of them that failed at their commit. */
+  /** Failed transactions, and those of them that failed at the commit. */
   counts: { failed: number; commits: number }
-  /** Does what has to succeed, such as what the simulation itself writes. */
+  /** Runs work that must succeed, such as writes of the simulation itself. */
   spare<T>(work: () => T): T
-  /** The same, of what others get their turn in between. */
+  /** The same for asynchronous work, while other tasks continue. */
   spareAll<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** A transaction fails at one of so many writes, or at its commit when it has fewer. */
+/** A transaction fails at a write below this number, or at its commit if it has fewer writes. */
 const WRITES_MAX = 40
 const DAY_S = 86_400
 
-type Options = { chance: Chance; fullness: Fullness; now_s: () => number; until_s: number }
+type Options = { chance: SeededRandom; fullness: Fullness; now_s: () => number; until_s: number }
 
-/** Lets transactions of a database fail as on a full disk: at any write, or at the commit. */
+/** Makes transactions fail as on a full disk: at any write, or at the commit. */
 export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options): Disk {
   const { share, spells_a_day, spell_s } = fullness
   const fulls: Spell[] = []
@@ -42,7 +42,7 @@ export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options):
   }
   const isFull = () => fulls.some(({ from, until }) => from <= now_s() && now_s() < until)
   let spared = false
-  const counts = limitRoom(db, () =>
+  const counts = limitWrites(db, () =>
     !spared && (isFull() || (share > 0 && chance.odds(share)))
       ? chance.whole(0, WRITES_MAX)
       : Infinity,
@@ -70,42 +70,43 @@ export function fillDisk(db: Db, { chance, fullness, now_s, until_s }: Options):
 }
 
 /**
- * Lets a database's transactions have room for so many writes, `roomOf` of each, and not for their commit; Infinity: for
- * all. Nothing of one that finds none is kept. Returns how many have failed, counting on.
+ * Limits the writes of transactions: each may do `writesAllowed` writes and then fails, at the
+ * latest at its commit; Infinity: no limit. A failed transaction is rolled back. Returns the
+ * running count of failures.
  */
-export function limitRoom(db: Db, roomOf: () => number): Disk['counts'] {
+export function limitWrites(db: Db, writesAllowed: () => number): Disk['counts'] {
   const counts = { failed: 0, commits: 0 }
-  let room = Infinity
+  let writes_left = Infinity
   const transaction = db.transaction.bind(db)
   const query = db.query.bind(db)
 
   function failing(work: () => unknown, writes: number) {
     return () => {
-      room = writes
+      writes_left = writes
       counts.failed += 1
       try {
         work()
       } finally {
-        room = Infinity
+        writes_left = Infinity
       }
       counts.commits += 1
-      throw noRoom()
+      throw diskFullError()
     }
   }
   function take(): void {
-    if (room-- === 0) throw noRoom()
+    if (writes_left-- === 0) throw diskFullError()
   }
   Object.defineProperties(db, {
     transaction: {
       value(work: () => unknown) {
-        const writes = db.inTransaction ? Infinity : roomOf()
+        const writes = db.inTransaction ? Infinity : writesAllowed()
         return transaction(writes === Infinity ? work : failing(work, writes))
       },
     },
     query: {
       value(sql: string) {
         const statement = query(sql)
-        if (room === Infinity || !WRITES.test(sql)) return statement
+        if (writes_left === Infinity || !WRITES.test(sql)) return statement
         return {
           run: (...values: never[]) => (take(), statement.run(...values)),
           get: (...values: never[]) => (take(), statement.get(...values)),
@@ -119,8 +120,8 @@ export function limitRoom(db: Db, roomOf: () => number): Disk['counts'] {
 
 const WRITES = /^\s*(INSERT|UPDATE|DELETE|REPLACE)\b/i
 
-/** What SQLite itself throws when there is no room. */
-function noRoom(): Error {
+/** SQLite's own error for a full disk. */
+function diskFullError(): Error {
   using small = new Database(':memory:')
   small.run('CREATE TABLE t (x)')
   small.run('PRAGMA max_page_count = 2')
@@ -129,5 +130,5 @@ function noRoom(): Error {
   } catch (error) {
     if (error instanceof Error) return error
   }
-  throw new Error('a database of two pages took a hundred thousand bytes')
+  throw new Error('a database of two pages stored 100,000 bytes')
 }

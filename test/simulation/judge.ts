@@ -2,49 +2,49 @@ import type { Gap, Reading, Run } from './run.ts'
 import type { Spell } from './upstream.ts'
 import type { Place, Truth } from './world.ts'
 
-/** The bar that coverage is held to (reliability.md, B6), as counts. */
+/** Counts that decide the coverage bar. */
 export type Verdict = {
   feed_days: number
   items: number
   requests: number
-  /** Items that could have been seen and were not. */
+  /** Observable items that were not observed. */
   missed: number
-  /** Of those, the ones during whose day health once read complete. */
+  /** Missed items although coverage was complete at some time in the day after them. */
   missed_in_silence: string[]
-  /** Items that were seen long after they could have been, and while they were not health once read complete. */
+  /** Items observed much later than possible, although coverage was complete meanwhile. */
   late_in_silence: string[]
-  /** Of what was missed, the ones that lie in no gap: whoever reads all gaps is not told of them. */
+  /** Missed items outside of every gap: a reader of all gaps does not learn about them. */
   missed_beside_gaps: string[]
-  /** Items that were seen when a monitor of everything was on, and did not become a match. */
+  /** Items observed while a match-all monitor was active, without a match. */
   unmatched: string[]
   readings: Record<string, number>
   floor_above_truth: number
   gaps: number
   healed: number
-  /** Unhealed gaps with an estimate below what was really missed, and the sums of both. */
+  /** Unhealed gaps with an estimate, those off by more than a factor of three, and both sums. */
   estimates: number
-  low_estimates: string[]
+  wrong_estimates: string[]
   estimated: number
   really_missed: number
-  /** Cut checks by which nothing was hidden, while the platform answered and the place was open. */
+  /** Truncated polls that hid no item, while the platform answered and the subforum was open. */
   false_degraded: string[]
 }
 
-/** How long something has to be there for a check to meet it, in intervals. */
+/** Poll intervals for which an item must be visible to count as observable. */
 const SEEN_IN = 4
 const DAY_S = 86_400
-/** How long nobody need wonder that something is not seen yet, in seconds. */
+/** Seconds for which an unobserved item is not yet late. */
 const LATE_SEEN_S = 900
-/** Clocks that differ by less than this are taken for one. */
+/** Smaller differences between clocks are not detected. */
 const CLOCKS_S = 61
-/** A look with all its tries takes no longer. */
-const LOOK_S = 150
-/** From here on something has come to light late. */
+/** Upper bound of the duration of a poll with all attempts. */
+const POLL_MAX_S = 150
+/** Delay from which an item counts as approved late. */
 const LATE_S = 4
-/** A first page holds this many rows, however short it is cut. */
+/** Rows of a first page at least, however short the page. */
 const SHALLOW = 18
 
-/** Compares what the store holds and what health said with what there really was. */
+/** Compares stored items and reported coverage with the truth. */
 export function judge(run: Run, days: number): Verdict {
   const verdict: Verdict = {
     feed_days: days * run.places.length,
@@ -58,9 +58,9 @@ export function judge(run: Run, days: number): Verdict {
     readings: {},
     floor_above_truth: 0,
     gaps: run.gaps.length,
-    healed: run.gaps.filter(({ healed_at }) => healed_at !== null).length,
+    healed: run.gaps.filter(({ closed_at }) => closed_at !== null).length,
     estimates: 0,
-    low_estimates: [],
+    wrong_estimates: [],
     estimated: 0,
     really_missed: 0,
     false_degraded: [],
@@ -73,7 +73,7 @@ export function judge(run: Run, days: number): Verdict {
 
 function judgePlace(run: Run, name: string, verdict: Verdict): void {
   const place = run.world.places.get(name)
-  if (place === undefined) throw new Error(`there is no place ${name}`)
+  if (place === undefined) throw new Error(`unknown subforum ${name}`)
   const gaps = run.gaps.filter((it) => it.place === name)
   const missed = missedIn(run, place, verdict)
   verdict.missed += missed.length
@@ -94,7 +94,7 @@ function judgePlace(run: Run, name: string, verdict: Verdict): void {
 
 type Missed = { truth: Truth; since: number }
 
-/** What could have been seen of a place, and was not; counts what is wrong with what was. */
+/** Missed items of a subforum; also counts errors of observed ones. */
 function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
   const { name } = place
   const seen = run.seen.get(name) ?? new Map<string, number>()
@@ -107,13 +107,13 @@ function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
     if (truth.created < run.begun_s || truth.created >= run.ended_s) continue
     verdict.items += 1
     const seen_at = seen.get(truth.name)
-    // After a pause only what is written from then on is anybody's.
+    // After a pause, a monitor covers only items created after it.
     const [pause] = pauses.filter((it) => it.until >= truth.created)
     const ended = Math.min(run.ended_s, pause?.from ?? Infinity)
     const sinceWhen = (until: number, needed_s: number): number | null => {
-      const shown = { from: truth.from, until: Math.min(truth.until, until, ended) }
-      const since = observableSince(shown, blind, needed_s)
-      // What comes to light late may do so beneath what is read.
+      const visible = { from: truth.from, until: Math.min(truth.until, until, ended) }
+      const since = observableSince(visible, blind, needed_s)
+      // An item approved late may appear below the rows that are read.
       return since === null || (isLate(truth) && !isShallow(run, truth, blind, since))
         ? null
         : since
@@ -124,7 +124,7 @@ function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
       const waited = (it: Reading) => it.place === name && it.at < seen_s
       if (since !== null && run.readings.some((it) => waited(it) && isSilent(it, truth, since)))
         verdict.late_in_silence.push(`${name} ${truth.name} ${truth.created - run.begun_s}`)
-      // What had not been seen when its monitor was paused is as good as written meanwhile.
+      // An item unobserved at the start of a pause counts as created during it.
       const off = pauses.some((it) => truth.created <= it.until + 1 && seen_s >= it.from)
       if (!off && !run.matched.has(`${name} ${truth.name}`))
         verdict.unmatched.push(`${name} ${truth.name}`)
@@ -139,7 +139,7 @@ function missedIn(run: Run, place: Place, verdict: Verdict): Missed[] {
 
 const isLate = ({ from, created }: Truth): boolean => from - created > LATE_S
 
-/** Whether what came late stood on the first page of whatever was asked, until it had to be seen. */
+/** True if an item approved late was on the first page of each poll until it had to be observed. */
 function isShallow({ world, places }: Run, { created }: Truth, blind: Spell[], since: number) {
   if (blind.some(({ from, until }) => from < since && until > created)) return false
   let above = 0
@@ -147,24 +147,30 @@ function isShallow({ world, places }: Run, { created }: Truth, blind: Spell[], s
   return above <= SHALLOW
 }
 
-/** Whether health spoke of the time in which an item was created, when it had been missed, and saw nothing missing. */
+/** True if the coverage of the period of a missed item was complete. */
 const isSilent = ({ status, at, since: from }: Reading, { created }: Truth, since: number) =>
   status === 'complete' && at >= since && created >= from && at <= created + DAY_S
 
 /**
- * Whether a gap says that something may be missing: for good, or because it was gone when the next check read so far
- * that it closed the gap, or left it behind.
+ * True if a gap covers an item: permanently, or because it was deleted by the time the next poll
+ * closed the gap or passed it.
  */
 function covers(gap: Gap, { created, until }: Truth): boolean {
-  const { from_at, until_at, healed_at, recorded_at, recorded_s } = gap
+  const { from_at, until_at, closed_at, recorded_at, recorded_s } = gap
   const from_s = (from_at ?? 0) / 1000 - CLOCKS_S
-  if (healed_at === null && within(created, from_s, (until_at ?? Infinity) / 1000 + CLOCKS_S))
+  if (closed_at === null && within(created, from_s, (until_at ?? Infinity) / 1000 + CLOCKS_S))
     return true
-  const closed_s = recorded_s + (healed_at === null ? 0 : (healed_at - recorded_at) / 1000)
+  const closed_s = recorded_s + (closed_at === null ? 0 : (closed_at - recorded_at) / 1000)
   return within(created, from_s, closed_s) && until <= closed_s
 }
 
 const within = (at: number, from: number, until: number): boolean => at >= from && at <= until
+
+/** For fewer missed items an estimate may be off by chance. */
+const CHANCE_MAX = 20
+
+const isFar = (estimate: number, really: number): boolean =>
+  estimate < really / 3 || estimate > really * 3
 
 function judgeGaps(run: Run, place: Place, missed: readonly Missed[], verdict: Verdict): void {
   const seen = run.seen.get(place.name) ?? new Map<string, number>()
@@ -175,25 +181,25 @@ function judgeGaps(run: Run, place: Place, missed: readonly Missed[], verdict: V
     const called = `${place.name} ${gap.reason} ${Math.round(gap.recorded_s - run.begun_s)}`
     if (!isExplained(run, place, gap) && !hides(place, gap, seen))
       verdict.false_degraded.push(called)
-    if (gap.healed_at !== null || gap.until_at === null) continue
+    if (gap.closed_at !== null || gap.until_at === null) continue
     if (gap.missed_estimate === null || gap.missed_estimate === 0) continue
     const really = missed.filter(({ truth }) => within(truth.created, from, until)).length
     verdict.estimates += 1
     verdict.estimated += gap.missed_estimate
     verdict.really_missed += really
-    if (gap.missed_estimate < really)
-      verdict.low_estimates.push(`${called}: ${gap.missed_estimate} of ${really}`)
+    if (really > CHANCE_MAX && isFar(gap.missed_estimate, really))
+      verdict.wrong_estimates.push(`${called}: ${gap.missed_estimate} of ${really}`)
   }
 }
 
-/** So many errors in one look, and the platform has given no answer to it. */
+/** Failed attempts after which a poll counts as unanswered. */
 const TRIES = 3
 
-/** Whether the platform would not show the place when the check was cut, or the disk not take it. */
+/** True if the platform refused the subforum when the poll was truncated, or the disk was full. */
 function isExplained({ upstream }: Run, { name, closures }: Place, gap: Gap): boolean {
   const { recorded_s, reason } = gap
-  const since = recorded_s - LOOK_S
-  // What was read could not be written.
+  const since = recorded_s - POLL_MAX_S
+  // The items were read but could not be stored.
   if (reason === 'storage_full') return true
   if (closures.some(({ from, until }) => from <= recorded_s && until >= since)) return true
   const faults = upstream.faults.filter(
@@ -202,7 +208,7 @@ function isExplained({ upstream }: Run, { name, closures }: Place, gap: Gap): bo
   return faults.length >= TRIES
 }
 
-/** Whether the cut check had left something unseen that was there. */
+/** True if a truncated poll left an existing item unobserved. */
 function hides({ truths }: Place, gap: Gap, seen: ReadonlyMap<string, number>): boolean {
   const { recorded_s } = gap
   const from = (gap.from_at ?? 0) / 1000 - CLOCKS_S
@@ -210,12 +216,15 @@ function hides({ truths }: Place, gap: Gap, seen: ReadonlyMap<string, number>): 
     (it) =>
       within(it.created, from, recorded_s) &&
       it.from < recorded_s &&
-      it.until > recorded_s - LOOK_S &&
+      it.until > recorded_s - POLL_MAX_S &&
       (seen.get(it.name) ?? Infinity) > gap.seen_at,
   )
 }
 
-/** Since when an item had been there, open to be looked at, for so long; null: never. Seconds. */
+/**
+ * First instant in seconds at which an item had been visible for `needed_s` without a blind spell;
+ * null: never.
+ */
 function observableSince(
   { from, until }: Spell,
   blind: readonly Spell[],

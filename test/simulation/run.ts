@@ -1,21 +1,27 @@
-import { monitorHealth } from '../../src/api/monitor-health.ts'
-import { placesOf } from '../../src/core/filter-places.ts'
-import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter.ts'
-import { beginningAt, type Plan } from '../../src/core/gate.ts'
-import { createWords } from '../../src/core/wire.ts'
+import { createSeededRandom } from '../../sandbox/world/random.ts'
+import { monitorHealth } from '../../src/api/monitors/health.ts'
+import { placesOf } from '../../src/core/filter/feeds.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { beginningAt, type Plan } from '../../src/core/limits/plan.ts'
+import { createItemClock } from '../../src/core/polling/item-clock.ts'
 import { createWatch } from '../../src/gateway/watch.ts'
-import { startLoop } from '../../src/loop.ts'
-import { createMonitoring, type MonitoringDeps } from '../../src/monitor/due.ts'
-import { createFilters } from '../../src/monitor/filters.ts'
-import { createSchedule } from '../../src/monitor/schedule.ts'
-import { createUpkeep } from '../../src/monitor/upkeep.ts'
-import { createPacer } from '../../src/platform/pacer.ts'
-import { ANONYMOUS, type Call } from '../../src/platform/platform.ts'
-import { createChance } from '../../src/sandbox/chance.ts'
-import { insertCustomer } from '../../src/store/customers.ts'
-import { connect, type Db, isStorageError, migrate, transact } from '../../src/store/db.ts'
-import { findMonitor } from '../../src/store/monitors.ts'
-import { changeMonitor, startMonitor } from '../../src/store/watching.ts'
+import { createUpkeep } from '../../src/monitor/maintenance.ts'
+import { createFilters } from '../../src/monitor/match.ts'
+import type { MonitoringDeps } from '../../src/monitor/poll.ts'
+import { createMonitoring, createSchedule } from '../../src/monitor/scheduler.ts'
+import { ANONYMOUS, type Call } from '../../src/platforms/port.ts'
+import { createPacer } from '../../src/platforms/reddit/pacer.ts'
+import { startLoop } from '../../src/runtime/loop.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import {
+  connect,
+  type Db,
+  isStorageError,
+  migrate,
+  transact,
+} from '../../src/store/db/connection.ts'
+import { changeMonitor, findMonitor, startMonitor } from '../../src/store/monitoring/monitors.ts'
 import { virtualClock } from './clock.ts'
 import { fillDisk, type Fullness } from './disk.ts'
 import { createUpstream, type Roughness, type Spell } from './upstream.ts'
@@ -31,28 +37,28 @@ export type Options = {
   days: number
   places: readonly PlaceSpec[]
   rough: Roughness
-  /** Whether posts vanish, are pinned or come late. */
+  /** True: posts are deleted, pinned or approved late. */
   eventful: boolean
-  /** Whether nobody can look now and then: places close, the daemon stops, the clock jumps, monitors are paused. */
+  /** True: subforums close, the daemon restarts, the clock jumps, monitors are paused. */
   upset?: boolean
   cadence_s?: number
-  /** The cadence of each place; absent: all have the same. */
+  /** Cadence of each subforum; absent: the same for all. */
   cadence_of?: (place: string) => number
-  /** Monitors on each place. */
+  /** Monitors per subforum. */
   monitors?: number
-  /** Requests a minute that the account has; absent: any number. */
+  /** Requests per minute of the account; absent: unlimited. */
   requests_per_minute?: number
-  /** How often there is no room to write; absent: never. */
+  /** Probability of a full disk; absent: never. */
   fullness?: Fullness
 }
 
 const EMPTY: Fullness = { share: 0, spells_a_day: 0, spell_s: 0 }
 
-/** What health said of a place at an instant. Seconds of the platform's clock. */
+/** Reported coverage of a subforum at an instant. Seconds of the platform's clock. */
 export type Reading = {
   place: string
   at: number
-  /** Where the window begins that it speaks of. */
+  /** Start of the coverage window. */
   since: number
   status: string
   floor: number | null
@@ -61,20 +67,27 @@ export type Reading = {
 export type Run = Awaited<ReturnType<typeof run>>
 
 const log = () => {}
-const nobody = () => {}
+const noop = () => {}
 
-/** Lets the daemon's own monitoring watch a world for some days, reading health every hour. */
+/**
+ * Runs the shipped polling code on a simulated world for some days, with an hourly reading of
+ * coverage.
+ */
 export async function run(options: Options) {
   const { seed, days, places, rough, eventful, upset = eventful } = options
   const { cadence_s = 60, monitors = 1, cadence_of = () => cadence_s } = options
-  const chance = createChance(seed)
+  const chance = createSeededRandom(seed)
   const clock = virtualClock(START)
-  // The platform's clock does not jump when ours does.
+  // The platform's clock is unaffected by jumps of the daemon's clock.
   const now_s = () => (START + clock.mono()) / 1000
   const world = createWorld({ seed, start: START / 1000, days, places, rough: eventful, upset })
   world.advance(START / 1000)
   const until_s = START / 1000 + days * 86_400
-  const pacer = createPacer(clock, { session: options.requests_per_minute ?? 60, bearer: 60 })
+  const pacer = createPacer(
+    clock,
+    { session: options.requests_per_minute ?? 60, bearer: 60 },
+    { fraction: () => 0.5 },
+  )
   const upstream = createUpstream({
     world,
     clock,
@@ -86,12 +99,14 @@ export async function run(options: Options) {
   })
   using db = connect(':memory:', { create: true })
   migrate(db)
-  const words = createWords({ platform: 'forum', community: 'subforum' })
+  const words = createNaming({ platform: 'forum', community: 'subforum' })
   const plan: Plan = { slots: 1e6, sitewide_slots: 10, cadence_s, daily_deliveries: 1e9 }
+  const item_clock = createItemClock(clock, upstream.platform.clock_measured_ms)
   const watch = createWatch({
     platform: upstream.platform,
-    eyes_of: { lease: () => ANONYMOUS, report: () => {} },
+    identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => null },
     clock,
+    item_clock,
     deadline_ms: 30_000,
   })
   const customer = {
@@ -104,16 +119,16 @@ export async function run(options: Options) {
   }
   insertCustomer(db, customer)
   const { fullness = EMPTY } = options
-  const disk = fillDisk(db, { chance: createChance(seed + 1), fullness, now_s, until_s })
+  const disk = fillDisk(db, { chance: createSeededRandom(seed + 1), fullness, now_s, until_s })
 
-  function boot(count: number) {
+  function startRun(count: number) {
     const stopping = new AbortController()
     const { signal } = stopping
-    let wake = nobody
+    let wake = noop
     const deps: MonitoringDeps = {
       db,
       instance_id: 'instance',
-      boot: `boot_${count}`,
+      run_id: `boot_${count}`,
       words,
       watch,
       clock,
@@ -125,17 +140,20 @@ export async function run(options: Options) {
       schedule: createSchedule('* * * * * *', 'UTC'),
       wake: () => wake(),
       on_pending: () => {},
+      requests_per_minute: () => options.requests_per_minute ?? 60,
     }
     const monitoring = disk.spare(() => createMonitoring(deps))
-    const loop = startLoop({ clock, log }, 'monitor', signal, monitoring.checkDue, (error) => {
-      if (!isStorageError(error)) throw error
+    const loop = startLoop({ clock, log }, 'monitor', signal, monitoring.checkDue, {
+      failed: (error) => {
+        if (!isStorageError(error)) throw error
+      },
     })
     wake = loop.nudge
     return { monitoring, stopping }
   }
 
-  let boots = 1
-  let life: ReturnType<typeof boot> | null = boot(boots)
+  let run_count = 1
+  let life: ReturnType<typeof startRun> | null = startRun(run_count)
   for (const { name } of places)
     for (let i = 0; i < monitors; i++)
       disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_of(name)))
@@ -151,29 +169,29 @@ export async function run(options: Options) {
   let next_pause = upset ? chance.wait(DAY_MS) : Infinity
   let back_at = Infinity
 
-  // Our clock jumps, so what it dates is put on the platform's while both are known.
+  // Instants of the daemon's clock are converted while its offset is known, before the next jump.
   const dates = new Map<number, { recorded_s: number; seen_at: number }>()
   let dated = 0
   function dateGaps(): void {
     for (const { id, recorded_at } of gapRows(db, dated)) {
       const recorded_s = now_s() - (clock.now() - recorded_at) / 1000
-      dates.set(id, { recorded_s, seen_at: recorded_at + upstream.platform.clock_offset_ms() })
+      dates.set(id, { recorded_s, seen_at: recorded_at + item_clock.ms() })
       dated = id
     }
   }
   function datesOf(id: number) {
     const found = dates.get(id)
-    if (found === undefined) throw new Error(`gap ${id} was never dated`)
+    if (found === undefined) throw new Error(`gap ${id} has no date`)
     return found
   }
 
-  /** Pauses the monitors of a place, or lets them go on, as the interface would. */
+  /** Pauses or resumes the monitors of a subforum, as the API does. */
   function turn(place: string, active: boolean): void {
     const now = clock.now()
-    const begins_at = beginningAt(now, upstream.platform.clock_measured_ms())
+    const begins_at = beginningAt(now, item_clock.earliest_ms())
     for (let i = 0; i < monitors; i++) {
       const before = findMonitor(db, customer.id, `mon_${place}_${i}`)
-      if (before === null) throw new Error(`there is no monitor of ${place}`)
+      if (before === null) throw new Error(`no monitor of ${place}`)
       const active_since = active ? begins_at : before.active_since
       const monitor = { ...before, active, active_since, updated_at: now }
       disk.spare(() =>
@@ -195,7 +213,7 @@ export async function run(options: Options) {
       back_at = at + Math.min(10 * HOUR_MS, chance.wait(HOUR_MS))
       downs.push({ from: now_s(), until: (START + back_at + STEP_MS) / 1000 })
     } else if (life === null && at >= back_at) {
-      life = boot(++boots)
+      life = startRun(++run_count)
       next_stop = at + chance.wait(2 * DAY_MS)
     }
     if (at >= next_jump) {
@@ -254,7 +272,7 @@ export async function run(options: Options) {
 }
 
 function addMonitor(db: Db, id: string, place: string, now: number, cadence_s: number): void {
-  const words = createWords({ platform: 'forum', community: 'subforum' })
+  const words = createNaming({ platform: 'forum', community: 'subforum' })
   const spec = parseFilterSpec({ subforum: [place] }, words)
   const monitor = {
     id,
@@ -282,26 +300,29 @@ type GapRow = {
   until_at: number | null
   missed_estimate: number | null
   recorded_at: number
-  healed_at: number | null
+  closed_at: number | null
 }
 
-/** A gap as it stands in the end. `recorded_s`: when it was written, by the platform's clock; `seen_at`: as items date it. */
+/**
+ * Final state of a gap. `recorded_s`: its creation on the platform's clock; `seen_at`: on the item
+ * clock.
+ */
 export type Gap = GapRow & { recorded_s: number; seen_at: number }
 
 const gapRows = (db: Db, since: number): GapRow[] =>
   db
     .query<GapRow, [number]>(
-      `SELECT g.id, s.place, g.reason, g.from_at, g.until_at, g.missed_estimate, g.recorded_at, g.healed_at
-         FROM gaps g JOIN streams s ON s.id = g.stream_id WHERE g.id > ? ORDER BY g.id`,
+      `SELECT g.id, s.place, g.reason, g.from_at, g.until_at, g.missed_estimate, g.recorded_at, g.closed_at
+         FROM gaps g JOIN feeds s ON s.id = g.feed_id WHERE g.id > ? ORDER BY g.id`,
     )
     .all(since)
 
-/** What the store holds at the end: seen items with when that was, and matches. */
+/** Final content of the store: items with the time of their observation, and matches. */
 function recordsOf(db: Db) {
   const seen = new Map<string, Map<string, number>>()
   for (const { place, item_id, first_seen_at } of db
     .query<{ place: string; item_id: string; first_seen_at: number }, []>(
-      'SELECT s.place, i.item_id, i.first_seen_at FROM stream_items i JOIN streams s ON s.id = i.stream_id',
+      'SELECT s.place, i.item_id, i.first_seen_at FROM feed_items i JOIN feeds s ON s.id = i.feed_id',
     )
     .all()) {
     const mine = seen.get(place) ?? new Map<string, number>()
@@ -310,7 +331,7 @@ function recordsOf(db: Db) {
   const matched = new Set(
     db
       .query<{ name: string }, []>(
-        `SELECT s.place || ' ' || m.item_id AS name FROM matches m JOIN streams s ON s.id = m.stream_id`,
+        `SELECT s.place || ' ' || m.item_id AS name FROM matches m JOIN feeds s ON s.id = m.feed_id`,
       )
       .all()
       .map(({ name }) => name),

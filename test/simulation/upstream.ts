@@ -1,25 +1,28 @@
-import type { Post } from '../../src/core/items.ts'
-import { fail, type Fault, ok, type Outcome } from '../../src/core/outcome.ts'
-import type { Clock } from '../../src/outside.ts'
-import type { Call, Listing, Platform } from '../../src/platform/platform.ts'
-import type { Chance } from '../../src/sandbox/chance.ts'
+import type { SeededRandom } from '../../sandbox/world/random.ts'
+import { fail, type Fault, ok, type Outcome } from '../../src/core/base/result.ts'
+import type { Post } from '../../src/core/forum/items.ts'
+import type { Call, Listing, Platform } from '../../src/platforms/port.ts'
+import type { Clock } from '../../src/runtime/runtime.ts'
 import { pageOf, type Place, type World } from './world.ts'
 
-/** What a bad day brings. All zero: the platform is as good as it can be. */
+/** Probability of platform failures. All zero: no failures. */
 export type Roughness = {
-  /** Shares of all requests. */
+  /** Share of all requests. */
   errors: number
   throttled: number
-  /** Requests that take so long that others have to go on without them. */
+  /** Share of requests so slow that other polls continue meanwhile. */
   slow?: number
   short_pages: number
   empty: number
-  /** Of further pages: those that begin the listing anew, as if their cursor's row were gone. */
+  /** Share of further pages that restart the listing, as after a deleted cursor row. */
   restarts: number
-  /** How often a place is served from an old cache for a while, each day, or begins anew at every further page. */
+  /**
+   * Periods per day in which a subforum is served from an old cache, or restarts at every further
+   * page.
+   */
   stale_a_day: number
   restarting_a_day: number
-  /** How often nobody is answered, each day, and for how long on average. */
+  /** Outages per day, and their mean length. */
   outages_a_day: number
   outage_s: number
 }
@@ -36,45 +39,50 @@ export const SMOOTH: Roughness = {
   outage_s: 0,
 }
 
-/** A stretch of the platform's time, in seconds. */
+/** Period on the platform's clock, in seconds. */
 export type Spell = { from: number; until: number }
 
 export type Upstream = {
   platform: Platform
   requests(): number
-  /** When nobody could ask anything. Seconds of the platform's clock. */
+  /** Outages. Seconds of the platform's clock. */
   outages: readonly Spell[]
-  /** When these places were answered from an old cache. */
+  /** Periods in which these subforums were served from an old cache. */
   olds: ReadonlyMap<Spell, readonly string[]>
-  /** When a place's newest posts were asked for, in order. Seconds of the platform's clock. */
-  looks: ReadonlyMap<string, readonly number[]>
-  /** Requests of these places that were answered with an error. */
+  /**
+   * Instants at which the newest posts of a subforum were requested, in order. Seconds of the
+   * platform's clock.
+   */
+  polls: ReadonlyMap<string, readonly number[]>
+  /** Requests of these subforums that failed. */
   faults: readonly { at: number; places: readonly string[] }[]
 }
 
 const LATENCY_MS = 120
 const SLOW_MS = 10_000
 const DAY_S = 86_400
-/** Another limit is another entry of a cache; most caches are of the usual one. */
+/** A cache has one entry per limit; most stale entries are of the usual one. */
 const USUAL_LIMIT = 100
+
+type PostsQuery = { subforums: string[]; limit: number; after: string | null }
 
 type Options = {
   world: World
   clock: Clock
-  chance: Chance
+  chance: SeededRandom
   rough: Roughness
   /** The platform's clock, in seconds. */
   now_s: () => number
   until_s: number
-  /** Lets a request through, or says why not. */
-  admit?: (call: Call) => Promise<Outcome<{ done(told: null, fault: Fault | null): void }>>
+  /** Admits a request, or returns the reason of its refusal. */
+  admit?: (call: Call) => Promise<Outcome<{ done(answer: null, fault: Fault | null): void }>>
 }
 
-/** The platform as the daemon's own port sees it, answering from a world. */
+/** Simulated adapter that answers from a world. */
 export function createUpstream(options: Options): Upstream {
   const { world, clock, chance, rough, now_s, admit } = options
   let requests = 0
-  const looks = new Map<string, number[]>()
+  const polls = new Map<string, number[]>()
   const olds = new Map<Spell, readonly string[]>()
   const faults: { at: number; places: readonly string[] }[] = []
   const ahead_ms = () => Math.round(now_s() * 1000) - clock.now()
@@ -91,15 +99,22 @@ export function createUpstream(options: Options): Upstream {
   const staleIn = spellsOf(rough.stale_a_day, 90)
   const restartingIn = spellsOf(rough.restarting_a_day, 1800)
 
-  async function posts(
-    query: { subforums: string[]; limit: number; after: string | null },
-    call: Call,
-  ): Promise<Outcome<Listing<Post>>> {
+  /** One page with the retries of the HTTP client, which the simulation omits. */
+  async function posts(query: PostsQuery, call: Call): Promise<Outcome<Listing<Post>>> {
+    for (const pause_ms of [1000, 3000]) {
+      const answer = await postsOnce(query, call)
+      if (answer.ok || !['timeout', 'unavailable'].includes(answer.fault.kind)) return answer
+      await clock.sleep(pause_ms, call.signal)
+    }
+    return postsOnce(query, call)
+  }
+
+  async function postsOnce(query: PostsQuery, call: Call): Promise<Outcome<Listing<Post>>> {
     const leave = admit === undefined ? null : await admit(call)
     if (leave !== null && !leave.ok) return leave
     requests += 1
     if (query.after === null)
-      for (const name of query.subforums) looks.set(name, [...(looks.get(name) ?? []), now_s()])
+      for (const name of query.subforums) polls.set(name, [...(polls.get(name) ?? []), now_s()])
     const latency_ms = rough.slow !== undefined && chance.odds(rough.slow) ? SLOW_MS : LATENCY_MS
     await clock.sleep(latency_ms * (0.5 + chance.fraction()), call.signal)
     const answer = answerTo(query)
@@ -108,7 +123,7 @@ export function createUpstream(options: Options): Upstream {
     return answer
   }
 
-  function answerTo(query: { subforums: string[]; limit: number; after: string | null }) {
+  function answerTo(query: PostsQuery) {
     const { subforums, limit, after } = query
     if (outages.some(({ from, until }) => from <= now_s() && now_s() < until))
       return fail({ kind: 'unavailable', status: 503, retry_after_s: null })
@@ -117,18 +132,18 @@ export function createUpstream(options: Options): Upstream {
     world.advance(now_s())
     const found = subforums.flatMap((name) => world.places.get(name) ?? [])
     const open = found.filter(({ closed }) => !closed)
-    // Among others a closed place is left out without a word.
+    // A closed subforum among others is omitted silently.
     if (open.length === 0) return fail({ kind: 'forbidden', reason: 'private' })
     if (chance.odds(rough.empty)) return listing([], null)
     const old = limit === USUAL_LIMIT || chance.odds(0.2) ? staleIn(subforums.join('+')) : undefined
     if (old !== undefined) olds.set(old, subforums)
     const short = chance.odds(rough.short_pages)
-    const anew =
+    const restarts =
       after !== null &&
       (chance.odds(rough.restarts) || restartingIn(subforums.join('+')) !== undefined)
     const page = pageOf(
       open,
-      { limit: short ? chance.whole(20, limit) : limit, after: anew ? null : after },
+      { limit: short ? chance.whole(20, limit) : limit, after: restarts ? null : after },
       old === undefined ? undefined : ({ created_utc }) => created_utc < old.from - 60,
     )
     return listing(page.rows, page.after)
@@ -143,22 +158,22 @@ export function createUpstream(options: Options): Upstream {
         ? fail({ kind: 'forbidden', reason: 'private' })
         : ok({ type: 'public' } as never)
     },
-    // As the dates of answers would tell.
+    // Offset as the Date headers would show it.
     clock_offset_ms: () => (Math.abs(ahead_ms()) > 60_000 ? ahead_ms() : 0),
     clock_measured_ms: ahead_ms,
   }
   const platform = new Proxy({} as Platform, {
     get: (_, name: keyof Platform) => answers[name] ?? unasked(name),
   })
-  return { platform, requests: () => requests, looks, outages, olds, faults }
+  return { platform, requests: () => requests, polls, outages, olds, faults }
 }
 
 const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })
 
-const unasked = (name: string) => () => Promise.reject(new Error(`nobody asks for ${name}`))
+const unasked = (name: string) => () => Promise.reject(new Error(`unexpected request for ${name}`))
 
-/** Spells of about so long that come so often a day. */
-function spans(chance: Chance, a_day: number, mean_s: number, from: number, until: number) {
+/** Random periods with the given frequency and mean length. */
+function spans(chance: SeededRandom, a_day: number, mean_s: number, from: number, until: number) {
   const found: Spell[] = []
   if (a_day === 0) return found
   for (let at = from + chance.wait(DAY_S / a_day); at < until;) {

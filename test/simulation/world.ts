@@ -1,58 +1,61 @@
-import type { Item } from '../../src/core/items.ts'
-import { type Chance, createChance } from '../../src/sandbox/chance.ts'
+import { createSeededRandom, type SeededRandom } from '../../sandbox/world/random.ts'
+import type { Item } from '../../src/core/forum/items.ts'
 import { postOf } from '../support/items.ts'
 
-// A platform of places in which posts appear, vanish, come to light late, are pinned, and come in bursts. What a
-// listing shows at an instant follows from the rows alone, so that afterwards it is known what could have been seen.
+// Simulated subforums whose posts are created, deleted, approved late, pinned, and arrive in
+// bursts. A listing follows from its rows alone, so that afterwards the observable items are known.
 
 type Post = Item & { kind: 'post' }
 
-/** What there really was. Instants are seconds of the platform's clock; `until` Infinity: it is still there. */
+/** True lifetime of an item. Seconds of the platform's clock; `until` Infinity: still visible. */
 export type Truth = { name: string; created: number; from: number; until: number }
 
 export type PlaceSpec = {
   name: string
-  /** Posts a second, on average over a day. */
+  /** Mean posts per second over a day. */
   rate: number
-  /** Whether bursts beyond what a listing holds come over it. */
+  /** True: bursts exceed a listing. */
   floods: boolean
 }
 
 export type Place = {
   name: string
-  /** What can be seen, newest first. */
+  /** Visible rows, newest first. */
   rows: Post[]
   pinned: Post[]
-  /** All that ever was, in the order of creation. */
+  /** All items ever, by creation. */
   truths: Truth[]
-  /** Since when nobody may look; null: everybody may. */
+  /** True while the subforum is closed. */
   closed: boolean
   closures: { from: number; until: number }[]
 }
 
 type Happening = { at: number; act: () => void }
 
-/** What a listing holds at most. */
+/** Maximum rows of a listing. */
 const DEEPEST = 1000
-/** From writing a post to its place in the listing. Who takes longer comes late, and may do so beneath what is read. */
+/**
+ * Delay from creation to the listing. A longer one makes an item late, possibly below the rows that
+ * are read.
+ */
 const LAG_S = 2
 const DAY_S = 86_400
 
 export type World = {
   places: ReadonlyMap<string, Place>
-  /** Lets happen what happens until then. Seconds. */
+  /** Simulates until this instant, in seconds. */
   advance(to: number): void
-  /** How many posts were created in places, from `from` up to `until`. */
+  /** Number of posts created in subforums within [`from`, `until`). */
   createdIn(place: string, from: number, until: number): number
 }
 
-/** A world that begins at `start` with some history, and goes on for `days`. */
+/** World that begins at `start` with some history and continues for `days`. */
 export function createWorld(options: {
   seed: number
   start: number
   days: number
   places: readonly PlaceSpec[]
-  /** Whether anything but posts appearing happens; whether places close now and then. */
+  /** `rough`: events other than new posts occur. `upset`: subforums close at times. */
   rough: boolean
   upset: boolean
 }): World {
@@ -62,7 +65,7 @@ export function createWorld(options: {
   let serial = 40_000_000
 
   for (const [index, spec] of options.places.entries()) {
-    const chance = createChance(seed * 1009 + index)
+    const chance = createSeededRandom(seed * 1009 + index)
     const place: Place = {
       name: spec.name,
       rows: [],
@@ -75,15 +78,15 @@ export function createWorld(options: {
     const history_s = Math.min(20 * DAY_S, 300 / spec.rate)
     for (const at of arrivals(chance, spec, start - history_s, start + days * DAY_S)) {
       const created = Math.floor(at)
-      const late = rough && chance.odds(0.004)
-      const from = at + (late ? chance.wait(3000) : LAG_S)
+      const is_late = rough && chance.odds(0.004)
+      const from = at + (is_late ? chance.wait(3000) : LAG_S)
       const deleted = rough && chance.odds(0.06)
       const until = deleted ? from + chance.wait(chance.odds(0.3) ? 60 : 4000) : Infinity
       const name = `t3_${(serial++).toString(36)}`
       const truth = { name, created, from, until }
       place.truths.push(truth)
       const row = rowOf(spec.name, truth)
-      script.push({ at: from, act: () => show(place, row) })
+      script.push({ at: from, act: () => publish(place, row) })
       if (until < Infinity) script.push({ at: until, act: () => hide(place, name) })
     }
     if (rough) pinSome(script, place, chance, { start, days })
@@ -104,8 +107,11 @@ export function createWorld(options: {
   }
 }
 
-/** When posts come: more by day than by night, now and then in a crowd, and rarely more at once than a listing holds. */
-function* arrivals(chance: Chance, spec: PlaceSpec, from: number, until: number) {
+/**
+ * Arrival times of posts: more by day, at times in bursts, and rarely more at once than a listing
+ * holds.
+ */
+function* arrivals(chance: SeededRandom, spec: PlaceSpec, from: number, until: number) {
   let crowd = { until: -Infinity, rate: 0 }
   let next_crowd = from + chance.wait(DAY_S / 2)
   let at = from
@@ -120,28 +126,28 @@ function* arrivals(chance: Chance, spec: PlaceSpec, from: number, until: number)
       next_crowd = at + chance.wait(DAY_S / 2)
     }
     const wait = chance.wait(1 / (at < crowd.until ? Math.max(daily, crowd.rate) : daily))
-    // What has not come by then may come at another rate.
-    at += Math.min(wait, RATE_HOLDS_S)
+    // The rate is drawn again after each period.
+    at += Math.min(wait, RATE_PERIOD_S)
     if (at >= until) return
-    if (wait <= RATE_HOLDS_S) yield at
+    if (wait <= RATE_PERIOD_S) yield at
   }
 }
 
-const RATE_HOLDS_S = 300
+const RATE_PERIOD_S = 300
 
-function show(place: Place, row: Post): void {
+function publish(place: Place, row: Post): void {
   const { rows } = place
   let at = 0
   while (at < rows.length && isBelow(row, rows[at])) at++
   rows.splice(at, 0, row)
-  // A little more than a listing shows, for what is deleted above.
+  // Keeps slightly more rows than a listing shows, to replace deleted ones.
   if (rows.length > DEEPEST + 200) rows.length = DEEPEST + 100
 }
 
 const isBelow = (row: Post, other: Post | undefined): boolean =>
   other !== undefined && isNewer(other, row)
 
-/** The order of listings. */
+/** Order of listings. */
 const isNewer = (a: Post, b: Post): boolean =>
   a.created_utc !== b.created_utc ? a.created_utc > b.created_utc : a.name > b.name
 
@@ -150,11 +156,11 @@ function hide(place: Place, name: string): void {
   if (at !== -1) place.rows.splice(at, 1)
 }
 
-/** Old rows that stand on top for a while, and say so or do not. */
+/** Pins old rows for a while, with or without the `stickied` flag. */
 function pinSome(
   script: Happening[],
   place: Place,
-  chance: Chance,
+  chance: SeededRandom,
   { start, days }: { start: number; days: number },
 ): void {
   for (
@@ -162,7 +168,7 @@ function pinSome(
     at < start + days * DAY_S;
     at += chance.wait(DAY_S * 2)
   ) {
-    const told = chance.odds(0.8)
+    const is_reported = chance.odds(0.8)
     const until = at + chance.wait(DAY_S)
     let pinned: Post | undefined
     script.push({
@@ -170,7 +176,7 @@ function pinSome(
       act() {
         const old = place.rows[Math.min(place.rows.length - 1, chance.whole(0, 150))]
         if (old === undefined || place.pinned.length > 1) return
-        pinned = { ...old, stickied: told }
+        pinned = { ...old, stickied: is_reported }
         place.pinned.push(pinned)
       },
     })
@@ -186,7 +192,7 @@ function pinSome(
 function closeSometimes(
   script: Happening[],
   place: Place,
-  chance: Chance,
+  chance: SeededRandom,
   { start, days }: { start: number; days: number },
 ): void {
   for (
@@ -212,7 +218,7 @@ function rowOf(subforum: string, { name, created }: Truth): Post {
   })
 }
 
-/** One page of the listing of some places, as the platform shows it. */
+/** One page of the listing of some subforums, as the platform returns it. */
 export function pageOf(
   places: readonly Place[],
   { limit, after }: { limit: number; after: string | null },
@@ -230,7 +236,7 @@ export function pageOf(
     if (found) rows.push(row)
     else found = row.name === after
   }
-  // A cursor whose row is gone begins the listing anew.
+  // A cursor whose row is deleted restarts the listing.
   if (!found) return pageOf(places, { limit, after: null }, visible)
   const pinned = after === null ? places.flatMap((it) => it.pinned) : []
   const last = rows.at(-1)

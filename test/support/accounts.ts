@@ -1,13 +1,13 @@
-import { newStanding, type Standing, unsigned } from '../../src/core/pool.ts'
-import { createJars } from '../../src/platform/cookies.ts'
-import { SESSION_COOKIE } from '../../src/sandbox/sessions.ts'
-import { type AccountSecrets, insertAccount } from '../../src/store/accounts.ts'
-import { openInstance } from '../../src/store/instance.ts'
-import type { startHouse } from './house.ts'
+import { SESSION_COOKIE } from '../../sandbox/server/sessions.ts'
+import { type AccountStatus, newStatus, unsigned } from '../../src/core/accounts/status.ts'
+import { createJars } from '../../src/platforms/reddit/login/cookie-jar.ts'
+import { type AccountSecrets, insertAccount } from '../../src/store/accounts/accounts.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import type { startTestDaemon } from './test-daemon.ts'
 
-type House = Awaited<ReturnType<typeof startHouse>>
+type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>
 
-/** What the sandbox calls its session cookie: a daemon has to be told. */
+/** Name of the session cookie of the sandbox, for the configuration of a daemon. */
 export { SESSION_COOKIE }
 
 export const headerOf = (cookies: Readonly<Record<string, string>>): string =>
@@ -31,12 +31,12 @@ export type NewAccount = {
   /** None: it has to be signed in. */
   cookies?: Readonly<Record<string, string>>
   secrets?: AccountSecrets
-  standing?: Standing
+  status?: AccountStatus
 }
 
 /** Adds accounts to a house's pool as the command line would, beside the running daemon. */
-export function addAccounts(house: House, accounts: readonly NewAccount[]): void {
-  const { config, clock, sandbox } = house
+export function addAccounts(daemon: TestDaemon, accounts: readonly NewAccount[]): void {
+  const { config, clock, sandbox } = daemon
   let count = 0
   const random = {
     uuid: () => `0199b000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
@@ -44,7 +44,7 @@ export function addAccounts(house: House, accounts: readonly NewAccount[]): void
   }
   const { db, ring, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   const now = clock.now()
-  for (const { name, username = name, cookies, secrets, standing } of accounts)
+  for (const { name, username = name, cookies, secrets, status } of accounts)
     insertAccount(db, ring, {
       id: `acc_${name}`,
       name,
@@ -52,7 +52,7 @@ export function addAccounts(house: House, accounts: readonly NewAccount[]): void
       secrets: secrets ?? { kind: 'session', password: null, totp_secret: null },
       jar: cookies ? { text: jarText(sandbox.url, cookies), expires_at: null } : null,
       proxy_id: null,
-      standing: standing ?? (cookies ? newStanding(now) : unsigned(now)),
+      status: status ?? (cookies ? newStatus(now) : unsigned(now)),
       created_at: now,
     })
   close()

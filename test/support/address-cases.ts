@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { WEBHOOK_KINDS } from '../../src/core/webhook-kind.ts'
+import { WEBHOOK_KINDS } from '../../src/core/delivery/target.ts'
 
 /** Where the shared cases of the address guard lie; undefined: nowhere, and what needs them is skipped. */
 export const folder = process.env['FORUMD_SSRF']
@@ -27,7 +27,7 @@ const step = z.object({
   body: z.string().optional(),
   repeat: z.literal('forever').optional(),
 })
-/** What a receiver answers, once or for ever. */
+/** Answers of a receiver, once or always. */
 export type Step = z.infer<typeof step>
 
 const sequence = z.object({
@@ -47,7 +47,7 @@ const sequence = z.object({
 })
 export type Sequence = z.infer<typeof sequence>
 
-/** Addresses that somebody may name, and whether they may be dialled. */
+/** Addresses from users, with the expected permission to connect. */
 export const addressCases = () => lines('cases.jsonl', addressCase)
-/** What receivers, names and proxies do over time. */
+/** Behaviour of receivers, names and proxies over time. */
 export const addressSequences = () => lines('sequences.jsonl', sequence)

@@ -1,9 +1,9 @@
 /** Secrets planted in a story, by what they are: none may come out anywhere but where it was put in. */
 export type Canaries = {
   /** Remembers a secret and gives it back. */
-  plant(name: string, secret: string): string
+  addCanary(name: string, secret: string): string
   count(): number
-  /** The names of the secrets that a text or some bytes give away, in whatever spelling. */
+  /** The names of the secrets that a text or some bytes contain, in any encoding. */
   foundIn(where: string | Uint8Array): string[]
 }
 
@@ -13,7 +13,7 @@ const SHORTEST = 8
 export function createCanaries(): Canaries {
   const spellings = new Map<string, Buffer[]>()
   return {
-    plant(name, secret) {
+    addCanary(name, secret) {
       if (secret.length < SHORTEST) throw new Error(`${name} is too short to be looked for`)
       spellings.set(name, spellingsOf(secret))
       return secret
@@ -44,7 +44,7 @@ function spellingsOf(secret: string): Buffer[] {
   return [...new Set(texts)].map((text) => Buffer.from(text))
 }
 
-/** What a secret looks like inside the base64 of something longer that it begins `shift` bytes into. */
+/** The base64 form of a secret inside a longer text, at an offset of `shift` bytes. */
 function base64Within(secret: string, shift: number): string[] {
   const text = Buffer.from('\0'.repeat(shift) + secret).toString('base64')
   // The first and the last characters share their bits with the neighbours.

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 
 export type Certificate = { cert: string; key: string }
 
-const made = new Map<string, Promise<Certificate>>()
+const certificates = new Map<string, Promise<Certificate>>()
 
 /** A self-signed certificate for these names and addresses, made by openssl on the spot: no key lies in the repository. */
 export function certificate(
   names: readonly string[] = ['receiver.test', '*.receiver.test', '127.0.0.1', '::1'],
 ): Promise<Certificate> {
   const subjects = names.map((name) => `${/^[\d.]+$|:/.test(name) ? 'IP' : 'DNS'}:${name}`).join()
-  const known = made.get(subjects)
-  if (known) return known
+  const cached = certificates.get(subjects)
+  if (cached) return cached
   const fresh = make(subjects)
-  made.set(subjects, fresh)
+  certificates.set(subjects, fresh)
   return fresh
 }
 

@@ -1,19 +1,19 @@
-import type { Clock } from '../../src/outside.ts'
+import type { Clock } from '../../src/runtime/runtime.ts'
 
 export type FakeClock = Clock & {
   advance(ms: number): Promise<void>
   /** Moves the wall clock alone, as an operator or a bad time server would. */
   jump(ms: number): void
-  /** How many sleep. */
+  /** Number of sleepers. */
   waiting(): number
 }
 
 /**
- * A clock that moves only when told to. Sleepers wake in order, and each one's work is done
+ * A clock that advances on request only. Sleepers wake in order, and each one's work is done
  * before the next wakes: `settled` says when the work is done.
  */
 export function fakeClock(
-  settled: () => Promise<void>,
+  settle: () => Promise<void>,
   start = Date.parse('2026-01-01T00:00:00Z'),
 ): FakeClock {
   let elapsed = 0
@@ -40,17 +40,17 @@ export function fakeClock(
     },
     waiting: () => sleepers.size,
     async advance(ms) {
-      await settled()
+      await settle()
       const end = elapsed + ms
       for (;;) {
         const next = [...sleepers].toSorted((a, b) => a.at - b.at)[0]
         if (!next || next.at > end) break
         elapsed = Math.max(elapsed, next.at)
         next.wake()
-        await settled()
+        await settle()
       }
       elapsed = end
-      await settled()
+      await settle()
     },
   }
 }

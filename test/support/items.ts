@@ -1,4 +1,4 @@
-import type { Comment, Item, Post } from '../../src/core/items.ts'
+import type { Comment, Item, Post } from '../../src/core/forum/items.ts'
 
 /** An invented post in r/cats, with what a test cares about. */
 export const postOf = (fields: Partial<Post>): Item & { kind: 'post' } => ({

@@ -1,8 +1,8 @@
 // Below what the system gives out by itself. Of its own ports, one that was free a moment ago may be the near end of any
-// connection by now; and whoever knocks at one until somebody listens is, now and then, connected with themselves.
+// connection by now; and a client that retries until a server listens is sometimes connected to itself.
 const [FIRST, PORTS] = [10_000, 20_000]
 
-/** A port of this machine that nobody listens on. */
+/** A port of this machine without a listener. */
 export function freePort(hostname = '127.0.0.1'): number {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * PORTS)

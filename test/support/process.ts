@@ -15,7 +15,7 @@ export type DaemonProcess = {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
   /** Every line it has logged so far. */
   lines: string[]
-  /** Resolves when it has ended, whoever ended it. */
+  /** Resolves when it has ended, for any reason. */
   ended: Promise<void>
 }
 
@@ -43,12 +43,12 @@ export async function startProcess(
   const gone = child.exited.then((code) => {
     throw new Error(`forumd ended with ${code} before it listened:\n${lines.join('\n')}`)
   })
-  const late = Bun.sleep(START_MAX_MS).then(() => {
+  const start_timeout = Bun.sleep(START_MAX_MS).then(() => {
     throw new Error('forumd did not listen in time')
   })
-  late.catch(() => {})
+  start_timeout.catch(() => {})
   gone.catch(() => {})
-  const url = await Promise.race([listening.promise, gone, late])
+  const url = await Promise.race([listening.promise, gone, start_timeout])
   return {
     url,
     pid,

@@ -1,10 +1,10 @@
-import type { Comment, Node, Post } from '../../src/core/items.ts'
-import { ok, type Outcome } from '../../src/core/outcome.ts'
-import type { EyesOf } from '../../src/gateway/looking.ts'
+import { ok, type Outcome } from '../../src/core/base/result.ts'
+import type { Comment, Node, Post } from '../../src/core/forum/items.ts'
+import type { Identities } from '../../src/gateway/identity.ts'
 import { createReads } from '../../src/gateway/read.ts'
 import type { Reads } from '../../src/gateway/reads.ts'
-import type { Clock } from '../../src/outside.ts'
-import { ANONYMOUS, type Listing, type Platform, type Tree } from '../../src/platform/platform.ts'
+import { ANONYMOUS, type Listing, type Platform, type Tree } from '../../src/platforms/port.ts'
+import type { Clock } from '../../src/runtime/runtime.ts'
 import { commentOf, postOf } from './items.ts'
 
 /** An invented post. */
@@ -69,7 +69,7 @@ export const page = <T>(rows: T[], after: string | null = null): Outcome<Listing
 
 export const tree = (comments: Node[], post = aPost('p')): Outcome<Tree> => ok({ post, comments })
 
-const unasked = () => Promise.reject(new Error('the platform was asked for something else'))
+const unasked = () => Promise.reject(new Error('unexpected request to the platform'))
 
 /** A platform of which only these questions are expected. */
 const scripted = (answers: Partial<Platform>): Platform => ({
@@ -104,19 +104,20 @@ const scripted = (answers: Partial<Platform>): Platform => ({
 })
 
 /** A pool without accounts. */
-export const NOBODYS: EyesOf = { lease: () => ANONYMOUS, report: () => {} }
+export const ANONYMOUS_IDENTITIES: Identities = { lease: () => ANONYMOUS, report: () => {} }
 
 /** The reads over a scripted platform. */
 export const readsOver = (
   answers: Partial<Platform>,
   clock: Clock,
-  limits: { tree_fetches?: number; read_cache_ms?: number; eyes_of?: EyesOf } = {},
+  limits: { tree_fetches?: number; read_cache_ms?: number; identities?: Identities } = {},
 ): Reads =>
   createReads({
     platform: scripted(answers),
-    eyes_of: NOBODYS,
+    identities: ANONYMOUS_IDENTITIES,
     clock,
     read_deadline_ms: 30_000,
+    read_wait_ms: () => 8_000,
     tree_fetches: 8,
     read_cache_ms: 5_000,
     hosts: { link: ['www.forum.test', 'old.forum.test'], short: ['fo.test'] },

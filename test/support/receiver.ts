@@ -40,7 +40,7 @@ export async function startReceiver({
   const answers: ReceiverAnswer[] = []
   let holding = 0
 
-  async function held(until: Promise<void>, signal: AbortSignal) {
+  async function waitOrAbort(until: Promise<void>, signal: AbortSignal) {
     holding += 1
     const gone = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     await Promise.race([until, gone])
@@ -63,8 +63,8 @@ export async function startReceiver({
       })
       const next = answers.shift() ?? 200
       if (typeof next === 'number') return new Response('', { status: next })
-      if (next.hang) await held(new Promise(() => {}), request.signal)
-      if (next.until) await held(next.until, request.signal)
+      if (next.hang) await waitOrAbort(new Promise(() => {}), request.signal)
+      if (next.until) await waitOrAbort(next.until, request.signal)
       const init = { status: next.status ?? 200, headers: next.headers ?? {} }
       if (!next.drip) return new Response(next.body ?? '', init)
       return new Response(dripping(), init)

@@ -30,7 +30,7 @@ export type Running = {
   /** Every line it has printed. */
   lines: string[]
   /** Resolves when it has printed a line that holds `text`; throws when it has ended before. */
-  said(text: string): Promise<void>
+  waitForLine(text: string): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -106,12 +106,12 @@ export async function startListening(
   return {
     url: `http://127.0.0.1:${port}/`,
     lines,
-    said: (text) => {
-      const heard = (async () => {
+    waitForLine: (text) => {
+      const line_printed = (async () => {
         while (!lines.some((line) => line.includes(text)))
           await new Promise<void>((resolve) => waiting.add(resolve))
       })()
-      return Promise.race([heard, ended])
+      return Promise.race([line_printed, ended])
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
@@ -120,7 +120,7 @@ export async function startListening(
   }
 }
 
-/** Resolves once somebody listens on the port. */
+/** Resolves once a server listens on the port. */
 async function listening(port: number): Promise<void> {
   for (let waited = 0; waited < START_MAX_MS; waited += 50) {
     const open = await Bun.connect({
@@ -137,7 +137,7 @@ async function listening(port: number): Promise<void> {
     if (open) return
     await Bun.sleep(50)
   }
-  throw new Error(`nobody listens on ${port}`)
+  throw new Error(`no server listens on ${port}`)
 }
 
 async function drain(stream: ReadableStream<Uint8Array>, take: (line: string) => void) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-/** What a platform once said, as it was recorded. */
+/** A recorded answer of a platform. */
 export type Recording = {
   kind: string
   /** Its path below the folder of the recordings, by which failures name it. */
@@ -33,7 +33,7 @@ const Quotation = z.object({
   body: z.string(),
 })
 
-/** What only held on the way it once travelled, or would make a daemon wait for a window long gone. */
+/** Headers of the recorded connection, or of a rate window in the past. */
 const OF_THEN = /^(?:connection|content-(?:encoding|length)|transfer-encoding|x-ratelimit-.*)$/
 const JSON_TYPE: [string, string] = ['content-type', 'application/json; charset=UTF-8']
 const TYPES: Readonly<Record<string, string>> = { html: 'text/html', txt: 'text/plain' }
@@ -53,13 +53,13 @@ export function readRecordings(folder: string): Recording[] {
     const { kind, file, status, bytes, traits } = Entry.parse(JSON.parse(line))
     const [, stem, suffix = ''] = /^(.+)\.(\w+)$/.exec(file) ?? []
     const meta = Meta.parse(JSON.parse(readFileSync(join(folder, `${stem}.meta.json`), 'utf8')))
-    const kept = Object.entries(meta.response_headers).flatMap(([name, values]) =>
+    const headers_replayed = Object.entries(meta.response_headers).flatMap(([name, values]) =>
       OF_THEN.test(name) ? [] : values.map((value): [string, string] => [name, value]),
     )
     const type = TYPES[suffix]
     const told = status !== null
     const headers = told
-      ? kept
+      ? headers_replayed
       : [type ? (['content-type', type] satisfies [string, string]) : JSON_TYPE]
     const raw = /[?&]raw_json=1\b/.test(meta.url ?? '') || traits.includes('html-raw')
     const body = bytes === 0 ? '' : readFileSync(join(folder, file), 'utf8')
@@ -95,7 +95,7 @@ export function unescaped(json: string): string {
 /** An answer to play, and what to put around its text where only a part of the real answer was recorded. */
 export type Played = Pick<Recording, 'status' | 'headers' | 'body' | 'escaped'>
 
-/** A platform that says what it is told to: each answer once, the last one for ever. */
+/** A platform with scripted answers: each once, the last one repeatedly. */
 export function startReplay() {
   let answers: Played[] = []
   const requests: string[] = []
@@ -115,7 +115,7 @@ export function startReplay() {
   })
   return {
     url: server.url.origin,
-    /** What was asked since the last `play`, paths with their queries. */
+    /** Requests since the last `play`: paths with their queries. */
     requests,
     play(...next: Played[]) {
       requests.length = 0
@@ -126,7 +126,7 @@ export function startReplay() {
 }
 
 /** JSON as the platform would send it today. */
-export const said = (body: unknown, status = 200): Played => ({
+export const played = (body: unknown, status = 200): Played => ({
   status,
   headers: [JSON_TYPE],
   body: JSON.stringify(body),

@@ -1,6 +1,6 @@
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../sandbox/server/sandbox.ts'
 
-/** The headers of somebody's session at the sandbox, in the words of the wire. */
+/** Headers of a session at the sandbox, with the configured wire names. */
 export function signedIn(sandbox: Sandbox, username: string): Record<string, string> {
   const { cookies } = sandbox.session({ username })
   return {
@@ -9,5 +9,5 @@ export function signedIn(sandbox: Sandbox, username: string): Record<string, str
   }
 }
 
-/** Of a session that the platform never knew. */
-export const made_up = { 'x-forum-session': 'made-up', 'x-forum-loid': 'made-up' }
+/** Headers of a session that the platform does not know. */
+export const fake_session = { 'x-forum-session': 'made-up', 'x-forum-loid': 'made-up' }

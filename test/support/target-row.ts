@@ -1,6 +1,6 @@
-import type { WebhookKind } from '../../src/core/webhook-kind.ts'
-import type { Db } from '../../src/store/db.ts'
-import { insertWebhook } from '../../src/store/webhooks.ts'
+import type { WebhookKind } from '../../src/core/delivery/target.ts'
+import type { Db } from '../../src/store/db/connection.ts'
+import { insertWebhook } from '../../src/store/delivery/webhooks.ts'
 
 /** Puts into a new database who a delivery is of: customer `cus_1`, monitor `mon_1`, and target `wh_1` of that kind. */
 export function putTarget(db: Db, kind: WebhookKind = 'webhook'): void {

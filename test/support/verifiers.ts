@@ -4,7 +4,7 @@ import { Stripe } from 'stripe'
 const stripe = new Stripe('sk_test_none')
 const TOLERANCE_S = 300
 
-/** A request as it left, and the instant at which its receiver looks at it. */
+/** A sent request, and the time at which its receiver verifies it. */
 export type Signed = {
   headers: Readonly<Record<string, string>>
   body: Uint8Array
@@ -12,7 +12,7 @@ export type Signed = {
   at: number
 }
 
-/** Whether Stripe's own verifier takes a request for one signed with this secret. */
+/** Verifies a request with Stripe's library. */
 export function stripeTakes({ headers, body, at }: Signed, secret: string): Promise<boolean> {
   const header = headers['x-service-signature'] ?? ''
   return stripe.webhooks
@@ -21,9 +21,9 @@ export function stripeTakes({ headers, body, at }: Signed, secret: string): Prom
     .catch(() => false)
 }
 
-/** Whether the verifier of the Standard Webhooks project takes a request for one signed with this secret. */
+/** Verifies a request with the library of the Standard Webhooks project. */
 export function standardTakes({ headers, body, at }: Signed, secret: string): boolean {
-  // It reads the clock itself and has no other way to be told the time.
+  // It reads the clock itself and takes no time as an argument.
   const real_now = Date.now
   Date.now = () => at
   try {

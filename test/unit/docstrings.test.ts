@@ -8,7 +8,7 @@ const EXPORT =
   /^export (?:declare )?(?:async )?(?:abstract )?(function|const|class|type|interface)\*? +(\w+)/
 
 /** What needs no words of its own, and why. */
-const SAYS_ITSELF: readonly [why: string, says: RegExp][] = [
+const SELF_EXPLANATORY: readonly [why: string, says: RegExp][] = [
   [
     'what a function or a part of the page takes is told there',
     /^export type \w*(Deps|Options|Props)\b/,
@@ -20,21 +20,21 @@ const SAYS_ITSELF: readonly [why: string, says: RegExp][] = [
   ['a command tells its summary to whoever asks for help', / = command\(\{$/],
   [
     'the document of the API describes it',
-    /= (?:Answer<'|NonNullable<Preview|\w+\['|Pick<Any|Omit<(?:Any|Answer))/,
+    /= (?:ResponseBody<'|NonNullable<Preview|\w+\['|Pick<Any|Omit<(?:Any|ResponseBody))/,
   ],
 ]
 
 /** The exports of a text that nothing is said of, each with its line. */
 function untold(text: string): string[] {
   const lines = text.split('\n')
-  const told = new Set<string>()
+  const missing = new Set<string>()
   return lines.flatMap((line, at) => {
     const [, , name] = EXPORT.exec(line) ?? []
     // A further form of a function is told at its first one.
-    if (name === undefined || told.has(name)) return []
-    told.add(name)
+    if (name === undefined || missing.has(name)) return []
+    missing.add(name)
     if (lines[at - 1]?.trimEnd().endsWith('*/')) return []
-    return SAYS_ITSELF.some(([, says]) => says.test(line)) ? [] : [`${at + 1} ${name}`]
+    return SELF_EXPLANATORY.some(([, pattern]) => pattern.test(line)) ? [] : [`${at + 1} ${name}`]
   })
 }
 

@@ -1,13 +1,19 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { once } from '../../core/once.ts'
+import { once } from '../../core/base/lazy.ts'
 import type { Reads, TreeRead } from '../../gateway/reads.ts'
-import { closed, flag, maybeWhole, oneOf, query, required } from '../fields.ts'
-import { dressOnce } from '../one-piece.ts'
-import { answers } from '../openapi.ts'
-import type { Rows } from './answer.ts'
-import type { Desk } from './desk.ts'
+import {
+  bodySchema,
+  maybeInteger,
+  oneOf,
+  queryFlag,
+  querySchema,
+  required,
+} from '../http/fields.ts'
+import { mapOnce } from '../http/response.ts'
+import { answers } from '../openapi/route-docs.ts'
+import type { ReadContext, RowMapper } from './context.ts'
 import { idOf, ofPost, TREE_SORTS } from './params.ts'
 
 const PERMALINK_MAX = 2048
@@ -18,13 +24,13 @@ const LIMIT = { min: 1, max: 500 }
 
 const treeFields = once(() => ({
   sort: oneOf('sort', TREE_SORTS, 'confidence'),
-  depth: maybeWhole('depth', DEPTH),
-  limit: maybeWhole('limit', LIMIT),
+  depth: maybeInteger('depth', DEPTH),
+  limit: maybeInteger('limit', LIMIT),
 }))
-type Wish = { sort: string; depth?: number | undefined; limit?: number | undefined }
+type TreeQuery = { sort: string; depth?: number | undefined; limit?: number | undefined }
 
 const IDS_SENTENCE = `ids must be a list of 1 to ${IDS_MAX} comment ids, each a text of at most ${ID_LENGTH_MAX} characters`
-const verifyBody = closed(() => ({
+const verifyBody = bodySchema(() => ({
   ids: z
     .array(z.string({ error: IDS_SENTENCE }).max(ID_LENGTH_MAX, IDS_SENTENCE), {
       error: ({ input }) => (input === undefined ? 'ids is required' : IDS_SENTENCE),
@@ -33,7 +39,7 @@ const verifyBody = closed(() => ({
     .max(IDS_MAX, IDS_SENTENCE),
 }))
 
-const treeOf = (post_id: string, { sort, depth, limit }: Wish): TreeRead => ({
+const treeOf = (post_id: string, { sort, depth, limit }: TreeQuery): TreeRead => ({
   post_id,
   comment_id: null,
   sort,
@@ -42,18 +48,20 @@ const treeOf = (post_id: string, { sort, depth, limit }: Wish): TreeRead => ({
   full: false,
 })
 
-/** The post in the words of the wire; the nodes stay as the platform gave them. */
-const dressTree = <T extends { post: Parameters<Rows['post']>[0] }>(rows: Rows, body: T): T =>
-  dressOnce(body, (it) => ({ ...it, post: rows.post(it.post) }))
+/** Post in the wire's words; the nodes stay as the platform sent them. */
+const mapTree = <T extends { post: Parameters<RowMapper['post']>[0] }>(
+  rows: RowMapper,
+  body: T,
+): T => mapOnce(body, (it) => ({ ...it, post: rows.post(it.post) }))
 
-/** Comment trees, single comments, and whether comments are still there. */
-export function comments(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, answerShared, rows, shapes } = desk
+/** Comment trees, single comments, and checks if comments still exist. */
+export function commentReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, optional_session, answer, answerShared, rows, shapes } = context
   const permalink = () =>
-    required('permalink', { max: PERMALINK_MAX }).transform((text, context) => {
+    required('permalink', { max: PERMALINK_MAX }).transform((text, refinement) => {
       const place = text === '' ? null : reads.place(text)
       if (place !== null) return place
-      context.addIssue(
+      refinement.addIssue(
         "permalink must be a post's path such as /r/name/comments/abc123/title/, or its address on the platform",
       )
       return z.NEVER
@@ -61,25 +69,25 @@ export function comments(desk: Desk, reads: Reads) {
   const tree = {
     tags: ['Comments'],
     description:
-      'Nodes are as the platform gives them. meta.more_count is the number of more nodes left in the tree; depth and limit are upper bounds.',
+      'Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds.',
     ...answers(() => shapes().tree),
   }
   return new Elysia({ name: 'reads.comments', prefix: words.api })
     .use(keyed)
-    .use(visiting)
+    .use(optional_session)
     .get(
       '/comments',
-      async ({ holder, session, query: { permalink: place, ...wish }, set }) => {
-        // Who asks for a certain depth or number does not want the rest fetched.
-        const full = wish.depth === undefined && wish.limit === undefined
-        const wanted = { ...treeOf(place.post_id, wish), comment_id: place.comment_id, full }
-        return dressTree(
+      async ({ holder, session, query: { permalink: place, ...tree_query }, set }) => {
+        // A requested depth or limit means that the rest is not wanted.
+        const full = tree_query.depth === undefined && tree_query.limit === undefined
+        const wanted = { ...treeOf(place.post_id, tree_query), comment_id: place.comment_id, full }
+        return mapTree(
           rows,
-          await answerShared(holder, set.headers, reads.tree, wanted, { session }),
+          await answerShared(holder, set.headers, reads.tree, wanted, { session, thing: 'post' }),
         )
       },
       {
-        query: query(() => ({ permalink: permalink(), ...treeFields() })),
+        query: querySchema(() => ({ permalink: permalink(), ...treeFields() })),
         detail: {
           ...tree,
           summary: 'The full comment tree of a post',
@@ -89,15 +97,18 @@ export function comments(desk: Desk, reads: Reads) {
     )
     .get(
       '/post/:id/comments',
-      async ({ holder, session, params: { id }, query: wish, set }) => {
-        return dressTree(
+      async ({ holder, session, params: { id }, query: tree_query, set }) => {
+        return mapTree(
           rows,
-          await answerShared(holder, set.headers, reads.tree, treeOf(id, wish), { session }),
+          await answerShared(holder, set.headers, reads.tree, treeOf(id, tree_query), {
+            session,
+            thing: 'post',
+          }),
         )
       },
       {
         params: ofPost,
-        query: query(treeFields),
+        query: querySchema(treeFields),
         detail: {
           ...tree,
           summary: 'A post and its comments',
@@ -107,18 +118,21 @@ export function comments(desk: Desk, reads: Reads) {
     )
     .get(
       '/comments/:postId',
-      async ({ holder, session, params: { postId }, query: wish, set }) => {
-        return dressTree(
+      async ({ holder, session, params: { postId }, query: tree_query, set }) => {
+        return mapTree(
           rows,
-          await answerShared(holder, set.headers, reads.tree, treeOf(postId, wish), { session }),
+          await answerShared(holder, set.headers, reads.tree, treeOf(postId, tree_query), {
+            session,
+            thing: 'post',
+          }),
         )
       },
       {
-        params: query(() => ({ postId: idOf('t3_', 'postId') })),
-        query: query(treeFields),
+        params: querySchema(() => ({ postId: idOf('t3_', 'postId') })),
+        query: querySchema(treeFields),
         detail: {
           ...tree,
-          summary: 'A post and its comments, by another path',
+          summary: 'A post and its comments, by an alternative path',
           operationId: 'commentsOfPost',
         },
       },
@@ -126,12 +140,12 @@ export function comments(desk: Desk, reads: Reads) {
     .get(
       '/comment/:id',
       async ({ holder, params: { id }, query: { replies }, set }) =>
-        answerShared(holder, set.headers, reads.comment, { id, replies }),
+        answerShared(holder, set.headers, reads.comment, { id, replies }, { thing: 'comment' }),
       {
-        params: query(() => ({ id: idOf('t1_', 'id') })),
-        query: query(() => ({ replies: flag('replies', false) })),
+        params: querySchema(() => ({ id: idOf('t1_', 'id') })),
+        query: querySchema(() => ({ replies: queryFlag('replies', words.renamed) })),
         detail: {
-          summary: 'One comment, as the platform gives it',
+          summary: 'One comment, as sent by the platform',
           description: 'replies=true fills data.replies from the tree.',
           tags: ['Comments'],
           operationId: 'commentById',
@@ -146,8 +160,8 @@ export function comments(desk: Desk, reads: Reads) {
       {
         body: verifyBody,
         detail: {
-          summary: 'Which comments are still there',
-          description: 'An entry for each id, in the order asked, repeats included.',
+          summary: 'Check if comments still exist',
+          description: 'One entry per id, in the order of the request, including repeats.',
           tags: ['Comments'],
           operationId: 'verifyComments',
           ...answers(() => shapes().verified),

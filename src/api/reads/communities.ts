@@ -1,17 +1,17 @@
 import { Elysia } from 'elysia'
 
 import type { Reads } from '../../gateway/reads.ts'
-import { query } from '../fields.ts'
-import { answers } from '../openapi.ts'
-import type { Desk } from './desk.ts'
+import { querySchema } from '../http/fields.ts'
+import { answers } from '../openapi/route-docs.ts'
+import type { ReadContext } from './context.ts'
 import { ofSubforum, paged, subforumName, wikiPage } from './params.ts'
 
-/** Subforums: what they are, and what is being said in them. */
-export function communities(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answerShared, rows, shapes } = desk
+/** Subforums: their description, rules, wiki and newest comments. */
+export function communityReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, optional_session, answerShared, rows, shapes } = context
   return new Elysia({ name: 'reads.communities', prefix: `${words.api}/sub` })
     .use(keyed)
-    .use(visiting)
+    .use(optional_session)
     .get(
       '/:name/about',
       async ({ holder, params: { name }, set }) =>
@@ -19,7 +19,7 @@ export function communities(desk: Desk, reads: Reads) {
       {
         params: ofSubforum,
         detail: {
-          summary: `What a ${words.community} says of itself`,
+          summary: `Description of a ${words.community}`,
           tags: ['Communities'],
           operationId: 'subAbout',
           ...answers(() => shapes().community),
@@ -41,7 +41,7 @@ export function communities(desk: Desk, reads: Reads) {
       },
       {
         params: ofSubforum,
-        query: query(() => paged('t1')),
+        query: querySchema(() => paged('t1')),
         detail: {
           summary: `The newest comments of a ${words.community}`,
           tags: ['Communities'],
@@ -69,10 +69,10 @@ export function communities(desk: Desk, reads: Reads) {
       async ({ holder, params: { name: subforum, page }, set }) =>
         answerShared(holder, set.headers, reads.wiki, { subforum, page }),
       {
-        params: query(() => ({ name: subforumName('name'), page: wikiPage() })),
+        params: querySchema(() => ({ name: subforumName('name'), page: wikiPage() })),
         detail: {
           summary: `A wiki page of a ${words.community}`,
-          description: 'A page of a page is named with %2F between them.',
+          description: 'The name of a subpage contains %2F.',
           tags: ['Communities'],
           operationId: 'subWiki',
           ...answers(() => shapes().wiki),
@@ -83,11 +83,13 @@ export function communities(desk: Desk, reads: Reads) {
 
 const WHICH = ['popular', 'new', 'default'] as const
 
-/** The platform's own lists of subforums. */
-export function directories(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answerShared, rows, shapes } = desk
-  const app = new Elysia({ name: 'reads.directories', prefix: words.api }).use(keyed).use(visiting)
-  // A route each: a list of another name is no route at all.
+/** The platform's lists of subforums. */
+export function directoryReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, optional_session, answerShared, rows, shapes } = context
+  const app = new Elysia({ name: 'reads.directories', prefix: words.api })
+    .use(keyed)
+    .use(optional_session)
+  // One route each, so that an unknown name is a 404.
   for (const which of WHICH)
     app.get(
       `/${words.communities}/${which}`,
@@ -97,7 +99,7 @@ export function directories(desk: Desk, reads: Reads) {
         )
       },
       {
-        query: query(() => paged()),
+        query: querySchema(() => paged()),
         detail: {
           summary: `The platform's list of ${which} ${words.communities}`,
           tags: ['Communities'],

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia'
 
-import { OWN_TABS, type OwnTab } from '../../core/listing.ts'
+import { OWN_TABS, type OwnTab } from '../../core/forum/listing.ts'
 import type { Reads } from '../../gateway/reads.ts'
-import { oneOf, query } from '../fields.ts'
-import { answers } from '../openapi.ts'
-import type { Desk } from './desk.ts'
+import { oneOf, querySchema } from '../http/fields.ts'
+import { answers } from '../openapi/route-docs.ts'
+import type { ReadContext } from './context.ts'
 import { ofSubforum, ofUser, paged, timeOf, TIMES } from './params.ts'
 
 const FEED_SORTS = ['best', 'hot', 'new', 'top', 'rising', 'controversial'] as const
@@ -17,26 +17,26 @@ const SUMMARIES: Record<OwnTab, string> = {
   gilded: 'What of your own account was gilded',
 }
 
-/** What only an account of one's own can see. */
-export function own(desk: Desk, reads: Reads) {
-  const { words, keyed, owning, answer, rows, shapes } = desk
+/** Reads that need the caller's own account. */
+export function ownReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, required_session: owning, answer, rows, shapes } = context
   const app = new Elysia({ name: 'reads.own', prefix: words.api })
     .use(keyed)
     .use(owning)
     .get(
       '/feed',
       async ({ holder, session, query: { sort, t, limit, after }, set }) => {
-        const work = () => reads.feed({ sort, t: timeOf(sort, t), limit, after }, session)
+        const work = () => reads.home({ sort, t: timeOf(sort, t), limit, after }, session)
         return rows.posts(await answer(holder, set.headers, work, { session }))
       },
       {
-        query: query(() => ({
+        query: querySchema(() => ({
           sort: oneOf('sort', FEED_SORTS, 'best'),
           t: oneOf('t', TIMES, 'day'),
           ...paged('t3'),
         })),
         detail: {
-          summary: 'The front page of your own account',
+          summary: 'Front page of your own account',
           tags: ['Own account'],
           operationId: 'feed',
           ...answers(() => shapes().posts),
@@ -50,7 +50,7 @@ export function own(desk: Desk, reads: Reads) {
       {
         params: ofSubforum,
         detail: {
-          summary: `Who keeps order in a ${words.community}`,
+          summary: `Moderators of a ${words.community}`,
           tags: ['Own account'],
           operationId: 'subModerators',
           ...answers(() => shapes().moderators),
@@ -67,7 +67,7 @@ export function own(desk: Desk, reads: Reads) {
       },
       {
         params: ofUser,
-        query: query(() => ({
+        query: querySchema(() => ({
           sort: oneOf('sort', OWN_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),
           ...paged(),

@@ -1,54 +1,79 @@
 import * as z from 'zod'
 
-import { readCursor } from '../../core/listing.ts'
-import { bareId, SUBFORUM_NAME, USER_NAME } from '../../core/names.ts'
-import type { Words } from '../../core/wire.ts'
-import { formed, limit, query } from '../fields.ts'
+import { readCursor } from '../../core/forum/listing.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { bareId, parseCommunityName, parseUserName } from '../../core/forum/permalink.ts'
+import { limit, patternText, querySchema } from '../http/fields.ts'
 
-// Parameters that several reads share.
+// Parameters shared by several reads.
 
 /** Timeframes of listings and searches. */
 export const TIMES = ['hour', 'day', 'week', 'month', 'year', 'all'] as const
 /** Orders of searches. */
 export const SEARCH_SORTS = ['relevance', 'new', 'hot', 'top', 'comments'] as const
-/** Sorts of the searches that look for comments. */
+/** Sorts of comment searches. */
 export const TALK_SORTS = ['relevance', 'new', 'top', 'comments'] as const
 /** Orders of comments under a post. */
 export const TREE_SORTS = ['confidence', 'top', 'new', 'controversial', 'old', 'qa'] as const
 
 const RANKED_BY_TIME = ['top', 'controversial']
 
-/** The timeframe for a sort that has one; it is checked for every sort. */
+/** Timeframe of a sort that takes one; it is validated for every sort. */
 export const timeOf = (sort: string, t: string): string | null =>
   RANKED_BY_TIME.includes(sort) ? t : null
 
-const NAME_FORM = '1 to 21 letters, digits, _ or -, without prefix'
+const NAME_FORM = '1 to 21 letters, digits, _ or -'
 
-/** A subforum's name in the parameter `field`. */
+/**
+ * Subforum in the parameter `field`: a name, a prefixed name or an address; parsed to the name
+ * alone.
+ */
 export const subforumName = (field: string) =>
-  formed(field, SUBFORUM_NAME, `a name of ${NAME_FORM}`)
+  nameOf(
+    field,
+    parseCommunityName,
+    `a name of ${NAME_FORM}, such as coffee, r/coffee or its address`,
+  )
 
-/** The path of what belongs to a subforum. */
-export const ofSubforum = query(() => ({ name: subforumName('name') }))
+function nameOf(field: string, parse: (text: string) => string | null, form: string) {
+  const sentence = `${field} must be ${form}`
+  return z
+    .string({ error: ({ input }) => (input === undefined ? `${field} is required` : sentence) })
+    .transform((text, context) => {
+      const name = parse(text)
+      if (name !== null) return name
+      context.addIssue(text.trim() === '' ? `${field} is required` : sentence)
+      return z.NEVER
+    })
+}
 
-/** The path of what belongs to a user. */
-export const ofUser = query(() => ({
-  name: formed('name', USER_NAME, `a user's name of ${NAME_FORM}`),
+/** Path of a subforum's routes. */
+export const ofSubforum = querySchema(() => ({ name: subforumName('name') }))
+
+/** Path of a user's routes. */
+export const ofUser = querySchema(() => ({
+  name: nameOf(
+    'name',
+    parseUserName,
+    `a user's name of ${NAME_FORM}, such as ann, u/ann or the address of the profile`,
+  ),
 }))
 
-/** The path of what belongs to a post. */
-export const ofPost = query(() => ({ id: idOf('t3_', 'id') }))
+/** Path of a post's routes. */
+export const ofPost = querySchema(() => ({ id: idOf('t3_', 'id') }))
 
 const WIKI_PAGE = /^(?=.{1,256}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
-/** A wiki page's name in a path. */
+/** Name of a wiki page in a path. */
 export const wikiPage = () =>
-  formed(
+  patternText(
     'page',
     WIKI_PAGE,
     "a wiki page's name of at most 256 letters, digits, _ or -, with / between a page and one below it",
   )
 
-/** The id of a post (`t3_`) or a comment (`t1_`), with its prefix or without; read as the id alone. */
+/**
+ * Id of a post (`t3_`) or a comment (`t1_`), with or without its prefix; parsed to the id alone.
+ */
 export const idOf = (prefix: 't1_' | 't3_', field: string) =>
   z.string({ error: `${field} is required` }).transform((text, context) => {
     const id = bareId(prefix, text)
@@ -61,12 +86,12 @@ export const idOf = (prefix: 't1_' | 't3_', field: string) =>
 
 const IDS_MAX = 100
 
-/** Posts' ids in a path, with commas between them; read as the ids alone. */
+/** Comma-separated post ids of a path; parsed to the ids alone. */
 export const fullnames = () =>
   z.string().transform((text, context) => {
     const ids = text.split(',').map((it) => bareId('t3_', it.trim()))
-    const known = ids.filter((id) => id !== null)
-    if (known.length === ids.length && known.length <= IDS_MAX) return known
+    const valid_ids = ids.filter((id) => id !== null)
+    if (valid_ids.length === ids.length && valid_ids.length <= IDS_MAX) return valid_ids
     context.addIssue(
       `fullnames must be 1 to ${IDS_MAX} ids of posts such as t3_abc123, with commas between them`,
     )
@@ -80,15 +105,18 @@ const BAD_CURSOR =
   'after must be a cursor of an earlier answer, passed back as it was issued, or a fullname such as t3_abc123'
 const ROWS: Record<Kind, string> = { t1: 'comments', t3: 'posts' }
 
-/** Whether a cursor names something else than the rows that are listed; one of the platform's own making names nothing. */
+/**
+ * True if a cursor is a fullname of another kind than the listed rows; the platform's opaque
+ * cursors have no kind.
+ */
 const isOther = (native: string, kind: Kind | undefined): boolean =>
   kind !== undefined && /^t\d_/.test(native) && !native.startsWith(`${kind}_`)
 
 /**
- * Where a listing goes on, of rows of this `kind`: for a cursor of another the platform would begin anew. Empty is as good
- * as left out: the first page.
+ * Cursor of a listing of rows of this `kind`: given one of another kind, the platform would return
+ * the first page. Empty means absent: the first page.
  */
-export const after = (kind?: Kind) =>
+export const listingCursor = (kind?: Kind) =>
   z
     .string({ error: 'after must be given once, as text' })
     .max(CURSOR_MAX, `after must be at most ${CURSOR_MAX} characters`)
@@ -104,13 +132,13 @@ export const after = (kind?: Kind) =>
       return z.NEVER
     })
 
-/** What every listing takes; `kind` is what its rows are, where they are of one kind. */
-export const paged = (kind?: Kind) => ({ limit: limit(100, 25), after: after(kind) })
+/** Parameters of every listing; `kind` is that of its rows, if they have only one. */
+export const paged = (kind?: Kind) => ({ limit: limit(100, 25), after: listingCursor(kind) })
 
-/** What a caller named in the words of the wire, under our own names: the opposite of `worded`. */
-export function plain<T extends object>(words: Words, named: T): T
-// The schema's keys were worded as well, so the names that come out are those its type promises.
-export function plain(words: Words, named: object): object {
+/** Renames fields from the wire's words to the internal names: the inverse of the row mapping. */
+export function fromWire<T extends object>(words: Naming, named: T): T
+// The schema's keys were renamed too, so the result has the names of its type.
+export function fromWire(words: Naming, named: object): object {
   if (words.community === 'subforum') return named
   const own = (name: string) => (name === words.community ? 'subforum' : name)
   return Object.fromEntries(Object.entries(named).map(([name, value]) => [own(name), value]))

@@ -1,16 +1,17 @@
 import { Elysia } from 'elysia'
 
-import { worded } from '../../core/wire.ts'
+import type { VisibilityReason } from '../../core/forum/items.ts'
+import { toWire } from '../../core/forum/naming.ts'
 import type { Reads } from '../../gateway/reads.ts'
-import { oneOf, query } from '../fields.ts'
-import { answers } from '../openapi.ts'
-import type { Desk } from './desk.ts'
+import { oneOf, querySchema } from '../http/fields.ts'
+import { answers } from '../openapi/route-docs.ts'
+import type { ReadContext } from './context.ts'
 import {
+  fromWire,
   fullnames,
   ofPost,
   ofSubforum,
   paged,
-  plain,
   subforumName,
   timeOf,
   TIMES,
@@ -18,11 +19,21 @@ import {
 
 const SORTS = ['new', 'hot', 'top', 'rising', 'controversial', 'best'] as const
 
-/** Posts of a subforum, its best ones, and one post by its id. */
-export function posts(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answer, answerShared, rows, shapes } = desk
-  const postsQuery = query(() =>
-    worded(words, {
+/** Reasons why a post is invisible to others, or why that is undecidable. */
+const VISIBILITY: Record<VisibilityReason, string> = {
+  absent:
+    'the platform does not show the post: it does not exist, or the pool has no access to its place',
+  deleted: 'its author deleted the post',
+  removed: 'moderators or the platform removed the post',
+  seen_by_moderator:
+    'the account that read the post is a moderator of its place, and sees removed posts',
+}
+
+/** Posts of a subforum, its top posts, and single posts by id. */
+export function postReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, optional_session, answer, answerShared, rows, shapes } = context
+  const postsQuery = querySchema(() =>
+    toWire(words, {
       subforum: subforumName(words.community),
       sort: oneOf('sort', SORTS, 'new'),
       t: oneOf('t', TIMES, 'day'),
@@ -31,11 +42,11 @@ export function posts(desk: Desk, reads: Reads) {
   )
   return new Elysia({ name: 'reads.posts', prefix: words.api })
     .use(keyed)
-    .use(visiting)
+    .use(optional_session)
     .get(
       '/posts',
-      async ({ holder, session, query: asked, set }) => {
-        const { subforum, sort, t, limit, after } = plain(words, asked)
+      async ({ holder, session, query: input, set }) => {
+        const { subforum, sort, t, limit, after } = fromWire(words, input)
         const wanted = { subforum, sort, t: timeOf(sort, t), limit, after }
         return rows.posts(await answerShared(holder, set.headers, reads.posts, wanted, { session }))
       },
@@ -57,7 +68,7 @@ export function posts(desk: Desk, reads: Reads) {
       },
       {
         params: ofSubforum,
-        query: query(() => ({ t: oneOf('t', TIMES, 'week'), ...paged('t3') })),
+        query: querySchema(() => ({ t: oneOf('t', TIMES, 'week'), ...paged('t3') })),
         detail: {
           summary: `The best posts of a ${words.community}`,
           tags: ['Reads'],
@@ -69,7 +80,7 @@ export function posts(desk: Desk, reads: Reads) {
     .get(
       '/post/:id',
       async ({ holder, params: { id }, set }) =>
-        rows.post(await answerShared(holder, set.headers, reads.post, { id })),
+        rows.post(await answerShared(holder, set.headers, reads.post, { id }, { thing: 'post' })),
       {
         params: ofPost,
         detail: {
@@ -82,13 +93,16 @@ export function posts(desk: Desk, reads: Reads) {
     )
     .get(
       '/post/:id/visibility',
-      async ({ holder, params: { id }, set }) =>
-        answer(holder, set.headers, () => reads.visibility(id)),
+      async ({ holder, params: { id }, set }) => {
+        const work = () => reads.visibility(id)
+        const { reason, ...rest } = await answer(holder, set.headers, work, { thing: 'post' })
+        return { ...rest, reason: reason === null ? null : VISIBILITY[reason], reason_code: reason }
+      },
       {
         params: ofPost,
         detail: {
-          summary: 'Whether others see a post',
-          description: 'confident is false where the platform leaves room for doubt.',
+          summary: 'Visibility of a post to others',
+          description: 'confident is false if the platform gives no definite answer.',
           tags: ['Reads'],
           operationId: 'postVisibility',
           ...answers(() => shapes().visibility),
@@ -100,7 +114,7 @@ export function posts(desk: Desk, reads: Reads) {
       async ({ holder, params: { fullnames: ids }, set }) =>
         rows.posts(await answerShared(holder, set.headers, reads.byId, { ids })),
       {
-        params: query(() => ({ fullnames: fullnames() })),
+        params: querySchema(() => ({ fullnames: fullnames() })),
         detail: {
           summary: 'Posts by their ids',
           description:

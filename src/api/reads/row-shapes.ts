@@ -1,28 +1,28 @@
 import * as z from 'zod'
 
-import type {
-  Achievement,
-  Comment,
-  Community,
-  Media,
-  Moderator,
-  Post,
-  Rules,
-  User,
-  Visibility,
-  WikiPage,
-} from '../../core/items.ts'
-import { MEDIA_KINDS } from '../../core/items.ts'
-import { LISTING_STATUSES } from '../../core/listing.ts'
-import { once } from '../../core/once.ts'
+import { once } from '../../core/base/lazy.ts'
+import {
+  type Achievement,
+  type Comment,
+  type Community,
+  type Media,
+  MEDIA_KINDS,
+  type Moderator,
+  type Post,
+  type Rules,
+  type User,
+  type Visibility,
+  type WikiPage,
+} from '../../core/forum/items.ts'
+import { LISTING_STATUSES } from '../../core/forum/listing.ts'
 import type { DeepComment } from '../../gateway/deep-search.ts'
 
-// What the reads answer with, for the document alone: an answer is never refused because of its shape.
-// These are hundreds of schemas, so nothing is made before somebody reads the document.
+// Answers of the reads, used by the OpenAPI document only: an answer is never refused because of
+// its shape. These are hundreds of schemas, so they are created with the document.
 
 type Fields<T> = Record<keyof T, z.ZodType>
 
-/** The rows of the reads and what goes around them; made at the first call. */
+/** Rows of the reads and their envelopes, created at the first call. */
 export const rowShapes = once(() => {
   const text = z.string()
   const maybe = z.string().nullable()
@@ -33,7 +33,7 @@ export const rowShapes = once(() => {
   const created = text.meta({ format: 'date-time', description: 'ISO 8601, UTC.' })
   const created_utc = z.number().meta({ description: 'Epoch seconds.' })
   const edited = z.union([created, flag]).meta({
-    description: 'When it was last edited; false for never, true when the time is not told.',
+    description: 'Time of the last edit; false: never, true: the time is unknown.',
   })
   const author_info = z.looseObject({ fullname: maybe, flair: maybe, premium: maybeFlag })
 
@@ -149,7 +149,6 @@ export const rowShapes = once(() => {
   const wiki = {
     content_md: text,
     content_html: maybe,
-    may_revise: flag,
     revision_id: maybe,
     revision_date: maybe,
     revised_by: maybe,
@@ -167,9 +166,10 @@ export const rowShapes = once(() => {
 
   const visibility = {
     verdict: z.enum(['live', 'not_visible', 'undecidable']),
-    reason: maybe,
+    reason: maybe.meta({ description: 'A sentence; null when it is live.' }),
+    reason_code: maybe.meta({ description: 'absent, deleted, removed or seen_by_moderator.' }),
     confident: flag,
-  } satisfies Fields<Visibility>
+  } satisfies Fields<Visibility & { reason_code: string | null }>
 
   const media = {
     kind: z.enum(MEDIA_KINDS),
@@ -194,14 +194,14 @@ export const rowShapes = once(() => {
 
   const node = z
     .looseObject({ kind: z.enum(['t1', 'more']), data: z.looseObject({}) })
-    .meta({ description: 'As the platform gives it.' })
+    .meta({ description: 'As sent by the platform.' })
 
   const turn = {
     after: maybe.meta({
-      description: 'Pass it back as it is for what comes next; null at the end.',
+      description: 'Cursor of the next page, to be sent unchanged; null at the end.',
     }),
     listing_status: z.enum(LISTING_STATUSES).optional().meta({
-      description: 'There when after is null. Only complete means everything was returned.',
+      description: 'Present if after is null. Only complete means that everything was returned.',
     }),
   }
 

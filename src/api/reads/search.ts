@@ -1,24 +1,31 @@
 import { Elysia } from 'elysia'
 
-import { MEDIA_KINDS } from '../../core/items.ts'
-import { SORT_TYPES } from '../../core/page-filter.ts'
-import { parseSearch } from '../../core/text.ts'
-import { worded } from '../../core/wire.ts'
+import { parseSearch, SORT_TYPES } from '../../core/filter/search-query.ts'
+import { MEDIA_KINDS } from '../../core/forum/items.ts'
+import { toWire } from '../../core/forum/naming.ts'
 import type { DeepComment } from '../../gateway/deep-search.ts'
 import type { Reads } from '../../gateway/reads.ts'
 import {
-  flag,
   maybeFlag,
+  maybeInteger,
   maybeOneOf,
-  maybeWhole,
   oneOf,
-  query,
+  queryFlag,
+  queryInteger,
+  querySchema,
   required,
-  whole,
-} from '../fields.ts'
-import { answers, refuses } from '../openapi.ts'
-import type { Desk } from './desk.ts'
-import { after, paged, plain, SEARCH_SORTS, subforumName, TALK_SORTS, TIMES } from './params.ts'
+} from '../http/fields.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
+import type { ReadContext } from './context.ts'
+import {
+  fromWire,
+  listingCursor,
+  paged,
+  SEARCH_SORTS,
+  subforumName,
+  TALK_SORTS,
+  TIMES,
+} from './params.ts'
 
 const COUNT = { min: -1_000_000_000, max: 1_000_000_000 }
 const DEEP_POSTS_MAX = 10
@@ -29,14 +36,14 @@ const DEEP_AUTHORS_MAX = 200
 const DEEP_AUTHORS = 25
 
 const q = () => required('q')
-const nsfw = () => flag('nsfw', false)
+const nsfw = () => queryFlag('nsfw', false)
 const t = () => oneOf('t', TIMES, 'all')
 
 const pageFilter = () => ({
-  min_score: maybeWhole('min_score', COUNT),
-  max_score: maybeWhole('max_score', COUNT),
-  min_comments: maybeWhole('min_comments', COUNT),
-  max_comments: maybeWhole('max_comments', COUNT),
+  min_score: maybeInteger('min_score', COUNT),
+  max_score: maybeInteger('max_score', COUNT),
+  min_comments: maybeInteger('min_comments', COUNT),
+  max_comments: maybeInteger('max_comments', COUNT),
   is_video: maybeFlag('is_video'),
   is_self: maybeFlag('is_self'),
   over_18: maybeFlag('over_18'),
@@ -47,20 +54,23 @@ const pageFilter = () => ({
   sort_type: maybeOneOf('sort_type', SORT_TYPES),
 })
 
-// What is left of a search when its field:value parts are gone has to hold a word to look for.
-const talked = () =>
+// Without its field:value parts, a search needs at least one term.
+const commentTerms = () =>
   q().refine((text) => parseSearch(text) !== null, {
     error: 'q must contain a word to look for in comments',
-    // "q is required" says it better for an empty one.
+    // "q is required" is the clearer message for an empty query.
     when: ({ issues }) => issues.length === 0,
   })
 
-/** Searches: posts, what they show, what is said under them, communities and people. */
-export function search(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answerShared, rows, shapes, deepGate } = desk
+const DISCUSSIONS =
+  'Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all.'
+
+/** Searches: posts, media, posts by their comments, communities and users. */
+export function searchReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, optional_session, answerShared, rows, shapes, deepSearchBulkhead } = context
   const comment = (it: DeepComment) => rows.row({ ...it, post: rows.post(it.post) })
-  const searchQuery = query(() =>
-    worded(words, {
+  const searchQuery = querySchema(() =>
+    toWire(words, {
       q: q(),
       subforum: subforumName(words.community).optional(),
       sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
@@ -72,11 +82,11 @@ export function search(desk: Desk, reads: Reads) {
   )
   return new Elysia({ name: 'reads.search', prefix: words.api })
     .use(keyed)
-    .use(visiting)
+    .use(optional_session)
     .get(
       '/search',
-      async ({ holder, session, query: asked, set }) => {
-        const { q: text, subforum = null, sort, t: time, ...rest } = plain(words, asked)
+      async ({ holder, session, query: input, set }) => {
+        const { q: text, subforum = null, sort, t: time, ...rest } = fromWire(words, input)
         const { nsfw: adult, limit, after: from, ...filter } = rest
         const wanted = { q: text, subforum, sort, t: time, nsfw: adult, limit, after: from, filter }
         return rows.posts(
@@ -100,7 +110,7 @@ export function search(desk: Desk, reads: Reads) {
       async ({ holder, query: wanted, set }) =>
         answerShared(holder, set.headers, reads.searchCommunities, wanted),
       {
-        query: query(() => ({ q: q(), nsfw: nsfw(), ...paged() })),
+        query: querySchema(() => ({ q: q(), nsfw: nsfw(), ...paged() })),
         detail: {
           summary: 'Search communities',
           tags: ['Search'],
@@ -111,39 +121,38 @@ export function search(desk: Desk, reads: Reads) {
     )
     .get(
       '/search/comments',
-      async ({ holder, query: asked, set }) => {
-        const wanted = { ...asked, subforum: null, filter: {} }
-        return rows.posts(await answerShared(holder, set.headers, reads.search, wanted))
-      },
+      async ({ holder, query: wanted, set }) =>
+        rows.posts(await answerShared(holder, set.headers, reads.discussions, wanted)),
       {
-        query: query(() => ({
-          q: q(),
+        query: querySchema(() => ({
+          q: commentTerms(),
           sort: oneOf('sort', TALK_SORTS, 'relevance'),
           t: t(),
           nsfw: nsfw(),
           ...paged('t3'),
         })),
         detail: {
-          summary: 'Search posts by what is said under them',
+          summary: 'Search posts by their comments',
+          description: DISCUSSIONS,
           tags: ['Search'],
           operationId: 'searchComments',
-          ...answers(() => shapes().posts),
+          ...answers(() => shapes().discussions),
         },
       },
     )
     .get(
       '/search/comments/deep',
-      async ({ holder, query: { group_by, max_comments, max_authors, ...asked }, set }) => {
-        const deep = <T>(work: () => Promise<T>) => deepGate(holder.customer.id, work)
+      async ({ holder, query: { group_by, max_comments, max_authors, ...input }, set }) => {
+        const deep = <T>(work: () => Promise<T>) => deepSearchBulkhead(holder.customer.id, work)
         const tier = 'deep_search'
         if (group_by === undefined) {
-          const wanted = { ...asked, max_comments }
+          const wanted = { ...input, max_comments }
           const body = await deep(() =>
             answerShared(holder, set.headers, reads.deepSearch, wanted, { tier }),
           )
           return { ...body, comments: body.comments.map(comment) }
         }
-        const wanted = { ...asked, max_authors }
+        const wanted = { ...input, max_authors }
         const body = await deep(() =>
           answerShared(holder, set.headers, reads.deepAuthors, wanted, { tier }),
         )
@@ -153,33 +162,33 @@ export function search(desk: Desk, reads: Reads) {
         return { ...body, authors }
       },
       {
-        query: query(() => ({
-          q: talked(),
+        query: querySchema(() => ({
+          q: commentTerms(),
           sort: oneOf('sort', TALK_SORTS, 'relevance'),
           t: t(),
           nsfw: nsfw(),
-          limit: whole('limit', { min: 1, max: DEEP_POSTS_MAX, fallback: DEEP_POSTS }).meta({
+          limit: queryInteger('limit', { min: 1, max: DEEP_POSTS_MAX, fallback: DEEP_POSTS }).meta({
             type: 'string',
             pattern: '^(10|[1-9])$',
             default: String(DEEP_POSTS),
           }),
-          max_comments: whole('max_comments', {
+          max_comments: queryInteger('max_comments', {
             min: 1,
             max: DEEP_COMMENTS_MAX,
             fallback: DEEP_COMMENTS,
           }),
           group_by: maybeOneOf('group_by', ['author']),
-          max_authors: whole('max_authors', {
+          max_authors: queryInteger('max_authors', {
             min: 1,
             max: DEEP_AUTHORS_MAX,
             fallback: DEEP_AUTHORS,
           }),
-          after: after('t3'),
+          after: listingCursor('t3'),
         })),
         detail: {
           summary: 'Search comments',
           description:
-            'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: deleted comments and those deep in a tree may be missed.',
+            'Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all.',
           tags: ['Search'],
           operationId: 'searchCommentsDeep',
           ...refuses('DEEP_SEARCH_CONCURRENCY'),
@@ -192,7 +201,7 @@ export function search(desk: Desk, reads: Reads) {
       async ({ holder, query: wanted, set }) =>
         rows.posts(await answerShared(holder, set.headers, reads.searchMedia, wanted)),
       {
-        query: query(() => ({
+        query: querySchema(() => ({
           q: q(),
           kind: oneOf('kind', ['all', ...MEDIA_KINDS], 'all'),
           sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
@@ -202,7 +211,7 @@ export function search(desk: Desk, reads: Reads) {
         })),
         detail: {
           summary: 'Search posts with pictures or video',
-          description: 'limit counts the posts looked through, scanned says how many there were.',
+          description: 'limit bounds the posts searched; scanned is their actual number.',
           tags: ['Search'],
           operationId: 'searchMedia',
           ...answers(() => shapes().media),
@@ -214,7 +223,7 @@ export function search(desk: Desk, reads: Reads) {
       async ({ holder, query: wanted, set }) =>
         answerShared(holder, set.headers, reads.searchUsers, wanted),
       {
-        query: query(() => ({ q: q(), nsfw: nsfw(), ...paged() })),
+        query: querySchema(() => ({ q: q(), nsfw: nsfw(), ...paged() })),
         detail: {
           summary: 'Search users by a part of their name',
           tags: ['Search'],

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
-import { LISTING_STATUSES } from '../../core/listing.ts'
-import { once } from '../../core/once.ts'
-import { worded, type Words } from '../../core/wire.ts'
+import { once } from '../../core/base/lazy.ts'
+import { LISTING_STATUSES } from '../../core/forum/listing.ts'
+import { type Naming, toWire } from '../../core/forum/naming.ts'
 import { rowShapes } from './row-shapes.ts'
 
-/** The bodies of the reads, as zod schemas in the words of the wire; made at the first call. */
-export const createShapes = (words: Words) =>
+/** Response schemas of the reads in the wire's words, created at the first call. */
+export const createShapes = (words: Naming) =>
   once(() => {
     const {
       text,
@@ -25,13 +25,13 @@ export const createShapes = (words: Words) =>
     } = rowShapes()
     const origin = post.crosspost_origin.unwrap().shape
     const postFields = {
-      ...worded(words, post),
-      crosspost_origin: z.looseObject(worded(words, origin)).nullable(),
+      ...toWire(words, post),
+      crosspost_origin: z.looseObject(toWire(words, origin)).nullable(),
     }
     const postRow = z.looseObject(postFields)
     const posts = z.array(postRow)
-    const deepRow = z.looseObject({ ...worded(words, deep), post: postRow })
-    const deepAuthor = worded(words, {
+    const deepRow = z.looseObject({ ...toWire(words, deep), post: postRow })
+    const deepAuthor = toWire(words, {
       author: text,
       comment_count: whole,
       total_score: whole,
@@ -53,7 +53,7 @@ export const createShapes = (words: Words) =>
         ...turn,
       }),
       comments: z.looseObject({
-        comments: z.array(z.looseObject(worded(words, comment))),
+        comments: z.array(z.looseObject(toWire(words, comment))),
         ...turn,
       }),
       deep: z.looseObject({
@@ -71,6 +71,11 @@ export const createShapes = (words: Words) =>
           authors_capped: flag.optional(),
         }),
       }),
+      discussions: z.looseObject({
+        posts,
+        ...turn,
+        meta: z.looseObject({ searched: whole, comments_scanned: whole, truncated: flag }),
+      }),
       tree: z.looseObject({
         post: postRow,
         comments: z.array(node),
@@ -81,7 +86,7 @@ export const createShapes = (words: Words) =>
       verified: z.looseObject({
         comments: z.array(
           z.looseObject({
-            id: text.meta({ description: 'As it was asked.' }),
+            id: text.meta({ description: 'As given in the request.' }),
             name: maybe,
             status: z.enum(['live', 'deleted', 'removed', 'not_found']),
           }),
@@ -91,12 +96,12 @@ export const createShapes = (words: Words) =>
       users: z.looseObject({ users: z.array(z.looseObject(user)), ...turn }),
       community: z.looseObject(community),
       communities: z.looseObject({ communities, ...turn }),
-      directory: z.looseObject({ ...worded(words, { subforums: communities }), ...turn }),
+      directory: z.looseObject({ ...toWire(words, { subforums: communities }), ...turn }),
       items: z.looseObject({
         items: z.array(
           z.union([
             z.looseObject({ kind: z.literal('post'), ...postFields }),
-            z.looseObject({ kind: z.literal('comment'), ...worded(words, comment) }),
+            z.looseObject({ kind: z.literal('comment'), ...toWire(words, comment) }),
           ]),
         ),
         ...turn,

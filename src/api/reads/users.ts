@@ -1,28 +1,28 @@
 import { Elysia } from 'elysia'
 
 import type { Reads } from '../../gateway/reads.ts'
-import { maybeOneOf, oneOf, query } from '../fields.ts'
-import { answers } from '../openapi.ts'
-import type { Desk } from './desk.ts'
+import { maybeOneOf, oneOf, querySchema } from '../http/fields.ts'
+import { answers } from '../openapi/route-docs.ts'
+import type { ReadContext } from './context.ts'
 import { ofUser, paged, timeOf, TIMES } from './params.ts'
 
 const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
 const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
 
-/** People: who they are, what they said and what they posted. */
-export function users(desk: Desk, reads: Reads) {
-  const { words, keyed, visiting, answerShared, rows, shapes } = desk
+/** Users: profiles, comments and posts. */
+export function userReads(context: ReadContext, reads: Reads) {
+  const { words, keyed, optional_session, answerShared, rows, shapes } = context
   return new Elysia({ name: 'reads.users', prefix: `${words.api}/user` })
     .use(keyed)
-    .use(visiting)
+    .use(optional_session)
     .get(
       '/:name',
       async ({ holder, params: { name }, set }) =>
-        answerShared(holder, set.headers, reads.user, { name }),
+        answerShared(holder, set.headers, reads.user, { name }, { thing: 'user' }),
       {
         params: ofUser,
         detail: {
-          summary: 'A public profile',
+          summary: 'Public profile of a user',
           tags: ['Users'],
           operationId: 'user',
           ...answers(() => shapes().user),
@@ -33,11 +33,13 @@ export function users(desk: Desk, reads: Reads) {
       '/:name/comments',
       async ({ holder, params: { name }, query: { sort, t = 'all', limit, after }, set }) => {
         const wanted = { name, sort, t: timeOf(sort, t), limit, after }
-        return rows.comments(await answerShared(holder, set.headers, reads.userComments, wanted))
+        return rows.comments(
+          await answerShared(holder, set.headers, reads.userComments, wanted, { thing: 'user' }),
+        )
       },
       {
         params: ofUser,
-        query: query(() => ({
+        query: querySchema(() => ({
           sort: oneOf('sort', COMMENT_SORTS, 'new'),
           t: maybeOneOf('t', TIMES),
           ...paged('t1'),
@@ -54,11 +56,13 @@ export function users(desk: Desk, reads: Reads) {
       '/:name/submitted',
       async ({ holder, params: { name }, query: { sort, t, limit, after }, set }) => {
         const wanted = { name, sort, t: timeOf(sort, t), limit, after }
-        return rows.posts(await answerShared(holder, set.headers, reads.userPosts, wanted))
+        return rows.posts(
+          await answerShared(holder, set.headers, reads.userPosts, wanted, { thing: 'user' }),
+        )
       },
       {
         params: ofUser,
-        query: query(() => ({
+        query: querySchema(() => ({
           sort: oneOf('sort', POST_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),
           ...paged('t3'),
@@ -74,7 +78,7 @@ export function users(desk: Desk, reads: Reads) {
     .get(
       '/:name/achievements',
       async ({ holder, params: { name }, set }) =>
-        answerShared(holder, set.headers, reads.achievements, { name }),
+        answerShared(holder, set.headers, reads.achievements, { name }, { thing: 'user' }),
       {
         params: ofUser,
         detail: {

@@ -1,35 +1,32 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import type { Posted } from '../../core/acting.ts'
-import { once } from '../../core/once.ts'
-import { PROXY_SCHEMES } from '../../core/proxy.ts'
-import { worded, type Words } from '../../core/wire.ts'
-import type { LoginMethod } from '../../gateway/act-login.ts'
-import type { Acting } from '../../gateway/act.ts'
-import { closed } from '../fields.ts'
-import { late } from '../late.ts'
-import { answers, refuses } from '../openapi.ts'
-import type { WriteDesk } from './desk.ts'
-import { exampleBody } from './document.ts'
-import { readAs, sessionShape, standing, textOf } from './fields.ts'
+import { once } from '../../core/base/lazy.ts'
+import { type Naming, toWire } from '../../core/forum/naming.ts'
+import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
+import type { Posted } from '../../core/forum/writes.ts'
+import type { LoginMethod } from '../../gateway/login.ts'
+import type { AccountWrites } from '../../gateway/writes.ts'
+import { bodySchema, lazySchema } from '../http/fields.ts'
+import { answers, exampleBody, refuses } from '../openapi/route-docs.ts'
+import { browserFields, readAs, sessionShape, textField, type WriteContext } from './context.ts'
 
 const TEXT_MAX = 10_000
 const tags = ['Writes']
 const REFUSALS = ['BANNED_FROM_SUBFORUM', 'THREAD_LOCKED', 'ARCHIVED'] as const
 
 /** Comments: on the page in a browser, and over plain HTTP. */
-export function comments(desk: WriteDesk, acting: Acting) {
-  const { words, keyed, shapes, browser_schemes } = desk
-  const said = once(() => ({
+export function commentWrites(context: WriteContext, acting: AccountWrites) {
+  const { words, keyed, shapes, browser_schemes } = context
+  const commentFields = once(() => ({
     post_url: readAs(
       'post_url',
       'the address of a post or a comment on the platform, or its share link',
       acting.link,
     ).meta({ description: "A post's or a comment's link: a comment's is replied to." }),
-    text: textOf('text', { max: TEXT_MAX }),
+    text: textField('text', { max: TEXT_MAX }),
   }))
-  const onPage = once(() => ({ ...said(), ...standing() }))
+  const pageFields = once(() => ({ ...commentFields(), ...browserFields() }))
   const example = exampleOf(words)
 
   return new Elysia({ name: 'writes.comments', prefix: words.api })
@@ -37,20 +34,24 @@ export function comments(desk: WriteDesk, acting: Acting) {
     .post(
       '/comment',
       ({ request, holder, set, body: { post_url, text, locale, timezone } }) =>
-        desk.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (hands) => {
-          const ask = { link: post_url, text, locale, timezone }
-          const posted = await hands.ask(() => acting.commentInBrowser(ask, hands.session))
+        context.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (writer) => {
+          const input = { link: post_url, text, locale, timezone }
+          const posted = await writer.run(() => acting.commentInBrowser(input, writer.session))
           return bodyOf(words, posted, 'browser')
         }),
       {
-        transform: desk.reads(onPage, { forwards: true, schemes: browser_schemes }),
-        body: late(() =>
+        transform: context.reads(pageFields, { forwards: true, schemes: browser_schemes }),
+        body: lazySchema(() =>
           z
-            .object({ ...sessionShape(words, browser_schemes), ...onPage() })
+            .object({ ...sessionShape(words, browser_schemes), ...pageFields() })
             .catchall(z.string())
             .meta({
-              description: 'Every further text is sent on as a cookie.',
-              ...exampleBody(words, { ...asked, locale: 'en-US', timezone: 'America/New_York' }),
+              description: 'Every further text field is sent as a cookie.',
+              ...exampleBody(words, {
+                ...example_fields,
+                locale: 'en-US',
+                timezone: 'America/New_York',
+              }),
             }),
         ),
         detail: {
@@ -65,16 +66,16 @@ export function comments(desk: WriteDesk, acting: Acting) {
     .post(
       '/v2/comment',
       ({ request, holder, set, body: { post_url, text } }) =>
-        desk.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (hands) => {
-          const ask = { link: post_url, text }
-          const posted = await hands.ask(() => acting.comment(ask, hands.session))
+        context.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (writer) => {
+          const input = { link: post_url, text }
+          const posted = await writer.run(() => acting.comment(input, writer.session))
           return bodyOf(words, posted, 'http')
         }),
       {
-        transform: desk.reads(said, { forwards: false, schemes: PROXY_SCHEMES }),
-        body: closed(
-          () => ({ ...sessionShape(words, PROXY_SCHEMES), ...said() }),
-          exampleBody(words, asked),
+        transform: context.reads(commentFields, { forwards: false, schemes: PROXY_SCHEMES }),
+        body: bodySchema(
+          () => ({ ...sessionShape(words, PROXY_SCHEMES), ...commentFields() }),
+          exampleBody(words, example_fields),
         ),
         detail: {
           summary: 'Comment, over plain HTTP',
@@ -87,24 +88,24 @@ export function comments(desk: WriteDesk, acting: Acting) {
     )
 }
 
-const bodyOf = (words: Words, { name, permalink, comment }: Posted, transport: LoginMethod) => ({
+const bodyOf = (words: Naming, { name, permalink, comment }: Posted, transport: LoginMethod) => ({
   success: true,
   comment_id: name,
   permalink,
-  comment: comment && worded(words, comment),
+  comment: comment && toWire(words, comment),
   transport,
 })
 
-const asked = {
+const example_fields = {
   post_url: 'https://www.forum.example/r/coffee/comments/1abcde/a_post/',
   text: 'Thank you, that helped.',
 }
 const PERMALINK = '/r/coffee/comments/1abcde/a_post/k2xyz/'
-const exampleOf = (words: Words) => ({
+const exampleOf = (words: Naming) => ({
   success: true,
   comment_id: 't1_k2xyz',
   permalink: `https://www.forum.example${PERMALINK}`,
-  comment: worded(words, {
+  comment: toWire(words, {
     id: 'k2xyz',
     name: 't1_k2xyz',
     author: 'example_user',

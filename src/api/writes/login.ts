@@ -1,31 +1,31 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { bodyObject, readProxy, refuseProxies } from '../../core/body-session.ts'
-import { ApiError } from '../../core/errors.ts'
-import { iso } from '../../core/instant.ts'
-import { once } from '../../core/once.ts'
-import { PROXY_SCHEMES } from '../../core/proxy.ts'
-import { base32 } from '../../core/totp.ts'
-import { whyNoBrowser } from '../../gateway/act-browser.ts'
-import { LOGIN_METHODS, type SignedIn, type SignIn } from '../../gateway/act-login.ts'
-import { PROXY } from '../faults.ts'
-import { closed } from '../fields.ts'
-import { answers, refuses } from '../openapi.ts'
-import type { WriteDesk } from './desk.ts'
-import { proxyField, standing, textOf } from './fields.ts'
-import { ADVICE, blocked, noBrowser, privateProxy } from './refused.ts'
+import { base32 } from '../../core/accounts/totp.ts'
+import { ApiError } from '../../core/base/errors.ts'
+import { once } from '../../core/base/lazy.ts'
+import { iso } from '../../core/base/time.ts'
+import { bodyObject, readProxy, refuseProxies } from '../../core/forum/body-session.ts'
+import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
+import { refuseProxyHeader } from '../../core/forum/session.ts'
+import { LOGIN_METHODS, type LoginSuccess, type SignInRequest } from '../../gateway/login.ts'
+import { whyNoBrowser } from '../../gateway/writes.ts'
+import { PROXY } from '../http/errors.ts'
+import { bodySchema } from '../http/fields.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
+import { browserFields, proxyField, textField, type WriteContext } from './context.ts'
+import { ADVICE, blocked, noBrowser, privateProxy } from './errors.ts'
 
-type Failed = Exclude<SignedIn['result'], { ok: true }>
-type Ended = Extract<SignedIn['result'], { ok: true }>
+type Failed = Exclude<LoginSuccess['result'], { ok: true }>
+type Ended = Extract<LoginSuccess['result'], { ok: true }>
 
 const NAME_MAX = 254
 const PASSWORD_MAX = 1024
 const secretSentence = 'totp_secret must be the base32 secret of the second factor'
 
 const fields = once(() => ({
-  username: textOf('username', { max: NAME_MAX }).meta({ description: 'A name, or an e-mail.' }),
-  password: textOf('password', { max: PASSWORD_MAX }),
+  username: textField('username', { max: NAME_MAX }).meta({ description: 'A name, or an e-mail.' }),
+  password: textField('password', { max: PASSWORD_MAX }),
   totp_secret: z
     .string({ error: secretSentence })
     .nullish()
@@ -36,15 +36,18 @@ const fields = once(() => ({
     .enum(LOGIN_METHODS, { error: `method must be one of ${LOGIN_METHODS.join(', ')}` })
     .default('http'),
   proxy: proxyField(PROXY_SCHEMES),
-  ...standing(),
+  ...browserFields(),
 }))
 
-/** Signing an account in, for the cookies that make its session. Nothing of it is kept. */
-export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn>) {
-  const { words, keyed, shapes, log, browser_schemes, session_cookie } = desk
+/** Login of an account, which returns its session cookies. Nothing is stored. */
+export function loginWrite(
+  context: WriteContext,
+  signIn: (input: SignInRequest) => Promise<LoginSuccess>,
+) {
+  const { words, keyed, shapes, log, browser_schemes, session_cookie } = context
 
-  /** The jar by the names of the wire. */
-  function bodyOf({ jar, name, link_karma, comment_karma }: Ended, method: SignedIn['method']) {
+  /** Cookie jar by the wire's names. */
+  function bodyOf({ jar, name, link_karma, comment_karma }: Ended, method: LoginSuccess['method']) {
     const cookies = jar.cookies().map((it) => ({
       ...it,
       name: it.name === session_cookie ? words.session : it.name,
@@ -60,10 +63,10 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
     }
   }
 
-  function toLoginError(failed: Failed, whose: SignedIn['whose']): ApiError {
+  function toLoginError(failed: Failed, proxy_owner: LoginSuccess['whose']): ApiError {
     if (failed.code === null) return noBrowser(whyNoBrowser(failed.fault))
     const { code, trouble, retry_after_s } = failed
-    if (trouble !== undefined && whose === 'caller')
+    if (trouble !== undefined && proxy_owner === 'caller')
       return trouble === 'refused'
         ? privateProxy()
         : new ApiError('PROXY_ERROR', { message: PROXY[trouble] })
@@ -79,26 +82,33 @@ export function login(desk: WriteDesk, signIn: (ask: SignIn) => Promise<SignedIn
 
   return new Elysia({ name: 'writes.login', prefix: words.api }).use(keyed).post(
     '/login',
-    async ({ holder, set, request, body: { proxy, ...who } }) => {
-      const schemes = who.method === 'http' ? PROXY_SCHEMES : browser_schemes
-      const scheme_required = who.method === 'http'
-      const asked = readProxy(proxy, { schemes, scheme_required })
-      const way = await desk.guardProxy(asked)
+    async ({ holder, set, request, body: { proxy, ...credentials } }) => {
+      const schemes = credentials.method === 'http' ? PROXY_SCHEMES : browser_schemes
+      const scheme_required = credentials.method === 'http'
+      const requested_proxy = readProxy(proxy, { schemes, scheme_required })
+      const guarded_proxy = await context.guardProxy(requested_proxy)
       const call = { request, holder, set, tier: 'write', act: 'login' } as const
-      return desk.metered(call, async () => {
-        const { result, method, whose } = await signIn({ ...who, proxy: way })
-        if (!result.ok) throw toLoginError(result, whose)
+      return context.metered(call, async () => {
+        const {
+          result,
+          method,
+          whose: proxy_owner,
+        } = await signIn({ ...credentials, proxy: guarded_proxy })
+        if (!result.ok) throw toLoginError(result, proxy_owner)
         return bodyOf(result, method)
       })
     },
     {
-      transform: ({ body }) => refuseProxies(bodyObject(body), Object.keys(fields())),
-      body: closed(fields, {
+      transform: ({ request, body }) => {
+        refuseProxyHeader(words, request.headers)
+        refuseProxies(bodyObject(body), Object.keys(fields()))
+      },
+      body: bodySchema(fields, {
         examples: [{ username: 'example_user', password: 'correct horse battery staple' }],
       }),
       detail: {
         summary: "Sign in, for the cookies of an account's session",
-        description: `Nothing of it is kept. A sign-in over HTTP whose answer cannot be read is tried again in a browser. Where the platform wants to see a person, ${ADVICE}.`,
+        description: `Nothing is stored. A login over HTTP with an unreadable answer is repeated in a browser. If the platform requires a human check, ${ADVICE}.`,
         tags: ['Writes'],
         operationId: 'login',
         ...answers(() => shapes().login, {

@@ -1,50 +1,46 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { FOLDERS } from '../../core/acting.ts'
-import { SUBFORUM_NAME, USER_NAME } from '../../core/names.ts'
-import { once } from '../../core/once.ts'
-import { PROXY_SCHEMES } from '../../core/proxy.ts'
-import { readThreadsCursor } from '../../core/threads-cursor.ts'
-import type { Acting } from '../../gateway/act.ts'
-import { closed } from '../fields.ts'
-import { answers } from '../openapi.ts'
-import type { WriteDesk } from './desk.ts'
-import { exampleBody } from './document.ts'
-import { count, cursor, readAs, sessionShape, textOf } from './fields.ts'
+import { once } from '../../core/base/lazy.ts'
+import { parseCommunityName, parseUserName } from '../../core/forum/permalink.ts'
+import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
+import { FOLDERS, readThreadsCursor } from '../../core/forum/writes.ts'
+import type { AccountWrites } from '../../gateway/writes.ts'
+import { bodySchema } from '../http/fields.ts'
+import { answers, exampleBody } from '../openapi/route-docs.ts'
+import { count, cursor, readAs, sessionShape, textField, type WriteContext } from './context.ts'
 
 const SUBJECT_MAX = 100
 const TEXT_MAX = 10_000
-const TO = /^(?:\/?u\/)?([^/#]+)$/
-const TO_PLACE = /^(?:#|\/?r\/)([^/#]+)$/
 const THREAD_ID = /^(?:t4_[a-z0-9]{1,13}|![\x21-\x7e]{1,254})$/
-// Whatever the platform uses to go on: it must only not be able to be anything else.
+// The platform's opaque cursor: restricted to characters that cannot break the request.
 const MESSAGES_CURSOR = /^[\w!$:.~=+-]{1,512}$/
 
-/** A person by name, or a place as `#name`; null for what is neither. */
+/** A user name, or a room as `#name`; null if it is neither. */
 function recipient(text: string): string | null {
-  const person = TO.exec(text)?.[1]
-  if (person !== undefined) return USER_NAME.test(person) ? person : null
-  const place = TO_PLACE.exec(text)?.[1]
-  return place !== undefined && SUBFORUM_NAME.test(place) ? `#${place}` : null
+  const marked = text.startsWith('#')
+  const person = marked ? null : parseUserName(text)
+  if (person !== null) return person
+  const place = parseCommunityName(marked ? text.slice(1) : text)
+  return place === null ? null : `#${place}`
 }
 
 const paged = { min: 1, max: 100, fallback: 25 }
 const folderSentence = `folder must be one of ${FOLDERS.join(', ')}`
 
-const sending = once(() => ({
+const sendFields = once(() => ({
   to: readAs('to', "a user's name, or # and a community's", recipient),
-  subject: textOf('subject', { max: SUBJECT_MAX }).meta({
-    description: 'Chat has none: there it is the first line.',
+  subject: textField('subject', { max: SUBJECT_MAX }).meta({
+    description: 'In chat, which has no subject, it becomes the first line.',
   }),
-  text: textOf('text', { max: TEXT_MAX }),
+  text: textField('text', { max: TEXT_MAX }),
 }))
-const listing = once(() => ({
+const listFields = once(() => ({
   folder: z.enum(FOLDERS, { error: folderSentence }).default('all'),
   limit: count('limit', paged),
   after: cursor('a cursor of an earlier page of threads', (it) => readThreadsCursor(it) !== null),
 }))
-const reading = once(() => ({
+const readFields = once(() => ({
   thread_id: readAs('thread_id', 'the id of a thread, such as t4_abc123', (text) =>
     THREAD_ID.test(text) ? text : null,
   ),
@@ -54,30 +50,30 @@ const reading = once(() => ({
 
 const tags = ['Direct messages']
 
-/** Direct messages: sending one, and reading them, by mail and by chat. */
-export function messages(desk: WriteDesk, acting: Acting) {
-  const { words, keyed, shapes } = desk
+/** Direct messages: sending and reading them, by mail and by chat. */
+export function messageWrites(context: WriteContext, acting: AccountWrites) {
+  const { words, keyed, shapes } = context
   const session = once(() => sessionShape(words, PROXY_SCHEMES))
   const reads = (fields: () => object) =>
-    desk.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
+    context.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
 
   return new Elysia({ name: 'writes.messages', prefix: words.api })
     .use(keyed)
     .post(
       '/dm',
       ({ request, holder, set, body: { to, subject, text } }) =>
-        desk.perform({ request, holder, set, tier: 'dm', act: 'message' }, async (hands) => {
-          const sent = await hands.ask(() => acting.send({ to, subject, text }, hands.session))
+        context.perform({ request, holder, set, tier: 'dm', act: 'message' }, async (writer) => {
+          const sent = await writer.run(() => acting.send({ to, subject, text }, writer.session))
           return { success: true, ...sent }
         }),
       {
-        transform: reads(sending),
-        body: closed(
-          () => ({ ...session(), ...sending() }),
+        transform: reads(sendFields),
+        body: bodySchema(
+          () => ({ ...session(), ...sendFields() }),
           exampleBody(words, { to: 'example_user', subject: 'Beans', text: 'They came today.' }),
         ),
         detail: {
-          summary: 'Send a message; by chat where the recipient takes no mail',
+          summary: 'Send a message; by chat if the recipient takes no mail',
           tags,
           operationId: 'dm',
           ...answers(() => shapes().sent, {
@@ -92,17 +88,17 @@ export function messages(desk: WriteDesk, acting: Acting) {
     .post(
       '/dm/threads',
       ({ request, holder, set, body: { folder, limit, after } }) =>
-        desk.perform({ request, holder, set, tier: 'dm', act: 'look at messages' }, (hands) =>
-          hands.ask(() => acting.threads({ folder, limit, after }, hands.session)),
+        context.perform({ request, holder, set, tier: 'dm', act: 'read messages' }, (writer) =>
+          writer.run(() => acting.threads({ folder, limit, after }, writer.session)),
         ),
       {
-        transform: reads(listing),
-        body: closed(
-          () => ({ ...session(), ...listing() }),
+        transform: reads(listFields),
+        body: bodySchema(
+          () => ({ ...session(), ...listFields() }),
           exampleBody(words, { folder: 'unread' }),
         ),
         detail: {
-          summary: 'Your conversations, the last spoken in first',
+          summary: 'Your conversations, most recently active first',
           tags,
           operationId: 'dmThreads',
           ...answers(() => shapes().threads, {
@@ -127,13 +123,13 @@ export function messages(desk: WriteDesk, acting: Acting) {
     .post(
       '/dm/messages',
       ({ request, holder, set, body: { thread_id, limit, after } }) =>
-        desk.perform({ request, holder, set, tier: 'dm', act: 'look at messages' }, (hands) =>
-          hands.ask(() => acting.messages({ thread_id, limit, after }, hands.session)),
+        context.perform({ request, holder, set, tier: 'dm', act: 'read messages' }, (writer) =>
+          writer.run(() => acting.messages({ thread_id, limit, after }, writer.session)),
         ),
       {
-        transform: reads(reading),
-        body: closed(
-          () => ({ ...session(), ...reading() }),
+        transform: reads(readFields),
+        body: bodySchema(
+          () => ({ ...session(), ...readFields() }),
           exampleBody(words, { thread_id: 't4_2abcde' }),
         ),
         detail: {

@@ -1,28 +1,82 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { IMAGE_MIB_MAX } from '../../core/image-kind.ts'
-import { once } from '../../core/once.ts'
-import { PROXY_SCHEMES } from '../../core/proxy.ts'
-import type { Acting } from '../../gateway/act.ts'
-import { closed } from '../fields.ts'
-import { answers } from '../openapi.ts'
-import type { WriteDesk } from './desk.ts'
-import { exampleBody } from './document.ts'
-import { sessionShape, textOf } from './fields.ts'
-import { type LoadPicture, pictureOf } from './pictures.ts'
+import { type AddressRefusal, REFUSALS } from '../../core/base/address.ts'
+import { invalid } from '../../core/base/errors.ts'
+import { once } from '../../core/base/lazy.ts'
+import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
+import { IMAGE_MIB_MAX, type ImageKind, readImage } from '../../core/forum/writes.ts'
+import type { AccountWrites } from '../../gateway/writes.ts'
+import { bodySchema } from '../http/fields.ts'
+import { answers, exampleBody } from '../openapi/route-docs.ts'
+import { sessionShape, textField, type WriteContext } from './context.ts'
+
+/** Image that may be sent. */
+export type PictureFile = { bytes: Uint8Array; kind: ImageKind }
+
+/** Loads the image at an address, or states why it cannot be used. */
+export type LoadPicture = (
+  url: string,
+) => Promise<
+  | { ok: true; bytes: Uint8Array }
+  | { ok: false; why: AddressRefusal | 'unreachable' | 'not_found' | 'too_large' | 'too_slow' }
+>
+
+const TROUBLE = {
+  ...REFUSALS,
+  unreachable: 'could not be reached',
+  not_found: 'must answer 200 with the image itself',
+  too_large: `must have at most ${IMAGE_MIB_MAX} MiB`,
+  too_slow: 'did not answer in time',
+}
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/**
+ * Image of a body: exactly one of `image_url` and `image_base64`.
+ * @throws {ApiError} INVALID_REQUEST (400) if it is absent or invalid
+ */
+async function pictureOf(
+  {
+    image_url,
+    image_base64,
+  }: { image_url?: string | undefined; image_base64?: string | undefined },
+  load: LoadPicture,
+): Promise<PictureFile> {
+  if (image_url !== undefined && image_base64 !== undefined)
+    throw invalid('image_base64', 'image_base64 must be left out where image_url is given')
+  if (image_base64 !== undefined) return checkImage('image_base64', decodeBase64(image_base64))
+  if (image_url === undefined) throw invalid('image_url', 'image_url or image_base64 is required')
+  const loaded = await load(image_url)
+  if (!loaded.ok) throw invalid('image_url', `image_url ${TROUBLE[loaded.why]}`)
+  return checkImage('image_url', loaded.bytes)
+}
+
+function decodeBase64(text: string): Uint8Array {
+  if (text.length % 4 === 0 && BASE64.test(text)) return new Uint8Array(Buffer.from(text, 'base64'))
+  throw invalid(
+    'image_base64',
+    'image_base64 must be base64, with its padding and nothing before it',
+  )
+}
+
+function checkImage(field: string, bytes: Uint8Array): PictureFile {
+  const read = readImage(bytes)
+  if (read.ok) return { bytes, kind: read.kind }
+  throw invalid(field, `${field} ${read.why}`)
+}
 
 const DESCRIPTION_MAX = 200
 const DISPLAY_NAME_MAX = 30
 const URL_MAX = 2048
 
-const described = once(() => ({
-  description: textOf('description', { min: 0, max: DESCRIPTION_MAX }),
+const descriptionFields = once(() => ({
+  description: textField('description', { min: 0, max: DESCRIPTION_MAX }),
 }))
-const named = once(() => ({
-  display_name: textOf('display_name', { min: 0, max: DISPLAY_NAME_MAX }),
+const displayNameFields = once(() => ({
+  display_name: textField('display_name', { min: 0, max: DISPLAY_NAME_MAX }),
 }))
-const pictured = once(() => ({
+const pictureFields = once(() => ({
   image_url: z
     .string({ error: 'image_url must be text' })
     .max(URL_MAX, `image_url must be at most ${URL_MAX} characters`)
@@ -34,31 +88,33 @@ const PLACES = ['avatar', 'banner'] as const
 
 const tags = ['Profile']
 
-/** The profile of the account: what it says, what it is called, how it looks. Nothing else of it is touched. */
-export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
-  const { words, keyed, shapes } = desk
+/**
+ * Profile of the account: description, display name, avatar and banner. Nothing else is changed.
+ */
+export function profileWrites(context: WriteContext, acting: AccountWrites, load: LoadPicture) {
+  const { words, keyed, shapes } = context
   const session = once(() => sessionShape(words, PROXY_SCHEMES))
   const reads = (fields: () => object) =>
-    desk.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
-  const manner = { tier: 'write', act: 'profile' } as const
+    context.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
+  const call_options = { tier: 'write', act: 'profile' } as const
 
   const app = new Elysia({ name: 'writes.profile', prefix: `${words.api}/profile` })
     .use(keyed)
     .post(
       '/description',
       ({ request, holder, set, body: { description } }) =>
-        desk.perform({ request, holder, set, ...manner }, async (hands) => {
-          await hands.ask(() => acting.profile({ description }, hands.session))
+        context.perform({ request, holder, set, ...call_options }, async (writer) => {
+          await writer.run(() => acting.profile({ description }, writer.session))
           return { success: true, description }
         }),
       {
-        transform: reads(described),
-        body: closed(
-          () => ({ ...session(), ...described() }),
+        transform: reads(descriptionFields),
+        body: bodySchema(
+          () => ({ ...session(), ...descriptionFields() }),
           exampleBody(words, { description: 'Mostly beans.' }),
         ),
         detail: {
-          summary: 'Say something about yourself',
+          summary: 'Set the profile description',
           tags,
           operationId: 'profileDescription',
           ...answers(() => shapes().description, { success: true, description: 'Mostly beans.' }),
@@ -68,18 +124,18 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
     .post(
       '/display-name',
       ({ request, holder, set, body: { display_name } }) =>
-        desk.perform({ request, holder, set, ...manner }, async (hands) => {
-          await hands.ask(() => acting.profile({ display_name }, hands.session))
+        context.perform({ request, holder, set, ...call_options }, async (writer) => {
+          await writer.run(() => acting.profile({ display_name }, writer.session))
           return { success: true, display_name }
         }),
       {
-        transform: reads(named),
-        body: closed(
-          () => ({ ...session(), ...named() }),
+        transform: reads(displayNameFields),
+        body: bodySchema(
+          () => ({ ...session(), ...displayNameFields() }),
           exampleBody(words, { display_name: 'Ann' }),
         ),
         detail: {
-          summary: 'Choose the name that is shown',
+          summary: 'Set the display name',
           tags,
           operationId: 'profileDisplayName',
           ...answers(() => shapes().display_name, { success: true, display_name: 'Ann' }),
@@ -90,15 +146,17 @@ export function profile(desk: WriteDesk, acting: Acting, load: LoadPicture) {
     app.post(
       `/${place}`,
       ({ request, holder, set, body }) =>
-        desk.perform({ request, holder, set, ...manner }, async (hands) => {
+        context.perform({ request, holder, set, ...call_options }, async (writer) => {
           const picture = await pictureOf(body, load)
-          const made = await hands.ask(() => acting.picture({ place, picture }, hands.session))
-          return { success: true, url: made.url }
+          const uploaded = await writer.run(() =>
+            acting.picture({ place, picture }, writer.session),
+          )
+          return { success: true, url: uploaded.url }
         }),
       {
-        transform: reads(pictured),
-        body: closed(
-          () => ({ ...session(), ...pictured() }),
+        transform: reads(pictureFields),
+        body: bodySchema(
+          () => ({ ...session(), ...pictureFields() }),
           exampleBody(words, { image_url: `https://www.example.com/${place}.png` }),
         ),
         detail: {

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 
-import { CHANNELS, DIRECTIONS } from '../../core/acting.ts'
-import { once } from '../../core/once.ts'
-import { worded, type Words } from '../../core/wire.ts'
-import { LOGIN_METHODS } from '../../gateway/act-login.ts'
+import { once } from '../../core/base/lazy.ts'
+import { type Naming, toWire } from '../../core/forum/naming.ts'
+import { CHANNELS, DIRECTIONS } from '../../core/forum/writes.ts'
+import { LOGIN_METHODS } from '../../gateway/login.ts'
 import { rowShapes } from '../reads/row-shapes.ts'
 
-/** The bodies of the writes, as zod schemas in the words of the wire; made at the first call. */
-export const createWriteShapes = (words: Words) =>
+/** Response schemas of the writes in the wire's words, created at the first call. */
+export const createWriteShapes = (words: Naming) =>
   once(() => {
     const { text, maybe, whole, flag, comment } = rowShapes()
     const success = z.literal(true)
@@ -16,7 +16,7 @@ export const createWriteShapes = (words: Words) =>
     return {
       login: z.looseObject({
         success,
-        method: z.enum(LOGIN_METHODS).meta({ description: 'The one that succeeded.' }),
+        method: z.enum(LOGIN_METHODS).meta({ description: 'Method that succeeded.' }),
         username: text,
         link_karma: whole.nullable(),
         comment_karma: whole.nullable(),
@@ -25,14 +25,14 @@ export const createWriteShapes = (words: Words) =>
           .meta({ description: `The whole jar; ${words.session} and loid make a session.` }),
         expires: z
           .record(text, instant.nullable())
-          .meta({ description: 'When each ends; null: with the browser.' }),
+          .meta({ description: 'Expiry of each cookie; null: a session cookie.' }),
       }),
       comment: z.looseObject({
         success,
         comment_id: text.meta({ description: 't1_ and the id.' }),
         permalink: maybe.meta({ description: 'Absolute.' }),
         comment: z
-          .looseObject(worded(words, comment))
+          .looseObject(toWire(words, comment))
           .nullable()
           .meta({ description: 'Read back; null where that failed.' }),
         transport: z.enum(LOGIN_METHODS),
@@ -53,9 +53,7 @@ export const createWriteShapes = (words: Words) =>
           }),
         ),
         after: maybe,
-        missing: z
-          .array(channel)
-          .meta({ description: 'The ways that could not be looked into just now.' }),
+        missing: z.array(channel).meta({ description: 'Message types that could not be read.' }),
       }),
       messages: z.looseObject({
         messages: z.array(

@@ -1,20 +1,19 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { type Direction, DIRECTIONS } from '../../core/acting.ts'
-import { invalid } from '../../core/errors.ts'
-import { once } from '../../core/once.ts'
-import { PROXY_SCHEMES } from '../../core/proxy.ts'
-import type { Acting } from '../../gateway/act.ts'
-import { closed } from '../fields.ts'
-import { answers, refuses } from '../openapi.ts'
-import type { WriteDesk } from './desk.ts'
-import { exampleBody } from './document.ts'
-import { readAs, sessionShape } from './fields.ts'
+import { invalid } from '../../core/base/errors.ts'
+import { once } from '../../core/base/lazy.ts'
+import { bareId } from '../../core/forum/permalink.ts'
+import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
+import { type Direction, DIRECTIONS } from '../../core/forum/writes.ts'
+import type { AccountWrites } from '../../gateway/writes.ts'
+import { bodySchema } from '../http/fields.ts'
+import { answers, exampleBody, refuses } from '../openapi/route-docs.ts'
+import { readAs, sessionShape, type WriteContext } from './context.ts'
 
 const FULLNAME = /^t[13]_[a-z0-9]{1,13}$/
 
-// No object: it would find what objects have of themselves, such as `constructor`.
+// A Map: an object would find inherited properties such as `constructor`.
 const BY_NUMBER = new Map<string, Direction>([
   ['1', 'up'],
   ['0', 'none'],
@@ -35,22 +34,36 @@ const direction = () =>
     })
     .meta({ enum: [...DIRECTIONS, 1, -1, 0] })
 
-/** What is voted on: exactly one of its id and its link. */
-function thingOf<T>(id: string | undefined, url: T | undefined): string | T {
-  if (id !== undefined && url !== undefined)
-    throw invalid('url', 'url must be left out where id is given')
-  const thing = id ?? url
-  if (thing === undefined) throw invalid('id', 'id or url is required')
+type Named<T> = { id?: string | undefined; post_id?: string | undefined; url?: T | undefined }
+
+/** Item to vote on: exactly one of its id, a post's id and its link. */
+function thingOf<T>({ id, post_id, url }: Named<T>): string | T {
+  if (id !== undefined && post_id !== undefined)
+    throw invalid('post_id', 'post_id must be left out where id is given')
+  const name = id ?? post_id
+  if (name !== undefined && url !== undefined)
+    throw invalid(
+      'url',
+      `url must be left out where ${id === undefined ? 'post_id' : 'id'} is given`,
+    )
+  const thing = name ?? url
+  if (thing === undefined) throw invalid('id', 'id, post_id or url is required')
   return thing
 }
 
 /** Votes on posts and comments. */
-export function votes(desk: WriteDesk, acting: Acting) {
-  const { words, keyed, shapes } = desk
-  const voted = once(() => ({
+export function voteWrites(context: WriteContext, acting: AccountWrites) {
+  const { words, keyed, shapes } = context
+  const voteFields = once(() => ({
     id: readAs('id', 'the fullname of a post or a comment, such as t3_abc123', (text) =>
       FULLNAME.test(text) ? text : null,
     ).optional(),
+    post_id: readAs('post_id', 'the id of a post, such as abc123 or t3_abc123', (text) => {
+      const bare = bareId('t3_', text)
+      return bare === null ? null : `t3_${bare}`
+    })
+      .optional()
+      .meta({ description: 'A post id, with or without t3_; instead of id.' }),
     url: readAs(
       'url',
       'the address of a post or a comment on the platform, or its share link',
@@ -60,18 +73,21 @@ export function votes(desk: WriteDesk, acting: Acting) {
   }))
   return new Elysia({ name: 'writes.votes', prefix: words.api }).use(keyed).post(
     '/vote',
-    ({ request, holder, set, body: { id, url, direction: way } }) => {
-      const thing = thingOf(id, url)
-      return desk.perform({ request, holder, set, tier: 'vote', act: 'vote' }, async (hands) => {
-        const ask = { thing, direction: way }
-        const name = await hands.ask(() => acting.vote(ask, hands.session))
-        return { success: true, id: name, direction: way }
-      })
+    ({ request, holder, set, body: { id, post_id, url, direction: vote } }) => {
+      const thing = thingOf({ id, post_id, url })
+      return context.perform(
+        { request, holder, set, tier: 'vote', act: 'vote' },
+        async (writer) => {
+          const input = { thing, direction: vote }
+          const name = await writer.run(() => acting.vote(input, writer.session))
+          return { success: true, id: name, direction: vote }
+        },
+      )
     },
     {
-      transform: desk.reads(voted, { forwards: false, schemes: PROXY_SCHEMES }),
-      body: closed(
-        () => ({ ...sessionShape(words, PROXY_SCHEMES), ...voted() }),
+      transform: context.reads(voteFields, { forwards: false, schemes: PROXY_SCHEMES }),
+      body: bodySchema(
+        () => ({ ...sessionShape(words, PROXY_SCHEMES), ...voteFields() }),
         exampleBody(words, { id: 't3_1abcde', direction: 'up' }),
       ),
       detail: {

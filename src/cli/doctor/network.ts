@@ -1,36 +1,41 @@
+import { existsSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 
 import type { Config } from '../../config/schema.ts'
-import type { Outcome } from '../../core/outcome.ts'
-import type { Outside } from '../../outside.ts'
-import type { Desk } from '../desk.ts'
-import { bad, type Check, doubtful, type Finding, fine } from './finding.ts'
+import type { Outcome } from '../../core/base/result.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import { pathsOf } from '../../store/maintenance/paths.ts'
+import type { PlatformTools } from '../account/platform-tools.ts'
+import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 
-/** A code of a second factor is good for half a minute, a signature to a receiver for five. */
+/** Tolerances: a second-factor code is valid for 30 s, a signature at a receiver for 5 minutes. */
 const CLOCK_WARN_MS = 10_000
 const CLOCK_FAIL_MS = 120_000
 const NAME_MS = 5000
 
-/** Names, the platform and the clock, and the mail server where one is named. */
-export function networkChecks(config: Config, outside: Outside, desk: Desk): Check[] {
-  const asked: Awaited<ReturnType<Desk['tryPlatform']>>[] = []
+/** Checks of host names, platform and clock, and of the mail server when configured. */
+export function networkChecks(config: Config, runtime: Runtime, tools: PlatformTools): Check[] {
+  const probes: Awaited<ReturnType<PlatformTools['tryPlatform']>>[] = []
   return [
-    { title: 'looking names up', look: () => lookUp(config, outside) },
+    { title: 'resolving host names', run: () => checkNames(config, runtime) },
     {
-      title: 'asking the platform',
-      async look() {
-        const tried = await desk.tryPlatform()
-        asked.push(tried)
+      title: 'checking the platform',
+      async run() {
+        const tried = await tools.tryPlatform()
+        probes.push(tried)
         return [platformOf(config.platform.base_url, tried.answer)]
       },
     },
-    { title: 'comparing clocks', look: () => [clockOf(asked[0]?.ahead_ms ?? null)] },
+    {
+      title: 'comparing clocks',
+      run: () => [clockOf(probes[0]?.ahead_ms ?? null, behindStorage(config, runtime))],
+    },
     ...(config.smtp.url === ''
       ? []
       : [
           {
             title: 'signing in at the mail server',
-            look: async () => [mailOf(await desk.tryMail())],
+            run: async () => [mailOf(await tools.tryMail())],
           },
         ]),
   ]
@@ -54,28 +59,27 @@ function hostsOf({ platform, smtp, operator }: Config): Map<string, string> {
   return hosts
 }
 
-async function lookUp(config: Config, { resolve, clock }: Outside): Promise<Finding[]> {
+async function checkNames(config: Config, { resolve, clock }: Runtime): Promise<CheckResult[]> {
   const hosts = hostsOf(config)
-  if (hosts.size === 0)
-    return [fine('dns', 'the configuration names no host that has to be looked up')]
+  if (hosts.size === 0) return [fine('dns', 'the configuration names no host that needs resolving')]
   return Promise.all(
     [...hosts].map(async ([host, key]) => {
-      const late = clock.sleep(NAME_MS).then((): string[] => [])
-      const found = await Promise.race([resolve(host).catch((): string[] => []), late])
+      const timeout = clock.sleep(NAME_MS).then((): string[] => [])
+      const found = await Promise.race([resolve(host).catch((): string[] => []), timeout])
       return found.length > 0
         ? fine('dns', found.length === 1 ? 'one address' : `${found.length} addresses`, host)
-        : bad('dns', 'it has no address', `look at ${key}, and at /etc/resolv.conf`, host)
+        : bad('dns', 'it has no address', `check ${key} and /etc/resolv.conf`, host)
     }),
   )
 }
 
-const SAID: Record<string, string> = {
+const FAULT_TEXTS: Record<string, string> = {
   timeout: 'it does not answer in time',
-  throttled: 'it wants to be left alone for a while',
+  throttled: 'it limits the rate of this address',
   blocked: 'it shows a block page to this address',
 }
 
-function platformOf(base_url: string, answer: Outcome<unknown>): Finding {
+function platformOf(base_url: string, answer: Outcome<unknown>): CheckResult {
   if (answer.ok) return fine('platform', `${base_url} answers`)
   const { fault } = answer
   switch (fault.kind) {
@@ -83,30 +87,30 @@ function platformOf(base_url: string, answer: Outcome<unknown>): Finding {
     case 'blocked':
       return doubtful(
         'platform',
-        `${base_url}: ${SAID[fault.kind]}`,
-        'wait, or give the accounts another way out: forumd proxy add',
+        `${base_url}: ${FAULT_TEXTS[fault.kind]}`,
+        'wait, or use a proxy for the accounts: forumd proxy add',
       )
-    // That it wants somebody to be signed in is an answer too.
+    // A request to sign in also proves that the platform is reachable.
     case 'login_required':
     case 'forbidden':
       return fine('platform', `${base_url} answers`)
     case 'timeout':
       return bad(
         'platform',
-        `${base_url}: ${SAID[fault.kind]}`,
-        'look at the network of this machine',
+        `${base_url}: ${FAULT_TEXTS[fault.kind]}`,
+        'check the network of this machine',
       )
     case 'unavailable':
       return fault.status === null
         ? bad(
             'platform',
             `${base_url} cannot be reached`,
-            'look at [platform].base_url and ca_file, and at what a firewall lets out',
+            'check [platform].base_url, ca_file and outgoing rules of the firewall',
           )
         : doubtful(
             'platform',
             `${base_url} answers ${fault.status}`,
-            'wait: it has troubles of its own',
+            'wait: the platform itself has a problem',
           )
     case 'not_found':
     case 'unreadable':
@@ -114,41 +118,90 @@ function platformOf(base_url: string, answer: Outcome<unknown>): Finding {
     case 'proxy':
       return bad(
         'platform',
-        `${base_url} answers, but not as the platform does`,
-        'look at [platform].base_url',
+        `${base_url} answers, but not like the platform`,
+        'check [platform].base_url',
       )
   }
 }
 
-function clockOf(ahead_ms: number | null): Finding {
+/** Lag of the local clock behind the last write of the database, in ms; 0: not behind. */
+function behindStorage({ storage }: Config, { clock }: Runtime): number {
+  const { db } = pathsOf(storage)
+  const written = [db, `${db}-wal`]
+    .filter((path) => existsSync(path))
+    .map((path) => statSync(path).mtimeMs)
+  return Math.max(0, ...written.map((at) => at - clock.now()))
+}
+
+const SET_CLOCK = 'synchronise the clock: timedatectl set-ntp true'
+
+function clockOf(ahead_ms: number | null, behind_ms: number): CheckResult {
   if (ahead_ms === null)
-    return doubtful(
-      'clock',
-      'the platform has not told the time',
-      'mend the way to the platform first',
-    )
+    return behind_ms >= CLOCK_WARN_MS
+      ? bad(
+          'clock',
+          `it is ${Math.round(behind_ms / 1000)} s behind the last write of the database, and the platform gave no time`,
+          SET_CLOCK,
+        )
+      : doubtful(
+          'clock',
+          'unknown: the platform gave no time',
+          'compare it with another clock: timedatectl; then restore the connection to the platform',
+        )
   const off_ms = Math.abs(ahead_ms)
   const seconds = `${Math.round(off_ms / 1000)} s ${ahead_ms > 0 ? 'behind' : 'ahead of'} the platform's`
-  if (off_ms < CLOCK_WARN_MS) return fine('clock', "ours agrees with the platform's")
-  const mend = 'let this machine keep the time: timedatectl set-ntp true'
+  if (off_ms < CLOCK_WARN_MS) return fine('clock', "it agrees with the platform's")
   return off_ms < CLOCK_FAIL_MS
-    ? doubtful('clock', `ours is ${seconds}`, mend)
-    : bad('clock', `ours is ${seconds}: receivers refuse what is signed by it`, mend)
+    ? doubtful('clock', `it is ${seconds}`, SET_CLOCK)
+    : bad('clock', `it is ${seconds}: second-factor codes and certificates fail`, SET_CLOCK)
 }
 
 const MAIL: Record<string, string> = {
-  dns_failed: 'its name has no address',
-  tls_failed: 'its certificate is not trusted, or it speaks no TLS',
+  dns_failed: 'its host name has no address',
+  tls_failed: 'its certificate is not trusted, or it does not support TLS',
   timeout: 'it does not answer in time',
   connect_failed: 'it cannot be reached',
   smtp_535: 'it does not accept the user and the password',
 }
 
-const mailOf = (error: string | null): Finding =>
+const mailOf = (error: string | null): CheckResult =>
   error === null
-    ? fine('smtp', 'the mail server lets us in')
+    ? fine('smtp', 'the mail server accepts the sign-in')
     : bad(
         'smtp',
-        MAIL[error] ?? `it says ${error}`,
-        'look at [smtp].url; alerts by mail wait until then',
+        MAIL[error] ?? `it answers ${error}`,
+        'check [smtp].url; deliveries by mail wait until then',
       )
+
+const BROWSER_FIX = 'apt-get install chromium, or name one in [browser].executable'
+
+/** Starts the browser, which only logins and comments by browser use. */
+export function browserChecks({ browser, features }: Config, tools: PlatformTools): Check[] {
+  if (!features.login && !features.comment)
+    return [
+      {
+        title: 'checking the browser',
+        run: () => [fine('browser', 'not needed: login and comment are disabled')],
+      },
+    ]
+  return [{ title: 'starting the browser', run: async () => [await start(browser, tools)] }]
+}
+
+async function start(
+  { executable }: Config['browser'],
+  tools: PlatformTools,
+): Promise<CheckResult> {
+  const tried = await tools.tryBrowser()
+  if (!tried.ok)
+    // A configured browser must exist; without one, only routes that need a browser answer 503.
+    return executable === ''
+      ? fine('browser', `none is installed: only routes that need one answer 503 (${tried.why})`)
+      : bad('browser', tried.why, BROWSER_FIX)
+  return tried.bare
+    ? doubtful(
+        'browser',
+        `${tried.version} starts, but without its own sandbox`,
+        'do not run forumd as root; allow user namespaces for its user, or isolate the machine',
+      )
+    : fine('browser', `${tried.version} starts`)
+}

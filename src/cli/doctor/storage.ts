@@ -1,78 +1,96 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
 import type { Config } from '../../config/schema.ts'
-import { errorCode } from '../../core/error-code.ts'
-import type { Outside } from '../../outside.ts'
-import { schemaVersion } from '../../store/db.ts'
-import { judgeDisk, readDisk } from '../../store/disk.ts'
-import { openInstance } from '../../store/instance.ts'
-import { migrations } from '../../store/migrations.ts'
-import { type Paths, pathsOf } from '../../store/place.ts'
-import { openSound } from '../../store/sound.ts'
-import { explain } from '../failures.ts'
-import { bad, type Check, doubtful, type Finding, fine } from './finding.ts'
+import { errorCode } from '../../core/base/errors.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import { schemaVersion } from '../../store/db/connection.ts'
+import { migrations } from '../../store/db/migrations.ts'
+import { judgeDisk, readDisk } from '../../store/maintenance/disk.ts'
+import { openInstance } from '../../store/maintenance/instance.ts'
+import { openChecked } from '../../store/maintenance/integrity.ts'
+import { type InstanceFiles, type InstancePaths, pathsOf } from '../../store/maintenance/paths.ts'
+import { requireDatabase } from '../../store/startup/record.ts'
+import type { OpenConfig } from '../command.ts'
+import { explainError } from '../failures.ts'
+import { folderRefusal } from '../setup-checks.ts'
+import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 
 const GIB = 1024 ** 3
 const REMOUNT = 'see why: dmesg; then mount it for writing again'
 const AS_OWNER = 'run this as the user that the daemon runs as: sudo -u forumd forumd doctor'
 
-/** The data folder, the database and its key, the room on the disk, and whether a daemon runs. Nothing is changed. */
-export function storageChecks(config: Config, outside: Outside): Check[] {
-  const paths = pathsOf(config.storage)
+type Storage = Pick<InstancePaths, 'dir' | 'key_file' | 'key_bytes' | 'instance_file'>
+
+/** Checks of data folder, disk space, database, key file and running daemon. Changes nothing. */
+export function storageChecks(
+  { storage, config }: Pick<OpenConfig, 'storage' | 'config'>,
+  runtime: Runtime,
+): Check[] {
+  const paths = pathsOf(storage)
   return [
-    { title: 'looking at the data folder', look: () => lookAtFolder(paths) },
-    { title: 'reading the whole database', look: () => lookAtDatabase(paths, config, outside) },
-    { title: 'asking the daemon', look: () => lookForDaemon(paths, outside) },
+    { title: 'checking the data folder', run: () => checkFolder(paths) },
+    { title: 'reading the whole database', run: () => checkDatabase(paths, storage, runtime) },
+    { title: 'checking the daemon', run: () => checkDaemon(paths, config, runtime) },
   ]
 }
 
-function lookAtFolder({ dir, db }: Paths): Finding[] {
+function checkFolder({ dir, db }: InstanceFiles): CheckResult[] {
   if (!existsSync(dir)) {
     if (lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink())
       return [
         bad('storage', `${dir} is a link that leads nowhere`, 'mount or make what it leads to'),
       ]
-    const mend = 'nothing to do: forumd serve makes it, if it may write to the folder around it'
-    return refusalOf(dirname(dir)) === null
-      ? [doubtful('storage', `${dir} is not there yet`, mend)]
-      : [bad('storage', `${dir} is not there, and cannot be made`, `make it: mkdir -p ${dir}`)]
+    const refused = folderRefusal(dir)
+    return refused === null
+      ? [fine('storage', `${dir} is not there yet; forumd serve makes it at its first start`)]
+      : [
+          bad(
+            'storage',
+            `${dir} is not there, and cannot be made (${refused})`,
+            `make it for the user of the daemon: install -d -m 700 -o forumd ${dir}`,
+          ),
+        ]
   }
   if (!statSync(dir).isDirectory())
     return [bad('storage', `${dir} is no folder`, 'set [storage].dir to a folder')]
-  const refused = refusalOf(dir)
-  if (refused === 'EROFS')
-    return [bad('storage', `${dir} lies on a file system that can only be read`, REMOUNT)]
-  if (refused !== null) return [bad('storage', `${dir} may not be written to`, AS_OWNER)]
   const disk = readDisk(dir, db)
   const left = `${(disk.free_bytes / GIB).toFixed(1)} GiB free`
+  const refused = folderRefusal(dir)
+  if (refused === 'EROFS')
+    return [bad('storage', `${dir} lies on a file system that can only be read`, REMOUNT)]
+  if (refused === 'ENOSPC' && disk.free_files === 0)
+    return [bad('storage', `${dir}: not one inode is free, although ${left}`, FREE_FILES)]
+  if (refused === 'ENOSPC' || refused === 'EDQUOT')
+    return [bad('storage', `${dir}: no file can be written (${refused})`, MAKE_ROOM)]
+  if (refused !== null)
+    return [bad('storage', `${dir} may not be written to (${refused})`, AS_OWNER)]
   const short = judgeDisk(disk, { db_bytes: disk.db_bytes, elapsed_ms: 0 })
-  return short === null
-    ? [fine('storage', `${dir} may be written to, ${left}`)]
-    : [
-        doubtful(
-          'storage',
-          short === 'files' ? `${dir}: hardly a file is free` : `${dir}: only ${left}`,
-          'make room: a full disk stops monitors, and nothing else',
-        ),
-      ]
+  if (short === null) return [fine('storage', `${dir} may be written to, ${left}`)]
+  return short === 'files'
+    ? [doubtful('storage', `${dir}: only ${disk.free_files} inodes are free`, FREE_FILES)]
+    : [doubtful('storage', `${dir}: only ${left}`, MAKE_ROOM)]
 }
 
-function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside): Finding[] {
-  // Nobody can tell whether there is one in a folder that this user may not look into; the folder's own line says so.
+const MAKE_ROOM =
+  'free disk space: on a full disk monitors stop and writes are refused; deliveries continue with a small reserve'
+const FREE_FILES = 'remove files on that disk; df -i shows how many inodes are left'
+
+function checkDatabase(
+  paths: InstanceFiles,
+  storage: Storage,
+  { clock, random }: Runtime,
+): CheckResult[] {
+  // The database is unknown in an unreadable folder, which the check of the folder reports.
   if (existsSync(paths.dir) && refusalOf(paths.dir) === 'EACCES') return []
   if (!existsSync(paths.db)) {
-    if (!existsSync(paths.marker))
-      return [
-        doubtful('database', 'there is none yet', 'nothing to do: forumd serve makes it at start'),
-      ]
-    return [
-      bad(
-        'database',
-        `${paths.db} is missing, and the folder held one`,
-        `put the newest backup back: forumd restore FILE; to begin with nothing, move ${paths.marker} away`,
-      ),
-    ]
+    try {
+      requireDatabase(paths)
+    } catch (error) {
+      const fix = 'mount the volume of the data, or put the newest backup back: forumd restore FILE'
+      return [bad('database', explainError(error).message, fix)]
+    }
+    return [fine('database', 'there is none yet; forumd serve makes it at its first start')]
   }
   try {
     const version = versionOf(paths, clock.now())
@@ -84,13 +102,23 @@ function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside
           'forumd backup FILE first; the next forumd serve does the rest',
         ),
       ]
-    openInstance({ ...config.storage, clock, random }, { mode: 'beside' }).close()
+    const instance = openInstance({ ...storage, clock, random }, { mode: 'beside' })
+    instance.close()
     return [
       fine('database', `every page is sound, schema ${version}, and the key file is its own`),
-      ...lookAtKey(paths),
+      ...(instance.unrecorded === null
+        ? []
+        : [
+            doubtful(
+              'database',
+              `${paths.record} cannot be written: ${instance.unrecorded}`,
+              'set [storage].instance_file to a file outside of the data folder that the daemon may write',
+            ),
+          ]),
+      ...checkKeyFile(paths),
     ]
   } catch (error) {
-    const { code, message } = explain(error)
+    const { code, message } = explainError(error)
     const denied = /EACCES|READONLY|CANTOPEN/.test(errorCode(error))
     const ending = `forumd serve would end with ${code} by this`
     const owner = denied ? AS_OWNER : ending
@@ -101,16 +129,17 @@ function lookAtDatabase(paths: Paths, config: Config, { clock, random }: Outside
 const OTHERS_READ = 0o004
 
 /** With the key, a copy of the database opens every account. */
-const lookAtKey = ({ key }: Paths): Finding[] =>
-  (statSync(key).mode & OTHERS_READ) === 0
+const checkKeyFile = ({ key, key_bytes }: InstanceFiles): CheckResult[] =>
+  // key_bytes: read as root, whose key file no other user can read or change.
+  key_bytes !== null || (statSync(key).mode & OTHERS_READ) === 0
     ? []
     : [doubtful('key', `${key} may be read by every user of this machine`, `chmod 600 ${key}`)]
 
 /** The schema of a database that is sound. Throws what openInstance would. */
-function versionOf(paths: Paths, now: number): number {
+function versionOf(paths: InstanceFiles, now: number): number {
   const { db: path, dir } = paths
   // Not merely opened: that cuts off what comes after a damage in the log, which may still be saved.
-  const db = openSound(paths, { mode: 'beside', lock_path: join(dir, 'lock.db'), now })
+  const db = openChecked(paths, { mode: 'beside', lock_path: join(dir, 'lock.db'), now })
   try {
     const found = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
     if (found !== 'ok')
@@ -126,31 +155,81 @@ function versionOf(paths: Paths, now: number): number {
 const STOPPED = 'forumd serve, or systemctl start forumd'
 const HEALTH_MS = 5000
 
-async function lookForDaemon({ dir }: Paths, { fetch }: Outside): Promise<Finding[]> {
+async function checkDaemon(
+  { dir, db }: InstanceFiles,
+  { server }: Config,
+  { fetch }: Runtime,
+): Promise<CheckResult[]> {
   const url = addressIn(dir)
-  if (url === null) return [doubtful('daemon', 'it does not run', STOPPED)]
-  try {
-    const answer = await fetch(`${url}/health`, {
-      proxy: false,
-      signal: AbortSignal.timeout(HEALTH_MS),
-    })
-    const body = await answer.text()
-    const health = /"ok":\s*true/.test(body)
-    const storage = /"storage":\s*"(\w+)"/.exec(body)?.[1]
-    if (health && storage === undefined) return [fine('daemon', `it serves at ${url}`)]
-    const what = storage ?? 'not well'
-    return [bad('daemon', `it runs at ${url} and says: ${what}`, 'look at its log')]
-  } catch {
+  if (url === null) {
+    const holder = await portHolder(server, fetch)
+    if (holder !== null) return [holder]
+    return existsSync(db)
+      ? [doubtful('daemon', 'it does not run', STOPPED)]
+      : [fine('daemon', 'it has not been started yet')]
+  }
+  const ready = await ask(`${url}/health/ready`, fetch)
+  const health = await ask(`${url}/health`, fetch)
+  if (ready === null || health === null)
     return [bad('daemon', `${url} does not answer, where it said it listens`, STOPPED)]
+  const loops = /"loops":\s*\[([^\]]*)\]/.exec(ready)?.[1]?.replaceAll('"', '')
+  if (loops !== undefined)
+    return [
+      bad(
+        'daemon',
+        `it runs at ${url}, and every iteration of these loops fails: ${loops}`,
+        "journalctl --unit forumd --grep 'iteration_failed|loop.failing' names the error",
+      ),
+    ]
+  const storage = /"storage":\s*"(\w+)"/.exec(health)?.[1]
+  if (/"ok":\s*true/.test(health) && storage === undefined)
+    return [fine('daemon', `it serves at ${url}`)]
+  return [
+    bad(
+      'daemon',
+      `it runs at ${url} and says: ${storage ?? 'not well'}`,
+      'read its log: journalctl --unit forumd',
+    ),
+  ]
+}
+
+async function ask(url: string, fetch: Runtime['fetch']): Promise<string | null> {
+  try {
+    const answer = await fetch(url, { proxy: false, signal: AbortSignal.timeout(HEALTH_MS) })
+    return await answer.text()
+  } catch {
+    return null
   }
 }
+
+/** Detects another server at the address of this configuration, while no daemon runs in its folder. */
+async function portHolder(
+  { host, port }: Config['server'],
+  fetch: Runtime['fetch'],
+): Promise<CheckResult | null> {
+  if (port === 0) return null
+  const reached = ANY_ADDRESS[host] ?? host
+  const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+  const answer = await ask(`${url}/health`, fetch)
+  if (answer === null) return null
+  const what = /"reads":/.test(answer)
+    ? 'another forumd, with another data folder,'
+    : 'another program'
+  return bad(
+    'daemon',
+    `${what} answers at ${url}, so that it cannot start there`,
+    `ss -ltnp 'sport = :${port}' names it; end it, or set [server].port`,
+  )
+}
+
+const ANY_ADDRESS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 function addressIn(dir: string): string | null {
   const path = join(dir, 'forumd.address')
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null
 }
 
-/** What keeps us from writing into a folder, as the system calls it; null when nothing does. */
+/** The system's code for a denied write to a folder; null when writing is allowed. */
 function refusalOf(path: string): string | null {
   try {
     accessSync(path, constants.W_OK | constants.X_OK)

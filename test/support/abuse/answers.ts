@@ -1,5 +1,5 @@
 import { type Certificate } from '../certificate.ts'
-import { speaker } from '../speaker.ts'
+import { speaker } from '../scripted-server.ts'
 import { brotliBomb, gzipBomb, gzipBombOfOne } from './bombs.ts'
 import type { Reply } from './front.ts'
 import { EVIL_REGEXES, evilTexts } from './regexes.ts'
@@ -32,14 +32,14 @@ export async function answerWithBombs(
   }
   await call(target, '/forum/monitor/webhook/delete', JSON.stringify({ id }))
   server.stop()
-  return { asked: steps.length, wrong }
+  return { requests: steps.length, wrong }
 }
 
 const utf8 = (body: string) => new TextEncoder().encode(body)
 const listing = (children: string) =>
   `{"kind":"Listing","data":{"after":null,"dist":1,"children":[${children}]}}`
 
-/** What a platform, or whoever stands before it, can say that is more than it looks. */
+/** Answers of a platform or its proxy that are larger than they appear. */
 function upstreamBombs(mib = 200): Record<string, Reply> {
   const json = { 'content-type': 'application/json' }
   const comment =
@@ -84,7 +84,7 @@ export async function readBombs(
   const session = { 'x-forum-session': fields.forum_session, 'x-forum-loid': fields.loid }
   const proxied = { ...session, 'x-forum-proxy': target.front.url }
   const bombs = Object.entries(upstreamBombs(mib))
-  let asked = 0
+  let requests = 0
   for (let round = 0; round < rounds; round++)
     for (const [name, reply] of bombs) {
       target.front.instead = () => reply
@@ -101,13 +101,13 @@ export async function readBombs(
           undefined,
           headers,
         )
-        asked += 1
+        requests += 1
         if (status < 400 || body['code'] === 'internal_error')
           wrong.push(`${name} for ${path}: ${status} ${String(body['code'])}`)
       })
       target.front.instead = () => null
     }
-  return { asked, wrong }
+  return { requests, wrong }
 }
 
 /** Every pattern as a monitor of its own, then texts made for them; a plain monitor beside them still finds its match. */
@@ -145,5 +145,5 @@ export async function matchRegexes(
   while (!(await found()) && performance.now() < until) await Bun.sleep(50)
   if (!(await found())) wrong.push('the plain monitor found nothing')
   for (const id of ids) await call(target, '/forum/monitor/remove', JSON.stringify({ id }))
-  return { asked: EVIL_REGEXES.length, wrong }
+  return { requests: EVIL_REGEXES.length, wrong }
 }

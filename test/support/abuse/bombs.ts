@@ -7,7 +7,8 @@ export type JsonBomb = { name: string; body: string }
 
 /** Bodies up to a MiB that are deep, wide, long, odd or no JSON at all. */
 export const jsonBombs = (): readonly JsonBomb[] => {
-  const fill = (unit: string, around = 0) => unit.repeat(Math.floor((MIB - around) / unit.length))
+  const fill = (unit: string, overhead = 0) =>
+    unit.repeat(Math.floor((MIB - overhead) / unit.length))
   const half = MIB / 2 - 1
   return [
     { name: 'arrays in arrays', body: '['.repeat(half) + ']'.repeat(half) },
@@ -40,10 +41,10 @@ export const jsonBombs = (): readonly JsonBomb[] => {
   ]
 }
 
-/** What inflates to so many MiB of zeros: a member of gzip for each. */
+/** Gzip data that inflates to this many MiB of zeros, one member per MiB. */
 export function gzipBomb(mib: number): Uint8Array<ArrayBuffer> {
-  const member = gzipSync(new Uint8Array(MIB), { level: 9 })
-  return new Uint8Array(Buffer.concat(Array.from({ length: mib }, () => member)))
+  const gzip_member = gzipSync(new Uint8Array(MIB), { level: 9 })
+  return new Uint8Array(Buffer.concat(Array.from({ length: mib }, () => gzip_member)))
 }
 
 /** One member that inflates to so many MiB of zeros, and cannot be stopped between two. */

@@ -1,15 +1,15 @@
 import type { Socket } from 'bun'
 
-type Kept = { bytes: Buffer; rest: Uint8Array }
+type BufferedData = { bytes: Buffer; rest: Uint8Array }
 
-/** What the front says instead of the platform behind it: a body as it stands, and its headers. */
+/** An answer of the front instead of the platform: a raw body and its headers. */
 export type Reply = { headers: Record<string, string>; body: Uint8Array; status?: number }
 
 export type Front = AsyncDisposable & {
   url: string
   /** Every request's head, as it stood on the wire, in Latin-1. */
   heads: string[]
-  /** What is answered in the platform's place from now on; null passes on. Asked with the path. */
+  /** Sets the answers by path from now on; null passes the request to the platform. */
   instead: (path: string) => Reply | null
 }
 
@@ -21,18 +21,18 @@ const HEAD_END = '\r\n\r\n'
  */
 export function startFront(behind: string): Front {
   const heads: string[] = []
-  const server = Bun.listen<Kept>({
+  const server = Bun.listen<BufferedData>({
     hostname: '127.0.0.1',
     port: 0,
     socket: {
       open: (socket) => void (socket.data = { bytes: Buffer.alloc(0), rest: new Uint8Array() }),
       data(socket, chunk) {
         socket.data.bytes = Buffer.concat([socket.data.bytes, chunk])
-        const asked = requestIn(socket.data.bytes)
-        if (asked === null) return
-        heads.push(asked.head)
+        const request = requestIn(socket.data.bytes)
+        if (request === null) return
+        heads.push(request.head)
         socket.data.bytes = Buffer.alloc(0)
-        void answer(asked).then((bytes) => {
+        void answer(request).then((bytes) => {
           socket.data.rest = bytes
           flush(socket)
         })
@@ -60,10 +60,10 @@ export function startFront(behind: string): Front {
       ...(body.length > 0 && { body: new Uint8Array(body) }),
     }).catch(() => null)
     if (response === null) return packed(502, {}, new Uint8Array())
-    const kept = Object.fromEntries(
+    const forwarded = Object.fromEntries(
       [...response.headers].filter(([name]) => /^(content-type|location|x-ratelimit)/.test(name)),
     )
-    return packed(response.status, kept, new Uint8Array(await response.arrayBuffer()))
+    return packed(response.status, forwarded, new Uint8Array(await response.arrayBuffer()))
   }
 
   const front: Front = {
@@ -78,7 +78,7 @@ export function startFront(behind: string): Front {
   return front
 }
 
-function flush(socket: Socket<Kept>) {
+function flush(socket: Socket<BufferedData>) {
   const written = socket.write(socket.data.rest)
   socket.data.rest = socket.data.rest.subarray(Math.max(0, written))
   if (socket.data.rest.length === 0) socket.end()
@@ -100,6 +100,6 @@ function packed(status: number, headers: Record<string, string>, body: Uint8Arra
     'content-length': String(body.length),
     connection: 'close',
   })
-  const head = `HTTP/1.1 ${status} Whatever\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  const head = `HTTP/1.1 ${status} Scripted\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
   return Buffer.concat([Buffer.from(head, 'latin1'), body])
 }

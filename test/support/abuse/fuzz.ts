@@ -1,6 +1,6 @@
-import type { Chance } from '../../../src/sandbox/chance.ts'
+import type { SeededRandom } from '../../../sandbox/world/random.ts'
 
-/** What is looked for at the other end: a header, or a cookie, that only an injection can have made. */
+/** A header or cookie that only a successful injection can produce. */
 const EVIL_HEADER = 'x-evil'
 const EVIL_COOKIE = 'evil'
 
@@ -34,7 +34,7 @@ const LOADS = [
 ]
 
 /** A text that tries to become more than one value: a beginning, what ends it, and what should follow. */
-export function evilText(chance: Chance): string {
+export function evilText(chance: SeededRandom): string {
   const begin = chance.pick(['', 'a', 'abc.def', '"', 'x'.repeat(chance.whole(1, 200))])
   const ends = Array.from({ length: chance.whole(1, 3) }, () =>
     chance.pick(chance.odds(0.5) ? BREAKS : MARKS),
@@ -42,7 +42,7 @@ export function evilText(chance: Chance): string {
   return begin + ends + chance.pick(LOADS) + chance.pick(['', '\r\n', ';', chance.pick(MARKS)])
 }
 
-/** What of a request, as it stood on the wire, nobody but an injection can have put there. */
+/** Parts of a raw request that only an injection can have added. */
 export function injectedInto(head: string): string[] {
   const [first = '', ...lines] = head.split('\r\n')
   const found: string[] = []

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-import { createChance } from '../../../src/sandbox/chance.ts'
+import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { evilText, injectedInto } from './fuzz.ts'
 import { call, each, fieldsOf, type Outcome, type Target } from './target.ts'
 
@@ -49,7 +49,7 @@ const READ_FIELDS = ['subforum', 'after', 'sort', 't', 'q', 'author', 'limit']
  * can stand. What the platform was sent is read as bytes; what came back to the caller, too.
  */
 export async function injectHeaders(target: Target, count: number, seed: number): Promise<Outcome> {
-  const chance = createChance(seed)
+  const chance = createSeededRandom(seed)
   const wrong: string[] = []
   const fields = fieldsOf(target, 'ann')
   const from = target.front.heads.length
@@ -67,7 +67,7 @@ export async function injectHeaders(target: Target, count: number, seed: number)
       .map(([name, it]) => `${name}: ${it}\r\n`)
       .join('')}\r\n`
     const answer = await sendUntilClosed(target.url, head)
-    // The caller's own line is the caller's own header; it must come back to nobody.
+    // The caller's header must not appear in any answer.
     for (const found of injectedInto(
       answer.split('\r\n\r\n')[0]?.replace(/^HTTP\/1\.1 .*/, 'GET / HTTP/1.1') ?? '',
     ))
@@ -137,7 +137,7 @@ export async function injectHeaders(target: Target, count: number, seed: number)
   for (const head of heads) wrong.push(...injectedInto(head))
   // Were nothing passed on, nothing could have been injected.
   if (heads.length < count / 100) wrong.push(`only ${heads.length} requests reached the platform`)
-  return { asked: count, wrong }
+  return { requests: count, wrong }
 }
 
 /** Sends these bytes, and reads until the other side closes, or has said nothing for a while. */
@@ -146,7 +146,7 @@ function sendUntilClosed(url: string, text: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let answer = ''
   const socket = connect(Number(port), hostname, () => socket.write(Buffer.from(text, 'utf8')))
-  // What was cut in two by what it holds may leave the server waiting for more.
+  // A request split by its content may leave the server waiting for more bytes.
   socket.setTimeout(3000, () => socket.destroy())
   socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
   socket.on('error', () => {})

@@ -18,6 +18,6 @@ export const EVIL_REGEXES: readonly string[] = [
   `${'('.repeat(100)}a${')'.repeat(100)}`,
 ]
 
-/** Texts that make such patterns look at every way there is: long runs that fail at their very end. */
+/** Texts that make such patterns try every path: long runs that fail at their end. */
 export const evilTexts = (length: number): readonly string[] =>
   ['a', 'x', 'ab ', 'aA1 ß'].map((unit) => `${unit.repeat(length / unit.length)}!`)

@@ -9,7 +9,7 @@ const ROUTES = [
   '/api/forum/comments/verify',
   '/api/forum/v2/comment',
 ]
-/** What the two sides' buffers may hold beyond what was read. */
+/** Bytes that the buffers of both sides may hold beyond those read. */
 const POURED_MAX = 32 * MIB
 
 /** Every bomb at every kind of route, with a key and without: refused as 400 or 413, never an error of ours. */
@@ -26,10 +26,10 @@ export async function throwJson(target: Target, rounds: number, rest_ms = 0): Pr
     const right = keyed ? status === 400 || status === 413 : status === 403
     if (!right) wrong.push(`${name} to ${route}: ${status}`)
   })
-  return { asked: throws.length, wrong }
+  return { requests: throws.length, wrong }
 }
 
-/** Bodies of a GiB, told and untold, where they may be sent and where not: refused before they are read. */
+/** Bodies of a GiB, with and without Content-Length, on routes with and without a body: refused before they are read. */
 export async function pourBodies({ url, key }: Target, rounds: number, gib = 1): Promise<Outcome> {
   const bytes = gib * 1024 * MIB
   const head = (route: string, chunked: boolean, token: string) =>
@@ -53,12 +53,14 @@ export async function pourBodies({ url, key }: Target, rounds: number, gib = 1):
     const ended = await pour(url, head(route, chunked, token), bytes, chunked)
     const wanted = token !== key ? '403' : route === '/nowhere' ? '404' : '413'
     if (!isRefusal(ended, wanted))
-      wrong.push(`${route} ${chunked ? 'chunked' : 'told'}: ${JSON.stringify(ended).slice(0, 200)}`)
+      wrong.push(
+        `${route} ${chunked ? 'chunked' : 'sized'}: ${JSON.stringify(ended).slice(0, 200)}`,
+      )
   })
-  return { asked: pours.length, wrong }
+  return { requests: pours.length, wrong }
 }
 
-// Who goes on writing to a side that has closed may lose what it had said; it has no more of the body for that.
+// A client that writes to a closed peer may lose the answer; the peer has not read more of the body.
 const isRefusal = ({ answer, sent }: Ended, status: string): boolean =>
   (answer === '' || answer.startsWith(`HTTP/1.1 ${status} `)) && sent <= POURED_MAX
 
@@ -81,7 +83,7 @@ export async function openSlowly(
   if (slow.opened() < count) wrong.push(`${slow.opened()} of ${count} were opened`)
   if (slow.closed() < count)
     wrong.push(`${slow.closed()} of ${count} were closed within ${within_ms} ms`)
-  if (served === 0) wrong.push('nobody else was served')
+  if (served === 0) wrong.push('no other client was served')
   slow.end()
-  return { asked: count, wrong }
+  return { requests: count, wrong }
 }

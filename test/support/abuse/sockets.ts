@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** How a connection that sent something without end came to its own end. */
+/** End of a connection that sent without end. */
 export type Ended = { answer: string; sent: number }
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x')
@@ -26,7 +26,7 @@ export function pour(url: string, head: string, bytes: number, chunked: boolean)
     pump()
   })
   socket.on('drain', pump)
-  // Goes on whatever it is told: only the other side can end this.
+  // Ignores every answer: only the peer can end this.
   socket.on('data', (data) => (answer += data.toString('latin1')))
   socket.on('error', () => {})
   socket.on('close', () => resolve({ answer, sent }))
@@ -34,9 +34,9 @@ export function pour(url: string, head: string, bytes: number, chunked: boolean)
 }
 
 export type Slow = {
-  /** How many the other side has closed so far. */
+  /** Connections closed by the peer so far. */
   closed(): number
-  /** How many were opened at all. */
+  /** Connections opened in total. */
   opened(): number
   end(): void
 }

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
 import type { Front } from './front.ts'
 
 /** A daemon that is to be attacked. Its platform is the sandbox behind the front; 127.0.0.1 is allowed as a target. */
@@ -9,8 +9,8 @@ export type Target = {
   sandbox: Pick<Sandbox, 'post' | 'session' | 'session_cookie'>
 }
 
-/** How much was tried, and what did not end as it must. */
-export type Outcome = { asked: number; wrong: string[] }
+/** Number of attempts, and the failures. */
+export type Outcome = { requests: number; wrong: string[] }
 
 export type Answer = { status: number; text: string; body: Record<string, unknown> }
 
@@ -39,7 +39,7 @@ function objectOf(text: string): Record<string, unknown> {
   }
 }
 
-/** The fields by which somebody acts through a session at the sandbox. */
+/** Body fields of a session at the sandbox. */
 export function fieldsOf({ sandbox }: Target, username: string) {
   const { [sandbox.session_cookie]: forum_session = '', loid = '' } = sandbox.session({
     username,

@@ -1,10 +1,10 @@
-// Goal: a start does not make what it listens with twice.
-// Method: the app's composing is counted until everything that was put off has had its turn.
+// Goal: a start composes the app once. Method: the app's compositions are counted until all
+// deferred work has run.
 import { expect, spyOn, test } from 'bun:test'
 
 import { Elysia } from 'elysia'
 
-import { listen } from '../../../src/api/listen.ts'
+import { listen } from '../../../src/api/app.ts'
 
 test('an app is composed once, and answers', async () => {
   const app = new Elysia().get('/here', () => 'here')

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 
-import { explain } from '../../../src/cli/failures.ts'
-import { ConfigError } from '../../../src/config/toml.ts'
-import { DatabaseMissing } from '../../../src/store/place.ts'
+import { explainError } from '../../../src/cli/failures.ts'
+import { ConfigError } from '../../../src/config/load.ts'
+import { DatabaseMissing } from '../../../src/store/startup/record.ts'
 
 const withCode = (code: string) => Object.assign(new Error('as the system says it'), { code })
 
@@ -17,7 +17,7 @@ test.each([
   ['a port that is taken', withCode('EADDRINUSE'), 1],
   ['anything else', new Error('oh'), 1],
 ])('%s ends with its own exit code', (_, error, code) => {
-  expect(explain(error).code).toBe(code)
+  expect(explainError(error).code).toBe(code)
 })
 
 test.each([
@@ -29,13 +29,14 @@ test.each([
   ['SQLITE_IOERR_SHMSIZE', 'is full'],
   ['SQLITE_CANTOPEN', '[storage].dir'],
   ['SQLITE_CORRUPT', 'backup'],
-])('%s tells the operator where to look: %s', (code, mend) => {
-  expect(explain(withCode(code)).message).toContain(mend)
+])('%s tells the operator where to look: %s', (code, fix) => {
+  expect(explainError(withCode(code)).message).toContain(fix)
 })
 
-test('a name to listen at that leads nowhere is told as such', () => {
+test('a listen address that does not resolve has its own sentence', () => {
   const error = Object.assign(new Error('ENOENT: no such file or directory, listen'), {
     code: 'ENOENT',
+    syscall: 'listen',
   })
-  expect(explain(error).message).toContain('[server].host')
+  expect(explainError(error).message).toContain('[server].host')
 })

@@ -24,7 +24,7 @@ test.each([
 ])('a bar at %p is %p', (share, line) => {
   const it = screen()
 
-  openBar(it.screen).show('copying', share)
+  openBar(it.screen).update('copying', share)
 
   expect(it.line()).toBe(line)
 })
@@ -33,8 +33,8 @@ test('a bar is written over, fits its terminal, and leaves nothing behind', () =
   const it = screen(40)
   const bar = openBar(it.screen)
 
-  bar.show('something that takes a while and a half', 0.2)
-  bar.show('something that takes a while and a half', 0.4)
+  bar.update('something that takes a while and a half', 0.2)
+  bar.update('something that takes a while and a half', 0.4)
   expect(it.line()).toHaveLength(39)
   bar[Symbol.dispose]()
   bar[Symbol.dispose]()
@@ -43,8 +43,8 @@ test('a bar is written over, fits its terminal, and leaves nothing behind', () =
   expect(it.written).toHaveLength(3)
 })
 
-test('where nobody watches nothing is written, and no clock is asked', async () => {
-  openBar(null).show('copying', 0.5)
+test('without a terminal nothing is written and no clock is read', async () => {
+  openBar(null).update('copying', 0.5)
 
   expect(
     await withBar(

@@ -2,16 +2,14 @@ import { describe, expect, test } from 'bun:test'
 
 import { parse } from 'smol-toml'
 
-import { parseConfig, warningsOf } from '../../../src/config.ts'
-import { knownKeys } from '../../../src/config/keys.ts'
-import { ConfigError } from '../../../src/config/toml.ts'
+import { ConfigError, keysByTable, parseConfig, warningsOf } from '../../../src/config/load.ts'
 
 const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
 const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`
 
-function problemsOf(text: string, around: Parameters<typeof parseConfig>[1] = {}): string[] {
+function problemsOf(text: string, environment: Parameters<typeof parseConfig>[1] = {}): string[] {
   try {
-    parseConfig(text, around)
+    parseConfig(text, environment)
   } catch (error) {
     if (error instanceof ConfigError) return error.message.split('\n')
     throw error
@@ -19,12 +17,12 @@ function problemsOf(text: string, around: Parameters<typeof parseConfig>[1] = {}
   return []
 }
 
-/** The problems of a text with [platform] behind it, without the file's name. */
-const told = (text: string) =>
+/** The problems of a text followed by [platform], without the file name. */
+const problemsIn = (text: string) =>
   problemsOf(`${text}\n${REQUIRED}`).map((line) => line.replace('forumd.toml:', ''))
 
 describe('the example', () => {
-  test('holds exactly the defaults', async () => {
+  test('contains exactly the defaults', async () => {
     const example = parseConfig(await Bun.file(EXAMPLE).text())
 
     const { base_url, session_cookie } = example.platform
@@ -34,16 +32,16 @@ describe('the example', () => {
     expect(example).toEqual(defaults)
   })
 
-  test('shows every key there is', async () => {
-    const shown = keysOf(parse(await Bun.file(EXAMPLE).text()))
+  test('contains every key', async () => {
+    const example_keys = keysOf(parse(await Bun.file(EXAMPLE).text()))
 
-    const known = [...knownKeys()].flatMap(([table, keys]) =>
+    const schema_keys = [...keysByTable()].flatMap(([table, keys]) =>
       keys.map((key) => `${table && `${table.replace('*', 'entry')}.`}${key}`),
     )
-    expect(shown.toSorted()).toEqual(known.concat('plans.entry').toSorted())
+    expect(example_keys.toSorted()).toEqual(schema_keys.concat('plans.entry').toSorted())
   })
 
-  test('says something about each key, right above it', async () => {
+  test('describes each key in the line above it', async () => {
     const lines = (await Bun.file(EXAMPLE).text()).split('\n')
 
     const silent = lines.filter(
@@ -54,7 +52,7 @@ describe('the example', () => {
   })
 })
 
-test('five mistakes are five lines, each with its place', () => {
+test('reports five problems in five lines, each with its position', () => {
   const text = [
     '[server]',
     'prot = 80',
@@ -76,7 +74,7 @@ test('five mistakes are five lines, each with its place', () => {
   ])
 })
 
-test('an empty file lacks the two keys that have no default', () => {
+test('an empty file lacks the two required keys', () => {
   expect(problemsOf('')).toEqual([
     'forumd.toml:1:1: platform.base_url: missing; needed: an address that begins with http:// or https://',
     expect.stringContaining('forumd.toml:1:1: platform.session_cookie: missing; needed: '),
@@ -87,7 +85,7 @@ test.each([
   ['a = 1\nb = [1\n', '3:1: expected comma or end of structure'],
   ['[server]\nport = 1\nport = 2', '3:1: trying to redefine an already defined table or value'],
   ['key "x" = 1', '1:5: illegal character in key'],
-])('%j is not TOML, and the place is told', (text, beginning) => {
+])('%j is rejected as TOML, with its position', (text, beginning) => {
   const [line = '', ...more] = problemsOf(text)
 
   expect(line).toStartWith(`forumd.toml:${beginning}; `)
@@ -116,8 +114,8 @@ test.each([
   ['[plans.entry]\nslot = 1', 'plans.entry.slot: unknown key; did you mean "slots"?'],
   ['[monitor]\nschedule = "61 * * * * *"', 'monitor.schedule: found "61 * * * * *"'],
   ['[monitor]\nschedule = "0 0 30 2 *"', 'monitor.schedule: found "0 0 30 2 *"'],
-  ['[upkeep]\ntime_zone = "Mars/Base"', 'upkeep.time_zone: found "Mars/Base"'],
-  ['[upkeep]\ntime_zone = "+02:00"', 'upkeep.time_zone: found "+02:00"'],
+  ['[maintenance]\ntime_zone = "Mars/Base"', 'maintenance.time_zone: found "Mars/Base"'],
+  ['[maintenance]\ntime_zone = "+02:00"', 'maintenance.time_zone: found "+02:00"'],
   ['[guard]\nallow_targets = ["10.0.0.0/"]', 'guard.allow_targets[0]: found "10.0.0.0/"'],
   ['[guard]\nallow_targets = ["a/8"]', 'guard.allow_targets[0]: found "a/8"'],
   ['[delivery]\nretry_delays_s = []', 'delivery.retry_delays_s: found a list of 0'],
@@ -129,15 +127,15 @@ test.each([
   ['[operator]\nsecret = "s"', 'operator.webhook: missing'],
   ['base_url = "https://a"', 'base_url: unknown key; it belongs in [platform]'],
   ['[server]\n"__proto__" = 1', 'server.__proto__: unknown key; [server] takes host, port'],
-])('%j is refused', (text, sentence) => {
-  const [line = '', ...more] = told(text)
+])('%j is rejected', (text, sentence) => {
+  const [line = '', ...more] = problemsIn(text)
 
   expect(line.replace(/^\d+:\d+: /, '')).toStartWith(sentence)
   expect(more).toEqual([])
 })
 
-test('a problem between keys is told beside those of single keys', () => {
-  expect(told('[billing]\ndefault_plan = "pro"\nenabled = 1')).toEqual([
+test('reports contradictions between keys together with invalid keys', () => {
+  expect(problemsIn('[billing]\ndefault_plan = "pro"\nenabled = 1')).toEqual([
     '2:1: billing.default_plan: found "pro", but there is no such plan; add [plans.pro], or name one of entry',
     '3:1: billing.enabled: found 1; allowed: true or false',
   ])
@@ -150,15 +148,15 @@ test.each([
   '[operator]\nwebhook = "hunter22"',
   '[server]\npublic_url = "https://u:hunter22@h"',
   '[smtp]\nurl = hunter22',
-])('a secret is not repeated in what is said about %j', (text) => {
-  const told_of = told(text).join('\n')
+])('a problem of %j does not repeat the secret', (text) => {
+  const problems = problemsIn(text).join('\n')
 
-  expect(told_of).not.toBe('')
-  expect(told_of).not.toContain('hunter22')
+  expect(problems).not.toBe('')
+  expect(problems).not.toContain('hunter22')
 })
 
 describe('env: and file:', () => {
-  const around = {
+  const environment = {
     env: { COOKIE: 'session_id', TOKEN: 'from the environment', EMPTY: '' },
     readFile: (path: string) => {
       if (path === '/run/cred/token') return 'from-a-file\r\n'
@@ -168,10 +166,10 @@ describe('env: and file:', () => {
   }
   const base = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "env:COOKIE"\n'
 
-  test('stand for what they name', () => {
+  test('resolve to the variable or the file content', () => {
     const config = parseConfig(
       `${base}[metrics]\ntoken = "file:token"\n[operator]\nwebhook = "https://x"\nsecret = "file:/run/cred/token"`,
-      around,
+      environment,
     )
 
     expect(config.platform.session_cookie).toBe('session_id')
@@ -179,24 +177,24 @@ describe('env: and file:', () => {
     expect(config.operator.secret).toBe('from-a-file')
   })
 
-  test('of a key that names a file, are the place of that file', () => {
-    const { storage } = parseConfig(`${base}[storage]\nkey_file = "file:secrets.key"`, around)
+  test('resolve to a path for a key that names a file', () => {
+    const { storage } = parseConfig(`${base}[storage]\nkey_file = "file:secrets.key"`, environment)
 
     expect(storage.key_file).toBe('/run/cred/secrets.key')
   })
 
-  test('that name nothing are told with their place', () => {
+  test('are reported with their position if the target is missing', () => {
     const text = `${base}[metrics]\ntoken = "file:nope"\n[server]\nhosts = ["a", "env:NOPE"]`
 
-    expect(problemsOf(text, around)).toEqual([
+    expect(problemsOf(text, environment)).toEqual([
       'forumd.toml:5:1: metrics.token: found "file:nope", but /run/cred/nope cannot be read (ENOENT); allowed: a text file that the user who runs forumd may read',
       'forumd.toml:7:15: server.hosts[1]: found "env:NOPE", but that environment variable is not set; set NOPE before forumd starts, or write the value here',
     ])
   })
 
-  test('without a slash and without credentials are told so', () => {
+  test('report an unset $CREDENTIALS_DIRECTORY for a name without a slash', () => {
     const [line] = problemsOf(`${base}[metrics]\ntoken = "file:token"`, {
-      ...around,
+      ...environment,
       credentials_dir: null,
     })
 
@@ -206,15 +204,15 @@ describe('env: and file:', () => {
     )
   })
 
-  test('with a value that is not allowed keep the value to themselves', () => {
-    const [line] = problemsOf(`${base}[log]\nlevel = "env:TOKEN"`, around)
+  test('report an invalid value without repeating it', () => {
+    const [line] = problemsOf(`${base}[log]\nlevel = "env:TOKEN"`, environment)
 
     expect(line).toContain('found the value of "env:TOKEN"; allowed: one of "debug"')
     expect(line).not.toContain('from the environment')
   })
 })
 
-test('money is micro-dollars, to the last of them', () => {
+test('amounts are exact micro-dollars', () => {
   const { billing } = parseConfig(
     `${REQUIRED}[billing]\nstarting_credit = 1.000001\n[billing.prices]\nread = 0.000003`,
   )
@@ -229,7 +227,7 @@ test('money is micro-dollars, to the last of them', () => {
   })
 })
 
-test('plans that are named replace the one that is not', () => {
+test('defined plans replace the default plan', () => {
   const { plans } = parseConfig(
     `${REQUIRED}[billing]\ndefault_plan = "pro"\n[plans.pro]\nslots = 50`,
   )
@@ -239,7 +237,7 @@ test('plans that are named replace the one that is not', () => {
   })
 })
 
-test('names of hosts are kept as addresses have them: in lower case, without a final dot', () => {
+test('host names are lower-cased and lose a trailing dot', () => {
   const hosts = '["Old.Forum.Example", "M.forum.example.", "2001:DB8::1"]'
 
   const { link_hosts, media_hosts } = parseConfig(
@@ -250,24 +248,24 @@ test('names of hosts are kept as addresses have them: in lower case, without a f
   expect(media_hosts).toEqual(['i.forum.example'])
 })
 
-test('addresses lose the slash at their end', () => {
+test('URLs lose a trailing slash', () => {
   const config = parseConfig(`${REQUIRED}[server]\npublic_url = "https://a.example/forum//"`)
 
   expect(config.server.public_url).toBe('https://a.example/forum')
 })
 
 test.each([
-  ['[delivery]\nretry_delays_s = [0, 5]', 'delivery.retry_delays_s has 2 rungs'],
+  ['[delivery]\nretry_delays_s = [0, 5]', 'delivery.retry_delays_s has 2 entries'],
   ['[guard]\nallow_http = true', 'guard.allow_http has no effect'],
   ['[plans.entry]\nslots = 1', 'plans.entry.sitewide_slots is above slots'],
   ['[smtp]\nfrom = "a@b.example"', 'smtp.from has no effect'],
-])('%j is taken with a warning', (text, sentence) => {
+])('%j is accepted with a warning', (text, sentence) => {
   const warnings = warningsOf(parseConfig(`${REQUIRED}${text}`))
 
   expect(warnings).toEqual([expect.stringContaining(sentence)])
 })
 
-test('the defaults give no warning', () => {
+test('the defaults cause no warning', () => {
   expect(warningsOf(parseConfig(REQUIRED))).toEqual([])
 })
 

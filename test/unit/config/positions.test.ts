@@ -3,14 +3,14 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { parse } from 'smol-toml'
 
-import { findPositions, type Path } from '../../../src/config/positions.ts'
+import { type ConfigPath, findPositions } from '../../../src/config/positions.ts'
 
 const at = (text: string, ...path: (string | number)[]) => {
   const position = findPositions(text)(path)
   return position && `${position.line}:${position.column}`
 }
 
-test('a key of a table stands where its name begins', () => {
+test('the position of a key is the start of its name', () => {
   const text = '# first\n[server]\n  port = 1 # comment = 2\n\thost = "x"\n'
 
   expect(at(text, 'server')).toBe('2:2')
@@ -19,7 +19,7 @@ test('a key of a table stands where its name begins', () => {
   expect(at(text, 'comment')).toBeNull()
 })
 
-test('dotted and quoted keys stand part by part', () => {
+test('each part of a dotted or quoted key has a position', () => {
   const text = 'a . "b.c" . \'d\' = 1\r\n"\\u0061".e = 2'
 
   expect(at(text, 'a', 'b.c')).toBe('1:5')
@@ -27,7 +27,7 @@ test('dotted and quoted keys stand part by part', () => {
   expect(at(text, 'a', 'e')).toBe('2:10')
 })
 
-test('what looks like a key inside a string, a comment or a list is none', () => {
+test('ignores text in strings, comments and lists that looks like a key', () => {
   const text = [
     'a = """',
     'port = 1',
@@ -46,7 +46,7 @@ test('what looks like a key inside a string, a comment or a list is none', () =>
   expect(at(text, 'c', 1, 1, 'd')).toBe('7:14')
 })
 
-test('each table of a list has its own place', () => {
+test('each table of an array has its own position', () => {
   const text = '[[a]]\nb = 1\n[[a]]\nb = 2\n[a.c]\nd = 3\n[[a.e]]\n[[a.e]]\nf = 4'
 
   expect(at(text, 'a', 0, 'b')).toBe('2:1')
@@ -56,7 +56,7 @@ test('each table of a list has its own place', () => {
   expect(at(text, 'a', 1, 'e', 1, 'f')).toBe('9:1')
 })
 
-test('whatever the spelling, the place found is that of the key which smol-toml reads there', () => {
+test('the position matches the key that smol-toml reads, for any spelling', () => {
   fc.assert(
     fc.property(anyTable, fc.infiniteStream(fc.nat(99)), (table, styles) => {
       const text = write(table, () => styles.next().value ?? 0)
@@ -66,7 +66,7 @@ test('whatever the spelling, the place found is that of the key which smol-toml 
       for (const path of leavesOf(parsed)) {
         const position = positionOf(path)
         if (position === null) throw new Error(`no place for ${JSON.stringify(path)} in\n${text}`)
-        // Written anew at that very place, the key (or the element) must be the one that changes.
+        // Replacing the text at the position must change exactly that key or element.
         const offset = offsetOf(text, position)
         const rest = text.slice(offset)
         const name = path.at(-1)
@@ -83,7 +83,7 @@ test('whatever the spelling, the place found is that of the key which smol-toml 
   )
 })
 
-test('it comes to an end on any text, TOML or not', () => {
+test('terminates on any text, valid TOML or not', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...'[]{}=.,"\'#\\ \n\ra1'.split('')), { maxLength: 40 }),
@@ -129,7 +129,7 @@ const { anyTable } = fc.letrec<{ anyTable: Record<string, Value>; anyValue: Valu
 const isTable = (value: Value | undefined): value is Record<string, Value> =>
   typeof value === 'object' && !Array.isArray(value)
 
-/** Writes a table as TOML, every free choice of spelling taken from `style`. */
+/** Writes a table as TOML with spellings chosen by `style`. */
 function write(root: Record<string, Value>, style: () => number): string {
   const gap = () => ['', ' ', '\t'][style() % 3] ?? ''
   const lines = () => ['', ' ', '\n', ' # ] } " \n'][style() % 4] ?? ''
@@ -154,7 +154,7 @@ function write(root: Record<string, Value>, style: () => number): string {
       : JSON.stringify(value)
   }
 
-  /** Entries of one table: what can be said in lines, then what needs a header of its own. */
+  /** Entries of one table: inline entries first, then those with their own header. */
   function body(table: Record<string, Value>, path: string[], prefix: string[]): string {
     let text = ''
     let headers = ''
@@ -175,7 +175,7 @@ function write(root: Record<string, Value>, style: () => number): string {
   return body(root, [], [])
 }
 
-function leavesOf(value: unknown, path: Path = []): Path[] {
+function leavesOf(value: unknown, path: ConfigPath = []): ConfigPath[] {
   if (Array.isArray(value))
     return value.flatMap((item, index) => {
       const here = [...path, index]
@@ -190,7 +190,7 @@ function leavesOf(value: unknown, path: Path = []): Path[] {
   })
 }
 
-function valueAt(value: unknown, path: Path): unknown {
+function valueAt(value: unknown, path: ConfigPath): unknown {
   let node = value
   for (const part of path) node = Reflect.get(Object(node), part)
   return node

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { parseConfig } from '../../../src/config.ts'
+import { parseConfig } from '../../../src/config/load.ts'
 import { changesBetween, takeLive } from '../../../src/config/reload.ts'
 
 const PLATFORM = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
@@ -10,7 +10,7 @@ const keysOf = (text: string, live: boolean) =>
     .filter((it) => it.live === live)
     .map(({ key }) => key)
 
-test('two equal configurations differ in nothing', () => {
+test('equal configurations have no changes', () => {
   expect(changesBetween(config(), config())).toEqual([])
 })
 
@@ -29,7 +29,7 @@ test.each([
     '[plans.entry]\n[plans.big]\nslots = 100',
     ['slots', 'sitewide_slots', 'cadence_s', 'daily_deliveries'].map((it) => `plans.big.${it}`),
   ],
-])('%j is taken under way, by the names that the file has', (text, keys) => {
+])('%j is applied on reload and reported by its name in the file', (text, keys) => {
   expect(keysOf(text, true)).toEqual(keys)
   expect(keysOf(text, false)).toEqual([])
 })
@@ -43,12 +43,12 @@ test.each([
   ['[billing]\nenabled = false', ['billing.enabled']],
   ['[log]\njson = true', ['log.json']],
   ['[guard]\nallow_targets = ["a.test"]', ['guard.allow_targets']],
-])('%j takes a restart', (text, keys) => {
+])('%j needs a restart', (text, keys) => {
   expect(keysOf(text, false)).toEqual(keys)
   expect(keysOf(text, true)).toEqual([])
 })
 
-test('what is taken is there for those who hold the parts of it, and nothing else is', () => {
+test('a reload changes the live keys of the shared object and no others', () => {
   const now = config('[plans.entry]\n[plans.old]\n')
   const { limits, plans } = now
   const { price_micros } = now.billing
@@ -71,7 +71,7 @@ test('what is taken is there for those who hold the parts of it, and nothing els
   ])
 })
 
-test('every change is either taken or told to need a restart: taking leaves nothing live behind', () => {
+test('every change is either applied or reported to need a restart', () => {
   const now = config()
   const next = config(
     '[limits]\nkey_burst = 1\n[plans.entry]\ncadence_s = 5\n[billing.prices]\nvote = 0\n',

@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { envelope } from '../../../src/core/envelope.ts'
-import { readMessage } from '../../../src/core/shown.ts'
+import { envelope } from '../../../src/core/delivery/envelope.ts'
+import { readMessage } from '../../../src/core/delivery/message.ts'
 import { discordBody } from '../../../src/delivery/discord.ts'
-import { cut, excerpt } from '../../../src/delivery/shown.ts'
 import { slackBody } from '../../../src/delivery/slack.ts'
+import { excerpt, truncate } from '../../../src/delivery/text.ts'
 
 const SHOWING = { community: 'subforum', media_hosts: ['media.example'] }
 
@@ -60,7 +60,7 @@ test('Slack gets title, place, author and text in one section', () => {
   })
 })
 
-test('Discord gets an embed, and may call nobody', () => {
+test('Discord gets an embed, and mentions notify no user', () => {
   expect(discord(post())).toEqual({
     embeds: [
       {
@@ -109,47 +109,47 @@ test('a comment is named after its post', () => {
   })
 })
 
-test('nobody is called and no link is forged by what a stranger wrote', () => {
+test('untrusted text can neither mention users nor forge links', () => {
   const evil = post({
     title: '<!channel> a & b|c\n<https://evil.example|safe>',
     text: '<@U1> <#C1>',
     url: 'https://forum.example/?a=1&b=<>|x',
   })
   const { text, blocks } = slack(evil)
-  const shown: string = blocks[0].text.text
+  const rendered: string = blocks[0].text.text
   expect(text).toBe('&lt;!channel&gt; a &amp; b|c &lt;https://evil.example|safe&gt;')
-  expect(shown.match(/</g)).toHaveLength(1)
-  expect(shown).toContain('&lt;@U1&gt; &lt;#C1&gt;')
+  expect(rendered.match(/</g)).toHaveLength(1)
+  expect(rendered).toContain('&lt;@U1&gt; &lt;#C1&gt;')
   expect(discord(post({ title: '[x](https://evil.example) @everyone' })).embeds[0].title).toBe(
     '\\[x\\]\\(https://evil.example\\) @\u200beveryone',
   )
 })
 
-test('an address that no browser opens is left out', () => {
+test('an address that browsers cannot open is left out', () => {
   const item = post({ url: 'javascript:alert(1)' })
   expect(slack(item).blocks[0].text.text).toStartWith('*Which kettle?*')
   expect(discord(item).embeds[0].url).toBeUndefined()
 })
 
-test('a community is found under the word that is configured for it', () => {
+test('a community is shown under its configured word', () => {
   const body = envelope({
     delivery_id: 'd',
     monitor_id: 'm',
     items: [{ ...post(), subforum: undefined, board: 'tea' }],
     grouped: false,
   })
-  const shown = readMessage(body, { ...SHOWING, community: 'board' })
-  expect(shown.items[0]?.subforum).toBe('tea')
+  const rendered = readMessage(body, { ...SHOWING, community: 'board' })
+  expect(rendered.items[0]?.subforum).toBe('tea')
 })
 
-test('a test says that it is one', () => {
-  const shown: any = slackBody(message([post()], true))
-  expect(shown.text).toBe('Test delivery: Which kettle?')
-  expect(shown.blocks[0].text.text).toBe('_Test delivery_')
+test('a test delivery is marked as one', () => {
+  const rendered: any = slackBody(message([post()], true))
+  expect(rendered.text).toBe('Test delivery: Which kettle?')
+  expect(rendered.blocks[0].text.text).toBe('_Test delivery_')
   expect(discordBody(message([post()], true))).toMatchObject({ content: 'Test delivery' })
 })
 
-test('whatever was written, and however many items, the limits of both services hold', () => {
+test('texts and items of any length keep within the limits of both services', () => {
   const long = fc.string({ unit: 'binary', maxLength: 6000, size: 'max' })
   const item = fc.record({
     kind: fc.constantFrom('post', 'comment'),
@@ -193,7 +193,7 @@ test('whatever was written, and however many items, the limits of both services 
   )
 }, 60_000)
 
-test('all of 25 items are in Slack, with as many of their pictures as there are blocks for', () => {
+test('all of 25 items are in Slack, with as many pictures as blocks remain', () => {
   const { blocks } = slack(...Array.from({ length: 25 }, () => picture))
   expect(blocks).toHaveLength(50)
   expect(blocks[0]).toEqual({
@@ -203,7 +203,7 @@ test('all of 25 items are in Slack, with as many of their pictures as there are 
   expect(blocks.filter(({ type }: { type: string }) => type === 'section')).toHaveLength(25)
 })
 
-test('all of 25 items are named in Discord, ten as embeds and the others as lines', () => {
+test('all of 25 items are in Discord, ten as embeds and the others as lines', () => {
   const items = Array.from({ length: 25 }, (_, n) =>
     post({ title: `Number ${n}: ${'which kettle pours well? '.repeat(8)}` }),
   )
@@ -226,36 +226,36 @@ const ENRICHED = {
   },
 }
 
-test('why an item came is said under it', () => {
+test('the reason for a match is shown under it', () => {
   const item = post(ENRICHED)
   const why = 'matched kettle, pour* · positive · recommendation request'
   expect(slack(item).blocks[0].text.text).toEndWith(`\n_${why}_`)
   expect(discord(item).embeds[0].footer).toEqual({ text: why })
 })
 
-test('of a long text the part around the match is shown', () => {
+test('a long text is cut to the part around the match', () => {
   const text = `${'Nothing of note here. '.repeat(200)}My kettle sings. ${'More follows. '.repeat(200)}`
   const item = post({ text, ...ENRICHED })
-  for (const shown of [slack(item).blocks[0].text.text, discord(item).embeds[0].description]) {
-    expect(shown).toContain('My kettle sings.')
-    expect(shown).toContain('…')
+  for (const rendered of [slack(item).blocks[0].text.text, discord(item).embeds[0].description]) {
+    expect(rendered).toContain('My kettle sings.')
+    expect(rendered).toContain('…')
   }
   expect(excerpt(text, ['kettle'], 100)).toMatch(/^…\S.{20,60}kettle.*…$/)
   expect(excerpt(text, ['absent'], 20)).toBe('Nothing of note her…')
   expect(excerpt('short', ['absent'], 20)).toBe('short')
 })
 
-test('a title that nobody could see is called untitled, and one cannot turn the line around', () => {
+test('an invisible title becomes "untitled", and control characters cannot reverse the line', () => {
   expect(discord(post({ title: '\u200b\u3164 \u2060' })).embeds[0].title).toBe('untitled')
   expect(discord(post({ title: 'safe\u202egpj.exe' })).embeds[0].title).toBe('safegpj.exe')
 })
 
 const ampersands = (character: string) => (character === '&' ? '&amp;' : character)
 
-test('a cut falls between characters and escapes, and shows itself', () => {
-  expect(cut('abc', 3)).toBe('abc')
-  expect(cut('abcd', 3)).toBe('ab…')
-  expect(cut('ab😀d', 4)).toBe('ab…')
-  expect(cut('a&bc', 7, ampersands)).toBe('a&amp;…')
-  expect(cut('a&bc', 6, ampersands)).toBe('a…')
+test('a cut falls between characters and escapes, and is marked', () => {
+  expect(truncate('abc', 3)).toBe('abc')
+  expect(truncate('abcd', 3)).toBe('ab…')
+  expect(truncate('ab😀d', 4)).toBe('ab…')
+  expect(truncate('a&bc', 7, ampersands)).toBe('a&amp;…')
+  expect(truncate('a&bc', 6, ampersands)).toBe('a…')
 })

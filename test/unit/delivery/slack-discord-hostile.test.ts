@@ -4,12 +4,12 @@ import { EmbedBuilder } from '@discordjs/builders'
 import type { KnownBlock } from '@slack/types'
 import * as fc from 'fast-check'
 
-import { envelope } from '../../../src/core/envelope.ts'
-import { type Message, readMessage } from '../../../src/core/shown.ts'
+import { envelope } from '../../../src/core/delivery/envelope.ts'
+import { type DeliveryMessage, readMessage } from '../../../src/core/delivery/message.ts'
 import { discordBody } from '../../../src/delivery/discord.ts'
 import { slackBody } from '../../../src/delivery/slack.ts'
 
-/** What strangers write to see what breaks. */
+/** Hostile texts. */
 const HOSTILE = [
   '',
   ' ',
@@ -93,14 +93,14 @@ const item = (text: string, other: string = text) => ({
   },
 })
 
-const read = (...items: object[]): Message =>
+const read = (...items: object[]): DeliveryMessage =>
   readMessage(envelope({ delivery_id: 'dlv_1', monitor_id: 'mon_1', items, grouped: false }), {
     community: 'subforum',
     media_hosts: ['media.example'],
   })
 
-/** Fails as Slack would: by its published limits, and by what its markup must not hold. */
-function acceptSlack(message: Message) {
+/** Rejects a body as Slack would: by its published limits, and by characters that its markup must not contain. */
+function acceptSlack(message: DeliveryMessage) {
   const { text, blocks }: { text: string; blocks: KnownBlock[] } = slackBody(message)
   expect(blocks.length).toBeLessThanOrEqual(50)
   let all = 0
@@ -109,13 +109,15 @@ function acceptSlack(message: Message) {
       expect(block.text.text.length).toBeWithin(1, 151)
       all += block.text.text.length
     } else if (block.type === 'section') {
-      const shown = block.text?.text ?? ''
-      expect(shown.length).toBeWithin(1, 3001)
-      // The one thing in angle brackets is our link, and no sign within it ends it early.
-      expect(shown.match(/<[^>]*>/g) ?? []).toEqual(
-        shown.includes('<') ? [expect.stringMatching(/^<https:\/\/forum\.example\/c\/1\|/)] : [],
+      const shown_text = block.text?.text ?? ''
+      expect(shown_text.length).toBeWithin(1, 3001)
+      // The only link is our own, and no character within it ends it early.
+      expect(shown_text.match(/<[^>]*>/g) ?? []).toEqual(
+        shown_text.includes('<')
+          ? [expect.stringMatching(/^<https:\/\/forum\.example\/c\/1\|/)]
+          : [],
       )
-      all += shown.length
+      all += shown_text.length
     } else if (block.type === 'image') {
       expect('image_url' in block && block.image_url.length <= 2000).toBe(true)
       expect(block.alt_text.length).toBeWithin(1, 2001)
@@ -127,8 +129,8 @@ function acceptSlack(message: Message) {
   expect(sent).not.toMatch(/\\ud[89a-f]/i)
 }
 
-/** Fails as Discord's own builders do, and by the bound over all embeds. */
-function acceptDiscord(message: Message) {
+/** Rejects a body as Discord's own builders do, and by the limit over all embeds. */
+function acceptDiscord(message: DeliveryMessage) {
   const { embeds, content = '', allowed_mentions } = discordBody(message)
   expect(allowed_mentions).toEqual({ parse: [] })
   expect(content.length).toBeLessThanOrEqual(2000)
@@ -154,7 +156,7 @@ function acceptDiscord(message: Message) {
 }
 
 test.each(HOSTILE.map((text) => [JSON.stringify(text).slice(0, 60), text]))(
-  'both services take %s wherever it stands, alone and 25 times',
+  'both services accept %s in every field, alone and 25 times',
   (_, text) => {
     for (const items of [[item(text)], [item('plain', text)], Array(25).fill(item(text))]) {
       const message = read(...items)
@@ -164,7 +166,7 @@ test.each(HOSTILE.map((text) => [JSON.stringify(text).slice(0, 60), text]))(
   },
 )
 
-test('both services take any mixture of such texts', () => {
+test('both services accept any mixture of such texts', () => {
   const some = fc.constantFrom(...HOSTILE)
   const mixed = fc
     .array(fc.oneof(some, fc.string({ unit: 'binary' })), { maxLength: 4 })

@@ -1,17 +1,17 @@
-// What is true of two monitors, one target and its deliveries, as plainly as it can be said. It shares no code with what
-// it is compared to, and its figures are the contract's own.
+// A minimal model of two monitors, one target and its deliveries. It shares no code with the production code, and its
+// figures are copied from the specification.
 
 const SECOND = 1000
 const DAY = 86_400_000
 const WEEK = 7 * DAY
 const WAITS = [0, 5, 30, 120, 300, 780].map((s) => s * SECOND)
 const FRESH_MAX = 900 * SECOND
-const PAUSES_LOOKED_AT_EVERY = 30 * SECOND
+const PAUSE_CHECK_INTERVAL_MS = 30 * SECOND
 const INTERRUPTED_MAX = 20
 
 const second = (at: number) => Math.floor(at / SECOND) * SECOND
 
-/** What one attempt meets. */
+/** Outcome of one attempt. */
 export type Reply = number | 'timeout'
 /** `name` is unique; instants are milliseconds. */
 export type Thing = { name: string; cat: boolean; created: number }
@@ -21,44 +21,44 @@ export type MonitorName = 'listed' | 'open'
 export type Row = {
   status: string
   attempts: number
-  rung: number
+  retry_index: number
   round: number
   due: number | null
   error: string | null
   reason: string | null
 }
-type Kept = Row & { monitor: MonitorName; day: number; interrupted: number }
+type ModelRow = Row & { monitor: MonitorName; day: number; interrupted: number }
 
 const NEW = {
   status: 'pending',
   attempts: 0,
-  rung: 0,
+  retry_index: 0,
   round: 1,
   error: null,
   reason: null,
   interrupted: 0,
 }
 
-/** `ceiling`: deliveries a monitor may make a day. Both monitors begin at `now`. */
+/** `ceiling`: most deliveries of a monitor in a day. Both monitors begin at `now`. */
 export function createModel(now: number, ceiling: number) {
-  const rows = new Map<string, Kept>()
+  const rows = new Map<string, ModelRow>()
   const seen = new Map<string, number>()
   const matched = new Set<string>()
-  const made = new Map<string, number>()
+  const delivery_counts = new Map<string, number>()
   const monitor = () => ({ active: true, filter: 'anything', since: second(now), begins: true })
   const monitors = { listed: monitor(), open: monitor() }
   const target = { there: true, on: true, paused: null as null | string }
   const failing = { since: null as number | null, days: 0, day: -1 }
-  let pauses_looked_at = -Infinity
+  let pauses_checked_at = -Infinity
 
   const takes = () => target.there && target.on && target.paused === null
   const waiting = () => [...rows.values()].filter(({ status }) => status === 'pending')
-  const end = (row: Kept, status: string, error: string | null) =>
+  const end = (row: ModelRow, status: string, error: string | null) =>
     Object.assign(row, { status, due: null, error: error ?? row.error })
   const forgive = () => Object.assign(failing, { since: null, days: 0, day: -1 })
   const countOn = (name: MonitorName, day: number) => {
     const key = `${name} ${day}`
-    made.set(key, (made.get(key) ?? 0) + 1)
+    delivery_counts.set(key, (delivery_counts.get(key) ?? 0) + 1)
   }
 
   function blame(at: number) {
@@ -67,18 +67,18 @@ export function createModel(now: number, ceiling: number) {
     if (day > failing.day) Object.assign(failing, { days: failing.days + 1, day })
   }
 
-  /** A match, for the one target there is. `open` counts only targets in service, `listed` names its own. */
-  function tell(name: MonitorName, id: string, stale: boolean, at: number) {
+  /** A match for the only target. `open` covers only targets in service, `listed` names its own. */
+  function deliver(name: MonitorName, id: string, stale: boolean, at: number) {
     if (!target.there || (name === 'open' && !takes())) return
     const day = Math.floor(at / DAY)
-    const row: Kept = {
+    const row: ModelRow = {
       ...NEW,
       due: at,
       monitor: name,
       day,
     }
     if (stale) Object.assign(row, { status: 'suppressed', due: null, reason: 'stale_item' })
-    else if ((made.get(`${name} ${day}`) ?? 0) >= ceiling)
+    else if ((delivery_counts.get(`${name} ${day}`) ?? 0) >= ceiling)
       Object.assign(row, { status: 'suppressed', due: null, reason: 'delivery_ceiling' })
     else {
       countOn(name, day)
@@ -92,9 +92,9 @@ export function createModel(now: number, ceiling: number) {
     monitors,
     target,
     failing,
-    /** The place is looked at, and shows these. `id`: how a monitor's match of a thing is called. */
+    /** A poll of the place returns these things. `id`: the delivery id of a monitor's match. */
     poll(things: readonly Thing[], at: number, id: (name: MonitorName, thing: string) => string) {
-      // Nobody looks at what nobody watches.
+      // A place without active monitors is not polled.
       if (!monitors.listed.active && !monitors.open.active) return
       for (const thing of things) {
         const is_new = !seen.has(thing.name)
@@ -106,43 +106,44 @@ export function createModel(now: number, ceiling: number) {
           if (matched.has(`${name} ${thing.name}`)) continue
           matched.add(`${name} ${thing.name}`)
           const stale = (seen.get(thing.name) ?? at) - thing.created > FRESH_MAX
-          tell(name, id(name, thing.name), stale, at)
+          deliver(name, id(name, thing.name), stale, at)
         }
       }
       for (const it of Object.values(monitors)) if (it.active) it.begins = false
     },
-    /** The sender looks round, before it sends anything. */
-    look(at: number) {
-      if (at < pauses_looked_at + PAUSES_LOOKED_AT_EVERY) return
-      pauses_looked_at = at
+    /** The sender checks for targets to pause before it sends. */
+    checkPauses(at: number) {
+      if (at < pauses_checked_at + PAUSE_CHECK_INTERVAL_MS) return
+      pauses_checked_at = at
       const { since, days } = failing
       if (!target.there || target.paused !== null || since === null) return
       if (at - since >= WEEK && days >= 3) target.paused = 'failing'
     },
     dueAt: (at: number) => waiting().some(({ due }) => due !== null && due <= at),
-    attempted(row: Kept, reply: Reply, at: number) {
+    attempted(row: ModelRow, reply: Reply, at: number) {
       row.attempts++
-      row.rung++
+      row.retry_index++
       const error = reply === 'timeout' ? reply : `http_${reply}`
       if (typeof reply === 'number' && reply >= 200 && reply < 300) {
         end(row, 'delivered', null)
         forgive()
-      } else if (typeof reply === 'number' && reply >= 400 && reply < 500 && reply !== 429) {
+      } else if (typeof reply === 'number' && reply >= 300 && reply < 500 && reply !== 429) {
         end(row, 'failed', error)
         blame(at)
         if (reply !== 410) return
         target.paused ??= 'gone'
         for (const it of waiting()) end(it, 'failed', 'webhook_paused')
-      } else if (row.rung === WAITS.length) {
+      } else if (row.retry_index === WAITS.length) {
         end(row, 'dead', error)
         blame(at)
-      } else Object.assign(row, { due: at + (WAITS[row.rung] ?? 0), error })
+      } else Object.assign(row, { due: at + (WAITS[row.retry_index] ?? 0), error })
     },
-    /** It dies, with this row on its way, and starts again at once. */
-    crash(row: Kept | undefined, at: number) {
-      pauses_looked_at = -Infinity
+    /** Dies with this row in flight, and starts again at once. */
+    crash(row: ModelRow | undefined, at: number) {
+      pauses_checked_at = -Infinity
       if (row && ++row.interrupted > INTERRUPTED_MAX) end(row, 'dead', 'interrupted_repeatedly')
-      for (const it of waiting()) it.due = Math.min(it.due ?? 0, at + (WAITS[it.rung] ?? 0) * 1.1)
+      for (const it of waiting())
+        it.due = Math.min(it.due ?? 0, at + (WAITS[it.retry_index] ?? 0) * 1.1)
     },
     setActive(name: MonitorName, active: boolean, at: number) {
       const it = monitors[name]
@@ -153,7 +154,7 @@ export function createModel(now: number, ceiling: number) {
       const row = rows.get(id)
       if (!row || row.status === 'pending' || !takes()) return
       if (row.status === 'suppressed') countOn(row.monitor, row.day)
-      const again = { status: 'pending', rung: 0, interrupted: 0, due: at }
+      const again = { status: 'pending', retry_index: 0, interrupted: 0, due: at }
       Object.assign(row, { ...again, round: row.round + 1 })
     },
     tested(reply: Reply) {

@@ -1,12 +1,12 @@
-// Goal: whatever happens in whatever order, from the look at a place to the answer of a receiver, every delivery is in
-// the state that a simple model says.
-// Method: random sequences of what can happen, against the production code over real rows and against a model that
-// knows nothing of it; after every step the two are compared. FORUMD_RUNS says how many sequences.
+// Goal: after any sequence of events, from poll to receiver response, every delivery is in the state that a simple
+// model predicts. Method: random sequences against the production code over real rows and against an independent
+// model, compared after every step. FORUMD_RUNS sets the number of sequences.
 
 import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
+import { createStatesFixture } from './states-fixture.ts'
 import {
   createModel,
   type Filter,
@@ -15,7 +15,6 @@ import {
   type Row,
   type Thing,
 } from './states-model.ts'
-import { createStage } from './states-stage.ts'
 
 const RUNS = Number(process.env['FORUMD_RUNS'] ?? 100)
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
@@ -25,7 +24,7 @@ const DAY = 86_400_000
 const WEEK = 7 * DAY
 const CEILING = 3
 
-/** What can happen, and how often it does. */
+/** Events and their frequencies. */
 const WEIGHTS = {
   poll: 3,
   send: 5,
@@ -78,22 +77,22 @@ type Step = {
 }
 
 const TERMINAL = new Set(['delivered', 'failed', 'dead', 'suppressed'])
-/** How often each thing worth seeing was seen, so that a run that never met it does not count as proof. */
+/** Number of times each case was met, so that a run that never met it does not count as proof. */
 const met = new Map<string, number>()
 const meet = (what: string) => met.set(what, (met.get(what) ?? 0) + 1)
 
 /** Plays the steps on the production code and on the model, and compares them after each. */
 async function play(steps: readonly Step[]) {
-  using stage = createStage({ start: START, ceiling: CEILING })
+  using fixture = createStatesFixture({ start: START, ceiling: CEILING })
   const model = createModel(START, CEILING)
   const things: Thing[] = [{ name: 't3_1', cat: true, created: START - DAY }]
-  let before = stage.rows()
+  let before = fixture.rows()
 
   async function turn(reply: Reply) {
-    const at = stage.now()
-    model.look(at)
+    const at = fixture.now()
+    model.checkPauses(at)
     const due = model.dueAt(at)
-    const id = await stage.turn(reply)
+    const id = await fixture.turn(reply)
     expect(id !== null).toBe(due)
     const row = id === null ? undefined : model.rows.get(id)
     if (!row) return
@@ -107,31 +106,31 @@ async function play(steps: readonly Step[]) {
       things.push({
         name: `t3_${(things.length + 100).toString(36)}`,
         cat,
-        created: stage.now() + 61_000 - age_s * 1000,
+        created: fixture.now() + 61_000 - age_s * 1000,
       })
     const listing = things.toSorted((a, b) => a.created - b.created)
-    const known = new Set(model.rows.keys())
-    const at = await stage.poll(listing)
-    model.poll(listing, at, stage.idOf)
-    for (const [id, row] of model.rows) if (!known.has(id)) meet(row.reason ?? row.status)
-    // Said once more apart from the model: nothing comes of what was created before its monitor began.
+    const known_ids = new Set(model.rows.keys())
+    const at = await fixture.poll(listing)
+    model.poll(listing, at, fixture.idOf)
+    for (const [id, row] of model.rows) if (!known_ids.has(id)) meet(row.reason ?? row.status)
+    // Asserted separately from the model: nothing created before its monitor's start is delivered.
     for (const name of ['listed', 'open'] as const)
       for (const thing of listing) {
-        const id = stage.idOf(name, thing.name)
-        if (stage.rows().has(id) && !known.has(id))
+        const id = fixture.idOf(name, thing.name)
+        if (fixture.rows().has(id) && !known_ids.has(id))
           expect(thing.created).toBeGreaterThanOrEqual(model.monitors[name].since)
       }
   }
 
   async function week(reply: Reply) {
     const { since } = model.failing
-    if (since === null || stage.now() > since + WEEK - MINUTE) return
-    stage.wait(since + WEEK - MINUTE - stage.now())
+    if (since === null || fixture.now() > since + WEEK - MINUTE) return
+    fixture.wait(since + WEEK - MINUTE - fixture.now())
     const was_paused = model.target.paused
     await turn(reply)
     if (model.failing.since === since)
-      expect(stage.target()).toBe(was_paused ?? model.target.paused)
-    stage.wait(2 * MINUTE)
+      expect(fixture.target()).toBe(was_paused ?? model.target.paused)
+    fixture.wait(2 * MINUTE)
     const still = model.failing.since === since
     await turn(reply)
     if (!still || was_paused !== null || model.target.paused !== 'failing') return
@@ -149,76 +148,76 @@ async function play(steps: readonly Step[]) {
         await turn(reply)
         break
       case 'climb':
-        // As long as it takes to see one to its end.
+        // Enough attempts to exhaust the retry schedule.
         for (let n = 0; n < 6; n++) {
           await turn(n % 2 === 0 ? 500 : 'timeout')
-          stage.wait(780_000)
+          fixture.wait(780_000)
         }
         break
       case 'wait':
-        stage.wait(wait_s * 1000)
+        fixture.wait(wait_s * 1000)
         break
       case 'midnight':
-        stage.wait(DAY - (stage.now() % DAY))
+        fixture.wait(DAY - (fixture.now() % DAY))
         break
       case 'day':
-        // A day on which something fails for good.
-        stage.wait(DAY)
+        // A day on which a delivery fails for good.
+        fixture.wait(DAY)
         await turn(404)
         break
       case 'week':
         await week(reply)
         break
       case 'crash': {
-        const at = stage.now()
-        model.look(at)
-        const id = await stage.crash()
+        const at = fixture.now()
+        model.checkPauses(at)
+        const id = await fixture.crash()
         model.crash(id === null ? undefined : model.rows.get(id), at)
         break
       }
       case 'pause':
       case 'resume':
-        await stage[step](monitor)
-        model.setActive(monitor, step === 'resume', stage.now())
+        await fixture[step](monitor)
+        model.setActive(monitor, step === 'resume', fixture.now())
         break
       case 'filter':
-        await stage.filter(monitor, filter)
+        await fixture.filter(monitor, filter)
         model.monitors[monitor].filter = filter
         break
       case 'rename':
-        await stage.rename(monitor)
+        await fixture.rename(monitor)
         break
       case 'redeliver': {
         const id = [...model.rows.keys()][which % Math.max(1, model.rows.size)] ?? 'dlv_none'
         if (model.rows.get(id)?.status === 'suppressed') meet('redelivered though suppressed')
-        stage.redeliver(id)
-        model.redeliver(id, stage.now())
+        fixture.redeliver(id)
+        model.redeliver(id, fixture.now())
         again.push(id)
         break
       }
       case 'test':
         if (model.target.there && model.target.paused !== null && reply === 200)
           meet(`un-paused: ${model.target.paused}`)
-        await stage.test(reply)
+        await fixture.test(reply)
         model.tested(reply)
         break
       case 'off':
-        stage.turnOff()
+        fixture.turnOff()
         model.turnOff()
         break
       case 'on':
-        stage.turnOn()
+        fixture.turnOn()
         model.turnOn()
         break
       case 'delete':
-        // Rarely, for little happens after it.
+        // Rarely, because little happens after it.
         if (which % 8 !== 0) break
-        stage.remove()
+        fixture.remove()
         model.remove()
     }
-    const now = stage.rows()
+    const now = fixture.rows()
     expect(plain(now)).toEqual(plain(model.rows))
-    expect(stage.target()).toBe(model.target.paused)
+    expect(fixture.target()).toBe(model.target.paused)
     for (const [id, { status }] of before)
       if (TERMINAL.has(status) && !again.includes(id)) expect(now.get(id)?.status).toBe(status)
     for (const [id, { status, error }] of now)
@@ -228,16 +227,24 @@ async function play(steps: readonly Step[]) {
   }
 }
 
-/** Rows by id. Those of one moment are due a millisecond apart, which is of no matter here. */
+/** Rows by id. Rows of one instant are due a millisecond apart, which is irrelevant here. */
 const plain = (rows: ReadonlyMap<string, Row>) =>
   new Map(
-    [...rows].map(([id, { status, attempts, rung, round, due, error, reason }]) => [
+    [...rows].map(([id, { status, attempts, retry_index, round, due, error, reason }]) => [
       id,
-      { status, attempts, rung, round, error, reason, due: due && Math.floor(due / 1000) },
+      {
+        status,
+        attempts,
+        retry_index,
+        round,
+        error,
+        reason,
+        due: due && Math.floor(due / 1000),
+      },
     ]),
   )
 
-/** What a full run must have met. */
+/** Cases that a full run must have met. */
 const TO_MEET = [
   'pending',
   'delivery_ceiling',
@@ -254,7 +261,7 @@ const TO_MEET = [
   'un-paused: failing',
 ]
 
-test(`${RUNS} sequences of what can happen end as the model says (FORUMD_SEED=${SEED})`, async () => {
+test(`${RUNS} sequences of events end as the model predicts (FORUMD_SEED=${SEED})`, async () => {
   const step = fc.record({
     step: fc.constantFrom(...STEPS),
     reply: fc.constantFrom(...REPLIES),

@@ -1,32 +1,32 @@
 import { expect, test } from 'bun:test'
 
-import { fail, ok, type Outcome } from '../../../src/core/outcome.ts'
+import { fail, ok, type Outcome } from '../../../src/core/base/result.ts'
 import { createShare } from '../../../src/gateway/cache.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { aNode, aPost, page, readsOver, tree } from '../../support/reads.ts'
 
 function counted(
   keep_ms: number,
-  answer: (query: string, asked: number) => Promise<Outcome<string>>,
+  answer: (query: string, request_number: number) => Promise<Outcome<string>>,
 ) {
   const clock = fakeClock(() => Promise.resolve())
-  let asked = 0
+  let requests = 0
   const read = createShare(clock, keep_ms)(
     (query: string) => query,
-    (query) => answer(query, ++asked),
+    (query) => answer(query, ++requests),
   )
-  return { clock, read, asked: () => asked }
+  return { clock, read, requestCount: () => requests }
 }
 
-test('reads under way are shared, and their answer serves repeats for a while', async () => {
-  const gate = Promise.withResolvers<void>()
-  const { clock, read, asked } = counted(5_000, async (query, number) => {
-    await gate.promise
+test('reads in flight are shared, and their answer serves identical reads for a while', async () => {
+  const barrier = Promise.withResolvers<void>()
+  const { clock, read, requestCount } = counted(5_000, async (query, number) => {
+    await barrier.promise
     return ok(`${query}${number}`)
   })
 
   const [first, second] = [read('a'), read('a')]
-  gate.resolve()
+  barrier.resolve()
 
   expect(await first).toEqual(ok({ body: 'a1', cache: 'miss' }))
   expect(await second).toEqual(ok({ body: 'a1', cache: 'shared' }))
@@ -34,10 +34,10 @@ test('reads under way are shared, and their answer serves repeats for a while', 
   expect(await read('a')).toEqual(ok({ body: 'a1', cache: 'hit' }))
   await clock.advance(1)
   expect(await read('a')).toEqual(ok({ body: 'a2', cache: 'miss' }))
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
 })
 
-test('what is kept is told without asking anybody, and as long as it would be answered with', async () => {
+test('a cached answer is available without a request, for as long as the read would return it', async () => {
   const states: string[] = []
   const clock = fakeClock(() => Promise.resolve())
   const read = createShare(clock, 5_000, (state) => states.push(state))(
@@ -48,7 +48,7 @@ test('what is kept is told without asking anybody, and as long as it would be an
   expect(read.kept('a')).toBeNull()
   await read('a')
   const take = read.kept('a')
-  // Who looks and does not take it, such as one who cannot pay, has not read.
+  // A caller that finds the answer and does not take it, for example without credits, has not read.
   expect(states).toEqual(['miss'])
   expect(take?.()).toEqual({ body: 'a', cache: 'hit' })
   expect(read.kept('b')).toBeNull()
@@ -57,16 +57,16 @@ test('what is kept is told without asking anybody, and as long as it would be an
   expect(states).toEqual(['miss', 'hit'])
 })
 
-test('what is kept of a read is for those who send no session', async () => {
+test('a cached answer is for callers without a session', async () => {
   const clock = fakeClock(() => Promise.resolve())
   const reads = readsOver({ posts: async () => page([aPost('a')], null) }, clock)
-  const asked = { subforum: 'cats', sort: 'new', t: null, limit: 25, after: null }
+  const query = { subforum: 'cats', sort: 'new', t: null, limit: 25, after: null }
   const session = { cookies: [{ name: 'session', value: 'mine' }], proxy: null } as const
 
-  await reads.posts(asked, null)
+  await reads.posts(query, null)
 
-  expect(reads.posts.kept(asked, null)?.().body.posts).toHaveLength(1)
-  expect(reads.posts.kept(asked, session)).toBeNull()
+  expect(reads.posts.kept(query, null)?.().body.posts).toHaveLength(1)
+  expect(reads.posts.kept(query, session)).toBeNull()
 })
 
 test('other queries are other reads', async () => {
@@ -77,8 +77,8 @@ test('other queries are other reads', async () => {
   expect(await read('b')).toEqual(ok({ body: 'b', cache: 'miss' }))
 })
 
-test('a fault goes to those who were waiting and to nobody after them', async () => {
-  const { read, asked } = counted(5_000, async (_, number) =>
+test('a fault goes to the waiting callers only', async () => {
+  const { read, requestCount } = counted(5_000, async (_, number) =>
     number === 1 ? fail({ kind: 'timeout' }) : ok('good'),
   )
 
@@ -86,10 +86,10 @@ test('a fault goes to those who were waiting and to nobody after them', async ()
 
   expect(both).toEqual([fail({ kind: 'timeout' }), fail({ kind: 'timeout' })])
   expect(await read('a')).toEqual(ok({ body: 'good', cache: 'miss' }))
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
 })
 
-test('a bug in a read does not stand in the way of the next', async () => {
+test('a bug in a read does not affect the next one', async () => {
   const { read } = counted(5_000, async (_, number) => {
     if (number === 1) throw new Error('a bug')
     return ok('good')
@@ -100,20 +100,20 @@ test('a bug in a read does not stand in the way of the next', async () => {
   expect(await read('a')).toEqual(ok({ body: 'good', cache: 'miss' }))
 })
 
-test('with a time of zero nothing is kept, but reads under way are shared', async () => {
-  const { read, asked } = counted(0, async () => ok('x'))
+test('a lifetime of zero disables the cache, but reads in flight are shared', async () => {
+  const { read, requestCount } = counted(0, async () => ok('x'))
 
   await Promise.all([read('a'), read('a')])
   await read('a')
 
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
 })
 
 const MIB = 1024 * 1024
-/** A text that is taken to fill so much, without what it is found by. */
+/** A text with this estimated size, without the overhead of its key. */
 const filling = (bytes: number) => 'x'.repeat(bytes / 5)
 
-test('what is kept takes 64 MiB at most, whatever it answers: the oldest goes first', async () => {
+test('the cache takes 64 MiB at most, and the oldest entry is removed first', async () => {
   const clock = fakeClock(() => Promise.resolve())
   const share = createShare(clock, 60_000)
   const kinds = [0, 1].map(() =>
@@ -125,8 +125,8 @@ test('what is kept takes 64 MiB at most, whatever it answers: the oldest goes fi
   const [one, other] = kinds
   for (const query of ['a', 'b', 'c', 'd', 'e']) for (const kind of kinds) await kind(query)
 
-  const kept = ['a', 'b', 'c', 'd', 'e'].map((query) => [one?.kept(query), other?.kept(query)])
-  expect(kept.map((both) => both.map((it) => it !== null))).toEqual([
+  const cached = ['a', 'b', 'c', 'd', 'e'].map((query) => [one?.kept(query), other?.kept(query)])
+  expect(cached.map((both) => both.map((it) => it !== null))).toEqual([
     [false, false],
     [true, true],
     [true, true],
@@ -135,7 +135,7 @@ test('what is kept takes 64 MiB at most, whatever it answers: the oldest goes fi
   ])
 })
 
-test('what is no longer kept makes room for others', async () => {
+test('a removed entry makes room for others', async () => {
   const { clock, read } = counted(5_000, async () => ok(filling(7.9 * MIB)))
   for (let number = 0; number < 8; number++) await read(`old ${number}`)
   await clock.advance(5_000)
@@ -145,7 +145,7 @@ test('what is no longer kept makes room for others', async () => {
   expect(read.kept('new 0')).not.toBeNull()
 })
 
-test('an answer that would take more than an eighth of that is not kept, and none makes room for it', async () => {
+test('an answer above an eighth of the limit is not cached and removes no entry', async () => {
   const { read } = counted(60_000, async (query) => ok(query === 'large' ? filling(8 * MIB) : ''))
 
   await read('small')
@@ -158,35 +158,32 @@ test('an answer that would take more than an eighth of that is not kept, and non
 test('two spellings of a subforum are one read, two pages of it are two', async () => {
   const clock = fakeClock(() => Promise.resolve())
   const reads = readsOver({ posts: async () => page([aPost('a')], 't3_a') }, clock)
-  const asked = { sort: 'new', t: null, limit: 25, after: null }
+  const first_query = { sort: 'new', t: null, limit: 25, after: null }
   const cache = async (query: Parameters<typeof reads.posts>[0]) => {
     const outcome = await reads.posts(query, null)
     return outcome.ok ? outcome.value.cache : null
   }
 
-  expect(await cache({ subforum: 'Cats', ...asked })).toBe('miss')
-  expect(await cache({ subforum: 'cats', ...asked })).toBe('hit')
-  expect(await cache({ subforum: 'cats', ...asked, after: { native: 't3_a', depth: 1 } })).toBe(
-    'miss',
-  )
+  expect(await cache({ subforum: 'Cats', ...first_query })).toBe('miss')
+  expect(await cache({ subforum: 'cats', ...first_query })).toBe('hit')
+  expect(
+    await cache({ subforum: 'cats', ...first_query, after: { native: 't3_a', depth: 1 } }),
+  ).toBe('miss')
 })
 
 test.each([
   [60_000, 'miss'],
   [6_000, 'hit'],
-] as const)(
-  'a comment takes what all that is below it takes: of %i replies, %s',
-  async (count, cache) => {
-    const replies = Array.from({ length: count }, (_, n) => aNode(`r${n}`, 't1_top'))
-    const top = aNode('top', 't3_p', replies)
-    const reads = readsOver(
-      { nodesById: async () => ok([aNode('top', 't3_p')]), tree: async () => tree([top]) },
-      fakeClock(() => Promise.resolve()),
-    )
+] as const)('a comment counts with all its replies: with %i replies, %s', async (count, cache) => {
+  const replies = Array.from({ length: count }, (_, n) => aNode(`r${n}`, 't1_top'))
+  const top = aNode('top', 't3_p', replies)
+  const reads = readsOver(
+    { nodesById: async () => ok([aNode('top', 't3_p')]), tree: async () => tree([top]) },
+    fakeClock(() => Promise.resolve()),
+  )
 
-    await reads.comment({ id: 'top', replies: true })
+  await reads.comment({ id: 'top', replies: true })
 
-    const again = await reads.comment({ id: 'top', replies: true })
-    expect(again.ok && again.value.cache).toBe(cache)
-  },
-)
+  const again = await reads.comment({ id: 'top', replies: true })
+  expect(again.ok && again.value.cache).toBe(cache)
+})

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Liveness, MediaPost, Post } from '../../../src/core/items.ts'
-import { fail, ok, type Outcome } from '../../../src/core/outcome.ts'
-import type { Read } from '../../../src/gateway/cache.ts'
-import { ANONYMOUS, type Call } from '../../../src/platform/platform.ts'
+import { fail, ok, type Outcome } from '../../../src/core/base/result.ts'
+import type { ItemLiveness, MediaPost, Post } from '../../../src/core/forum/items.ts'
+import type { CacheResult } from '../../../src/gateway/cache.ts'
+import { ANONYMOUS, type Call } from '../../../src/platforms/port.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { aComment, aNode, aPost, more, page, readsOver, tree } from '../../support/reads.ts'
 
 const clock = () => fakeClock(() => Promise.resolve())
 const FIRST = { limit: 25, after: null }
 
-function bodyOf<T>(outcome: Outcome<Read<T>>): T {
+function bodyOf<T>(outcome: Outcome<CacheResult<T>>): T {
   if (!outcome.ok) throw new Error(`a fault: ${outcome.fault.kind}`)
   return outcome.value.body
 }
 
-const shown = (id: string, kind: 'image' | 'gif' | null) => ({
+const imagePost = (id: string, kind: 'image' | 'gif' | null) => ({
   ...aPost(id),
   media:
     kind === null
@@ -31,7 +31,7 @@ const shown = (id: string, kind: 'image' | 'gif' | null) => ({
         },
 })
 
-const said = (
+const commentOf = (
   id: string,
   body: string,
   score: number,
@@ -42,7 +42,7 @@ const said = (
 }
 
 describe('posts', () => {
-  test('are asked for with one deadline, through nobody’s eyes', async () => {
+  test('are requested anonymously with one deadline', async () => {
     const calls: Call[] = []
     const now = clock()
     const reads = readsOver(
@@ -67,11 +67,13 @@ describe('posts', () => {
       await reads.posts({ subforum: 'cats', sort: 'top', t: 'day', limit: 5, after }, null),
     )
 
-    expect(body).toEqual({ posts: [aPost('b')], after: 't3_b~6' })
-    expect(calls).toEqual([{ eyes: ANONYMOUS, deadline_at: now.now() + 30_000 }])
+    expect(body).toEqual({ posts: [aPost('b')], after: 't3_b' })
+    expect(calls).toEqual([
+      { identity: ANONYMOUS, deadline_at: now.now() + 30_000, wait_until: now.now() + 8_000 },
+    ])
   })
 
-  test('that the platform repeats on a page are answered once', async () => {
+  test('that the platform repeats on a page are returned once', async () => {
     const reads = readsOver(
       { posts: async () => page([aPost('a'), aPost('b'), aPost('a')]) },
       clock(),
@@ -85,7 +87,7 @@ describe('posts', () => {
     expect(body.listing_status).toBe('complete')
   })
 
-  test('of an empty new subforum are complete, of an empty ranking unknown', async () => {
+  test('in an empty new listing are complete, in an empty ranking unknown', async () => {
     const reads = readsOver({ posts: async () => page<Post>([]) }, clock())
     const status = async (sort: string) =>
       bodyOf(await reads.posts({ subforum: 'cats', sort, t: null, ...FIRST }, null)).listing_status
@@ -94,7 +96,7 @@ describe('posts', () => {
     expect(await status('hot')).toBe('unknown')
   })
 
-  test('that are not there are not found', async () => {
+  test('in a missing subforum are not found', async () => {
     const reads = readsOver({ postsById: async () => ok([]) }, clock())
 
     expect(await reads.post({ id: 'nope' })).toEqual(fail({ kind: 'not_found', reason: null }))
@@ -102,19 +104,19 @@ describe('posts', () => {
 })
 
 describe('a user’s listing', () => {
-  const asked = { name: 'ada', sort: 'new', t: null, ...FIRST }
+  const query = { name: 'ada', sort: 'new', t: null, ...FIRST }
 
-  test('that is empty may be a curated profile, so its status is unknown', async () => {
+  test('that is empty can be a curated profile, so its status is unknown', async () => {
     const reads = readsOver({ userComments: async () => page([]) }, clock())
 
-    expect(bodyOf(await reads.userComments(asked))).toEqual({
+    expect(bodyOf(await reads.userComments(query))).toEqual({
       comments: [],
       after: null,
       listing_status: 'unknown',
     })
   })
 
-  test('of posts leaves the kind out, because it is not a mixed one', async () => {
+  test('with posts only omits the kind', async () => {
     const reads = readsOver(
       {
         userItems: async ({ tab }) => {
@@ -128,7 +130,7 @@ describe('a user’s listing', () => {
       clock(),
     )
 
-    expect(bodyOf(await reads.userPosts(asked))).toEqual({
+    expect(bodyOf(await reads.userPosts(query))).toEqual({
       posts: [aPost('a')],
       after: null,
       listing_status: 'complete',
@@ -143,7 +145,7 @@ describe('a search', () => {
     aPost('c', { upvotes: 7, comments: 4, is_video: true, created_utc: 2 }),
   ]
   const reads = () => readsOver({ search: async () => page(found, 't3_c') }, clock())
-  const asked = {
+  const query = {
     q: 'x',
     subforum: null,
     sort: 'relevance',
@@ -153,20 +155,21 @@ describe('a search', () => {
     ...FIRST,
   }
 
-  test('is at its wall by what the platform listed, also where some of it is left out', async () => {
+  test('ends by the number of listed rows, including those that are left out', async () => {
     const posts = Array.from({ length: 200 }, (_, index) => aPost(`x${index}`))
+    const wide = { ...query, limit: 200 }
     const listed = { rows: posts, after: null, logged_in: true, left_out: 50 }
     const whole = { ...listed, left_out: 0 }
     const status = async (answer: typeof listed) =>
-      bodyOf(await readsOver({ search: async () => ok(answer) }, clock()).search(asked, null))
+      bodyOf(await readsOver({ search: async () => ok(answer) }, clock()).search(wide, null))
         .listing_status
 
     expect(await status(whole)).toBe('complete')
     expect(await status(listed)).toBe('unknown')
   })
 
-  test('without a filter carries no meta', async () => {
-    expect(bodyOf(await reads().search(asked, null))).toEqual({ posts: found, after: 't3_c~3' })
+  test('without a filter has no meta', async () => {
+    expect(bodyOf(await reads().search(query, null))).toEqual({ posts: found, after: 't3_c' })
   })
 
   test.each([
@@ -182,25 +185,25 @@ describe('a search', () => {
     [{ sort_type: 'num_comments' as const }, ['a', 'c', 'b']],
     [{ sort_type: 'created' as const, max_score: 10 }, ['a', 'c']],
     [{ min_score: 1000 }, []],
-  ])('keeps of a page what %p asks for', async (filter, ids) => {
-    const body = bodyOf(await reads().search({ ...asked, filter }, null))
+  ])('returns the rows of a page that match %p', async (filter, ids) => {
+    const body = bodyOf(await reads().search({ ...query, filter }, null))
 
     expect(body.posts.map(({ id }) => id)).toEqual(ids)
     expect(body.meta).toEqual({ scanned: 3, kept: ids.length })
-    expect(body.after).toBe('t3_c~3')
+    expect(body.after).toBe('t3_c')
   })
 
-  test('for media keeps the kind asked for and counts what it looked through', async () => {
+  test('for media returns the requested kind and counts the rows searched', async () => {
     const media = readsOver(
       {
         searchMedia: async () =>
-          page([shown('a', 'image'), shown('b', null), shown('c', 'gif')], 't3_c'),
+          page([imagePost('a', 'image'), imagePost('b', null), imagePost('c', 'gif')], 't3_c'),
       },
       clock(),
     )
     const ids = async (kind: MediaPost['media']['kind'] | 'all') => {
-      const body = bodyOf(await media.searchMedia({ ...asked, kind }))
-      expect(body).toMatchObject({ scanned: 3, after: 't3_c~3' })
+      const body = bodyOf(await media.searchMedia({ ...query, kind }))
+      expect(body).toMatchObject({ scanned: 3, after: 't3_c' })
       return body.posts.map(({ id }) => id)
     }
 
@@ -210,8 +213,58 @@ describe('a search', () => {
   })
 })
 
+describe('a search of discussions', () => {
+  const query = { q: 'otter', sort: 'relevance', t: 'all', nsfw: false, limit: 25, after: null }
+  const trees: Record<string, ReturnType<typeof tree>> = {
+    a: tree([commentOf('1', 'a badger', 3)]),
+    b: tree([commentOf('2', 'no', 9, [commentOf('3', 'an otter', 1)])]),
+    c: tree([commentOf('4', 'Otter', 5)]),
+  }
+
+  test('returns the posts whose comments contain the words, in the order of the search', async () => {
+    const limits: number[] = []
+    const reads = readsOver(
+      {
+        search: async ({ limit }) => {
+          limits.push(limit)
+          return page([aPost('a', { title: 'Otters' }), aPost('b'), aPost('c')])
+        },
+        tree: async ({ post_id }) => trees[post_id] ?? tree([]),
+      },
+      clock(),
+    )
+
+    const body = bodyOf(await reads.discussions(query))
+
+    expect(limits).toEqual([8])
+    expect(body).toEqual({
+      posts: [aPost('b'), aPost('c')],
+      after: null,
+      listing_status: 'complete',
+      meta: { searched: 3, comments_scanned: 4, truncated: false },
+    })
+  })
+
+  test.each([
+    ['more posts follow', page([aPost('a')], 't3_a'), 1],
+    ["the platform's search found no post", page<Post>([]), 0],
+  ])('is truncated if %s, as a deep search is', async (_what, found, searched) => {
+    const reads = readsOver(
+      { search: async () => found, tree: async () => trees['a'] ?? tree([]) },
+      clock(),
+    )
+
+    const { posts, meta } = bodyOf(await reads.discussions(query))
+    const deep = bodyOf(await reads.deepSearch({ ...query, max_comments: 10 }))
+
+    expect(posts).toEqual([])
+    expect(meta).toEqual({ searched, comments_scanned: searched, truncated: true })
+    expect(deep.meta).toMatchObject({ posts_expanded: searched, truncated: true })
+  })
+})
+
 describe('a deep search', () => {
-  const asked = {
+  const query = {
     q: 'otter',
     sort: 'relevance',
     t: 'all',
@@ -220,13 +273,13 @@ describe('a deep search', () => {
     limit: 3,
     after: null,
   }
-  test('answers the comments that say the word, highest score first, each with its post', async () => {
+  test('returns the comments with the word, highest score first, each with its post', async () => {
     const trees: Record<string, ReturnType<typeof tree>> = {
       a: tree([
-        said('1', 'an Otter!', 3, [said('2', '**otters**', 9)]),
-        said('3', '[otter](x)', 8),
+        commentOf('1', 'an Otter!', 3, [commentOf('2', '**otters**', 9)]),
+        commentOf('3', '[otter](x)', 8),
       ]),
-      b: tree([said('4', 'otter', 5), more('t3_b', ['z'])]),
+      b: tree([commentOf('4', 'otter', 5), more('t3_b', ['z'])]),
     }
     const reads = readsOver(
       {
@@ -239,14 +292,14 @@ describe('a deep search', () => {
       clock(),
     )
 
-    const body = bodyOf(await reads.deepSearch(asked))
+    const body = bodyOf(await reads.deepSearch(query))
 
     expect(body.comments.map(({ id, score, post }) => [id, score, post.id])).toEqual([
       ['3', 8, 'a'],
       ['4', 5, 'b'],
       ['1', 3, 'a'],
     ])
-    expect(body.after).toBe('t3_b~2')
+    expect(body.after).toBe('t3_b')
     expect(body.meta).toEqual({
       truncated: true,
       capped: false,
@@ -266,57 +319,57 @@ describe('a deep search', () => {
     ])
   })
 
-  test('never finds the mask of a deleted comment', async () => {
+  test('never finds the placeholder of a deleted comment', async () => {
     const reads = readsOver(
       {
         search: async () => page([aPost('a')]),
         tree: async () =>
           tree([
-            said('1', '[deleted]', 1),
-            said('2', '[removed]', 1),
-            said('3', '[ Removed by the platform ]', 1),
+            commentOf('1', '[deleted]', 1),
+            commentOf('2', '[removed]', 1),
+            commentOf('3', '[ Removed by the platform ]', 1),
           ]),
       },
       clock(),
     )
 
-    expect(bodyOf(await reads.deepSearch({ ...asked, q: 'deleted OR removed' })).comments).toEqual(
+    expect(bodyOf(await reads.deepSearch({ ...query, q: 'deleted OR removed' })).comments).toEqual(
       [],
     )
   })
 
-  test('says that it is capped when more comments match than were asked for', async () => {
+  test('is capped if more comments match than requested', async () => {
     const reads = readsOver(
       {
         search: async () => page([aPost('a')]),
-        tree: async () => tree([said('1', 'otter', 1), said('2', 'otter', 2)]),
+        tree: async () => tree([commentOf('1', 'otter', 1), commentOf('2', 'otter', 2)]),
       },
       clock(),
     )
 
-    const body = bodyOf(await reads.deepSearch({ ...asked, max_comments: 1 }))
+    const body = bodyOf(await reads.deepSearch({ ...query, max_comments: 1 }))
 
     expect(body.comments.map(({ id }) => id)).toEqual(['2'])
     expect(body.meta.capped).toBe(true)
   })
 
-  test('goes on without a tree that cannot be read, and says so', async () => {
+  test('continues without an unreadable tree, and is marked as truncated', async () => {
     const reads = readsOver(
       {
         search: async () => page([aPost('a'), aPost('b')]),
         tree: async ({ post_id }) =>
-          post_id === 'a' ? fail({ kind: 'timeout' }) : tree([said('1', 'otter', 1)]),
+          post_id === 'a' ? fail({ kind: 'timeout' }) : tree([commentOf('1', 'otter', 1)]),
       },
       clock(),
     )
 
-    const { comments, meta } = bodyOf(await reads.deepSearch(asked))
+    const { comments, meta } = bodyOf(await reads.deepSearch(query))
 
     expect(comments).toHaveLength(1)
     expect(meta).toMatchObject({ truncated: true, posts_expanded: 1 })
   })
 
-  test('is a fault when no tree can be read', async () => {
+  test('is a fault if no tree is readable', async () => {
     const reads = readsOver(
       {
         search: async () => page([aPost('a'), aPost('b')]),
@@ -325,7 +378,7 @@ describe('a deep search', () => {
       clock(),
     )
 
-    expect(await reads.deepSearch(asked)).toEqual(fail({ kind: 'throttled', retry_after_s: 9 }))
+    expect(await reads.deepSearch(query)).toEqual(fail({ kind: 'throttled', retry_after_s: 9 }))
   })
 
   test('reads at most three trees at once', async () => {
@@ -344,13 +397,13 @@ describe('a deep search', () => {
       clock(),
     )
 
-    expect(bodyOf(await reads.deepSearch(asked)).meta.posts_expanded).toBe(10)
+    expect(bodyOf(await reads.deepSearch({ ...query, limit: 10 })).meta.posts_expanded).toBe(10)
     expect(most).toBe(3)
   })
 })
 
 describe('one comment', () => {
-  test('is the native node, untouched', async () => {
+  test('is the native node, unmodified', async () => {
     const node = aNode('c', 't3_p')
     const reads = readsOver({ nodesById: async () => ok([node]) }, clock())
 
@@ -377,7 +430,7 @@ describe('one comment', () => {
     expect(as_given).toEqual(node.data)
   })
 
-  test('that is not there is not found', async () => {
+  test('that does not exist is not found', async () => {
     const reads = readsOver({ nodesById: async () => ok([]) }, clock())
 
     expect(await reads.comment({ id: 'c', replies: true })).toMatchObject({
@@ -387,14 +440,14 @@ describe('one comment', () => {
 })
 
 describe('verification', () => {
-  test('answers every id, in the order asked, repeats and malformed ones included', async () => {
+  test('returns every id in the requested order, including repeats and malformed ones', async () => {
     const batches: string[][] = []
     const reads = readsOver(
       {
         liveness: async (ids) => {
           batches.push(ids)
           return ok(
-            new Map<string, Liveness>([
+            new Map<string, ItemLiveness>([
               ['b', 'removed'],
               ['a', 'live'],
             ]),
@@ -425,7 +478,7 @@ describe('verification', () => {
     )
   })
 
-  test('of nothing but malformed ids asks nobody', async () => {
+  test('with malformed ids only sends no request', async () => {
     const reads = readsOver({}, clock())
 
     expect(await reads.verify(['?'])).toEqual(

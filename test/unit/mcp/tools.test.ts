@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
 
-import { parseConfig } from '../../../src/config.ts'
-import { openApiDocument } from '../../../src/daemon.ts'
-import { TOLD } from '../../../src/mcp/told.ts'
+import { parseConfig } from '../../../src/config/load.ts'
+import { createOpenApiDocument } from '../../../src/daemon.ts'
+import { TOOL_DESCRIPTIONS } from '../../../src/mcp/tool-descriptions.ts'
 import { toolsOf } from '../../../src/mcp/tools.ts'
 
 const documentWith = (wire: string) =>
-  openApiDocument(
+  createOpenApiDocument(
     parseConfig(`platform = { base_url = "https://a.test", session_cookie = "s" }\n${wire}`),
   )
 
-test('tools are called by the words of the wire, and told in them', async () => {
+test('tool names and descriptions use the configured words', async () => {
   const { tools, words } = toolsOf(
     await documentWith('[wire]\nplatform = "agora"\ncommunity = "square"\n'),
   )
@@ -24,14 +24,14 @@ test('tools are called by the words of the wire, and told in them', async () => 
   expect(posts?.inputSchema).toMatchObject({ required: ['square'] })
 })
 
-test('a tool that only looks says so, and none that removes does', async () => {
+test('read-only tools have the readOnlyHint, and removing tools do not', async () => {
   const { tools } = toolsOf(await documentWith(''))
 
   for (const { name, annotations, route } of tools) {
-    const { deed } = TOLD[name.slice('forum_'.length)] ?? {}
+    const { effect: deed } = TOOL_DESCRIPTIONS[name.slice('forum_'.length)] ?? {}
     const hints = { look: annotations.readOnlyHint, remove: annotations.destructiveHint }
     expect({ name, ...hints }).toEqual({ name, look: deed === 'looks', remove: deed === 'removes' })
-    // What is asked with GET changes nothing, whatever else it says.
+    // A GET changes nothing, so its hint must be read-only.
     if (route.kind === 'call' && route.method === 'GET')
       expect([name, deed]).toEqual([name, 'looks'])
     if (route.kind === 'draft') expect([name, deed]).toEqual([name, 'changes'])
@@ -45,7 +45,7 @@ test.each([[{}], [{ paths: {} }], ['<html>'], [{ paths: { '/api/x/posts': { get:
   },
 )
 
-test('nothing of MCP is loaded before somebody asks for it', async () => {
+test('no module loads MCP eagerly', async () => {
   const src = `${import.meta.dir}/../../../src/`
   const eager: string[] = []
   for await (const file of new Bun.Glob('**/*.ts').scan(src)) {

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 
-import type { Item } from '../../../src/core/items.ts'
-import { createFilters } from '../../../src/monitor/filters.ts'
-import { insertCustomer } from '../../../src/store/customers.ts'
-import { openDb } from '../../../src/store/db.ts'
+import type { Item } from '../../../src/core/forum/items.ts'
+import { createFilters } from '../../../src/monitor/match.ts'
+import { insertCustomer } from '../../../src/store/customers/customers.ts'
+import { openDb } from '../../../src/store/db/connection.ts'
 import { postOf } from '../../support/items.ts'
 
-/** Monitors as the store keeps them, each a spec and when it was last changed. */
-function start(mono?: () => number) {
+/** Stored monitors, each with a spec and the time of its last change. */
+function start() {
   const db = openDb(':memory:', { create: true })
   const events: { event: string; fields: Record<string, unknown> }[] = []
   const log = (_: string, event: string, fields: Record<string, unknown> = {}) =>
@@ -20,7 +20,7 @@ function start(mono?: () => number) {
     starting_credit_micros: 0,
     payment_id: 'pay_1',
   })
-  const filters = createFilters(db, log, mono)
+  const filters = createFilters(db, log)
   return {
     events,
     filters,
@@ -45,7 +45,7 @@ const ids = (match: (item: Item) => { monitor_id: string }[], title: string): st
     .map(({ monitor_id }) => monitor_id)
     .toSorted()
 
-test('a stream asks its own monitors, whatever the others wait for', () => {
+test('a feed evaluates only its own monitors', () => {
   const { filters, keep } = start()
   const a = keep('mon_a', within({ include_any: ['bun'] }))
   const b = keep('mon_b', within({ include_any: ['bun', 'deno'] }))
@@ -61,7 +61,7 @@ test('a stream asks its own monitors, whatever the others wait for', () => {
   })
 })
 
-test('monitors come to a stream, are edited, and leave it', () => {
+test('monitors are added to a feed, edited and removed', () => {
   const { filters, keep } = start()
   const a = keep('mon_a', within({ include_any: ['bun'] }))
   expect(ids(filters.among(1, [a]), 'bun')).toEqual(['mon_a'])
@@ -75,38 +75,38 @@ test('monitors come to a stream, are edited, and leave it', () => {
   expect(ids(filters.among(1, []), 'deno')).toEqual([])
 })
 
-test('what is for nobody any more is not kept for good: a stream is made anew, in small parts', () => {
+test('a matcher with many removed versions is rebuilt in small steps', () => {
   const { filters, keep } = start()
-  const kept = Array.from({ length: 60 }, (_, i) => keep(`mon_${i}`, within({ q: `word${i}` })))
-  const ask = () => ids(filters.among(1, kept), 'word59')
-  ask()
+  const monitors = Array.from({ length: 60 }, (_, i) => keep(`mon_${i}`, within({ q: `word${i}` })))
+  const matchedIds = () => ids(filters.among(1, monitors), 'word59')
+  matchedIds()
   let edits = 0
   for (; edits < 1000 && filters.isWarm(1); edits++) {
-    kept[0] = keep('mon_0', within({ q: `edit${edits}` }), 2 + edits)
-    expect(ask()).toEqual(['mon_59'])
+    monitors[0] = keep('mon_0', within({ q: `edit${edits}` }), 2 + edits)
+    expect(matchedIds()).toEqual(['mon_59'])
   }
-  // A hundred, and as many as there are.
+  // A hundred, and as many as there are monitors.
   expect(edits).toBe(161)
-  expect(filters.warmUp(1, kept)).toBe(true)
-  expect(filters.warmUp(1, kept)).toBe(false)
+  expect(filters.warmUp(1, monitors)).toBe(true)
+  expect(filters.warmUp(1, monitors)).toBe(false)
   expect(filters.isWarm(1)).toBe(true)
-  expect(ids(filters.among(1, kept), 'edit160')).toEqual(['mon_0'])
-  expect(ids(filters.among(1, kept), 'edit159')).toEqual([])
+  expect(ids(filters.among(1, monitors), 'edit160')).toEqual(['mon_0'])
+  expect(ids(filters.among(1, monitors), 'edit159')).toEqual([])
 })
 
-test('a monitor that is edited between a question and its answer is asked by what it says now', () => {
+test('a monitor edited between scan and evaluation is evaluated with its new filter', () => {
   const { filters, keep } = start()
   const a = keep('mon_a', within({ include_any: ['bun'] }))
   const b = keep('mon_b', within({ include_any: ['bun'] }))
-  const ask = filters.among(1, [a, b])
+  const prepared = filters.among(1, [a, b])
   keep('mon_a', within({ include_any: ['bun'], include_all: ['deno'] }), 2)
   keep('mon_b', '{"q":"(("}', 2)
 
-  expect(ids(ask, 'bun')).toEqual([])
-  expect(ids(ask, 'bun and deno')).toEqual(['mon_a'])
+  expect(ids(prepared, 'bun')).toEqual([])
+  expect(ids(prepared, 'bun and deno')).toEqual(['mon_a'])
 })
 
-test('a spec that cannot be read matches nothing and is told once', () => {
+test('a spec that cannot be read matches nothing and is logged once', () => {
   const { filters, keep, events } = start()
   const good = keep('mon_a', within({}))
   const bad = keep('mon_b', '{"subforum":["cats"],"q":"(("}')
@@ -120,11 +120,11 @@ test('a spec that cannot be read matches nothing and is told once', () => {
     ['filter.unreadable', 'mon_b'],
   ])
 
-  const mended = keep('mon_b', within({}), 2)
-  expect(ids(filters.among(1, [good, mended]), 'x')).toEqual(['mon_a', 'mon_b'])
+  const fixed = keep('mon_b', within({}), 2)
+  expect(ids(filters.among(1, [good, fixed]), 'x')).toEqual(['mon_a', 'mon_b'])
 })
 
-test('a filter is read anew for another version, and when it was asked for long ago', () => {
+test('a filter is read again for another version, and after eviction', () => {
   const { filters, keep } = start()
   const a = keep('mon_a', within({ include_any: ['bun'] }))
   const spec = filters(a)
@@ -144,7 +144,7 @@ test('a filter is read anew for another version, and when it was asked for long 
   expect(filters(edited)).toEqual(next)
 })
 
-test('what cannot be read does not hold up what can', () => {
+test('an unreadable spec does not delay readable ones', () => {
   const { filters, keep } = start()
   const bad = Array.from({ length: 120 }, (_, i) => keep(`mon_${i}`, '{"q":"(("}'))
   const good = keep('mon_a', within({ include_any: ['bun'] }))
@@ -153,19 +153,4 @@ test('what cannot be read does not hold up what can', () => {
   while (parts < 9 && filters.warmUp(1, [...bad, good])) parts++
   expect(parts).toBe(3)
   expect(ids(filters.among(1, [...bad, good]), 'bun')).toEqual(['mon_a'])
-})
-
-test('patterns that take long are told, with the monitor and how long', () => {
-  let now = 0
-  const { filters, keep, events } = start(() => (now += 12.6))
-  const quick = keep('mon_a', within({ regex: ['b.n'] }))
-  expect(ids(filters.among(1, [quick]), 'bun')).toEqual(['mon_a'])
-  expect(events).toEqual([])
-
-  const step = start(() => (now += 40.4))
-  const slow = step.keep('mon_b', within({ regex: ['b.n'] }))
-  expect(ids(step.filters.among(1, [slow]), 'bun')).toEqual(['mon_b'])
-  expect(step.events).toEqual([
-    { event: 'filter.slow', fields: { monitor: 'mon_b', duration_ms: 40 } },
-  ])
 })

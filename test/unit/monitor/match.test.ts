@@ -1,59 +1,58 @@
 import { expect, test } from 'bun:test'
 
-import { startLook } from '../../../src/core/sight.ts'
-import { createFilters } from '../../../src/monitor/filters.ts'
-import { matchAll } from '../../../src/monitor/match.ts'
-import { findStream } from '../../../src/store/streams.ts'
+import { startPoll } from '../../../src/core/polling/cursor.ts'
+import { createFilters, matchAll } from '../../../src/monitor/match.ts'
+import { findFeed } from '../../../src/store/monitoring/feeds.ts'
 import { commentOf } from '../../support/items.ts'
-import { PLAN, post, START, startStage } from './stage.ts'
+import { PLAN, post, START, startMonitorFixture } from './fixture.ts'
 
 const S = 1000
 
-/** Sixty posts that were there before anybody watched. */
+/** Sixty posts from before the first monitor. */
 const old = () =>
   Array.from({ length: 60 }, (_, i) => post(i + 1, `cat ${i}`, START - (60 - i) * S))
 
-test('sixty old posts deliver nothing, of four new ones the two that match go to every target', async () => {
-  await using stage = startStage()
-  stage.feed.put('cats', ...old())
-  stage.webhook('wh_1')
-  stage.webhook('wh_2')
-  stage.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
-  await stage.look()
-  expect(stage.deliveries()).toEqual([])
+test('sixty old posts deliver nothing; two of four new ones match and go to every target', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.feed.put('cats', ...old())
+  fixture.webhook('wh_1')
+  fixture.webhook('wh_2')
+  fixture.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
+  await fixture.pollDue()
+  expect(fixture.deliveries()).toEqual([])
 
   const at = START + 30 * S
-  stage.feed.put(
+  fixture.feed.put(
     'cats',
     post(61, 'a dog', at),
     post(62, 'a cat', at),
     post(63, 'two cat beds', at),
     post(64, 'birds', at),
   )
-  await stage.check()
+  await fixture.check()
 
   expect(
-    stage.deliveries().map((it) => [it.webhook_id, it.status, stage.payload(it).items[0].id]),
+    fixture.deliveries().map((it) => [it.webhook_id, it.status, fixture.payload(it).items[0].id]),
   ).toEqual([
     ['wh_1', 'pending', (62).toString(36)],
     ['wh_2', 'pending', (62).toString(36)],
     ['wh_1', 'pending', (63).toString(36)],
     ['wh_2', 'pending', (63).toString(36)],
   ])
-  expect(stage.pendings()).toBe(1)
+  expect(fixture.pendings()).toBe(1)
 })
 
-test('the body says what it is, whom it is for and how well it fits', async () => {
-  await using stage = startStage({ community: 'board' })
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { board: ['cats'], include_any: ['cat', 'fish'] })
-  await stage.look()
+test('the body contains item, monitor and relevance', async () => {
+  await using fixture = startMonitorFixture({ community: 'board' })
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { board: ['cats'], include_any: ['cat', 'fish'] })
+  await fixture.pollDue()
   const origin = { id: 'o1', subforum: 'kittens', permalink: '/x/' }
-  stage.feed.put('cats', post(1, 'a cat', START + S, { crosspost_origin: origin }))
-  await stage.check()
+  fixture.feed.put('cats', post(1, 'a cat', START + S, { crosspost_origin: origin }))
+  await fixture.check()
 
-  const [row] = stage.deliveries()
-  const body = stage.payload(row!)
+  const [row] = fixture.deliveries()
+  const body = fixture.payload(row!)
   expect(Object.keys(body)).toEqual(['delivery_id', 'monitor_id', 'count', 'grouped', 'items'])
   expect(body).toMatchObject({
     delivery_id: row!.id,
@@ -73,13 +72,13 @@ test('the body says what it is, whom it is for and how well it fits', async () =
   expect(body.items[0]).not.toHaveProperty('subforum')
 })
 
-test('a filter is read once for all that a check has found, and not for what was seen before', async () => {
-  await using stage = startStage()
-  stage.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
-  stage.monitor('mon_2', { subforum: ['cats'] })
-  await stage.look()
-  const stream = findStream(stage.db, 1)!
-  const filters = createFilters(stage.db, () => {})
+test('a filter is read once for all matches of a check, and not for known items', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.monitor('mon_1', { subforum: ['cats'], include_any: ['cat'] })
+  fixture.monitor('mon_2', { subforum: ['cats'] })
+  await fixture.pollDue()
+  const stream = findFeed(fixture.db, 1)!
+  const filters = createFilters(fixture.db, () => {})
   const read: string[] = []
   const counted: typeof filters = Object.assign((it: Parameters<typeof filters>[0]) => {
     read.push(it.id)
@@ -87,19 +86,20 @@ test('a filter is read once for all that a check has found, and not for what was
   }, filters)
   const now = START + 30 * S
   const ordered = [post(1, 'a cat', now), post(2, 'a cat', now), post(3, 'a cat', now)]
-  // As when another monitor begins here: all that is shown is asked about.
-  const look = startLook({ head: null, floor_at: START, believing: false })
-  stage.db.run('UPDATE monitor_streams SET active_from_seq = 0')
+  // As at the start of another monitor: all listed items are evaluated.
+  const state = startPoll({ head: null, floor_at: START, believing: false })
+  fixture.db.run('UPDATE monitor_feeds SET active_from_seq = 0')
   const find = (...fresh: string[]) =>
     matchAll(
-      { db: stage.db, filters: counted },
+      { db: fixture.db, filters: counted },
       stream,
       {
         stream,
-        look,
+        state,
         items: new Map(),
         ending: { kind: 'reached' },
-        lost_gap: null,
+        audit: null,
+        gap_id: null,
         started_at: now,
         ended_at: now,
         seen_at: now,
@@ -122,56 +122,56 @@ test('a filter is read once for all that a check has found, and not for what was
   expect(read).toHaveLength(2)
 })
 
-test('comments are watched on a stream of their own', async () => {
-  await using stage = startStage()
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { subforum: ['cats'], kind: 'both' })
-  await stage.look()
+test('comments are watched on a feed of their own', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { subforum: ['cats'], kind: 'both' })
+  await fixture.pollDue()
   const created = { created: new Date(START + S).toISOString(), created_utc: START / S + 1 }
-  stage.feed.put('cats', commentOf({ id: 'z9', name: 't1_z9', body: 'purr', ...created }))
-  await stage.check()
+  fixture.feed.put('cats', commentOf({ id: 'z9', name: 't1_z9', body: 'purr', ...created }))
+  await fixture.check()
 
-  expect(stage.deliveries().map((it) => stage.payload(it).items[0].body)).toEqual(['purr'])
-  expect(stage.one<{ n: number }>('SELECT count(*) AS n FROM streams')?.n).toBe(2)
+  expect(fixture.deliveries().map((it) => fixture.payload(it).items[0].body)).toEqual(['purr'])
+  expect(fixture.one<{ n: number }>('SELECT count(*) AS n FROM feeds')?.n).toBe(2)
 })
 
-test('an item that two streams of a monitor show is delivered once', async () => {
-  await using stage = startStage()
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { subforum: ['cats', 'kittens'] })
-  await stage.look()
+test('an item listed by two feeds of a monitor is delivered once', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { subforum: ['cats', 'kittens'] })
+  await fixture.pollDue()
   const item = post(1, 'a cat', START + S)
-  stage.feed.put('cats', item)
-  stage.feed.put('kittens', { ...item, subforum: 'kittens' })
-  await stage.check()
+  fixture.feed.put('cats', item)
+  fixture.feed.put('kittens', { ...item, subforum: 'kittens' })
+  await fixture.check()
 
-  expect(stage.deliveries()).toHaveLength(1)
+  expect(fixture.deliveries()).toHaveLength(1)
 })
 
-test('a monitor for the whole platform looks by search and checks every hit itself', async () => {
-  await using stage = startStage()
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { include_any: ['cat'] })
-  await stage.look()
-  const place = stage.feed.asked[0]!.place
-  stage.feed.put(place, post(1, 'concatenate', START + S), post(2, 'cat', START + S))
-  await stage.check()
+test('a monitor for the whole platform polls searches and filters every result', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { include_any: ['cat'] })
+  await fixture.pollDue()
+  const place = fixture.feed.asked[0]!.place
+  fixture.feed.put(place, post(1, 'concatenate', START + S), post(2, 'cat', START + S))
+  await fixture.check()
 
-  expect(stage.titles()).toEqual(['cat'])
+  expect(fixture.titles()).toEqual(['cat'])
 })
 
-test('an old item that shows late is withheld as stale, with its age', async () => {
-  await using stage = startStage()
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { subforum: ['cats'] })
-  await stage.look()
-  stage.pass(1_000 * S)
-  stage.feed.put('cats', post(1, 'approved late', START + S), post(2, 'fresh', START + 900 * S))
-  await stage.check()
+test('an old item that appears late is suppressed as stale, with its age', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { subforum: ['cats'] })
+  await fixture.pollDue()
+  fixture.pass(1_000 * S)
+  fixture.feed.put('cats', post(1, 'approved late', START + S), post(2, 'fresh', START + 900 * S))
+  await fixture.check()
 
-  const [stale, fresh] = stage.deliveries()
+  const [stale, fresh] = fixture.deliveries()
   expect(stale).toMatchObject({ status: 'suppressed', reason: 'stale_item' })
-  expect(stage.payload(stale!).suppressed).toEqual({
+  expect(fixture.payload(stale!).suppressed).toEqual({
     reason: 'stale_item',
     oldest_age_s: 1059,
     threshold_s: 900,
@@ -179,66 +179,70 @@ test('an old item that shows late is withheld as stale, with its age', async () 
   expect(fresh).toMatchObject({ status: 'pending' })
 })
 
-test('a paused target that was named gets a failed row, among "every target" it gets none', async () => {
-  await using stage = startStage()
-  stage.webhook('wh_1')
-  stage.webhook('wh_2', { paused: true })
-  stage.monitor('mon_named', { subforum: ['cats'] }, { webhook_ids: ['wh_2'] })
-  stage.monitor('mon_all', { subforum: ['cats'] })
-  await stage.look()
-  stage.feed.put('cats', post(1, 'a cat', START + S))
-  await stage.check()
+test('a named paused target gets a failed row, among "every target" it gets none', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.webhook('wh_1')
+  fixture.webhook('wh_2', { paused: true })
+  fixture.monitor('mon_named', { subforum: ['cats'] }, { webhook_ids: ['wh_2'] })
+  fixture.monitor('mon_all', { subforum: ['cats'] })
+  await fixture.pollDue()
+  fixture.feed.put('cats', post(1, 'a cat', START + S))
+  await fixture.check()
 
-  expect(stage.deliveries('mon_named')).toMatchObject([
+  expect(fixture.deliveries('mon_named')).toMatchObject([
     { webhook_id: 'wh_2', status: 'failed', last_error: 'webhook_paused' },
   ])
-  expect(stage.deliveries('mon_all')).toMatchObject([{ webhook_id: 'wh_1', status: 'pending' }])
+  expect(fixture.deliveries('mon_all')).toMatchObject([{ webhook_id: 'wh_1', status: 'pending' }])
 })
 
-test('the ceiling lets through exactly its number, then stores five hundred rows and counts the rest', async () => {
-  await using stage = startStage({ plan: { ...PLAN, daily_deliveries: 3 } })
-  stage.webhook('wh_1')
-  stage.webhook('wh_2')
-  stage.monitor('mon_1', { subforum: ['cats'] })
-  await stage.look()
-  stage.feed.put('cats', ...Array.from({ length: 300 }, (_, i) => post(i + 1, 'x', START + S)))
-  await stage.check()
+test('the ceiling allows exactly its number, then stores five hundred rows and counts the rest', async () => {
+  await using fixture = startMonitorFixture({ plan: { ...PLAN, daily_deliveries: 3 } })
+  fixture.webhook('wh_1')
+  fixture.webhook('wh_2')
+  fixture.monitor('mon_1', { subforum: ['cats'] })
+  await fixture.pollDue()
+  fixture.feed.put('cats', ...Array.from({ length: 300 }, (_, i) => post(i + 1, 'x', START + S)))
+  await fixture.check()
 
-  const by = (status: string) => stage.deliveries().filter((it) => it.status === status)
+  const by = (status: string) => fixture.deliveries().filter((it) => it.status === status)
   expect(by('pending')).toHaveLength(3)
   expect(by('suppressed')).toHaveLength(500)
   expect(new Set(by('suppressed').map((it) => it.reason))).toEqual(new Set(['delivery_ceiling']))
-  expect(stage.one('SELECT deliveries, ceiling_suppressed FROM monitor_days')).toEqual({
+  expect(fixture.one('SELECT deliveries, ceiling_suppressed FROM monitor_days')).toEqual({
     deliveries: 3,
     ceiling_suppressed: 597,
   })
 })
 
-test('at midnight, UTC, the ceiling begins anew, and each monitor has its own', async () => {
-  await using stage = startStage({ plan: { ...PLAN, daily_deliveries: 1 } })
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { subforum: ['cats'] })
-  stage.monitor('mon_2', { subforum: ['cats'] })
-  await stage.look()
-  stage.pass(12 * 3_600 * S - 120 * S)
-  stage.feed.put('cats', post(1, 'evening', stage.clock.now()), post(2, 'later', stage.clock.now()))
-  await stage.check()
-  stage.pass(60 * S)
-  stage.feed.put('cats', post(3, 'morning', stage.clock.now()))
-  await stage.check()
+test('the ceiling resets at midnight UTC, separately for each monitor', async () => {
+  await using fixture = startMonitorFixture({ plan: { ...PLAN, daily_deliveries: 1 } })
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { subforum: ['cats'] })
+  fixture.monitor('mon_2', { subforum: ['cats'] })
+  await fixture.pollDue()
+  fixture.pass(12 * 3_600 * S - 120 * S)
+  fixture.feed.put(
+    'cats',
+    post(1, 'evening', fixture.clock.now()),
+    post(2, 'later', fixture.clock.now()),
+  )
+  await fixture.check()
+  fixture.pass(60 * S)
+  fixture.feed.put('cats', post(3, 'morning', fixture.clock.now()))
+  await fixture.check()
 
-  expect(stage.titles('mon_1')).toEqual(['evening', 'morning'])
-  expect(stage.titles('mon_2')).toEqual(['evening', 'morning'])
+  expect(fixture.titles('mon_1')).toEqual(['evening', 'morning'])
+  expect(fixture.titles('mon_2')).toEqual(['evening', 'morning'])
 })
 
-test('a stale item takes nothing of the ceiling', async () => {
-  await using stage = startStage({ plan: { ...PLAN, daily_deliveries: 1 } })
-  stage.webhook('wh_1')
-  stage.monitor('mon_1', { subforum: ['cats'] })
-  await stage.look()
-  stage.pass(1_000 * S)
-  stage.feed.put('cats', post(1, 'late', START + S), post(2, 'fresh', stage.clock.now()))
-  await stage.check()
+test('a stale item does not count toward the ceiling', async () => {
+  await using fixture = startMonitorFixture({ plan: { ...PLAN, daily_deliveries: 1 } })
+  fixture.webhook('wh_1')
+  fixture.monitor('mon_1', { subforum: ['cats'] })
+  await fixture.pollDue()
+  fixture.pass(1_000 * S)
+  fixture.feed.put('cats', post(1, 'late', START + S), post(2, 'fresh', fixture.clock.now()))
+  await fixture.check()
 
-  expect(stage.titles()).toEqual(['fresh'])
+  expect(fixture.titles()).toEqual(['fresh'])
 })

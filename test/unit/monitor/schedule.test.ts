@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createSchedule } from '../../../src/monitor/schedule.ts'
+import { createSchedule } from '../../../src/monitor/scheduler.ts'
 
 const at = Date.parse
 
 describe('in UTC', () => {
-  // By another name of it, the calendar of zones is asked.
+  // Under another name of UTC the time zone calendar is used.
   test.each([
     '* * * * * *',
     '*/7 * * * * *',
@@ -15,9 +15,9 @@ describe('in UTC', () => {
     '0 15,45 2 L * *',
     '0 0 12 * * 5#2',
     '0 0 0 31 12 *',
-  ])('%s comes due when the calendar of zones says so', (pattern) => {
+  ])('%s is due when the time zone calendar says so', (pattern) => {
     const plain = createSchedule(pattern, 'UTC')
-    const looked_up = createSchedule(pattern, 'Etc/UTC')
+    const schedule = createSchedule(pattern, 'Etc/UTC')
     for (const now of [
       at('2026-01-01T00:00:00Z'),
       at('2026-03-29T00:59:59.999Z'),
@@ -25,17 +25,17 @@ describe('in UTC', () => {
       at('2027-12-31T23:59:59Z'),
       at('2028-02-28T23:59:59.5Z'),
     ])
-      expect(plain(now)).toBe(looked_up(now))
+      expect(plain(now)).toBe(schedule(now))
   })
 })
 
-test('in a zone it follows the zone, winter and summer', () => {
+test('a zone is followed in winter and summer', () => {
   const schedule = createSchedule('0 0 9 * * *', 'Europe/Berlin')
 
   expect(schedule(at('2026-01-10T00:00:00Z'))).toBe(at('2026-01-10T08:00:00Z'))
   expect(schedule(at('2026-07-10T00:00:00Z'))).toBe(at('2026-07-10T07:00:00Z'))
 })
 
-test('a pattern that never comes due again is never', () => {
+test('a pattern without further dates is never due', () => {
   expect(createSchedule('0 0 0 1 1 * 2020', 'UTC')(at('2026-01-01T00:00:00Z'))).toBe(Infinity)
 })

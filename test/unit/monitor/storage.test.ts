@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-import { toldBy } from '../../../src/delivery/operator-kinds.ts'
+import { noticeFor } from '../../../src/delivery/operator.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
-import { connect, tellStorageError, transact } from '../../../src/store/db.ts'
-import type { DiskState } from '../../../src/store/disk.ts'
-import { openInstance } from '../../../src/store/instance.ts'
+import { connect, reportStorageError, transact } from '../../../src/store/db/connection.ts'
 import {
-  failedLately,
-  noteStorageError,
+  type DiskState,
+  failedRecently,
+  recordStorageError,
   restartsUseless,
-} from '../../../src/store/storage-errors.ts'
+} from '../../../src/store/maintenance/disk.ts'
+import { openInstance } from '../../../src/store/maintenance/instance.ts'
 import { tempFolder } from '../../support/folder.ts'
 
 const MINUTE_MS = 60_000
@@ -44,7 +44,7 @@ function watched(change: Change = {}) {
     attempts_max: 6,
     longest_wait_ms: 780_000,
     in_flight: () => false,
-    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
+    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0, retention_days: 0 },
     noteConfig: () => {},
     lost: (reason) => void lost.push(reason),
     signal: new AbortController().signal,
@@ -57,7 +57,7 @@ function watched(change: Change = {}) {
     lost,
     folder,
     now: () => now,
-    /** Lets time pass, and the watch have its turn. */
+    /** Advances time and runs the watch. */
     async turn(ms = 0) {
       now += ms
       await storage.turn()
@@ -69,39 +69,39 @@ function watched(change: Change = {}) {
   }
 }
 
-/** Writes until the disk, or what stands for it, is full; what was thrown then. */
+/** Writes until the disk, or its stand-in, is full; returns the error. */
 function fillUp(it: ReturnType<typeof watched>) {
   const { page_count } = it.db.query<{ page_count: number }, []>('PRAGMA page_count').get() ?? {
     page_count: 0,
   }
   it.db.run(`PRAGMA max_page_count = ${page_count + 2}`)
-  const write = it.db.query('INSERT INTO events (kind, at) VALUES ($kind, 0)')
+  const write = it.db.query('INSERT INTO observation_events (kind, at) VALUES ($kind, 0)')
   try {
     transact(it.db, () => void write.run({ kind: 'x'.repeat(100_000) }))
   } catch (error) {
     expect(String(error)).toContain('full')
     return error
   }
-  throw new Error('there was room')
+  throw new Error('the disk did not become full')
 }
 
-test('the first write that finds the disk full gives the ballast free; with room it is taken again', async () => {
+test('the first write on a full disk releases the reserve file, which is refilled when there is space', async () => {
   using it = watched()
   await it.turn()
   await it.turn(MINUTE_MS)
-  const ballast = it.folder.file('ballast')
-  expect([existsSync(ballast), it.storage.trouble()]).toEqual([true, null])
+  const reserve_path = it.folder.file('ballast')
+  expect([existsSync(reserve_path), it.storage.trouble()]).toEqual([true, null])
 
   fillUp(it)
-  expect([existsSync(ballast), it.storage.trouble()]).toEqual([false, 'storage_full'])
+  expect([existsSync(reserve_path), it.storage.trouble()]).toEqual([false, 'storage_full'])
   expect(it.lost).toEqual([])
 
   await it.turn(5000)
-  expect([existsSync(ballast), it.storage.full()]).toEqual([true, false])
+  expect([existsSync(reserve_path), it.storage.full()]).toEqual([true, false])
   expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
 })
 
-test('whoever waits for room has it as soon as there is some, even in the first minute of a run', async () => {
+test('waiting work gets space as soon as there is some, even in the first minute of a run', async () => {
   using it = watched()
   await it.turn()
   fillUp(it)
@@ -114,7 +114,7 @@ test('whoever waits for room has it as soon as there is some, even in the first 
   expect(it.events.map(({ event }) => event)).toEqual(['storage.full', 'storage.recovered'])
 })
 
-test('a disk that is full again while space is being held back gets that space, and stays full', async () => {
+test('a disk that fills up while space is being reserved gets that space, and stays full', async () => {
   using it = watched()
   await it.turn()
   const taking = it.turn(MINUTE_MS)
@@ -127,18 +127,18 @@ test('a disk that is full again while space is being held back gets that space, 
   expect(it.events).toEqual([{ event: 'storage.full', fields: { freed: true } }])
 })
 
-test('an error that is thrown again when the disk has room does not make it full again', async () => {
+test('an error thrown again when the disk has space does not mark it full again', async () => {
   using it = watched()
   await it.turn()
   const error = fillUp(it)
   await it.turn(5000)
   expect(it.storage.trouble()).toBeNull()
 
-  tellStorageError(it.db, error)
+  reportStorageError(it.db, error)
   expect(it.storage.trouble()).toBeNull()
 })
 
-test('what contradicts itself is told, and health says so until it is mended', async () => {
+test('a violated invariant is reported, and health shows it until it is repaired', async () => {
   using it = watched()
   it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 5, 0, 0, NULL)")
   await it.turn()
@@ -154,7 +154,7 @@ test('what contradicts itself is told, and health says so until it is mended', a
   expect(it.storage.trouble()).toBeNull()
 })
 
-test('others have their turn while it looks, and an end of the daemon ends it', async () => {
+test('the check yields to other work, and stops when the daemon does', async () => {
   const stopping = new AbortController()
   using it = watched({ signal: stopping.signal })
   it.db.run(`INSERT INTO customers SELECT 'cus_' || value, value, 'entry', 5, 0, 0, NULL
@@ -169,36 +169,13 @@ test('others have their turn while it looks, and an end of the daemon ends it', 
 
   await it.turn()
   expect(turns).toBe(50)
-  expect(it.storage.findings()).toEqual({ at: null, breaches: [], audit_edited: false })
+  expect(it.storage.findings()).toEqual({ at: null, breaches: [] })
 })
 
-test('an audit row that was edited is named at the next start', async () => {
-  using it = watched()
-  it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
-  await it.turn()
-  it.db.run('DROP TRIGGER audit_is_not_edited')
-  it.db.run("UPDATE audit SET subject = 'cus_2' WHERE seq = 1")
-  const again = createStorage({
-    ...it,
-    dir: it.folder.path,
-    clock: { now: it.now, mono: () => 0, sleep: () => Promise.resolve() },
-    log: (_, event, fields = {}) => void it.events.push({ event, fields }),
-    attempts_max: 6,
-    longest_wait_ms: 780_000,
-    in_flight: () => false,
-    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0 },
-    noteConfig: () => {},
-    lost: () => {},
-    signal: new AbortController().signal,
+test('a snapshot of a damaged database ends the daemon, and the next start reports the damage', async () => {
+  using it = watched({
+    snapshots: { schedule: () => 0, keep_hourly: 1, keep_daily: 0, retention_days: 0 },
   })
-  await again.turn()
-  expect(it.events).toEqual([
-    { event: 'storage.invariant_broken', fields: { kind: 'audit_edited', target: 'audit 1' } },
-  ])
-})
-
-test('a snapshot that finds the database damaged ends the daemon: the next start says what is wrong', async () => {
-  using it = watched({ snapshots: { schedule: () => 0, keep_hourly: 1, keep_daily: 0 } })
   it.db.run('CREATE TABLE filler (bytes BLOB)')
   it.db.run(
     'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO filler SELECT zeroblob(1000) FROM n',
@@ -212,15 +189,18 @@ test('a snapshot that finds the database damaged ends the daemon: the next start
   await it.storage.idle()
 
   expect(it.lost).toEqual(['storage'])
-  expect(it.events.map(({ event }) => event)).toEqual(['storage.snapshot_failed', 'storage.lost'])
-  expect(failedLately(it.folder.path, it.now())).toBe(true)
+  expect(it.events.map(({ event }) => event)).toEqual([
+    'storage.snapshot_failed',
+    'storage.unusable',
+  ])
+  expect(failedRecently(it.folder.path, it.now())).toBe(true)
 })
 
-test('the fifth storage error in ten minutes makes another start useless, for ten minutes', () => {
+test('the fifth storage error in ten minutes makes a restart useless for ten minutes', () => {
   using folder = tempFolder()
   for (let n = 0; n < 5; n++) {
     expect(restartsUseless(folder.path, n * MINUTE_MS)).toBe(false)
-    noteStorageError(folder.path, n * MINUTE_MS)
+    recordStorageError(folder.path, n * MINUTE_MS)
   }
   expect(restartsUseless(folder.path, 4 * MINUTE_MS)).toBe(true)
   expect(restartsUseless(folder.path, 10 * MINUTE_MS)).toBe(false)
@@ -228,33 +208,35 @@ test('the fifth storage error in ten minutes makes another start useless, for te
   expect(restartsUseless(folder.path, 0)).toBe(false)
 })
 
-test('who writes beside us is noticed, once', () => {
+test('a write of another process is noticed once', () => {
   using it = watched()
   expect(it.storage.changedBeside()).toBe(false)
-  it.db.run("INSERT INTO events (kind, at) VALUES ('x', 0)")
+  it.db.run("INSERT INTO observation_events (kind, at) VALUES ('x', 0)")
   expect(it.storage.changedBeside()).toBe(false)
   const beside = connect(it.path)
-  beside.run("INSERT INTO events (kind, at) VALUES ('x', 0)")
+  beside.run("INSERT INTO observation_events (kind, at) VALUES ('x', 0)")
   beside.close()
   expect([it.storage.changedBeside(), it.storage.changedBeside()]).toEqual([true, false])
 })
 
-test('a disk with little left is told once, and again when there was room in between', async () => {
+test('low disk space is reported once, and again after there was space in between', async () => {
   const disk = { free_bytes: 2 ** 30, free_files: 5000, db_bytes: 0, wal_bytes: 0 }
   using it = watched({ readDisk: () => disk })
   await it.turn(MINUTE_MS)
-  const told = () => it.events.filter(({ event }) => event === 'storage.low')
-  expect(told()).toEqual([])
+  const lowStorageEvents = () => it.events.filter(({ event }) => event === 'storage.low')
+  expect(lowStorageEvents()).toEqual([])
 
   disk.free_bytes -= 1
   await it.turn(MINUTE_MS)
   await it.turn(MINUTE_MS)
-  expect(told()).toEqual([{ event: 'storage.low', fields: { kind: 'bytes', bytes: 2 ** 30 - 1 } }])
+  expect(lowStorageEvents()).toEqual([
+    { event: 'storage.low', fields: { kind: 'bytes', bytes: 2 ** 30 - 1 } },
+  ])
 
   disk.free_bytes += 1
   await it.turn(MINUTE_MS)
   disk.free_files = 999
   await it.turn(MINUTE_MS)
-  expect(told().map(({ fields }) => fields['kind'])).toEqual(['bytes', 'files'])
-  expect(toldBy('storage.low', told()[0]?.fields ?? {})?.kind).toBe('disk_low')
+  expect(lowStorageEvents().map(({ fields }) => fields['kind'])).toEqual(['bytes', 'files'])
+  expect(noticeFor('storage.low', lowStorageEvents()[0]?.fields ?? {})?.kind).toBe('disk_low')
 })

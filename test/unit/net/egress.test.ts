@@ -3,18 +3,17 @@ import { createServer, type Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 
-import type { Proxy } from '../../../src/core/proxy.ts'
-import { createAgents } from '../../../src/net/agents.ts'
-import { createEgress, type Errand } from '../../../src/net/egress.ts'
-import { createSweep } from '../../../src/net/sweep.ts'
-import { BODY_MAX } from '../../../src/net/whole.ts'
+import type { Proxy } from '../../../src/core/forum/proxy.ts'
+import { createEgress, createGarbageCollector } from '../../../src/net/egress.ts'
+import { createAgents, type EgressRequest } from '../../../src/net/proxy-agents.ts'
+import { BODY_MAX } from '../../../src/net/read-body.ts'
 import { fakeClock } from '../../support/clock.ts'
 
 const quiet = () => Bun.sleep(1)
 const nowhere = () => Promise.reject(new Error('no such name'))
 
-/** A way out on a clock we hold, with a platform on the loopback that is known to the resolver. */
-function stage(
+/** An egress on a fake clock, with a platform on the loopback that the resolver knows. */
+function createFixture(
   answer: (request: Request) => Response | Promise<Response> = () => new Response('x'),
   collect?: () => void,
 ) {
@@ -25,19 +24,19 @@ function stage(
     clock,
     resolve: (host) => (host === 'platform.test' ? Promise.resolve(['127.0.0.1']) : nowhere()),
     guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-    sweep: createSweep({ clock, collect }),
+    collectGarbage: createGarbageCollector({ clock, collect }),
   })
-  const errand = (proxy: Proxy | null, more: Partial<Errand> = {}): Errand => ({
+  const requestVia = (proxy: Proxy | null, more: Partial<EgressRequest> = {}): EgressRequest => ({
     url: `http://platform.test:${server.port}/`,
     headers: {},
-    way: { proxy, guarded: false },
+    route: { proxy, guarded: false },
     timeout_ms: 10_000,
     ...more,
   })
   return {
     clock,
     egress,
-    errand,
+    errand: requestVia,
     port: server.port ?? 0,
     async [Symbol.asyncDispose]() {
       egress.close()
@@ -46,7 +45,7 @@ function stage(
   }
 }
 
-/** A proxy that does with each connection what it is told, and says how many it had. */
+/** A proxy that handles each connection with `serve` and counts them. */
 async function proxyOf(scheme: Proxy['scheme'], serve: (socket: Socket, count: number) => void) {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -68,19 +67,22 @@ async function proxyOf(scheme: Proxy['scheme'], serve: (socket: Socket, count: n
   }
 }
 
-test('what a proxy says that wants a name and a password is no answer of the platform', async () => {
-  await using it = stage()
-  using way = await proxyOf('http', (socket) =>
+test("a proxy's request for credentials is not an answer of the platform", async () => {
+  await using it = createFixture()
+  using proxy_server = await proxyOf('http', (socket) =>
     socket.once('data', () => socket.end('HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n')),
   )
 
-  expect(await it.egress.send(it.errand(way.proxy))).toEqual({ ok: false, why: 'denied' })
+  expect(await it.egress.send(it.errand(proxy_server.proxy))).toMatchObject({
+    ok: false,
+    why: 'denied',
+  })
 })
 
-test('proxies of the environment are not obeyed', async () => {
-  await using it = stage()
-  using way = await proxyOf('http', (socket) => socket.destroy())
-  process.env.http_proxy = `http://127.0.0.1:${way.proxy.port}`
+test('proxies of the environment are ignored', async () => {
+  await using it = createFixture()
+  using proxy_server = await proxyOf('http', (socket) => socket.destroy())
+  process.env.http_proxy = `http://127.0.0.1:${proxy_server.proxy.port}`
   try {
     const url = `http://127.0.0.1:${it.port}/`
     expect(await it.egress.send(it.errand(null, { url }))).toMatchObject({ ok: true })
@@ -89,7 +91,7 @@ test('proxies of the environment are not obeyed', async () => {
   }
 })
 
-/** Speaks SOCKS 5 until the connection is made, and is the platform itself from there on. */
+/** Speaks SOCKS 5 until the connection is made, then answers as the platform. */
 function socks(answers: readonly (string | Uint8Array)[]) {
   return (socket: Socket) => {
     let step = 0
@@ -106,52 +108,52 @@ function socks(answers: readonly (string | Uint8Array)[]) {
   }
 }
 
-const said = (body: string) =>
+const httpResponse = (body: string) =>
   `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\nconnection: keep-alive\r\n\r\n${body}`
 
 describe('a deadline', () => {
   test.each(['http', 'https', 'socks4', 'socks5', 'socks5h'] as const)(
-    'holds for an %s proxy that takes us and says nothing',
+    'holds for an %s proxy that accepts and never answers',
     async (scheme) => {
-      await using it = stage()
+      await using it = createFixture()
       const arrived = Promise.withResolvers<void>()
       using silent = await proxyOf(scheme, () => arrived.resolve())
 
-      const carried = it.egress.send(it.errand(silent.proxy))
+      const result = it.egress.send(it.errand(silent.proxy))
       await arrived.promise
       await it.clock.advance(10_000)
 
-      expect(await carried).toEqual({ ok: false, why: 'timeout' })
+      expect(await result).toMatchObject({ ok: false, why: 'timeout' })
     },
   )
 
-  test('holds for a body that never ends, through SOCKS too', async () => {
-    await using it = stage()
+  test('holds for an endless body, through SOCKS too', async () => {
+    await using it = createFixture()
     const arrived = Promise.withResolvers<void>()
     using dripping = await proxyOf('socks5h', (socket) => {
       socks(['HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nthe first words'])(socket)
       socket.on('data', (data) => data.includes('GET') && arrived.resolve())
     })
 
-    const carried = it.egress.send(it.errand(dripping.proxy))
+    const result = it.egress.send(it.errand(dripping.proxy))
     await arrived.promise
     await it.clock.advance(10_000)
 
-    expect(await carried).toEqual({ ok: false, why: 'timeout' })
+    expect(await result).toMatchObject({ ok: false, why: 'timeout' })
   })
 
-  test('is not waited for once the caller has given up', async () => {
-    await using it = stage()
+  test('is not awaited after the caller aborts', async () => {
+    await using it = createFixture()
     const arrived = Promise.withResolvers<void>()
     using silent = await proxyOf('socks5', () => arrived.resolve())
     const given = new AbortController()
 
-    const carried = it.egress.send(it.errand(silent.proxy, { signal: given.signal }))
+    const result = it.egress.send(it.errand(silent.proxy, { signal: given.signal }))
     await arrived.promise
     given.abort()
 
-    expect(await carried).toEqual({ ok: false, why: 'timeout' })
-    expect(await it.egress.send(it.errand(silent.proxy, { signal: given.signal }))).toEqual({
+    expect(await result).toMatchObject({ ok: false, why: 'timeout' })
+    expect(await it.egress.send(it.errand(silent.proxy, { signal: given.signal }))).toMatchObject({
       ok: false,
       why: 'timeout',
     })
@@ -159,7 +161,7 @@ describe('a deadline', () => {
   })
 })
 
-/** A way out over a fetch of its own, which tells the signal that it was given. */
+/** An egress with its own fetch, which records the signal that it received. */
 function over(answer: () => Promise<Response>) {
   const clock = fakeClock(quiet)
   const signals: (AbortSignal | null | undefined)[] = []
@@ -172,42 +174,42 @@ function over(answer: () => Promise<Response>) {
     resolve: nowhere,
     guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
   })
-  const errand: Errand = {
+  const request: EgressRequest = {
     url: 'http://platform.test/',
     headers: {},
-    way: { proxy: null, guarded: false },
+    route: { proxy: null, guarded: false },
     timeout_ms: 10_000,
   }
-  return { clock, send, errand, given_up: () => signals.map((it) => it?.aborted) }
+  return { clock, send, errand: request, given_up: () => signals.map((it) => it?.aborted) }
 }
 const never = () => new Promise<Response>(() => {})
 
-describe('a connection that does not keep to its signal', () => {
-  test('holds nobody up whose caller has given up', async () => {
+describe('a fetch that ignores its signal', () => {
+  test('does not delay a caller that aborts', async () => {
     const { send, errand, given_up } = over(never)
     const given = new AbortController()
 
-    const carried = send({ ...errand, signal: given.signal })
+    const result = send({ ...errand, signal: given.signal })
     given.abort()
 
-    expect(await carried).toEqual({ ok: false, why: 'timeout' })
+    expect(await result).toMatchObject({ ok: false, why: 'timeout' })
     expect(given_up()).toEqual([true])
   })
 
-  test('is given up when its time is over', async () => {
+  test('is abandoned at the deadline', async () => {
     const { clock, send, errand, given_up } = over(never)
 
-    const carried = send(errand)
+    const result = send(errand)
     await clock.advance(10_000)
 
-    expect(await carried).toEqual({ ok: false, why: 'timeout' })
+    expect(await result).toMatchObject({ ok: false, why: 'timeout' })
     expect(given_up()).toEqual([true])
   })
 })
 
 const large = () => new Response('x', { headers: { 'content-length': String(BODY_MAX + 1) } })
 
-test('a body that nobody reads to its end is given up, and a whole one is not', async () => {
+test('an unread body is aborted, and a complete one is not', async () => {
   for (const [answer, given_up] of [
     [large, true],
     [() => new Response('x'), false],
@@ -222,28 +224,34 @@ test('a body that nobody reads to its end is given up, and a whole one is not', 
 })
 
 describe('a body through SOCKS', () => {
-  test('of more than 8 MiB is too large', async () => {
-    await using it = stage()
-    using proxy = await proxyOf('socks5h', socks([said('x'.repeat(BODY_MAX + 1))]))
+  test('above 8 MiB is too large', async () => {
+    await using it = createFixture()
+    using proxy = await proxyOf('socks5h', socks([httpResponse('x'.repeat(BODY_MAX + 1))]))
 
-    expect(await it.egress.send(it.errand(proxy.proxy))).toEqual({ ok: false, why: 'too_large' })
+    expect(await it.egress.send(it.errand(proxy.proxy))).toMatchObject({
+      ok: false,
+      why: 'too_large',
+    })
   })
 
-  test('that is packed small and is not is too large as well', async () => {
-    await using it = stage()
+  test('above 8 MiB after decompression is too large as well', async () => {
+    await using it = createFixture()
     const packed = gzipSync('x'.repeat(BODY_MAX + 1))
     const head = `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`
     const answer = Buffer.concat([Buffer.from(head), packed])
     using proxy = await proxyOf('socks5h', socks([answer]))
 
-    expect(await it.egress.send(it.errand(proxy.proxy))).toEqual({ ok: false, why: 'too_large' })
+    expect(await it.egress.send(it.errand(proxy.proxy))).toMatchObject({
+      ok: false,
+      why: 'too_large',
+    })
   })
 })
 
 describe('a kept connection', () => {
   test('is used for the next request', async () => {
-    await using it = stage()
-    using proxy = await proxyOf('socks5h', socks([said('one'), said('two')]))
+    await using it = createFixture()
+    using proxy = await proxyOf('socks5h', socks([httpResponse('one'), httpResponse('two')]))
 
     const first = await it.egress.send(it.errand(proxy.proxy))
     await quiet()
@@ -253,9 +261,11 @@ describe('a kept connection', () => {
     expect(proxy.sockets.length).toBe(1)
   })
 
-  test('that was hung up is met with another, for a request that changes nothing', async () => {
-    await using it = stage()
-    using proxy = await proxyOf('socks5h', (socket, count) => socks([said(`of ${count}`)])(socket))
+  test('that was closed is replaced for a request that changes nothing', async () => {
+    await using it = createFixture()
+    using proxy = await proxyOf('socks5h', (socket, count) =>
+      socks([httpResponse(`of ${count}`)])(socket),
+    )
 
     await it.egress.send(it.errand(proxy.proxy))
     await quiet()
@@ -264,15 +274,17 @@ describe('a kept connection', () => {
     expect(second).toMatchObject({ ok: true, answer: { body: 'of 2' } })
   })
 
-  test('that was hung up loses a form, which may have arrived', async () => {
-    await using it = stage()
-    using proxy = await proxyOf('socks5h', (socket, count) => socks([said(`of ${count}`)])(socket))
+  test('that was closed fails a form, which may have arrived', async () => {
+    await using it = createFixture()
+    using proxy = await proxyOf('socks5h', (socket, count) =>
+      socks([httpResponse(`of ${count}`)])(socket),
+    )
 
     await it.egress.send(it.errand(proxy.proxy))
     await quiet()
     const form = it.errand(proxy.proxy, { method: 'POST', body: 'a=1' })
 
-    expect(await it.egress.send(form)).toEqual({ ok: false, why: 'failed' })
+    expect(await it.egress.send(form)).toMatchObject({ ok: false, why: 'failed' })
     expect(proxy.sockets.length).toBe(1)
   })
 })
@@ -282,7 +294,7 @@ function agentsOf() {
   return { clock, agents: createAgents({ clock, resolve: nowhere }) }
 }
 
-describe('what is kept for a way out', () => {
+describe('a kept agent', () => {
   const proxy: Proxy = {
     scheme: 'socks5',
     host: 'p.test',
@@ -291,7 +303,7 @@ describe('what is kept for a way out', () => {
     password: 'b',
   }
 
-  test('is shared by the same proxy, address and credentials, and by nobody else', () => {
+  test('is shared for the same proxy, address and credentials only', () => {
     const { agents } = agentsOf()
     const first = agents.borrow(proxy, '192.0.2.1')
 
@@ -308,7 +320,7 @@ describe('what is kept for a way out', () => {
       expect(agents.borrow(other, address).agent).not.toBe(first.agent)
   })
 
-  test('shows no credentials to whoever prints it', () => {
+  test('shows no credentials when it is printed', () => {
     const { agents } = agentsOf()
     const secret = { ...proxy, username: 'the-name', password: 'the-word' }
     const printed = (['socks4', 'socks5', 'socks5h'] as const)
@@ -320,19 +332,19 @@ describe('what is kept for a way out', () => {
     expect(printed).not.toContain('the-word')
   })
 
-  test('is forgotten a minute after its last use, but never in the middle of one', async () => {
+  test('is closed a minute after its last use, but never during one', async () => {
     const { clock, agents } = agentsOf()
-    const held = agents.borrow(proxy, '192.0.2.1')
+    const agent = agents.borrow(proxy, '192.0.2.1')
     agents.borrow(proxy, '192.0.2.2').done()
     await clock.advance(60_000)
     agents.borrow(proxy, '192.0.2.3').done()
 
-    expect(agents.borrow(proxy, '192.0.2.1').agent).toBe(held.agent)
+    expect(agents.borrow(proxy, '192.0.2.1').agent).toBe(agent.agent)
     expect(agents.borrow(proxy, '192.0.2.2').reused).toBe(false)
     expect(agents.borrow(proxy, '192.0.2.3').reused).toBe(true)
   })
 
-  test('is bounded: of many ways out the longest unused goes', () => {
+  test('is one of a limited number: the least recently used is closed', () => {
     const { agents } = agentsOf()
     for (let n = 0; n < 65; n++) agents.borrow(proxy, `192.0.2.${n}`).done()
 
@@ -341,60 +353,65 @@ describe('what is kept for a way out', () => {
   })
 })
 
-describe('directly', () => {
-  test('nobody there is unreached', async () => {
-    await using it = stage()
-    const errand = it.errand(null, { url: 'http://127.0.0.1:1/' })
+describe('a direct request', () => {
+  test('to a closed port is unreached', async () => {
+    await using it = createFixture()
+    const request = it.errand(null, { url: 'http://127.0.0.1:1/' })
 
-    expect(await it.egress.send(errand)).toEqual({ ok: false, why: 'unreached' })
+    expect(await it.egress.send(request)).toMatchObject({ ok: false, why: 'unreached' })
   })
 
-  test('a redirect is an answer like others', async () => {
-    await using it = stage(() => new Response('', { status: 302, headers: { location: '/y' } }))
+  test('returns a redirect like other answers', async () => {
+    await using it = createFixture(
+      () => new Response('', { status: 302, headers: { location: '/y' } }),
+    )
     const url = `http://127.0.0.1:${it.port}/x`
 
-    const carried = await it.egress.send(it.errand(null, { url }))
+    const result = await it.egress.send(it.errand(null, { url }))
 
-    expect(carried).toMatchObject({ ok: true, answer: { status: 302 } })
+    expect(result).toMatchObject({ ok: true, answer: { status: 302 } })
   })
 })
 
-test("a caller's proxy that the guard refuses is not dialled, whatever its scheme", async () => {
-  await using it = stage()
+test("a caller's proxy that the guard refuses is not dialled with any scheme", async () => {
+  await using it = createFixture()
   for (const scheme of ['http', 'https', 'socks4', 'socks5', 'socks5h'] as const) {
     using proxy = await proxyOf(scheme, () => {})
-    const way = { proxy: proxy.proxy, guarded: true }
+    const route = { proxy: proxy.proxy, guarded: true }
 
-    expect(await it.egress.send(it.errand(null, { way }))).toEqual({ ok: false, why: 'refused' })
+    expect(await it.egress.send(it.errand(null, { route }))).toMatchObject({
+      ok: false,
+      why: 'refused',
+    })
     expect(proxy.sockets).toEqual([])
   }
 })
 
 test.each([
-  ['the largest answer there is', BODY_MAX, 1],
-  ['one that was larger, and given up', BODY_MAX + 1, 1],
-  ['an everyday one', 100_000, 0],
-])('what is left of %s is freed accordingly', async (_, size, times) => {
+  ['the largest answer', BODY_MAX, 1],
+  ['a larger one that was aborted', BODY_MAX + 1, 1],
+  ['a usual one', 100_000, 0],
+])('the memory of %s is freed accordingly', async (_, size, times) => {
   let freed = 0
-  // In pieces, as what tells no length: how large it is shows while it is read.
-  const pieces = () =>
+  // In chunks, without a length: its size is known only while it is read.
+  const chunks = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(new Uint8Array(size).fill(0x20))
         controller.close()
       },
     })
-  await using it = stage(
-    () => new Response(pieces()),
+  await using it = createFixture(
+    () => new Response(chunks()),
     () => void freed++,
   )
 
-  const carried = await it.egress.send({
+  const result = await it.egress.send({
     ...it.errand(null),
     url: `http://127.0.0.1:${it.port}/`,
   })
   await it.clock.advance(0)
 
-  expect(carried.ok).toBe(size <= BODY_MAX)
+  expect(result.ok).toBe(size <= BODY_MAX)
   expect(freed).toBe(times)
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 
-import { createAllowed } from '../../../src/core/address.ts'
+import { createAllowed } from '../../../src/core/base/address.ts'
 import { createCheck, createGuard } from '../../../src/net/guard.ts'
-import type { Resolve } from '../../../src/outside.ts'
+import type { Resolve } from '../../../src/runtime/runtime.ts'
 import { fakeClock } from '../../support/clock.ts'
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -13,20 +13,20 @@ function guarding(resolve: Resolve, allow_targets: string[] = []) {
   return { clock, guard: createGuard({ resolve, clock, allowed, timeout_ms: 5000 }) }
 }
 
-test('a name is resolved once and every address it may be dialled at is given', async () => {
-  const asked: string[] = []
+test('a name is resolved once, and all its checked addresses are returned', async () => {
+  const lookups: string[] = []
   const { guard } = guarding(async (host) => {
-    asked.push(host)
+    lookups.push(host)
     return ['93.184.215.14', '2606:4700::1111']
   })
   expect(await guard('https://Hooks.Example.com./x')).toMatchObject({
     ok: true,
     addresses: ['93.184.215.14', '2606:4700::1111'],
   })
-  expect(asked).toEqual(['hooks.example.com'])
+  expect(lookups).toEqual(['hooks.example.com'])
 })
 
-test('an address needs no resolver, and what is refused by its form never reaches one', async () => {
+test('an address needs no resolver, and a malformed target never reaches one', async () => {
   const { guard } = guarding(() => Promise.reject(new Error('asked')))
   expect(await guard('https://1.1.1.1/')).toMatchObject({ ok: true, addresses: ['1.1.1.1'] })
   expect(await guard('https://[2606:4700::1111]/')).toMatchObject({
@@ -43,13 +43,13 @@ test('a name that does not resolve, or not in time, is unresolved', async () => 
     refusal: 'unresolved',
   })
 
-  const late = guarding(() => new Promise(() => {}))
-  const answer = late.guard('https://hooks.example.com/')
-  await late.clock.advance(5000)
+  const slow_guard = guarding(() => new Promise(() => {}))
+  const answer = slow_guard.guard('https://hooks.example.com/')
+  await slow_guard.clock.advance(5000)
   expect(await answer).toEqual({ ok: false, refusal: 'unresolved' })
 })
 
-test('the check alone says why, or nothing', async () => {
+test('the check returns the refusal alone, or null', async () => {
   const { guard } = guarding(async () => ['10.0.0.1'])
   const check = createCheck(guard)
   expect(await check('https://hooks.example.com/')).toBe('not_public')

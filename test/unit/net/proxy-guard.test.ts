@@ -1,28 +1,27 @@
 import { expect, test } from 'bun:test'
 
-import { createAllowed } from '../../../src/core/address.ts'
-import { parseProxy } from '../../../src/core/proxy.ts'
-import { createGuard } from '../../../src/net/guard.ts'
-import { createProxyGuard } from '../../../src/net/proxy-guard.ts'
+import { createAllowed } from '../../../src/core/base/address.ts'
+import { parseProxy } from '../../../src/core/forum/proxy.ts'
+import { createGuard, createProxyGuard } from '../../../src/net/guard.ts'
 import { fakeClock } from '../../support/clock.ts'
 
-/** A guard whose resolver gives these answers, one a question. */
+/** A guard whose resolver gives these answers, one per lookup. */
 function guarded(...answers: string[][]) {
   return allowing([], answers)
 }
 
 function allowing(allow_targets: string[], answers: string[][]) {
-  const asked: string[] = []
+  const lookups: string[] = []
   const guard = createGuard({
     resolve: (host) => {
-      asked.push(host)
+      lookups.push(host)
       return Promise.resolve(answers.shift() ?? [])
     },
     clock: fakeClock(() => Promise.resolve()),
     allowed: createAllowed({ allow_targets, allow_http: false }),
     timeout_ms: 1_000,
   })
-  return { asked, guardProxy: createProxyGuard(guard) }
+  return { asked: lookups, guardProxy: createProxyGuard(guard) }
 }
 
 function proxyAt(text: string) {
@@ -31,16 +30,16 @@ function proxyAt(text: string) {
   return parsed.proxy
 }
 
-test('a name is resolved once, and the proxy goes by that address from then on', async () => {
-  const { asked, guardProxy } = guarded(['8.8.8.8'], ['169.254.169.254'])
+test('a name is resolved once, and the proxy keeps that address from then on', async () => {
+  const { asked: lookups, guardProxy } = guarded(['8.8.8.8'], ['169.254.169.254'])
 
   const proxy = await guardProxy(proxyAt('socks5://ann:pw@p.example.com:1080'))
 
   expect(proxy).toMatchObject({ scheme: 'socks5', host: '8.8.8.8', port: 1080, username: 'ann' })
-  expect(asked).toEqual(['p.example.com'])
+  expect(lookups).toEqual(['p.example.com'])
 })
 
-test('an https proxy keeps the name that its certificate is for', async () => {
+test('an https proxy keeps the name of its certificate', async () => {
   const { guardProxy } = guarded(['8.8.8.8'])
 
   expect(await guardProxy(proxyAt('https://p.example.com:443'))).toMatchObject({
@@ -48,19 +47,19 @@ test('an https proxy keeps the name that its certificate is for', async () => {
   })
 })
 
-test('a host that the operator allows by name keeps it, or it would be refused by its address', async () => {
+test('a host that the operator allows by name keeps it, because its address alone would be refused', async () => {
   const { guardProxy } = allowing(['proxy.lan'], [['10.0.0.9']])
 
   expect(await guardProxy(proxyAt('http://proxy.lan:3128'))).toMatchObject({ host: 'proxy.lan' })
 })
 
-test('an address of the public internet needs nobody to ask', async () => {
-  const { asked, guardProxy } = guarded()
+test('a public address needs no lookup', async () => {
+  const { asked: lookups, guardProxy } = guarded()
 
   expect(await guardProxy(proxyAt('http://[2606:4700::1111]:8080'))).toMatchObject({
     host: '2606:4700::1111',
   })
-  expect(asked).toEqual([])
+  expect(lookups).toEqual([])
 })
 
 test.each([
@@ -71,6 +70,6 @@ test.each([
   ['http://p.example.com:25', ['8.8.8.8']],
   ['http://proxy:3128', ['8.8.8.8']],
   ['http://p.example.com:3128', []],
-])('%s that resolves to %p may not be dialled', async (text, addresses) => {
+])('%s that resolves to %p must not be dialled', async (text, addresses) => {
   expect(await guarded(addresses).guardProxy(proxyAt(text))).toBeNull()
 })

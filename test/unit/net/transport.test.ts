@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 
-import { createAllowed } from '../../../src/core/address.ts'
+import { createAllowed } from '../../../src/core/base/address.ts'
 import { createGuard } from '../../../src/net/guard.ts'
 import { createTransport } from '../../../src/net/transport.ts'
-import type { Resolve } from '../../../src/outside.ts'
+import type { Resolve } from '../../../src/runtime/runtime.ts'
 import { certificate } from '../../support/certificate.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -21,11 +21,11 @@ async function transporting({
   const allowed = createAllowed({ allow_targets: ['127.0.0.0/8', '::1'], allow_http: true })
   const guard = createGuard({ resolve, clock, allowed, timeout_ms: TIMEOUT_MS })
   const fetched: string[] = []
-  const heard = Promise.withResolvers<void>()
+  const received = Promise.withResolvers<void>()
   const transport = createTransport({
     fetch: (url, init) => {
       fetched.push(url)
-      return fetch(url, init).finally(heard.resolve)
+      return fetch(url, init).finally(received.resolve)
     },
     clock,
     guard,
@@ -35,8 +35,8 @@ async function transporting({
   return {
     clock,
     fetched,
-    /** Resolves when a status has come, or the request has failed. */
-    heard: heard.promise,
+    /** Resolves with the status, or when the request has failed. */
+    received: received.promise,
     post: (url: string, tried?: number) =>
       transport({
         url,
@@ -47,7 +47,7 @@ async function transporting({
   }
 }
 
-/** A server that answers what it gets with these bytes, over and over when told to. */
+/** A server that answers with these bytes, repeatedly if `over_and_over` is set. */
 function speaking(bytes: string, { over_and_over = false } = {}) {
   const spoken = Promise.withResolvers<void>()
   let closed = 0
@@ -74,7 +74,7 @@ function speaking(bytes: string, { over_and_over = false } = {}) {
     },
   })
   return {
-    /** Resolves when it has been spoken to, and has spoken. */
+    /** Resolves after a request was received and answered. */
     met: () => spoken.promise,
     url: `http://127.0.0.1:${server.port}/`,
     closed: () => closed,
@@ -82,7 +82,7 @@ function speaking(bytes: string, { over_and_over = false } = {}) {
   }
 }
 
-test('the connection goes to the address that was checked, under the name that was asked for', async () => {
+test('the connection goes to the checked address, under the requested name', async () => {
   await using receiver = await startReceiver()
   const { post, fetched } = await transporting()
   const answer = await post(receiver.url)
@@ -95,7 +95,7 @@ test('the connection goes to the address that was checked, under the name that w
   expect(body).toEqual(BODY)
 })
 
-test('each attempt begins with the next address, for at one of them nobody may ever answer', async () => {
+test('each attempt starts with the next address, because one of them may never respond', async () => {
   const all = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']
   const { post, fetched } = await transporting({ resolve: async () => all })
   const dialled = async (tried?: number) => {
@@ -110,13 +110,13 @@ test('each attempt begins with the next address, for at one of them nobody may e
   expect(await dialled(6)).toEqual(['127.0.0.3', '127.0.0.4', '127.0.0.1'])
 })
 
-test('a name that changes its mind between two looks is looked at once', async () => {
+test('a name that changes its address is resolved once', async () => {
   await using receiver = await startReceiver()
   const answers = [['127.0.0.1'], ['169.254.169.254']]
-  let looks = 0
-  const { post, fetched } = await transporting({ resolve: async () => answers[looks++] ?? [] })
+  let lookups = 0
+  const { post, fetched } = await transporting({ resolve: async () => answers[lookups++] ?? [] })
   await post(receiver.url)
-  expect(looks).toBe(1)
+  expect(lookups).toBe(1)
 
   expect(await post(receiver.url)).toEqual({ kind: 'failed', error: 'target_not_public' })
   expect(fetched).toHaveLength(1)
@@ -130,7 +130,7 @@ test('a certificate for another name is refused before a byte of the request is 
   expect(receiver.received).toHaveLength(0)
 })
 
-test('a certificate that nobody vouches for is refused', async () => {
+test('a certificate of an unknown authority is refused', async () => {
   await using receiver = await startReceiver({
     tls: await certificate(['receiver.test', 'x.test']),
   })
@@ -139,7 +139,7 @@ test('a certificate that nobody vouches for is refused', async () => {
   expect(receiver.received).toHaveLength(0)
 })
 
-test('an address stands for itself in the certificate', async () => {
+test('an IP address is checked against the certificate', async () => {
   await using receiver = await startReceiver()
   const { post } = await transporting()
   expect(await post(`https://127.0.0.1:${receiver.port}/`)).toMatchObject({ status: 200 })
@@ -153,7 +153,7 @@ test('an address stands for itself in the certificate', async () => {
   })
 })
 
-test('a redirect is an answer, and nobody follows it', async () => {
+test('a redirect is returned and not followed', async () => {
   await using receiver = await startReceiver()
   receiver.answers.push({ status: 307, headers: { location: `${receiver.url}/elsewhere` } })
   const { post } = await transporting()
@@ -161,21 +161,53 @@ test('a redirect is an answer, and nobody follows it', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('nothing listens: the next checked address is tried, and none is asked for again', async () => {
+test('after a refused connection the next checked address is tried, without another lookup', async () => {
   await using receiver = await startReceiver()
-  let looks = 0
+  let lookups = 0
   const { post, fetched } = await transporting({
     resolve: async () => {
-      looks += 1
+      lookups += 1
       return ['::1', '127.0.0.1']
     },
   })
   expect(await post(receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
   expect(fetched.map((url) => new URL(url).hostname)).toEqual(['[::1]', '127.0.0.1'])
-  expect(looks).toBe(1)
+  expect(lookups).toBe(1)
 })
 
-test('nothing listens anywhere: connect_failed', async () => {
+test.each(['end', 'terminate'] as const)(
+  'a connection that closes after the request (%s) is connection_closed: the request may have been read',
+  async (how) => {
+    using server = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: { data: (socket) => void socket[how]() },
+    })
+    const { post } = await transporting()
+
+    expect(await post(`http://127.0.0.1:${server.port}/`)).toEqual({
+      kind: 'failed',
+      error: 'connection_closed',
+    })
+  },
+)
+
+test('a process without free file descriptors reports out_of_files, for a name and for an address', async () => {
+  // Closes each connection, because a kept one would be used again.
+  using server = Bun.serve({
+    port: 0,
+    fetch: () => new Response('ok', { headers: { connection: 'close' } }),
+  })
+  const script = new URL('../../support/out-of-files.ts', import.meta.url).pathname
+  const { stdout } = Bun.spawn(
+    ['sh', '-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, script, String(server.port)],
+    { stderr: 'ignore' },
+  )
+
+  expect(await new Response(stdout).json()).toEqual(['answered', 'out_of_files', 'out_of_files'])
+})
+
+test('refused connections at all addresses are connect_failed', async () => {
   const { post } = await transporting()
   expect(await post('https://receiver.test:1/')).toEqual({
     kind: 'failed',
@@ -186,14 +218,14 @@ test('nothing listens anywhere: connect_failed', async () => {
 test.each([
   ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
   ['a greeting of another protocol', '220 smtp.example.com ESMTP\r\n\r\n'],
-  ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(3_000_000)}\r\n\r\n`],
-])('%s is no answer to a POST', async (_, bytes) => {
+  ['an endless head', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(3_000_000)}\r\n\r\n`],
+])('%s is not an answer to a POST', async (_, bytes) => {
   using server = speaking(bytes)
   const { post } = await transporting()
   expect(await post(server.url)).toEqual({ kind: 'failed', error: 'bad_answer' })
 })
 
-test('a hundred-continue without end runs into the deadline, and the socket is closed', async () => {
+test('endless 100 responses end at the deadline, and the socket is closed', async () => {
   using server = speaking('HTTP/1.1 100 Continue\r\n\r\n'.repeat(500), { over_and_over: true })
   const { post, clock } = await transporting()
   const answer = post(server.url)
@@ -204,7 +236,7 @@ test('a hundred-continue without end runs into the deadline, and the socket is c
   expect(server.closed()).toBe(1)
 })
 
-test('a receiver that accepts and says nothing runs into the deadline', async () => {
+test('a receiver that accepts and never answers ends at the deadline', async () => {
   using server = speaking('')
   const { post, clock } = await transporting()
   const answer = post(server.url)
@@ -212,23 +244,24 @@ test('a receiver that accepts and says nothing runs into the deadline', async ()
   expect(await answer).toEqual({ kind: 'failed', error: 'timeout' })
 })
 
-test('a body that breaks off takes nothing back from the status', async () => {
+test('a truncated body keeps its status', async () => {
   using server = speaking('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc')
-  const { post, clock, heard } = await transporting()
+  const { post, clock, received } = await transporting()
   const answer = post(server.url)
-  await heard
-  // The three bytes stood in the same packet as the status; a turn of the loop or two, and they are read.
+  await received
+  // The three bytes were in the same packet as the status; a few turns of the event loop later,
+  // they are read.
   await Bun.sleep(20)
   await clock.advance(TIMEOUT_MS)
   expect(await answer).toMatchObject({ kind: 'answered', status: 200, body: Buffer.from('abc') })
 })
 
-test('an answer that calls itself empty and goes on is read, and hung up on in the end', async () => {
+test('an answer with a body despite a Content-Length of zero is read, and its connection closed at the end', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n'
   using server = speaking(`${head}3\r\nabc\r\n`)
-  const { post, clock, heard } = await transporting()
+  const { post, clock, received } = await transporting()
   const answer = post(server.url)
-  await heard
+  await received
   await Bun.sleep(20)
   await clock.advance(TIMEOUT_MS)
   expect(await answer).toMatchObject({ kind: 'answered', status: 200, body: Buffer.from('abc') })
@@ -236,7 +269,7 @@ test('an answer that calls itself empty and goes on is read, and hung up on in t
   expect(server.closed()).toBe(1)
 })
 
-test('of a body without end 64 KiB are read', async () => {
+test('64 KiB of an endless body are read', async () => {
   await using receiver = await startReceiver()
   let sent = 0
   const endless = new ReadableStream({
@@ -258,7 +291,7 @@ test('of a body without end 64 KiB are read', async () => {
   expect(sent).toBeLessThan(512)
 })
 
-test('who goes on after 64 KiB is hung up on', async () => {
+test('the connection is closed after 64 KiB', async () => {
   const bytes = 'x'.repeat(64 * 1024)
   using server = speaking(`HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n${bytes}`)
   const { post } = await transporting()
@@ -267,7 +300,7 @@ test('who goes on after 64 KiB is hung up on', async () => {
   expect(server.closed()).toBe(1)
 })
 
-test('a gzip bomb stays packed', async () => {
+test('a gzip bomb is not decompressed', async () => {
   await using receiver = await startReceiver()
   const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
   receiver.answers.push({ status: 500, headers: { 'content-encoding': 'gzip' }, body: bomb })
@@ -277,13 +310,13 @@ test('a gzip bomb stays packed', async () => {
   if (answer.kind === 'answered') expect(answer.body).toEqual(bomb.subarray(0, 64 * 1024))
 })
 
-test('a proxy in the environment is not asked', async () => {
+test('a proxy in the environment is not used', async () => {
   await using receiver = await startReceiver()
-  let asked = 0
+  let requests = 0
   using proxy = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,
-    socket: { open: () => void (asked += 1), data() {} },
+    socket: { open: () => void (requests += 1), data() {} },
   })
   const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY']
   const { post } = await transporting()
@@ -293,5 +326,5 @@ test('a proxy in the environment is not asked', async () => {
   } finally {
     for (const name of names) delete process.env[name]
   }
-  expect(asked).toBe(0)
+  expect(requests).toBe(0)
 })

@@ -6,7 +6,7 @@ import { tempFolder } from '../../support/folder.ts'
 
 const PAINT_MAX_BYTES = 100 * 1024
 
-test('the document links what there is, by names that change with it', async () => {
+test('the document links existing files by content-hashed names', async () => {
   const { shell, files } = await pageFiles()
   const linked = [...shell.matchAll(/\/dashboard\/assets\/([^"]+)"/g)].map(([, name = '']) => name)
 
@@ -17,7 +17,7 @@ test('the document links what there is, by names that change with it', async () 
   ).toEqual([])
 })
 
-test('no script and no style stands in the document, and nothing of another host', async () => {
+test('the document has no inline script or style and no external resource', async () => {
   const { shell, files } = await pageFiles()
   const texts = [shell, ...[...files.values()].map(({ body }) => new TextDecoder().decode(body))]
 
@@ -29,7 +29,7 @@ test('no script and no style stands in the document, and nothing of another host
   ).toEqual([])
 })
 
-test('what is loaded before anything is painted takes less than 100 KB', async () => {
+test('the files of the first paint take less than 100 KB', async () => {
   const { shell, files } = await pageFiles()
   const first = [...files].filter(([name]) => shell.includes(name)).map(([, { body }]) => body)
   const bytes = [new TextEncoder().encode(shell), ...first].map((it) => Bun.gzipSync(it).length)
@@ -37,7 +37,7 @@ test('what is loaded before anything is painted takes less than 100 KB', async (
   expect(bytes.reduce((sum, it) => sum + it, 0)).toBeLessThan(PAINT_MAX_BYTES)
 })
 
-test('what draws charts is in a file of its own, which nothing asks for before there is one', async () => {
+test('the chart library is a separate file that loads with the first chart', async () => {
   const { shell, files } = await pageFiles()
   const scripts = [...files].filter(([name]) => name.endsWith('.js'))
   const drawing = scripts.filter(([, { body }]) =>
@@ -49,7 +49,7 @@ test('what draws charts is in a file of its own, which nothing asks for before t
   ])
 })
 
-test('the same source makes the same files, whoever makes them: a program that is built holds them', async () => {
+test('the same source builds the same files in any process', async () => {
   using folder = tempFolder()
   const { outputs } = await Bun.build({
     entrypoints: [`${import.meta.dir}/../../../src/page/assets.ts`],
@@ -58,8 +58,8 @@ test('the same source makes the same files, whoever makes them: a program that i
     plugins: [await embedPage()],
   })
   const built: { pageFiles: typeof pageFiles } = await import(outputs[0]?.path ?? '')
-  const [held, made] = [await built.pageFiles(), await pageFiles()]
+  const [embedded, built_files] = [await built.pageFiles(), await pageFiles()]
 
-  expect(held).toEqual(made)
+  expect(embedded).toEqual(built_files)
   expect(await Bun.file(outputs[0]?.path ?? '').text()).not.toContain('Bun.build')
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { open } from './visit.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
+import { open } from './fetch-path.ts'
 
 const CLIENT = '/_matrix/client/v3'
 
-/** A sandbox with a chat, and somebody who speaks there. */
+/** Sandbox with a chat, and calls of one user. */
 async function chatting() {
   const sandbox = await open({ chat_port: 0 })
   sandbox.user({ name: 'ben' })
@@ -16,7 +16,7 @@ async function chatting() {
 function speaker(sandbox: Sandbox, username: string) {
   const token = sandbox.session({ username }).cookies['token_v2'] ?? ''
   const user = sandbox.world.users.get(username)
-  const ask = async (method: string, path: string, body?: object, bearer = token) => {
+  const callChat = async (method: string, path: string, body?: object, bearer = token) => {
     const response = await fetch(`${sandbox.chat_url}${CLIENT}${path}`, {
       method,
       headers: { authorization: `Bearer ${bearer}` },
@@ -25,10 +25,10 @@ function speaker(sandbox: Sandbox, username: string) {
     const json: any = await response.json()
     return { status: response.status, json }
   }
-  return { token, id: `@t2_${user?.id}:reddit.com`, ask }
+  return { token, id: `@t2_${user?.id}:reddit.com`, ask: callChat }
 }
 
-test('the chat knows somebody by the bearer cookie, and nobody without', async () => {
+test('the chat accepts the bearer cookie of a user, and refuses anonymous calls', async () => {
   const { sandbox, ann } = await chatting()
   await using _ = sandbox
 
@@ -48,22 +48,22 @@ test("the platform's token is exchanged for one of the chat, and no other is", a
   expect((await login('guessed')).status).toBe(403)
 })
 
-/** Ann's room with ben, and what was said in it. */
-async function room(text: string) {
+/** Ann's room with ben, and its message. */
+async function createRoom(text: string) {
   const { sandbox, ann, ben } = await chatting()
-  const made = await ann.ask('POST', '/createRoom', { preset: 'reddit_dm', invite: [ben.id] })
-  const path = `/rooms/${encodeURIComponent(made.json.room_id)}`
-  const say = (txn: string, body = text) =>
+  const created = await ann.ask('POST', '/createRoom', { preset: 'reddit_dm', invite: [ben.id] })
+  const path = `/rooms/${encodeURIComponent(created.json.room_id)}`
+  const sendMessage = (txn: string, body = text) =>
     ann.ask('PUT', `${path}/send/m.room.message/${txn}`, { msgtype: 'm.text', body })
-  await say('first')
-  return { sandbox, ann, ben, path, say, id: made.json.room_id }
+  await sendMessage('first')
+  return { sandbox, ann, ben, path, say: sendMessage, id: created.json.room_id }
 }
 const texts = ({ json }: { json: any }) =>
   json.chunk.flatMap(({ content }: any) => content.body ?? [])
 
 describe('a room', () => {
-  test('is an invitation until it is entered', async () => {
-    const { sandbox, ben, path, id } = await room('Hello')
+  test('is an invitation until the peer joins', async () => {
+    const { sandbox, ben, path, id } = await createRoom('Hello')
     await using _ = sandbox
 
     expect(Object.keys((await ben.ask('GET', '/sync')).json.rooms.invite)).toEqual([id])
@@ -73,18 +73,18 @@ describe('a room', () => {
     expect(texts(await ben.ask('GET', `${path}/messages?dir=b&limit=50`))).toEqual(['Hello'])
   })
 
-  test('takes the same sending once', async () => {
-    const { sandbox, ann, path, say } = await room('Hello')
+  test('accepts a repeated transaction once', async () => {
+    const { sandbox, ann, path, say: sendMessage } = await createRoom('Hello')
     await using _ = sandbox
 
-    const [one, two] = [await say('second', 'Again'), await say('second', 'Again')]
+    const [one, two] = [await sendMessage('second', 'Again'), await sendMessage('second', 'Again')]
 
     expect(one.json.event_id).toBe(two.json.event_id)
     expect(texts(await ann.ask('GET', `${path}/messages?limit=50`))).toEqual(['Again', 'Hello'])
   })
 
-  test('is found by who is in it, and opened once', async () => {
-    const { sandbox, ann, ben, id } = await room('Hello')
+  test('is found by its members, and opened once', async () => {
+    const { sandbox, ann, ben, id } = await createRoom('Hello')
     await using _ = sandbox
 
     const found = await ann.ask('GET', `/rooms?seq=y&with_user=${encodeURIComponent(ben.id)}`)
@@ -94,12 +94,12 @@ describe('a room', () => {
     expect(again).toMatchObject({ status: 409, json: { 'com.reddit.existing_room_id': id } })
   })
 
-  test('counts what somebody has not seen', async () => {
-    const { sandbox, ann, ben, path, id, say } = await room('Hello')
+  test('counts unseen messages', async () => {
+    const { sandbox, ann, ben, path, id, say: sendMessage } = await createRoom('Hello')
     await using _ = sandbox
     await ben.ask('POST', `${path}/join`, {})
 
-    await say('second', 'Are you there?')
+    await sendMessage('second', 'Are you there?')
 
     const count = async (who: typeof ann) =>
       (await who.ask('GET', '/sync')).json.rooms.join[id].unread_notifications.notification_count
@@ -107,7 +107,7 @@ describe('a room', () => {
   })
 })
 
-test('who takes no chats is asked into none', async () => {
+test('an invitation of a user who accepts no chats is refused', async () => {
   const { sandbox, ann, ben } = await chatting()
   await using _ = sandbox
   sandbox.user({ name: 'ben', chats: 'closed' })

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 
-import { page, visit } from './visit.ts'
-import { errors, place, things } from './writing.ts'
+import { fetchPath, page } from './fetch-path.ts'
+import { errors, place, things } from './writes-fixture.ts'
 
 const par = (t: string) => ({ e: 'par', c: [{ e: 'text', t }] })
 
-test('a comment is answered whole with .json, and as the old pages draw it without', async () => {
+test('a new comment is returned complete with .json, and as HTML of the old pages without', async () => {
   const { sandbox, post, comment, ann } = await place()
   await using _ = sandbox
 
@@ -24,7 +24,7 @@ test('a comment is answered whole with .json, and as the old pages draw it witho
   })
 })
 
-test('a comment can be answered bare, or with nothing but what a page shall do', async () => {
+test('a new comment is also returned without an envelope, or as actions of a page', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const form = { thing_id: post.name, text: 'one' }
@@ -36,7 +36,7 @@ test('a comment can be answered bare, or with nothing but what a page shall do',
   expect(page_only.json).toEqual({ jquery: expect.any(Array), success: true })
 })
 
-test('rich text becomes the paragraphs it is made of', async () => {
+test('rich text is converted to its paragraphs', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const richtext_json = JSON.stringify({ document: [par('one'), par('two')] })
@@ -47,8 +47,8 @@ test('rich text becomes the paragraphs it is made of', async () => {
 })
 
 test.each<[string, Record<string, string>, string, string | null]>([
-  ['nothing to say', { text: '  ' }, 'NO_TEXT', 'text'],
-  ['too much to say', { text: 'x'.repeat(10_001) }, 'TOO_LONG', 'text'],
+  ['no text', { text: '  ' }, 'NO_TEXT', 'text'],
+  ['too much text', { text: 'x'.repeat(10_001) }, 'TOO_LONG', 'text'],
 ])('a comment with %s is refused', async (_, form, code, field) => {
   const { sandbox, post, ann } = await place()
   await using _sandbox = sandbox
@@ -58,7 +58,7 @@ test.each<[string, Record<string, string>, string, string | null]>([
   expect([status, errors(json)[0]?.[0], errors(json)[0]?.[2]]).toEqual([200, code, field])
 })
 
-test('each reason not to be answered has its code', async () => {
+test('each reason against a reply has its code', async () => {
   const { sandbox, post, comment, ann } = await place()
   await using _ = sandbox
   const code = async (thing_id: string) => {
@@ -79,7 +79,7 @@ test('each reason not to be answered has its code', async () => {
   expect(await code(post.name)).toBe('DELETED_LINK')
 })
 
-test('the banned, the suspended and those who answer what is not there are refused plainly', async () => {
+test('banned and suspended users, and replies to missing items, get a plain refusal', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const status = async (thing_id: string) =>
@@ -94,25 +94,25 @@ test('the banned, the suspended and those who answer what is not there are refus
   expect(await status(post.name)).toBe(403)
 })
 
-test('in a quarantined place a comment is made that nobody sees, until one has agreed', async () => {
+test('a comment in a quarantined subforum is invisible until its author opts in', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   sandbox.subforum({ name: 'cats', access: 'quarantined' })
-  const say = () => ann.post('/api/comment.json', { thing_id: post.name, text: 'hello' })
+  const postComment = () => ann.post('/api/comment.json', { thing_id: post.name, text: 'hello' })
 
-  expect(things((await say()).json)).toEqual([])
+  expect(things((await postComment()).json)).toEqual([])
   const agreed = await ann.post('/api/quarantine_optin', { sr_name: 'cats' })
   expect([agreed.status, agreed.headers.get('location')]).toEqual([
     302,
     `${sandbox.url}/r/cats.json`,
   ])
-  expect(things((await say()).json)).toHaveLength(1)
-  expect((await visit(sandbox, '/r/cats/new.json', { cookie: ann.cookie })).status).toBe(200)
+  expect(things((await postComment()).json)).toHaveLength(1)
+  expect((await fetchPath(sandbox, '/r/cats/new.json', { cookie: ann.cookie })).status).toBe(200)
   await ann.post('/api/quarantine_optout', { sr_name: 'cats' })
-  expect((await visit(sandbox, '/r/cats/new.json', { cookie: ann.cookie })).status).toBe(403)
+  expect((await fetchPath(sandbox, '/r/cats/new.json', { cookie: ann.cookie })).status).toBe(403)
 })
 
-test('without a confirmed address nobody may agree to a quarantine', async () => {
+test('without a confirmed address a quarantine opt-in is refused', async () => {
   const { sandbox, ann } = await place()
   await using _ = sandbox
   const user = sandbox.world.users.get('ann')
@@ -121,18 +121,18 @@ test('without a confirmed address nobody may agree to a quarantine', async () =>
   expect((await ann.post('/api/quarantine_optin', { sr_name: 'cats' })).status).toBe(403)
 })
 
-test('a comment can be filtered in silence: its author sees it, others do not', async () => {
+test('a comment can be filtered silently: its author sees it, others do not', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
-  sandbox.weather({ path: '/api/comment', fault: 'shadow_remove_next_comment' })
-  const say = async (text: string): Promise<string> =>
+  sandbox.addFault({ path: '/api/comment', fault: 'shadow_remove_next_comment' })
+  const postComment = async (text: string): Promise<string> =>
     things((await ann.post('/api/comment.json', { thing_id: post.name, text })).json)[0]?.data.name
   const bodies = async (options: { cookie?: string }) => {
     const path = `/api/info.json?id=${filtered},${next}`
     return (await page(sandbox, path, options)).data.children.map((row) => row.data['body'])
   }
 
-  const [filtered, next] = [await say('one'), await say('two')]
+  const [filtered, next] = [await postComment('one'), await postComment('two')]
 
   expect(await bodies({ cookie: ann.cookie })).toEqual(['one', 'two'])
   expect(await bodies({})).toEqual(['[removed]', 'two'])

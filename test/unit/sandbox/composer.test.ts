@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { open, signedIn, visit } from './visit.ts'
+import { fetchPath, open, signedIn } from './fetch-path.ts'
 
 const DOCUMENT = JSON.stringify({
   document: [
@@ -9,7 +9,7 @@ const DOCUMENT = JSON.stringify({
   ],
 })
 
-/** A post that ann may answer, and what its composer would send. */
+/** Post that ann may answer, and the request of its reply form. */
 async function posted() {
   const sandbox = await open()
   sandbox.subforum({ name: 'bread' })
@@ -18,7 +18,7 @@ async function posted() {
   const { cookie } = signedIn(sandbox, 'ann')
   const csrf_token = /csrf_token=([^;]*)/.exec(cookie)?.[1] ?? ''
   const compose = (more: Record<string, string> = {}, cookies = cookie, target = name) =>
-    visit(sandbox, `/svc/shreddit/${target}/create-comment`, {
+    fetchPath(sandbox, `/svc/shreddit/${target}/create-comment`, {
       cookie: cookies,
       form: { content: DOCUMENT, mode: 'richText', richTextMedia: '[]', csrf_token, ...more },
     })
@@ -27,7 +27,7 @@ async function posted() {
   return { sandbox, name, id, cookie, csrf_token, compose, texts }
 }
 
-test('what a composer sends comes to stand there, and comes back as an element of the page', async () => {
+test('the reply form creates a comment and returns it as an element of the page', async () => {
   const { sandbox, id, compose, texts } = await posted()
   await using _ = sandbox
 
@@ -35,8 +35,8 @@ test('what a composer sends comes to stand there, and comes back as an element o
 
   expect(status).toBe(200)
   expect(headers.get('content-type')).toStartWith('text/vnd.reddit.partial+html')
-  const [, made] = /<shreddit-comment [^>]*thingId="t1_(\w+)"/.exec(text) ?? []
-  expect(text).toContain(`permalink="/r/bread/comments/${id}/comment/${made}/"`)
+  const [, comment_id] = /<shreddit-comment [^>]*thingId="t1_(\w+)"/.exec(text) ?? []
+  expect(text).toContain(`permalink="/r/bread/comments/${id}/comment/${comment_id}/"`)
   expect(texts()).toEqual(['Well\n\nsaid.'])
 })
 
@@ -54,21 +54,21 @@ test('a comment is answered under its own post only', async () => {
   expect(texts().length).toBe(3)
 })
 
-test('the token has to be said twice, by somebody who is signed in', async () => {
+test('the token must match in cookie and form, with a valid session', async () => {
   const { sandbox, csrf_token, compose, texts } = await posted()
   await using _ = sandbox
 
   const wrong = await compose({ csrf_token: 'f'.repeat(32) })
-  const stranger = await compose({}, `csrf_token=${csrf_token}`)
+  const anonymous_result = await compose({}, `csrf_token=${csrf_token}`)
 
-  expect([wrong.status, stranger.status]).toEqual([403, 401])
+  expect([wrong.status, anonymous_result.status]).toEqual([403, 401])
   expect(texts()).toEqual([])
 })
 
-test('a refusal is an alert in a piece of page, and nothing is written', async () => {
+test('a refusal is an alert in a fragment of a page, and nothing is written', async () => {
   const { sandbox, compose, texts } = await posted()
   await using _ = sandbox
-  sandbox.weather({ path: '/svc/', fault: 'form_error', code: 'THREAD_LOCKED' })
+  sandbox.addFault({ path: '/svc/', fault: 'form_error', code: 'THREAD_LOCKED' })
 
   const { status, text } = await compose()
 
@@ -79,20 +79,20 @@ test('a refusal is an alert in a piece of page, and nothing is written', async (
   expect(texts()).toEqual([])
 })
 
-test('a post has a composer for those who may answer it, and a banner where nobody may', async () => {
+test('a post has a reply form if the viewer may reply, and a banner if it is locked or archived', async () => {
   const { sandbox, id, name, cookie } = await posted()
   await using _ = sandbox
   const path = `/r/bread/comments/${id}/`
-  const mine = await visit(sandbox, path, { cookie })
-  const strangers = await visit(sandbox, path)
+  const mine = await fetchPath(sandbox, path, { cookie })
+  const anonymous_page = await fetchPath(sandbox, path)
   const post = sandbox.world.things.get(name)
   if (post?.kind === 't3') post.locked = true
 
-  const locked = await visit(sandbox, path, { cookie })
+  const locked = await fetchPath(sandbox, path, { cookie })
 
   expect(mine.text).toContain('<comment-composer-host ')
   expect(mine.text).toContain('user-logged-in="true"')
-  expect(strangers.text).not.toContain('<comment-composer-host ')
+  expect(anonymous_page.text).not.toContain('<comment-composer-host ')
   expect(locked.text).toContain('slot="post-locked-banner"')
   expect(locked.text).not.toContain('<comment-composer-host ')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { cookieOf, open, page, titles, visit } from './visit.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
+import { cookieOf, fetchPath, open, page, titles } from './fetch-path.ts'
 
 async function control(sandbox: Sandbox, method: string, path: string, body?: unknown) {
   const response = await fetch(`${sandbox.url}/__sandbox${path}`, {
@@ -12,7 +12,7 @@ async function control(sandbox: Sandbox, method: string, path: string, body?: un
   return { status: response.status, json }
 }
 
-test('over HTTP one adds, takes away and sees what was asked', async () => {
+test('content is added, removed and logged over HTTP', async () => {
   await using sandbox = await open()
 
   const post = await control(sandbox, 'POST', '/post', { subforum: 'cats', title: 'by wire' })
@@ -21,7 +21,7 @@ test('over HTTP one adds, takes away and sees what was asked', async () => {
     text: 'by wire too',
   })
   expect(titles(await page(sandbox, '/r/cats/new.json'))).toEqual(['by wire'])
-  expect((await visit(sandbox, `${comment.json.permalink}.json`)).status).toBe(200)
+  expect((await fetchPath(sandbox, `${comment.json.permalink}.json`)).status).toBe(200)
 
   await control(sandbox, 'POST', '/remove', { name: post.json.name, by: 'moderator' })
   expect(titles(await page(sandbox, '/r/cats/new.json'))).toEqual([])
@@ -36,11 +36,11 @@ test('over HTTP one adds, takes away and sees what was asked', async () => {
   expect(since.json.requests).toHaveLength(1)
 })
 
-test('the log tells who asked, with which cookies and what befell them, and no secret', async () => {
+test('the log has user, cookie names and fault of each request, and no secret', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const cookie = cookieOf(sandbox, 'ada_reads')
-  sandbox.weather({ path: '/r/coffee', fault: '5xx', times: 1 })
-  await visit(sandbox, '/r/coffee/new.json?limit=1', { cookie })
+  sandbox.addFault({ path: '/r/coffee', fault: '5xx', times: 1 })
+  await fetchPath(sandbox, '/r/coffee/new.json?limit=1', { cookie })
 
   const [entry] = sandbox.requests
 
@@ -56,21 +56,21 @@ test('the log tells who asked, with which cookies and what befell them, and no s
   expect(JSON.stringify(entry)).not.toContain(cookie.slice(20, 60))
 })
 
-test('weather and the clock are set over HTTP', async () => {
+test('faults and the clock are set over HTTP', async () => {
   await using sandbox = await open()
   sandbox.post({ subforum: 'cats', title: 'a cat' })
   const before = await control(sandbox, 'GET', '/')
 
   await control(sandbox, 'POST', '/weather', { path: '/r/cats', fault: '5xx' })
-  expect((await visit(sandbox, '/r/cats/new.json')).status).toBe(503)
+  expect((await fetchPath(sandbox, '/r/cats/new.json')).status).toBe(503)
   await control(sandbox, 'DELETE', '/weather')
-  expect((await visit(sandbox, '/r/cats/new.json')).status).toBe(200)
+  expect((await fetchPath(sandbox, '/r/cats/new.json')).status).toBe(200)
   const moved = await control(sandbox, 'POST', '/clock', { advance_s: 90 })
 
   expect(Date.parse(moved.json.now) - Date.parse(before.json.now)).toBe(90_000)
 })
 
-test('the overview names the places, the accounts and how much there is', async () => {
+test('the overview lists subforums, accounts and counts', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
   const { json } = await control(sandbox, 'GET', '/')
@@ -94,14 +94,14 @@ test.each([
   ['/post', { subforum: 'c', title: 'short' }, 'subforum: expected 2 to 21'],
   ['/post', { subforum: 'cats', title: 'odd', url: 'ftp://example.com' }, 'url'],
   ['/post', { subforum: 'cats', title: 'odd', colour: 'red' }, 'colour'],
-  ['/comment', { parent: 't3_nosuch', text: 'hello' }, 'parent: nothing is called t3_nosuch'],
+  ['/comment', { parent: 't3_nosuch', text: 'hello' }, 'parent: no item is called t3_nosuch'],
   ['/comment', { parent: 'nosuch', text: 'hello' }, 'parent: expected a fullname'],
-  ['/remove', { name: 't3_nosuch', by: 'author' }, 'name: nothing is called t3_nosuch'],
-  ['/remove', { name: 't3_nosuch', by: 'somebody' }, 'by'],
+  ['/remove', { name: 't3_nosuch', by: 'author' }, 'name: no item is called t3_nosuch'],
+  ['/remove', { name: 't3_nosuch', by: 'stranger' }, 'by'],
   ['/weather', { path: 'r/cats', fault: '5xx' }, 'path'],
   ['/weather', { path: '/r/cats', fault: 'hail' }, 'fault'],
   ['/clock', { advance_s: -1 }, 'advance_s'],
-])('%s %j is refused, and says why: %s', async (path, body, sentence) => {
+])('%s %j is refused, naming %s', async (path, body, sentence) => {
   await using sandbox = await open()
 
   const { status, json } = await control(sandbox, 'POST', path, body)
@@ -110,7 +110,7 @@ test.each([
   expect(json.error).toContain(sentence)
 })
 
-test('what is not JSON, and what is no call, is said to be so', async () => {
+test('malformed JSON and an unknown call are refused as such', async () => {
   await using sandbox = await open()
 
   const text = await fetch(`${sandbox.url}/__sandbox/post`, { method: 'POST', body: 'hello' })

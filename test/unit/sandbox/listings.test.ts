@@ -1,19 +1,29 @@
 import { expect, test } from 'bun:test'
 
-import { cookieOf, names, NOON, open, type Page, page, titles, visit, walk } from './visit.ts'
+import {
+  cookieOf,
+  fetchPath,
+  names,
+  NOON,
+  open,
+  type Page,
+  page,
+  titles,
+  walk,
+} from './fetch-path.ts'
 
 const MINUTE = 60_000
 
-test('250 posts come in three pages, each once, newest first', async () => {
+test('250 posts come in three pages, each post once, newest first', async () => {
   await using sandbox = await open()
-  const made = Array.from({ length: 250 }, (_, index) =>
+  const posts = Array.from({ length: 250 }, (_, index) =>
     sandbox.post({ subforum: 'cats', title: `cat ${index}`, created_at: NOON - index * MINUTE }),
   )
 
   const pages = await walk(sandbox, '/r/cats/new.json?limit=100')
 
   expect(pages.map(({ data }) => data.children.length)).toEqual([100, 100, 50])
-  expect(pages.flatMap(names)).toEqual(made.map(({ name }) => name))
+  expect(pages.flatMap(names)).toEqual(posts.map(({ name }) => name))
 })
 
 test('new posts between two pages neither repeat nor hide a row', async () => {
@@ -29,7 +39,7 @@ test('new posts between two pages neither repeat nor hide a row', async () => {
   expect([...names(first), ...names(second)]).toEqual(old.map(({ name }) => name))
 })
 
-test('a listing ends after a thousand rows, whatever lies deeper', async () => {
+test('a listing ends after a thousand rows, even if older ones exist', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
   const pages = await walk(sandbox, '/r/worldwire/new.json?limit=100')
@@ -40,32 +50,32 @@ test('a listing ends after a thousand rows, whatever lies deeper', async () => {
   expect(sandbox.world.subforums.get('worldwire')?.posts.length).toBeGreaterThan(1_100)
 })
 
-test('a page may be short while there is more: what was removed is filtered after it was fetched', async () => {
+test('a page may be short before the end: removed rows are filtered after the fetch', async () => {
   await using sandbox = await open()
-  const made = Array.from({ length: 10 }, (_, index) =>
+  const posts = Array.from({ length: 10 }, (_, index) =>
     sandbox.post({ subforum: 'cats', title: `cat ${index}`, created_at: NOON - index * MINUTE }),
   )
-  sandbox.remove({ name: made[1]?.name ?? '', by: 'moderator' })
+  sandbox.remove({ name: posts[1]?.name ?? '', by: 'moderator' })
 
   const first = await page(sandbox, '/r/cats/new.json?limit=5')
 
   expect(titles(first)).toEqual(['cat 0', 'cat 2', 'cat 3', 'cat 4'])
-  expect(first.data).toMatchObject({ dist: 4, after: made[4]?.name })
+  expect(first.data).toMatchObject({ dist: 4, after: posts[4]?.name })
 })
 
-test('a removed row is still a place to go on from', async () => {
+test('a removed row is still a valid cursor', async () => {
   await using sandbox = await open()
-  const made = Array.from({ length: 6 }, (_, index) =>
+  const posts = Array.from({ length: 6 }, (_, index) =>
     sandbox.post({ subforum: 'cats', title: `cat ${index}`, created_at: NOON - index * MINUTE }),
   )
-  sandbox.remove({ name: made[2]?.name ?? '', by: 'author' })
+  sandbox.remove({ name: posts[2]?.name ?? '', by: 'author' })
 
-  const rest = await page(sandbox, `/r/cats/new.json?after=${made[2]?.name}`)
+  const rest = await page(sandbox, `/r/cats/new.json?after=${posts[2]?.name}`)
 
   expect(titles(rest)).toEqual(['cat 3', 'cat 4', 'cat 5'])
 })
 
-test('an earlier post that appears late stands where its time says', async () => {
+test('an earlier post that appears late is sorted by its time', async () => {
   await using sandbox = await open()
   sandbox.post({ subforum: 'cats', title: 'old', created_at: NOON - 2 * MINUTE })
   sandbox.post({ subforum: 'cats', title: 'young', created_at: NOON })
@@ -89,7 +99,7 @@ test.each([
   expect((await page(sandbox, `/r/cats/new.json?${query}`)).data.children).toHaveLength(rows)
 })
 
-test('two stickies stand on top of hot, beyond the limit, and nowhere twice', async () => {
+test('two pinned posts precede the first page of hot, beyond the limit, and appear once', async () => {
   await using sandbox = await open()
   for (const title of ['rules', 'weekly'])
     sandbox.post({ subforum: 'cats', title, stickied: true, created_at: NOON - 90 * 86_400_000 })
@@ -104,20 +114,20 @@ test('two stickies stand on top of hot, beyond the limit, and nowhere twice', as
   expect(second && titles(second)).not.toContain('rules')
 })
 
-test('before gives what is newer, and nothing once that row has vanished', async () => {
+test('before gives newer rows, and nothing once its row is removed', async () => {
   await using sandbox = await open()
-  const made = Array.from({ length: 4 }, (_, index) =>
+  const posts = Array.from({ length: 4 }, (_, index) =>
     sandbox.post({ subforum: 'cats', title: `cat ${index}`, created_at: NOON - index * MINUTE }),
   )
 
-  const newer = await page(sandbox, `/r/cats/new.json?before=${made[2]?.name}`)
+  const newer = await page(sandbox, `/r/cats/new.json?before=${posts[2]?.name}`)
   const vanished = await page(sandbox, '/r/cats/new.json?before=t3_zzzzz')
 
   expect(titles(newer)).toEqual(['cat 0', 'cat 1'])
   expect(vanished.data.children).toEqual([])
 })
 
-test('a cursor nobody issued is ignored: the first page comes again', async () => {
+test('an unknown cursor is ignored: the first page is repeated', async () => {
   await using sandbox = await open()
   sandbox.post({ subforum: 'cats', title: 'only' })
 
@@ -138,7 +148,7 @@ test('several subforums are one listing, in one order', async () => {
   expect(pages.flatMap(titles)).toEqual(Array.from({ length: 6 }, (_, index) => `pet ${index}`))
 })
 
-test('top keeps to its span of time and its order', async () => {
+test('top keeps to its time range and its order', async () => {
   await using sandbox = await open()
   const DAY = 86_400_000
   sandbox.post({ subforum: 'cats', title: 'good', score: 50, created_at: NOON - DAY / 2 })
@@ -163,7 +173,7 @@ test('hot prefers the young, controversial the disputed, rising the fast', async
   const disputed = await page(sandbox, '/r/homelab/controversial.json?limit=5&t=all')
   const rising = await page(sandbox, '/r/homelab/rising.json?limit=100')
 
-  // The same order, but for what is stuck on top of hot.
+  // The same order except for the pinned posts of hot.
   const stuck = hot.data.children.filter((it) => it.data['stickied']).map((it) => it.data['name'])
   expect(stuck).toHaveLength(2)
   expect(free(names(best), stuck).slice(0, 50)).toEqual(free(names(hot), stuck).slice(0, 50))
@@ -172,7 +182,7 @@ test('hot prefers the young, controversial the disputed, rising the fast', async
     expect(NOON / 1000 - row.data['created_utc']).toBeLessThan(86_400)
 })
 
-test('new comments come newest first and tell which post they stand under', async () => {
+test('new comments come newest first, with the post of each', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat', author: 'anna' })
   sandbox.comment({ parent: post.name, text: 'first', created_at: NOON - MINUTE })
@@ -193,7 +203,7 @@ test('new comments come newest first and tell which post they stand under', asyn
 
 const placesOf = ({ data }: Page) => new Set(data.children.map((it) => it.data['subreddit']))
 
-test('the front page is what one subscribes to, and everything for nobody', async () => {
+test('the front page has the viewer’s subscriptions, or everything for an anonymous viewer', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const carla = sandbox.world.users.get('carla_quiet')
 
@@ -209,21 +219,21 @@ test('the front page is what one subscribes to, and everything for nobody', asyn
   expect(placesOf(anyone).size).toBeGreaterThan(placesOf(own).size)
 })
 
-test('what is new is there at once, in listings that are remembered too', async () => {
+test('new rows appear at once, also in cached listings', async () => {
   await using sandbox = await open()
   sandbox.post({ subforum: 'cats', title: 'old' })
   sandbox.subforum({ name: 'dogs' })
   const paths = ['/r/cats/hot.json', '/r/cats+dogs/new.json', '/search.json?q=old+OR+young']
-  const look = () =>
+  const fetchListing = () =>
     Promise.all(paths.map(async (path) => titles(await page(sandbox, path)).toSorted()))
 
-  expect(await look()).toEqual([['old'], ['old'], ['old']])
+  expect(await fetchListing()).toEqual([['old'], ['old'], ['old']])
   sandbox.post({ subforum: 'cats', title: 'young' })
-  expect(await look()).toEqual(paths.map(() => ['old', 'young']))
+  expect(await fetchListing()).toEqual(paths.map(() => ['old', 'young']))
 })
 
-test('a path nobody has heard of is answered with nothing', async () => {
+test('an unknown path gets an empty response', async () => {
   await using sandbox = await open()
 
-  expect(await visit(sandbox, '/nowhere/at/all.json')).toMatchObject({ status: 404, text: '' })
+  expect(await fetchPath(sandbox, '/nowhere/at/all.json')).toMatchObject({ status: 404, text: '' })
 })

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 
-import { codeAt } from '../../../src/sandbox/totp.ts'
-import type { WeatherInput } from '../../../src/sandbox/weather.ts'
-import { NOON, open, visit } from './visit.ts'
+import type { FaultRuleInput } from '../../../sandbox/faults/rules.ts'
+import { codeAt } from '../../../sandbox/routes/login.ts'
+import { fetchPath, NOON, open } from './fetch-path.ts'
 
 const CSRF = '0123456789abcdef0123456789abcdef'
 const SECRET = 'JBSW Y3DP ehpk 3pxp===='
 
-/** A platform on which ann signs in with a password, and bea with a code besides. */
+/** Platform on which ann logs in with a password, and bea also with a code. */
 async function guarded() {
   const sandbox = await open()
   sandbox.user({ name: 'ann', password: 'open-sesame', email: 'ann@mail.example' })
@@ -29,10 +29,10 @@ async function guarded() {
   return { sandbox, call, opened }
 }
 
-test('the login page brings the cookies of a visitor, and the token its form sends back', async () => {
+test('the login page sets the cookies of a visitor, and the token of its form', async () => {
   await using sandbox = await open()
 
-  const { status, headers, text } = await visit(sandbox, '/login/')
+  const { status, headers, text } = await fetchPath(sandbox, '/login/')
 
   const cookies = new Map(
     headers.getSetCookie().map((it) => [it.split('=')[0], it.split(/[=;]/)[1]] as const),
@@ -52,7 +52,7 @@ test.each(['ann', 'ANN', 'ann@mail.example'])(
     await using _ = sandbox
 
     const { status, cookies } = await call('', { username, password: 'open-sesame' })
-    const me = await visit(sandbox, '/api/me.json', { cookie: cookies.join('; ') })
+    const me = await fetchPath(sandbox, '/api/me.json', { cookie: cookies.join('; ') })
 
     expect(status).toBe(200)
     expect(cookies.map((it) => it.split('=')[0])).toEqual([
@@ -73,7 +73,7 @@ test.each([
   ['ann', 'open-sesam'],
   ['ann', ''],
   ['nobody_here', 'open-sesame'],
-])('%s with %p gets no session, and is told so with success', async (username, password) => {
+])('%s with %p gets no session, with status 200', async (username, password) => {
   const { sandbox, call, opened } = await guarded()
   await using _ = sandbox
 
@@ -85,12 +85,12 @@ test.each([
 })
 
 test.each([
-  ['the code of now', 0, 200],
-  ['the code before', -30, 200],
-  ['the code after', 30, 200],
+  ['the current code', 0, 200],
+  ['the previous code', -30, 200],
+  ['the next code', 30, 200],
   ['a code of two minutes ago', -120, 400],
 ])(
-  'where there is a second factor, %s answers the second step with its status',
+  'with a second factor, %s answers the second step with its status',
   async (_, drift_s, status) => {
     const { sandbox, call, opened } = await guarded()
     await using _sandbox = sandbox
@@ -104,7 +104,7 @@ test.each([
   },
 )
 
-test('a code alone opens nothing', async () => {
+test('a code alone opens no session', async () => {
   const { sandbox, call, opened } = await guarded()
   await using _ = sandbox
 
@@ -115,7 +115,7 @@ test('a code alone opens nothing', async () => {
   expect(opened(answer)).toBe(false)
 })
 
-// RFC 6238, appendix B: the vectors for SHA-1, their last six digits.
+// RFC 6238, appendix B: the vectors for SHA-1, last six digits.
 test.each([
   [59, '287082'],
   [1_111_111_109, '081804'],
@@ -125,7 +125,7 @@ test.each([
   expect(codeAt('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', at_s)).toBe(code)
 })
 
-test('a token that is not the cookie’s is refused at every step', async () => {
+test('a token that differs from the cookie’s is refused at every step', async () => {
   const { sandbox, call, opened } = await guarded()
   await using _ = sandbox
 
@@ -135,11 +135,11 @@ test('a token that is not the cookie’s is refused at every step', async () => 
   }
 })
 
-test('who signs in with a third party has no password here', async () => {
+test('a user of a third-party login has no password', async () => {
   const { sandbox, call, opened } = await guarded()
   await using _ = sandbox
   sandbox.user({ name: 'ann', sso: true })
-  const ask = async (userIdentifier: string): Promise<unknown> => {
+  const postUsername = async (userIdentifier: string): Promise<unknown> => {
     const response = await fetch(
       `${sandbox.url}/svc/shreddit/account/login/check_is_oidc_required`,
       {
@@ -151,12 +151,12 @@ test('who signs in with a third party has no password here', async () => {
     return response.json()
   }
 
-  expect(await ask('ann')).toEqual({ is_sso: true })
-  expect(await ask('bea')).toEqual({ is_sso: false })
+  expect(await postUsername('ann')).toEqual({ is_sso: true })
+  expect(await postUsername('bea')).toEqual({ is_sso: false })
   expect(opened(await call('', { username: 'ann', password: 'open-sesame' }))).toBe(false)
 })
 
-test.each<[Partial<WeatherInput>, number, string]>([
+test.each<[Partial<FaultRuleInput>, number, string]>([
   [{ verdict: 'wrong', status: 401 }, 401, 'Invalid username or password.'],
   [{ verdict: '2fa' }, 202, ''],
   [{ verdict: '2fa_bad' }, 400, 'Invalid verification code'],
@@ -165,23 +165,26 @@ test.each<[Partial<WeatherInput>, number, string]>([
   [{ verdict: 'html' }, 403, 'blocked by network security'],
   [{ verdict: 'html', status: 200 }, 200, 'Please wait for verification'],
   [{}, 400, 'Something went wrong'],
-])('in the weather %j a right password is answered with %i', async (weather, status, words) => {
-  const { sandbox, call, opened } = await guarded()
-  await using _ = sandbox
-  sandbox.weather({ path: '/svc/shreddit/account/login', fault: 'login_verdict', ...weather })
+])(
+  'with the fault %j a correct password is answered with %i',
+  async (fault_rule, status, words) => {
+    const { sandbox, call, opened } = await guarded()
+    await using _ = sandbox
+    sandbox.addFault({ path: '/svc/shreddit/account/login', fault: 'login_verdict', ...fault_rule })
 
-  const answer = await call('', { username: 'ann', password: 'open-sesame' })
+    const answer = await call('', { username: 'ann', password: 'open-sesame' })
 
-  expect([answer.status, opened(answer)]).toEqual([status, false])
-  expect(answer.text).toContain(words)
-})
+    expect([answer.status, opened(answer)]).toEqual([status, false])
+    expect(answer.text).toContain(words)
+  },
+)
 
-test('the old pages sign in with a form call, a code behind the password', async () => {
+test('the old pages log in with a form call, the code after the password', async () => {
   const { sandbox } = await guarded()
   await using _ = sandbox
   const login = async (user: string, passwd: string) => {
     const form = { user, passwd, api_type: 'json' }
-    return (await visit(sandbox, '/api/login', { form })).json.json
+    return (await fetchPath(sandbox, '/api/login', { form })).json.json
   }
 
   expect((await login('ann', 'wrong')).errors).toEqual([
@@ -194,5 +197,5 @@ test('the old pages sign in with a form call, a code behind the password', async
   expect((await login('bea', 'open-sesame')).data).toEqual({ details: 'TWO_FA_REQUIRED' })
   const { data } = await login('bea', `open-sesame:${codeAt(SECRET, NOON / 1000)}`)
   const cookie = `reddit_session=${data.cookie}`
-  expect((await visit(sandbox, '/api/me.json', { cookie })).json.data.name).toBe('bea')
+  expect((await fetchPath(sandbox, '/api/me.json', { cookie })).json.data.name).toBe('bea')
 })

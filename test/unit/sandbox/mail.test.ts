@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { names, open, page, signedIn, visit } from './visit.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
+import { fetchPath, names, open, page, signedIn } from './fetch-path.ts'
 
 /** Ann and bea, who can write to each other. */
 async function correspondents() {
   const sandbox = await open()
   const [ann, bea] = ['ann', 'bea'].map((name) => signedIn(sandbox, name))
-  if (ann === undefined || bea === undefined) throw new Error('nobody signed in')
+  if (ann === undefined || bea === undefined) throw new Error('the accounts have no session')
   const write = (from: typeof ann, form: Record<string, string>) =>
     from.post('/api/compose', { to: 'bea', subject: 'hello', text: 'how are you?', ...form })
   return { sandbox, ann, bea, write }
@@ -16,7 +16,7 @@ async function correspondents() {
 const folder = (sandbox: Sandbox, { cookie }: { cookie: string }, path: string) =>
   page(sandbox, `/message/${path}`, { cookie })
 
-test('mail says only that it was sent; it lies unread with one and sent with the other', async () => {
+test('a sent message is confirmed without its id; it is unread in the inbox and listed as sent', async () => {
   const { sandbox, ann, bea, write } = await correspondents()
   await using _ = sandbox
 
@@ -30,11 +30,11 @@ test('mail says only that it was sent; it lies unread with one and sent with the
     data: { author: 'ann', dest: 'bea', subject: 'hello', new: true, was_comment: false },
   })
   expect(sent?.data).toMatchObject({ name: received?.data['name'], new: false })
-  const me = await visit(sandbox, '/api/me.json', { cookie: bea.cookie })
+  const me = await fetchPath(sandbox, '/api/me.json', { cookie: bea.cookie })
   expect(me.json.data).toMatchObject({ has_mail: true, inbox_count: 1 })
 })
 
-test('an answer joins the thread, which both see nested and in the order of what came last', async () => {
+test('an answer joins the thread, which both see nested and in the order of the latest message', async () => {
   const { sandbox, ann, bea, write } = await correspondents()
   await using _ = sandbox
   await write(ann, { subject: 'first' })
@@ -59,7 +59,7 @@ test('an answer joins the thread, which both see nested and in the order of what
   }
 })
 
-test('threads go on after what was said last, not after what began them', async () => {
+test('threads continue after their latest message, not after their first', async () => {
   const { sandbox, ann, bea, write } = await correspondents()
   await using _ = sandbox
   for (const subject of ['first', 'second']) await write(ann, { subject })
@@ -92,7 +92,7 @@ test.each([
   expect(sandbox.world.messages.size).toBe(0)
 })
 
-test('not everybody takes mail', async () => {
+test('mail settings of the recipient apply', async () => {
   const { sandbox, ann, write } = await correspondents()
   await using _ = sandbox
   const code = async () => (await write(ann, {})).json.json.errors[0]?.[0]
@@ -108,7 +108,7 @@ test('not everybody takes mail', async () => {
   expect(await code()).toBe('USER_BLOCKED')
 })
 
-test('mail to a place reaches those who moderate it', async () => {
+test('mail to a subforum reaches its moderators', async () => {
   const { sandbox, ann, bea, write } = await correspondents()
   await using _ = sandbox
   sandbox.subforum({ name: 'cats', moderators: ['bea'] })
@@ -119,7 +119,7 @@ test('mail to a place reaches those who moderate it', async () => {
   expect(row?.data).toMatchObject({ dest: '#cats', subreddit: 'cats', author: 'ann' })
 })
 
-test('an answer to one’s post or comment is announced, one’s own is not', async () => {
+test('a reply to the user’s own item is announced, the user’s own reply is not', async () => {
   const { sandbox, ann } = await correspondents()
   await using _ = sandbox
   const post = sandbox.post({ subforum: 'cats', title: 'a cat', author: 'ann' })
@@ -142,7 +142,7 @@ test('an answer to one’s post or comment is announced, one’s own is not', as
   expect(names(await folder(sandbox, ann, 'comments.json'))).toEqual([two.name])
 })
 
-test('looking leaves mail unread unless it is asked to be marked', async () => {
+test('a read leaves mail unread unless it requests marking', async () => {
   const { sandbox, ann, bea, write } = await correspondents()
   await using _ = sandbox
   await write(ann, {})
@@ -173,7 +173,7 @@ test('mail is marked by name, 25 at a time at most, or all of it', async () => {
   expect(await unread()).toEqual([])
 })
 
-test('mail is nobody else’s', async () => {
+test('mail is visible to its owner only', async () => {
   const { sandbox, ann, write } = await correspondents()
   await using _ = sandbox
   await write(ann, {})
@@ -181,14 +181,17 @@ test('mail is nobody else’s', async () => {
   const path = `/message/messages/${name?.slice(3)}.json`
   const { cookie } = signedIn(sandbox, 'cem')
 
-  expect((await visit(sandbox, path, { cookie })).status).toBe(403)
-  const nobody = await visit(sandbox, '/message/inbox.json')
-  expect([nobody.status, nobody.headers.get('location')]).toEqual([302, `${sandbox.url}/login/`])
-  const own = await visit(sandbox, '/subreddits/mine.json')
+  expect((await fetchPath(sandbox, path, { cookie })).status).toBe(403)
+  const anonymous_result = await fetchPath(sandbox, '/message/inbox.json')
+  expect([anonymous_result.status, anonymous_result.headers.get('location')]).toEqual([
+    302,
+    `${sandbox.url}/login/`,
+  ])
+  const own = await fetchPath(sandbox, '/subreddits/mine.json')
   expect(own.headers.get('location')).toStartWith(`${sandbox.url}/subreddits/login.json?dest=`)
 })
 
-test('the seeded accounts have mail, and the newest five letters are unread', async () => {
+test('the seeded accounts have mail, and the newest five messages are unread', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const ada = signedIn(sandbox, 'ada_reads')
 

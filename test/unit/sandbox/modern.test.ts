@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { headerOf, open, signedIn, visit } from './visit.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
+import { fetchPath, headerOf, open, signedIn } from './fetch-path.ts'
 
-/** Ann with a post to vote on, and a call of the modern pages as she makes it. */
+/** Ann with a post to vote on, and her calls of the modern pages. */
 async function modern() {
   const sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', author: 'ben', title: 'A cat' })
@@ -42,14 +42,14 @@ describe('a vote of the modern pages', () => {
     expect(votesOn(sandbox, post.name)).toBe(counted)
   })
 
-  test('with a word nobody knows breaks the server', async () => {
+  test('with an unknown value is a server error', async () => {
     const { sandbox, post, vote } = await modern()
     await using _ = sandbox
 
     expect((await vote(post.name, 'SIDEWAYS')).status).toBe(500)
   })
 
-  test('on what is not there is refused inside of success', async () => {
+  test('on a missing item is refused with status 200', async () => {
     const { sandbox, vote } = await modern()
     await using _ = sandbox
 
@@ -59,7 +59,7 @@ describe('a vote of the modern pages', () => {
   })
 })
 
-test('a token that is not the cookie’s is refused, and a dead session told so', async () => {
+test('a token that differs from the cookie’s is refused, and an invalid session reported', async () => {
   const { sandbox, call } = await modern()
   await using _ = sandbox
 
@@ -68,7 +68,7 @@ test('a token that is not the cookie’s is refused, and a dead session told so'
   expect((await call('token', {})).status).toBe(401)
 })
 
-test('a token of the modern pages opens the bearer host', async () => {
+test('a token of the modern pages is valid on the bearer host', async () => {
   const { sandbox, call } = await modern()
   await using _ = sandbox
 
@@ -77,27 +77,27 @@ test('a token of the modern pages opens the bearer host', async () => {
   expect(sandbox.world.bearers.get(token)?.user?.name).toBe('ann')
 })
 
-describe("somebody's own settings", () => {
-  test('are shown to them alone', async () => {
+describe('profile settings', () => {
+  test('are visible to their owner only', async () => {
     const sandbox = await open()
     await using _ = sandbox
     const path = '/r/u_ann/about/edit.json'
     const [ann, ben] = [signedIn(sandbox, 'ann'), signedIn(sandbox, 'ben')]
 
-    expect((await visit(sandbox, path, { cookie: ann.cookie })).json).toMatchObject({
+    expect((await fetchPath(sandbox, path, { cookie: ann.cookie })).json).toMatchObject({
       kind: 'subreddit_settings',
       data: { title: '', subreddit_type: 'user' },
     })
-    expect((await visit(sandbox, path, { cookie: ben.cookie })).status).toBe(404)
+    expect((await fetchPath(sandbox, path, { cookie: ben.cookie })).status).toBe(404)
   })
 
-  test('that the form leaves out fall back', async () => {
+  test('that the form omits get their defaults', async () => {
     const sandbox = await open()
     await using _ = sandbox
     const ann = signedIn(sandbox, 'ann')
     const user = sandbox.world.users.get('ann')
     if (user) user.bio = 'Likes cats.'
-    const { json } = await visit(sandbox, '/user/ann/about.json')
+    const { json } = await fetchPath(sandbox, '/user/ann/about.json')
     const sr = json.data.subreddit.name
 
     await ann.post('/api/site_admin', {
@@ -111,12 +111,12 @@ describe("somebody's own settings", () => {
     expect([user?.display_name, user?.bio]).toEqual(['Ann', ''])
   })
 
-  test('of others are not set', async () => {
+  test('cannot be set for others', async () => {
     const sandbox = await open()
     await using _ = sandbox
     const ann = signedIn(sandbox, 'ann')
     sandbox.user({ name: 'ben' })
-    const { json } = await visit(sandbox, '/user/ben/about.json')
+    const { json } = await fetchPath(sandbox, '/user/ben/about.json')
 
     const sr: string = json.data.subreddit.name
     expect((await ann.post('/api/site_admin', { sr, title: 'Mine' })).status).toBe(403)
@@ -124,12 +124,12 @@ describe("somebody's own settings", () => {
   })
 })
 
-test('an answer that is lost leaves what was done', async () => {
+test('an action is done although its response is lost', async () => {
   const sandbox = await open()
   await using _ = sandbox
   const ann = signedIn(sandbox, 'ann')
   const post = sandbox.post({ subforum: 'cats', title: 'A cat' })
-  sandbox.weather({ path: '/api/vote', fault: 'lost_answer' })
+  sandbox.addFault({ path: '/api/vote', fault: 'lost_answer' })
 
   const lost = await ann.post('/api/vote', { id: post.name, dir: '1' }).catch(() => 'lost')
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 
-import { cookieOf, names, open, page, visit } from './visit.ts'
+import { cookieOf, fetchPath, names, open, page } from './fetch-path.ts'
 
-test('a profile tells the karma, the age and the words about oneself', async () => {
+test('a profile has karma, age and description', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
-  const { json } = await visit(sandbox, '/user/Ada_Reads/about.json')
+  const { json } = await fetchPath(sandbox, '/user/Ada_Reads/about.json')
 
   expect(json).toMatchObject({
     kind: 't2',
@@ -17,32 +17,32 @@ test('a profile tells the karma, the age and the words about oneself', async () 
   expect(json.data).not.toHaveProperty('is_suspended')
 })
 
-test('of a suspended user the name is left, and little more', async () => {
+test('a suspended user has a name and little more', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
-  const { status, json } = await visit(sandbox, '/user/BestDealsDaily/about.json')
+  const { status, json } = await fetchPath(sandbox, '/user/BestDealsDaily/about.json')
 
   expect(status).toBe(200)
   expect(json.data).toMatchObject({ name: 'BestDealsDaily', is_suspended: true })
   expect(json.data).not.toHaveProperty('id')
   expect(json.data).not.toHaveProperty('created_utc')
-  expect((await visit(sandbox, '/user/BestDealsDaily/comments.json')).status).toBe(403)
+  expect((await fetchPath(sandbox, '/user/BestDealsDaily/comments.json')).status).toBe(403)
 })
 
 test.each(['nobody_at_all', 'unseen_hand', 'gone_fishing_88'])(
-  '%s is not found, whatever the reason',
+  '%s is not found, for any reason',
   async (name) => {
     await using sandbox = await open({ world: 'seeded' })
 
     for (const tab of ['about', 'comments', 'overview', 'saved'])
-      expect(await visit(sandbox, `/user/${name}/${tab}.json`)).toMatchObject({
+      expect(await fetchPath(sandbox, `/user/${name}/${tab}.json`)).toMatchObject({
         status: 404,
         json: { message: 'Not Found', error: 404 },
       })
   },
 )
 
-test('a curated profile looks like one that never wrote anything', async () => {
+test('a curated profile appears empty', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const path = '/user/carla_quiet/comments.json'
 
@@ -67,21 +67,21 @@ test('the tabs of a profile hold posts, comments, or both', async () => {
 })
 
 test.each(['saved', 'upvoted', 'downvoted', 'hidden'])(
-  '%s is for the own eyes only',
+  '%s is visible to its owner only',
   async (tab) => {
     await using sandbox = await open({ world: 'seeded' })
     const path = `/user/ada_reads/${tab}.json?limit=100`
 
     const own = await page(sandbox, path, { cookie: cookieOf(sandbox, 'ada_reads') })
-    const other = await visit(sandbox, path, { cookie: cookieOf(sandbox, 'bruno_keeps') })
+    const other = await fetchPath(sandbox, path, { cookie: cookieOf(sandbox, 'bruno_keeps') })
 
     expect(own.data.children.length).toBeGreaterThan(0)
     expect(other.status).toBe(403)
-    expect((await visit(sandbox, path)).status).toBe(403)
+    expect((await fetchPath(sandbox, path)).status).toBe(403)
   },
 )
 
-test('saved can be narrowed to posts or to comments', async () => {
+test('saved can be restricted to posts or to comments', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const cookie = cookieOf(sandbox, 'ada_reads')
 
@@ -93,7 +93,7 @@ test('saved can be narrowed to posts or to comments', async () => {
   expect(comments.data.children[0]?.data['saved']).toBe(true)
 })
 
-test('what one has hidden is missing from listings and stands in its tab', async () => {
+test('a hidden post is missing from listings and appears in its tab', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const cookie = cookieOf(sandbox, 'ada_reads')
   const [hidden] = names(await page(sandbox, '/user/ada_reads/hidden.json', { cookie }))
@@ -108,10 +108,10 @@ test('what one has hidden is missing from listings and stands in its tab', async
   expect(names(await page(sandbox, path, { cookie }))).not.toContain(hidden ?? '')
 })
 
-test('a living session is told its name and its write token', async () => {
+test('a valid session gets its name and its write token', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
-  const { json } = await visit(sandbox, '/api/me.json', {
+  const { json } = await fetchPath(sandbox, '/api/me.json', {
     cookie: cookieOf(sandbox, 'ada_reads'),
   })
 
@@ -123,18 +123,18 @@ test('a living session is told its name and its write token', async () => {
 
 test.each([
   ['no session', undefined],
-  ['a session nobody knows', 'reddit_session=eyJhbGciOiJub25lIn0.e30.x'],
-])('%s is answered with success, without a name', async (_, cookie) => {
+  ['an unknown session', 'reddit_session=eyJhbGciOiJub25lIn0.e30.x'],
+])('%s gets status 200, without a name', async (_, cookie) => {
   await using sandbox = await open({ world: 'seeded' })
 
-  const { status, json } = await visit(sandbox, '/api/me.json', cookie ? { cookie } : {})
+  const { status, json } = await fetchPath(sandbox, '/api/me.json', cookie ? { cookie } : {})
 
   expect(status).toBe(200)
   expect(json).not.toHaveProperty('kind')
   expect(json.data).not.toHaveProperty('name')
 })
 
-test('a dead session gets the public view, and only an empty modhash tells', async () => {
+test('an invalid session gets the public view, distinguished by the empty modhash only', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const cookie = cookieOf(sandbox, 'ada_reads')
   for (const session of sandbox.world.sessions.values()) session.revoked = true
@@ -145,7 +145,7 @@ test('a dead session gets the public view, and only an empty modhash tells', asy
   expect(data.children.length).toBeGreaterThan(20)
 })
 
-test('the author goes on seeing what a moderator has taken away', async () => {
+test('authors still see posts that a moderator removed', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const cookie = cookieOf(sandbox, 'ada_reads')
   const post = sandbox.post({
@@ -171,7 +171,7 @@ test('the author goes on seeing what a moderator has taken away', async () => {
   ])
 })
 
-test('of a deleted account the text stays and the name goes', async () => {
+test('a deleted account keeps its texts and loses its name', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const comment = sandbox.comment({ parent: post.name, text: 'still here', author: 'leaving' })
@@ -185,15 +185,15 @@ test('of a deleted account the text stays and the name goes', async () => {
 
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `t1_x${i}`).join(',')
 
-test('info leaves out what nobody knows, and takes a hundred ids at most', async () => {
+test('info omits unknown names, and accepts a hundred ids at most', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
 
   const { data } = await page(sandbox, `/api/info.json?id=t1_nosuch,${post.name}`)
 
   expect(data.children.map((it) => it.data['name'])).toEqual([post.name])
-  expect((await visit(sandbox, `/api/info.json?id=${ids(100)}`)).status).toBe(200)
-  expect((await visit(sandbox, `/api/info.json?id=${ids(101)}`)).status).toBe(400)
+  expect((await fetchPath(sandbox, `/api/info.json?id=${ids(100)}`)).status).toBe(200)
+  expect((await fetchPath(sandbox, `/api/info.json?id=${ids(101)}`)).status).toBe(400)
 })
 
 test('users are found by a part of their name', async () => {

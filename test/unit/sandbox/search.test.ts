@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { NOON, open, page, titles, visit } from './visit.ts'
+import { fetchPath, NOON, open, page, titles } from './fetch-path.ts'
 
 async function library() {
   const sandbox = await open()
@@ -54,7 +54,7 @@ test.each([
   expect(titles(found).toSorted()).toEqual(expected.toSorted())
 })
 
-test('the closest comes first, unless another order was asked for', async () => {
+test('the best match comes first, unless another order was requested', async () => {
   await using sandbox = await library()
   const first = async (sort: string) =>
     titles(await page(sandbox, `/search.json?q=grinder&sort=${sort}`))[0]
@@ -64,7 +64,7 @@ test('the closest comes first, unless another order was asked for', async () => 
   expect(await first('new')).toBe('A good grinder')
 })
 
-test('a span of time bounds a search', async () => {
+test('a time range limits a search', async () => {
   await using sandbox = await library()
 
   expect(titles(await page(sandbox, '/search.json?q=grinder&t=day'))).not.toContain(
@@ -72,7 +72,7 @@ test('a span of time bounds a search', async () => {
   )
 })
 
-test('what is for adults is found by those who ask for it', async () => {
+test('adult content is found only on request', async () => {
   await using sandbox = await library()
 
   const all = await page(sandbox, '/search.json?q=grinder&include_over_18=on')
@@ -80,7 +80,7 @@ test('what is for adults is found by those who ask for it', async () => {
   expect(titles(all)).toContain('Grinder party')
 })
 
-test('a search within one subforum stays there, if it says so', async () => {
+test('a search can be restricted to one subforum', async () => {
   await using sandbox = await library()
 
   const within = await page(sandbox, '/r/beans/search.json?q=grinder&restrict_sr=1')
@@ -90,24 +90,24 @@ test('a search within one subforum stays there, if it says so', async () => {
   expect(anywhere.data.children).toHaveLength(3)
 })
 
-test('nothing asked is nothing found, with facets', async () => {
+test('an empty query finds nothing, with facets', async () => {
   await using sandbox = await library()
 
-  const { json } = await visit(sandbox, '/search.json?q=')
+  const { json } = await fetchPath(sandbox, '/search.json?q=')
 
   expect(json.data).toMatchObject({ children: [], facets: {}, after: null })
 })
 
-test('where no subforum is found there is a string instead of a listing', async () => {
+test('without subforums found there is a string instead of a listing', async () => {
   await using sandbox = await library()
 
-  expect((await visit(sandbox, '/search.json?type=sr&q=zzzzz')).json).toBe('{}')
+  expect((await fetchPath(sandbox, '/search.json?type=sr&q=zzzzz')).json).toBe('{}')
   expect(
     (await page(sandbox, '/search.json?type=sr&q=beans')).data.children[0]?.data['display_name'],
   ).toBe('beans')
 })
 
-test('a search goes 250 rows deep, one for the newest a thousand', async () => {
+test('a search has 250 rows at most, and a thousand when sorted by new', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const count = async (sort: string) => {
     let rows = 0

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { headerOf, open, page, visit } from './visit.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
+import { fetchPath, headerOf, open, page } from './fetch-path.ts'
 
 const nameOf = async (sandbox: Sandbox, cookie: string): Promise<string | undefined> =>
-  (await visit(sandbox, '/api/me.json', { cookie })).json.data.name
+  (await fetchPath(sandbox, '/api/me.json', { cookie })).json.data.name
 
 const DAY_S = 86_400
 
-test('a session ends by itself, after as long as it was given', async () => {
+test('a session expires after its lifetime', async () => {
   await using sandbox = await open()
   const short = headerOf(sandbox.session({ username: 'ann', lasts_s: 60 }).cookies)
   const usual = sandbox.session({ username: 'ann' })
@@ -23,7 +23,7 @@ test('a session ends by itself, after as long as it was given', async () => {
   expect(await nameOf(sandbox, headerOf(usual.cookies))).toBeUndefined()
 })
 
-test('revoked, all sessions of one user are over, and nobody else’s', async () => {
+test('revocation ends all sessions of one user only', async () => {
   await using sandbox = await open()
   const [one, two, other] = ['ann', 'ann', 'bea'].map((username) =>
     headerOf(sandbox.session({ username }).cookies),
@@ -34,10 +34,10 @@ test('revoked, all sessions of one user are over, and nobody else’s', async ()
   expect(await nameOf(sandbox, one ?? '')).toBeUndefined()
   expect(await nameOf(sandbox, two ?? '')).toBeUndefined()
   expect(await nameOf(sandbox, other ?? '')).toBe('bea')
-  expect(() => sandbox.revoke({ username: 'nobody_here' })).toThrow('nobody is called nobody_here')
+  expect(() => sandbox.revoke({ username: 'not_here' })).toThrow('no user is called not_here')
 })
 
-test('the home feed is what one subscribes to; for a dead session it is everybody’s', async () => {
+test('the home feed has the subscriptions; for an invalid session it is the public one', async () => {
   await using sandbox = await open()
   sandbox.post({ subforum: 'cats', title: 'a cat' })
   sandbox.post({ subforum: 'dogs', title: 'a dog' })
@@ -54,52 +54,52 @@ test('the home feed is what one subscribes to; for a dead session it is everybod
 })
 
 test.each(['saved', 'upvoted', 'downvoted', 'hidden'])(
-  '%s is closed once the session is dead',
+  '%s is refused once the session has ended',
   async (tab) => {
     await using sandbox = await open()
     const cookie = headerOf(sandbox.session({ username: 'ann', lasts_s: 60 }).cookies)
     const path = `/user/ann/${tab}.json`
 
-    expect((await visit(sandbox, path, { cookie })).status).toBe(200)
+    expect((await fetchPath(sandbox, path, { cookie })).status).toBe(200)
     sandbox.advance(60)
-    expect(await visit(sandbox, path, { cookie })).toMatchObject({
+    expect(await fetchPath(sandbox, path, { cookie })).toMatchObject({
       status: 403,
       json: { message: 'Forbidden', error: 403 },
     })
   },
 )
 
-test('a page for people renews a bearer that is nearly over, and leaves a young one', async () => {
+test('an HTML page renews a bearer that is about to expire, and keeps a newer one', async () => {
   await using sandbox = await open()
   const { cookies } = sandbox.session({ username: 'ann' })
   const cookie = headerOf(cookies)
-  const told = async () =>
-    (await visit(sandbox, '/', { cookie })).headers
+  const sessionState = async () =>
+    (await fetchPath(sandbox, '/', { cookie })).headers
       .getSetCookie()
       .find((it) => it.startsWith('token_v2='))
       ?.split(/[=;]/)[1]
 
-  expect(await told()).toBe(cookies['token_v2'])
+  expect(await sessionState()).toBe(cookies['token_v2'])
   sandbox.advance(23 * 3_600)
-  expect(await told()).not.toBe(cookies['token_v2'])
+  expect(await sessionState()).not.toBe(cookies['token_v2'])
 })
 
-test('a locked account is alive and has to choose a new password', async () => {
+test('a locked account has a valid session and must set a new password', async () => {
   await using sandbox = await open()
   sandbox.user({ name: 'ann', locked: true })
   const cookie = headerOf(sandbox.session({ username: 'ann' }).cookies)
 
-  expect((await visit(sandbox, '/api/me.json', { cookie })).json.data).toMatchObject({
+  expect((await fetchPath(sandbox, '/api/me.json', { cookie })).json.data).toMatchObject({
     name: 'ann',
     force_password_reset: true,
   })
 })
 
-test('logging out ends the session, takes the cookies back, and wants the write token', async () => {
+test('logging out ends the session, removes the cookies, and requires the write token', async () => {
   await using sandbox = await open()
   const cookie = headerOf(sandbox.session({ username: 'ann' }).cookies)
-  const { modhash } = (await visit(sandbox, '/api/me.json', { cookie })).json.data
-  const leave = (uh: string) => visit(sandbox, '/logout', { cookie, form: { uh } })
+  const { modhash } = (await fetchPath(sandbox, '/api/me.json', { cookie })).json.data
+  const leave = (uh: string) => fetchPath(sandbox, '/logout', { cookie, form: { uh } })
 
   expect((await leave('guessed')).status).toBe(403)
   expect(await nameOf(sandbox, cookie)).toBe('ann')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { NOON, open, type Page, type Row, visit } from './visit.ts'
+import type { Sandbox } from '../../../sandbox/server/sandbox.ts'
+import { fetchPath, NOON, open, type Page, type Row } from './fetch-path.ts'
 
 type Walked = { comments: Row[]; more: Row[] }
 
@@ -20,7 +20,7 @@ function walkTree(listing: Page | string, walked: Walked = { comments: [], more:
 }
 
 async function tree(sandbox: Sandbox, id: string, query = ''): Promise<[Page, Page]> {
-  const { status, json } = await visit(sandbox, `/comments/${id}.json?raw_json=1&${query}`)
+  const { status, json } = await fetchPath(sandbox, `/comments/${id}.json?raw_json=1&${query}`)
   expect(status).toBe(200)
   return json
 }
@@ -50,7 +50,7 @@ test('a post and its comments are two listings, replies nested or an empty strin
   })
 })
 
-test('what a page leaves out is counted by a node that stands last among its siblings', async () => {
+test('omitted comments are counted by a node, the last of its siblings', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const post = biggest(sandbox)
 
@@ -67,7 +67,7 @@ test('what a page leaves out is counted by a node that stands last among its sib
   }
 })
 
-test('an exchange deeper than a page says to continue elsewhere', async () => {
+test('a branch deeper than a page has a link to its continuation', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
   const [, body] = await tree(sandbox, biggest(sandbox)?.id ?? '', 'limit=500')
@@ -93,7 +93,7 @@ test('with more nodes and continued threads followed, every visible comment come
     const walked: Walked = { comments: [], more: [] }
     if (next !== undefined) walkTree(next, walked)
     else {
-      const { json } = await visit(
+      const { json } = await fetchPath(
         sandbox,
         `/api/morechildren.json?api_type=json&link_id=${post?.name}&children=${ids?.join(',')}`,
       )
@@ -113,20 +113,20 @@ test('with more nodes and continued threads followed, every visible comment come
   }
 
   expect(new Set(seen).size).toBe(seen.length)
-  // What authors deleted at the ends of branches is counted by the post and shown by nobody.
+  // Comments deleted by their authors at the ends of branches are counted but not shown.
   const hidden = post?.comment_count === undefined ? 0 : post.comment_count - seen.length
   expect(seen.length).toBeGreaterThan(500)
   expect(hidden).toBeGreaterThanOrEqual(0)
   expect(hidden).toBeLessThan(60)
 })
 
-test('comments behind a more node come flat, with their depth', async () => {
+test('comments of a more node come flat, with their depth', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const top = sandbox.comment({ parent: post.name, text: 'top' })
   const reply = sandbox.comment({ parent: top.name, text: 'reply' })
 
-  const { json } = await visit(
+  const { json } = await fetchPath(
     sandbox,
     `/api/morechildren.json?api_type=json&link_id=${post.name}&children=${top.id}`,
     { method: 'POST' },
@@ -139,12 +139,12 @@ test('comments behind a more node come flat, with their depth', async () => {
   ])
 })
 
-test('without .json the same call answers as old pages want it', async () => {
+test('without .json the same call returns HTML of the old pages', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const top = sandbox.comment({ parent: post.name, text: 'top' })
 
-  const { json } = await visit(
+  const { json } = await fetchPath(
     sandbox,
     `/api/morechildren?api_type=json&link_id=${post.name}&children=${top.id}`,
   )
@@ -162,7 +162,7 @@ test('more than a hundred children are refused', async () => {
   const children = Array.from({ length: 101 }, (_, index) => `x${index}`).join(',')
 
   expect(
-    await visit(sandbox, `/api/morechildren.json?link_id=${post.name}&children=${children}`),
+    await fetchPath(sandbox, `/api/morechildren.json?link_id=${post.name}&children=${children}`),
   ).toMatchObject({ status: 400 })
 })
 
@@ -189,14 +189,14 @@ test('a deleted comment is dropped at the end of a branch and masked inside one'
 test.each([
   ['moderator', '[removed]'],
   ['platform', '[ Removed by Reddit ]'],
-] as const)('a comment taken away by a %s says %s', async (by, text) => {
+] as const)('a comment removed by a %s shows %s', async (by, text) => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const comment = sandbox.comment({ parent: post.name, text: 'rude' })
   sandbox.remove({ name: comment.name, by })
 
   const [, body] = await tree(sandbox, post.id)
-  const { json } = await visit(sandbox, `/api/info.json?raw_json=1&id=${comment.name}`)
+  const { json } = await fetchPath(sandbox, `/api/info.json?raw_json=1&id=${comment.name}`)
 
   for (const row of [body.data.children[0], json.data.children[0]])
     expect(row?.data).toMatchObject({ author: '[deleted]', body: text })
@@ -209,18 +209,18 @@ test.each([
 ])('sort=%s puts comments in the order %j', async (sort, expected) => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat', created_at: NOON - 9_000_000 })
-  const say = (text: string, score: number, ago_ms: number) =>
+  const addComment = (text: string, score: number, ago_ms: number) =>
     sandbox.comment({ parent: post.name, text, score, created_at: NOON - ago_ms })
-  say('one', 1, 8_000_000)
-  say('two', 9, 7_000_000)
-  say('three', 5, 6_000_000)
+  addComment('one', 1, 8_000_000)
+  addComment('two', 9, 7_000_000)
+  addComment('three', 5, 6_000_000)
 
   const [, body] = await tree(sandbox, post.id, `sort=${sort}`)
 
   expect(body.data.children.map((it) => it.data['body'])).toEqual(expected)
 })
 
-test('a permalink shows one branch, with as many parents as asked for', async () => {
+test('a permalink shows one branch, with the requested number of parents', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const top = sandbox.comment({ parent: post.name, text: 'top' })
@@ -228,37 +228,37 @@ test('a permalink shows one branch, with as many parents as asked for', async ()
   const leaf = sandbox.comment({ parent: middle.name, text: 'leaf' })
   sandbox.comment({ parent: post.name, text: 'another branch' })
 
-  const alone = (await visit(sandbox, `${leaf.permalink}.json`)).json[1]
-  const within = (await visit(sandbox, `${leaf.permalink}.json?context=1`)).json[1]
+  const alone = (await fetchPath(sandbox, `${leaf.permalink}.json`)).json[1]
+  const within = (await fetchPath(sandbox, `${leaf.permalink}.json?context=1`)).json[1]
 
   expect(walkTree(alone).comments.map((it) => it.data['body'])).toEqual(['leaf'])
   expect(walkTree(within).comments.map((it) => it.data['body'])).toEqual(['middle', 'leaf'])
 })
 
-test('a vanished comment has an empty branch, one from elsewhere none', async () => {
+test('a removed comment has an empty branch, one of another post none', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const gone = sandbox.comment({ parent: post.name, text: 'gone' })
   sandbox.remove({ name: gone.name, by: 'author' })
   const other = sandbox.post({ subforum: 'cats', title: 'another' })
 
-  const vanished = await visit(sandbox, `/comments/${post.id}/_/${gone.id}.json`)
+  const vanished = await fetchPath(sandbox, `/comments/${post.id}/_/${gone.id}.json`)
 
   expect(vanished.json[1].data.children).toEqual([])
-  expect((await visit(sandbox, `/comments/${other.id}/_/${gone.id}.json`)).status).toBe(404)
+  expect((await fetchPath(sandbox, `/comments/${other.id}/_/${gone.id}.json`)).status).toBe(404)
 })
 
-test('a post is not found under another subforum, nor when nobody wrote it', async () => {
+test('a post is not found under another subforum, nor if it does not exist', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   sandbox.subforum({ name: 'dogs' })
 
-  expect((await visit(sandbox, `/r/cats/comments/${post.id}.json`)).status).toBe(200)
-  expect((await visit(sandbox, `/r/dogs/comments/${post.id}.json`)).status).toBe(404)
-  expect((await visit(sandbox, '/comments/zzzzzz.json')).status).toBe(404)
+  expect((await fetchPath(sandbox, `/r/cats/comments/${post.id}.json`)).status).toBe(200)
+  expect((await fetchPath(sandbox, `/r/dogs/comments/${post.id}.json`)).status).toBe(404)
+  expect((await fetchPath(sandbox, '/comments/zzzzzz.json')).status).toBe(404)
 })
 
-test('depth=1 shows no replies and says there are some', async () => {
+test('depth=1 shows no replies and marks their existence', async () => {
   await using sandbox = await open()
   const post = sandbox.post({ subforum: 'cats', title: 'a cat' })
   const top = sandbox.comment({ parent: post.name, text: 'top' })

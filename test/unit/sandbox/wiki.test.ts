@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { open, signedIn, visit } from './visit.ts'
+import { fetchPath, open, signedIn } from './fetch-path.ts'
 
 async function library() {
   const sandbox = await open()
@@ -12,12 +12,12 @@ async function library() {
   return sandbox
 }
 
-test('the pages of a wiki are listed and read, in whatever case they are asked for', async () => {
+test('the pages of a wiki are listed and read, ignoring case', async () => {
   await using sandbox = await library()
 
-  const list = await visit(sandbox, '/r/cats/wiki/pages.json')
-  const index = await visit(sandbox, '/r/cats/wiki.json?raw_json=1')
-  const food = await visit(sandbox, '/r/cats/wiki/Care/Food.json')
+  const list = await fetchPath(sandbox, '/r/cats/wiki/pages.json')
+  const index = await fetchPath(sandbox, '/r/cats/wiki.json?raw_json=1')
+  const food = await fetchPath(sandbox, '/r/cats/wiki/Care/Food.json')
 
   expect(list.json).toEqual({ kind: 'wikipagelisting', data: ['index', 'care/food'] })
   expect(index.json).toMatchObject({
@@ -40,27 +40,27 @@ test.each([
   await using sandbox = await library()
   sandbox.subforum({ name: 'bare' })
 
-  expect(await visit(sandbox, path)).toMatchObject({ status, json: { reason } })
+  expect(await fetchPath(sandbox, path)).toMatchObject({ status, json: { reason } })
 })
 
-test('a moderator is told that a page is not there yet, and may write it', async () => {
+test('a moderator learns that a page is missing, and may write it', async () => {
   await using sandbox = await library()
   const { cookie } = signedIn(sandbox, 'bea')
 
-  const none = await visit(sandbox, '/r/cats/wiki/dogs.json', { cookie })
-  const index = await visit(sandbox, '/r/cats/wiki/index.json', { cookie })
+  const none = await fetchPath(sandbox, '/r/cats/wiki/dogs.json', { cookie })
+  const index = await fetchPath(sandbox, '/r/cats/wiki/index.json', { cookie })
 
   expect(none.json).toEqual({ reason: 'PAGE_NOT_CREATED', message: 'Not Found' })
   expect(index.json.data.may_revise).toBe(true)
 })
 
-test('a wiki is as private as its place', async () => {
+test('a wiki has the access of its subforum', async () => {
   await using sandbox = await library()
   sandbox.subforum({ name: 'cats', access: 'private' })
 
-  expect(await visit(sandbox, '/r/cats/wiki/index.json')).toMatchObject({
+  expect(await fetchPath(sandbox, '/r/cats/wiki/index.json')).toMatchObject({
     status: 403,
     json: { reason: 'private' },
   })
-  expect((await visit(sandbox, '/r/nosuch/wiki/index.json')).status).toBe(302)
+  expect((await fetchPath(sandbox, '/r/nosuch/wiki/index.json')).status).toBe(302)
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 
-import { NOON, open, page, visit, walk } from './visit.ts'
+import { fetchPath, NOON, open, page, walk } from './fetch-path.ts'
 
 const HOUR_S = 3_600
 
-async function look(seed: number) {
+async function snapshotOf(seed: number) {
   await using sandbox = await open({ world: 'seeded', seed })
   const { overview, world } = sandbox
   const rows = [...world.things.values()].map((it) => [
@@ -18,14 +18,14 @@ async function look(seed: number) {
   return JSON.stringify([overview().accounts, rows])
 }
 
-test('the same seed makes the same world, another seed another', async () => {
-  const [one, same, other] = [await look(3), await look(3), await look(4)]
+test('the same seed gives the same world, another seed another one', async () => {
+  const [one, same, other] = [await snapshotOf(3), await snapshotOf(3), await snapshotOf(4)]
 
   expect(same).toBe(one)
   expect(other).not.toBe(one)
 })
 
-test('a seeded world has every kind of post, and what has happened to them', async () => {
+test('a seeded world has every kind of post, in every state', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const posts = [...sandbox.world.things.values()].filter((it) => it.kind === 't3')
   const comments = [...sandbox.world.things.values()].filter((it) => it.kind === 't1')
@@ -42,7 +42,7 @@ test('a seeded world has every kind of post, and what has happened to them', asy
   expect(posts.some((it) => it.flair !== null)).toBe(true)
 })
 
-test('media is where a client looks for it', async () => {
+test('media is in the fields that clients read', async () => {
   await using sandbox = await open({ world: 'seeded', allowance: 10_000 })
   const pages = await Promise.all(
     ['selfhosting', 'homelab', 'coffee', 'BikeWrench', 'gardening', 'worldwire'].map((name) =>
@@ -50,7 +50,7 @@ test('media is where a client looks for it', async () => {
     ),
   )
   const rows = pages.flat().flatMap(({ data }) => data.children.map((it) => it.data))
-  const one = (holds: (row: Record<string, any>) => boolean) => rows.find(holds)
+  const one = (predicate: (row: Record<string, any>) => boolean) => rows.find(predicate)
 
   expect(one((it) => it['is_gallery'])).toMatchObject({
     gallery_data: { items: expect.any(Array) },
@@ -78,7 +78,7 @@ test('media is where a client looks for it', async () => {
     expect(text).not.toHaveProperty(absent)
 })
 
-test('a lively sandbox goes on by itself, at the pace of its clock', async () => {
+test('a busy sandbox generates content at the pace of its clock', async () => {
   await using sandbox = await open({ world: 'seeded', speed: 1 })
   const before = sandbox.overview().counts
   const newest = async () =>
@@ -96,18 +96,18 @@ test('a lively sandbox goes on by itself, at the pace of its clock', async () =>
   expect(young_s).toBeLessThanOrEqual(NOON / 1000 + HOUR_S)
 })
 
-async function grow(asks: number) {
+async function grow(requests: number) {
   await using sandbox = await open({ world: 'seeded', speed: 1 })
-  for (let turn = 0; turn < asks; turn++) await visit(sandbox, '/r/coffee/new.json')
+  for (let turn = 0; turn < requests; turn++) await fetchPath(sandbox, '/r/coffee/new.json')
   sandbox.advance(HOUR_S)
   return [...sandbox.world.things.keys()].join()
 }
 
-test('what is asked does not change what will be written', async () => {
+test('requests do not change the generated content', async () => {
   expect(await grow(5)).toBe(await grow(0))
 })
 
-test('time that passes in one leap adds a bounded amount', async () => {
+test('a long jump of time adds a bounded amount of content', async () => {
   await using sandbox = await open({ world: 'seeded', speed: 1 })
   const before = sandbox.world.things.size
 
@@ -116,7 +116,7 @@ test('time that passes in one leap adds a bounded amount', async () => {
   expect(sandbox.world.things.size - before).toBeLessThanOrEqual(20_000)
 })
 
-test('with a clock that sleeps, content appears while nobody asks', async () => {
+test('with a sleeping clock, content appears without requests', async () => {
   let now = NOON
   const naps: (() => void)[] = []
   await using sandbox = await open({
@@ -143,7 +143,7 @@ test('with a clock that sleeps, content appears while nobody asks', async () => 
   expect(sandbox.world.version).toBeGreaterThan(before + 20)
 })
 
-test('at speed 0 nothing happens by itself', async () => {
+test('at speed 0 nothing is generated', async () => {
   await using sandbox = await open({ world: 'seeded' })
   const before = sandbox.world.version
 

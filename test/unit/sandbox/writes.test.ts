@@ -1,17 +1,17 @@
 import { expect, test } from 'bun:test'
 
-import type { WeatherInput } from '../../../src/sandbox/weather.ts'
-import { names, page, signedIn, visit } from './visit.ts'
-import { errors, place, things } from './writing.ts'
+import type { FaultRuleInput } from '../../../sandbox/faults/rules.ts'
+import { fetchPath, names, page, signedIn } from './fetch-path.ts'
+import { errors, place, things } from './writes-fixture.ts'
 
 const DONE = { status: 200, json: {} }
 
-test('the modhash goes with the form or in a header; without it cookies write nothing', async () => {
+test('the modhash is sent in the form or in a header; cookies without it write nothing', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const form = { api_type: 'json', id: post.name, dir: '1' }
-  const send = (more: Parameters<typeof visit>[2]) =>
-    visit(sandbox, '/api/vote', { cookie: ann.cookie, form, ...more })
+  const send = (more: Parameters<typeof fetchPath>[2]) =>
+    fetchPath(sandbox, '/api/vote', { cookie: ann.cookie, form, ...more })
 
   expect(await send({})).toMatchObject({ status: 403, json: { message: 'Forbidden', error: 403 } })
   expect((await send({ form: { ...form, uh: 'guessed' } })).status).toBe(403)
@@ -20,12 +20,14 @@ test('the modhash goes with the form or in a header; without it cookies write no
 })
 
 test.each(['vote', 'comment', 'compose', 'save', 'subscribe', 'del', 'read_message'])(
-  'nobody is asked to sign in when %s is posted, with success',
+  'an anonymous %s gets a login error with status 200',
   async (call) => {
     const { sandbox } = await place()
     await using _ = sandbox
 
-    const { status, json } = await visit(sandbox, `/api/${call}`, { form: { api_type: 'json' } })
+    const { status, json } = await fetchPath(sandbox, `/api/${call}`, {
+      form: { api_type: 'json' },
+    })
 
     expect([status, errors(json)]).toEqual([
       200,
@@ -34,7 +36,7 @@ test.each(['vote', 'comment', 'compose', 'save', 'subscribe', 'del', 'read_messa
   },
 )
 
-test('a vote counts once, turns, and is taken back', async () => {
+test('a vote counts once, changes direction, and is withdrawn', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const vote = async (dir: string) => {
@@ -62,7 +64,7 @@ test.each([
   expect((await ann.post('/api/vote', { ...form, ...id })).status).toBe(status)
 })
 
-test('what is archived takes no votes and no answers', async () => {
+test('an archived post accepts no votes and no replies', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const thing = sandbox.world.things.get(post.name)
@@ -77,7 +79,7 @@ test('what is archived takes no votes and no answers', async () => {
   ])
 })
 
-test('what is saved stands in the tab, newest first, until it is not', async () => {
+test('a saved item appears in the tab, newest first, until it is removed', async () => {
   const { sandbox, post, comment, ann } = await place()
   await using _ = sandbox
   const saved = async () =>
@@ -90,7 +92,7 @@ test('what is saved stands in the tab, newest first, until it is not', async () 
   expect(await saved()).toEqual([comment.name])
 })
 
-test('what is hidden leaves the listings, several at once', async () => {
+test('hidden posts leave the listings, several at once', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const other = sandbox.post({ subforum: 'cats', title: 'another cat' })
@@ -103,7 +105,7 @@ test('what is hidden leaves the listings, several at once', async () => {
   expect((await ann.post('/api/hide', { id: 't3_nosuch' })).status).toBe(404)
 })
 
-test('only what is one’s own is edited and deleted', async () => {
+test('users edit and delete their own items only', async () => {
   const { sandbox, post, comment, ann } = await place()
   await using _ = sandbox
   const mine = sandbox.comment({ parent: post.name, text: 'first', author: 'ann' })
@@ -119,7 +121,7 @@ test('only what is one’s own is edited and deleted', async () => {
   expect(sandbox.world.things.get(comment.name)?.removed).toBeNull()
 })
 
-test('one subscribes by name or by fullname, and finds it among the own', async () => {
+test('a subscription by name or by fullname appears in the list', async () => {
   const { sandbox, ann } = await place()
   await using _ = sandbox
   sandbox.subforum({ name: 'dogs' })
@@ -139,19 +141,19 @@ test('one subscribes by name or by fullname, and finds it among the own', async 
   expect(unknown.status).toBe(404)
 })
 
-test('whom one blocks stands in the list of the blocked', async () => {
+test('a blocked user appears in the list of blocked users', async () => {
   const { sandbox, ann } = await place()
   await using _ = sandbox
 
   const { json } = await ann.post('/api/block_user', { name: 'Cem' })
-  const list = await visit(sandbox, '/prefs/blocked.json', { cookie: ann.cookie })
+  const list = await fetchPath(sandbox, '/prefs/blocked.json', { cookie: ann.cookie })
 
   expect(json).toMatchObject({ name: 'cem', icon_img: expect.stringContaining('https://') })
   expect(list.json).toMatchObject({ kind: 'UserList', data: { children: [{ name: 'cem' }] } })
-  expect((await visit(sandbox, '/prefs/blocked.json')).status).toBe(403)
+  expect((await fetchPath(sandbox, '/prefs/blocked.json')).status).toBe(403)
 })
 
-test.each<[Partial<WeatherInput>, object]>([
+test.each<[Partial<FaultRuleInput>, object]>([
   [
     { fault: 'write_ratelimit', wait_s: 90 },
     {
@@ -175,10 +177,10 @@ test.each<[Partial<WeatherInput>, object]>([
     { fault: 'form_error', code: 'IN_TIMEOUT' },
     { errors: [['IN_TIMEOUT', "You can't do that while suspended.", null]] },
   ],
-])('in the weather %j a write is refused so', async (weather, json) => {
+])('with the fault %j a write is refused accordingly', async (fault_rule, json) => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
-  sandbox.weather({ path: '/api/', fault: 'form_error', ...weather })
+  sandbox.addFault({ path: '/api/', fault: 'form_error', ...fault_rule })
 
   const answer = await ann.post('/api/comment', { thing_id: post.name, text: 'hello' })
 
@@ -187,17 +189,17 @@ test.each<[Partial<WeatherInput>, object]>([
   expect(sandbox.world.things.size).toBe(2)
 })
 
-test('one expansion of a tree at a time: the second meanwhile is one too many', async () => {
+test('one expansion of a tree at a time: a concurrent second one is refused', async () => {
   const { sandbox, post, comment, ann } = await place()
   await using _ = sandbox
-  sandbox.weather({ path: '/api/morechildren', fault: 'slow', times: 1, delay_s: 30 })
+  sandbox.addFault({ path: '/api/morechildren', fault: 'slow', times: 1, delay_s: 30 })
   const form = { api_type: 'json', link_id: post.name, children: comment.id }
   const expand = (cookie?: string) =>
-    visit(sandbox, '/api/morechildren.json', { form, ...(cookie && { cookie }) })
+    fetchPath(sandbox, '/api/morechildren.json', { form, ...(cookie && { cookie }) })
 
   const first = expand(ann.cookie)
-  // Other requests come and go; the first is there by then, and held.
-  for (let turn = 0; turn < 3; turn++) await visit(sandbox, '/api/me.json')
+  // Other requests are answered; by then the first one is received and delayed.
+  for (let turn = 0; turn < 3; turn++) await fetchPath(sandbox, '/api/me.json')
   const second = await expand(ann.cookie)
   const others = [await expand(signedIn(sandbox, 'bea').cookie), await expand()]
   sandbox.advance(30)
@@ -208,7 +210,7 @@ test('one expansion of a tree at a time: the second meanwhile is one too many', 
   expect((await expand(ann.cookie)).status).toBe(200)
 })
 
-test('the log names the fields of a form and keeps none of their values', async () => {
+test('the log has the names of form fields and none of their values', async () => {
   const { sandbox, ann } = await place()
   await using _ = sandbox
 

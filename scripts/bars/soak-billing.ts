@@ -1,0 +1,63 @@
+import * as z from 'zod'
+
+import { type ChaosFixture, READ_MICROS } from '../../test/chaos/fixture.ts'
+import { type Books, readBooks } from '../../test/chaos/ledger-check.ts'
+import { type DaemonProcess, runForumd } from '../../test/support/process.ts'
+
+/** What came of calls for more money than there was. */
+export type Spent = {
+  /** Calls that there was money for. */
+  affordable: number
+  /** Calls by the status they were answered with. */
+  answers: Record<number, number>
+  /** Reads that stand in the books beyond those that stood there before. */
+  billed: number
+  credits_remaining: number
+  holds: number
+  unbalanced: number
+}
+
+/** Twice as many as can be paid for. */
+export const CALLS = 10_000
+const AT_ONCE = 250
+const READ_USD = READ_MICROS / 1e6
+
+const minted = z.object({ key: z.string() })
+const account = z.object({ credits_remaining: z.number() })
+
+/**
+ * Ten thousand calls, by as many at once as a client of Bun sends, of a customer who can pay half of them. The daemon is
+ * ended by it.
+ */
+export async function spendMoreThanThereIs(
+  fixture: ChaosFixture,
+  daemon: DaemonProcess,
+  before: Books,
+): Promise<Spent> {
+  const credits = (CALLS / 2) * READ_USD
+  const args = `key create --config ${fixture.config} --customer bob --credits ${credits} --json`
+  const { key } = minted.parse(JSON.parse(await runForumd(args.split(' '))))
+  const headers = { authorization: `Bearer ${key}` }
+  const money = async () => {
+    const me = await fetch(`${daemon.url}/account/me`, { headers })
+    return account.parse(await me.json()).credits_remaining
+  }
+  const affordable = Math.round((await money()) / READ_USD)
+  const answers: Record<number, number> = {}
+  let requests = 0
+  const caller = async () => {
+    while (requests++ < CALLS) {
+      const response = await fetch(`${daemon.url}/api/forum/posts?subforum=hay0&limit=1`, {
+        headers,
+      })
+      await response.arrayBuffer()
+      answers[response.status] = (answers[response.status] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, caller))
+  const credits_remaining = await money()
+  await daemon.end('SIGTERM')
+  const { reads_billed, holds, unbalanced } = readBooks(fixture.data)
+  const billed = reads_billed - before.reads_billed
+  return { affordable, answers, billed, credits_remaining, holds, unbalanced }
+}

@@ -1,0 +1,48 @@
+import { cpuOf, NotHere, temporaryFolder } from './children.ts'
+import { load } from './load.ts'
+import type { Measured, Options, Variant } from './results.ts'
+
+/** What is asked of one server, and the process that answers. */
+export type Served = { name: string; url: string; path: string; key?: string; pid: number }
+
+const FIGURES: Measured['figures'] = [
+  { key: 'per_s', label: 'requests/s', digits: 0 },
+  { key: 'p50_ms', label: 'p50, ms', digits: 2 },
+  { key: 'p99_ms', label: 'p99, ms', digits: 2 },
+  { key: 'cpu_us', label: 'processor time a request, µs', digits: 0 },
+]
+
+/** Puts load on each in turn, round after round; the first round warms up and does not count. */
+export async function inTurns(
+  served: readonly Served[],
+  { rounds, smoke }: Options,
+): Promise<{ figures: Measured['figures']; variants: Variant[] }> {
+  using folder = temporaryFolder()
+  const variants = served.map(({ name }): Variant => ({ name, rounds: {} }))
+  for (let round = smoke ? 1 : 0; round <= rounds; round++)
+    for (const [at, it] of served.entries()) {
+      const before = cpuOf(it.pid)
+      const found = await load(it, { seconds: smoke ? 1 : 3, folder: folder.path })
+      const cpu_us = ((cpuOf(it.pid) - before) * 1000) / found.requests
+      const values = { ...found, cpu_us }
+      const variant = variants[at]
+      if (round > 0 && variant)
+        for (const { key } of FIGURES)
+          (variant.rounds[key] ??= []).push(values[key as keyof typeof values])
+    }
+  return { figures: FIGURES, variants }
+}
+
+/** How a note begins that tells who could not take part. */
+export const LEFT_OUT = 'Left out:'
+
+/** What `make` gives, or a note when this machine does not have what it takes. */
+export async function ifHere<T>(notes: string[], make: () => Promise<T>): Promise<T | null> {
+  try {
+    return await make()
+  } catch (error) {
+    if (!(error instanceof NotHere)) throw error
+    notes.push(`${LEFT_OUT} ${error.message}.`)
+    return null
+  }
+}

@@ -1,0 +1,130 @@
+import type { AccountResult, StateReason } from '../core/accounts/status.ts'
+import type { Outcome } from '../core/base/result.ts'
+import type { Me } from '../core/forum/items.ts'
+import type { Proxy } from '../core/forum/proxy.ts'
+import type { CookieJar, CookieJars, Identity, Login, LoginCode, Use } from '../platforms/port.ts'
+import type { Forum } from '../platforms/reddit/adapter.ts'
+import type { OAuthTokens } from '../platforms/reddit/login/oauth.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import type { AccountSecrets } from '../store/accounts/accounts.ts'
+
+/** An opened cookie jar of a session. */
+export type OpenJar = Pick<CookieJar, 'header' | 'take' | 'has_session' | 'text' | 'expires_at'>
+
+/** An application's access token; times are epoch ms. */
+export type Token = { value: string; renew_at: number; expires_at: number }
+
+/** Result of a sign-in. `final`: a retry with the same credentials fails too. */
+export type AccountLogin =
+  | { ok: true; jar: OpenJar; username: string }
+  | { ok: false; reason: StateReason | null; final: boolean; retry_after_s?: number }
+
+/** Result of renewing a token. */
+export type Renewed =
+  { ok: true; token: Token; refresh_token: string | null } | { ok: false; final: boolean }
+
+/** The pool's requests to the platform. */
+export type AccountClient = {
+  /** A stored jar; null if the text is none. */
+  openJar(text: string): OpenJar | null
+  me(identity: Identity): Promise<Outcome<Me | null>>
+  signIn(who: {
+    username: string
+    password: string
+    totp_secret: string | null
+    proxy: Proxy | null
+  }): Promise<AccountLogin>
+  renew(who: {
+    client_id: string
+    client_secret: string
+    refresh_token: string | null
+    proxy: Proxy | null
+  }): Promise<Renewed>
+  /** Requests that this identity may send at once; if none, ms until the next one. */
+  headroom(identity_id: string, use: Use): { requests: number; until_ms: number }
+  /** Requests per minute that the platform allows this identity; 0 before the first request. */
+  requestsPerMinute(identity_id: string): number
+}
+
+/** True for an application without a user: it can read, and the platform treats it as anonymous. */
+const isAnonymous = (secrets: AccountSecrets): boolean =>
+  secrets.kind === 'oauth' && secrets.refresh_token === null
+
+/** Result of the platform's answer about the account of these secrets. */
+export function toAccountResult(me: Outcome<Me | null>, secrets: AccountSecrets): AccountResult {
+  const anonymous: AccountResult = { kind: isAnonymous(secrets) ? 'alive' : 'nobody' }
+  if (me.ok) {
+    if (me.value === null) return anonymous
+    if (me.value.is_locked) return { kind: 'locked' }
+    return { kind: me.value.is_suspended ? 'suspended' : 'alive' }
+  }
+  const { fault } = me
+  switch (fault.kind) {
+    case 'throttled':
+      return { kind: 'throttled', retry_after_s: fault.retry_after_s }
+    case 'blocked':
+      return { kind: 'blocked' }
+    case 'login_required':
+      return anonymous
+    case 'forbidden':
+      // A 403 without a reason means the same as "not signed in".
+      return isAnonymous(secrets) ? anonymous : { kind: 'unclear' }
+    case 'not_found':
+    case 'timeout':
+    case 'unavailable':
+    case 'unreadable':
+    case 'rejected':
+    case 'proxy':
+      return { kind: 'unclear' }
+  }
+}
+
+/** Time limits for a session check and for a sign-in. */
+const REQUEST_TIMEOUT_MS = 30_000
+const SIGN_IN_TIMEOUT_MS = 60_000
+
+/** Account state after each failed sign-in; the platform's own verdicts are final. */
+const LOGIN_ENDS: Readonly<Record<LoginCode, { reason: StateReason | null; final: boolean }>> = {
+  AUTH_FAILED: { reason: 'wrong_credentials', final: true },
+  TWO_FACTOR_REQUIRED: { reason: 'second_factor_required', final: true },
+  TWO_FACTOR_INVALID: { reason: 'second_factor_refused', final: true },
+  UPSTREAM_BLOCKED: { reason: 'human_check', final: false },
+  UPSTREAM_ERROR: { reason: null, final: false },
+  UNKNOWN: { reason: null, final: false },
+}
+
+/** Creates the pool's client from the platform adapter. */
+export function createAccountClient(deps: {
+  forum: Pick<Forum, 'me' | 'headroom' | 'budget'>
+  jars: CookieJars
+  login: Login
+  tokens: OAuthTokens
+  clock: Clock
+  signal: AbortSignal
+}): AccountClient {
+  const { forum, jars, login, tokens, clock, signal } = deps
+  const within = (ms: number) => ({ deadline_at: clock.now() + ms, signal })
+
+  return {
+    openJar: jars.open,
+    me: (identity) => forum.me({ identity, ...within(REQUEST_TIMEOUT_MS) }),
+    async signIn(who) {
+      const ended = await login({ ...who, whose: 'pool', ...within(SIGN_IN_TIMEOUT_MS) })
+      if (ended.ok) return { ok: true, jar: ended.jar, username: ended.name }
+      const { code, retry_after_s } = ended
+      return {
+        ok: false,
+        ...LOGIN_ENDS[code],
+        ...(retry_after_s !== undefined && { retry_after_s }),
+      }
+    },
+    async renew({ proxy, ...grant }) {
+      const got = await tokens(grant, { proxy, whose: 'pool', ...within(REQUEST_TIMEOUT_MS) })
+      if (!got.ok) return { ok: false, final: got.fault.kind === 'login_required' }
+      const { refresh_token, ...token } = got.value
+      return { ok: true, token, refresh_token }
+    },
+    headroom: forum.headroom,
+    requestsPerMinute: (id) => forum.budget(id)?.limit_per_minute ?? 0,
+  }
+}

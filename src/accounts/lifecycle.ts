@@ -1,0 +1,239 @@
+import { nextLoginAt } from '../core/accounts/selection.ts'
+import {
+  type AccountResult,
+  type AccountStatus,
+  afterAnswer,
+  afterProbe,
+  needsLogin,
+  signedIn,
+} from '../core/accounts/status.ts'
+import { loggedCode } from '../core/base/errors.ts'
+import type { Fault } from '../core/base/result.ts'
+import type { Clock, Log } from '../runtime/runtime.ts'
+import type { AccountSecrets } from '../store/accounts/accounts.ts'
+import { type AccountClient, type Renewed, toAccountResult } from './client.ts'
+import { credentialsOf, identityOf, type PooledAccount, taskOf } from './pooled-account.ts'
+
+type LifecycleDeps = {
+  client: AccountClient
+  clock: Clock
+  log: Log
+  /** Called after a change that has to be stored. */
+  onChange: () => void
+  /** The account's current object: the operator may have changed it during a request. */
+  current: (it: PooledAccount) => PooledAccount
+  /** Stores secrets that replaced others; false if the operator has replaced those meanwhile. */
+  recordExchange: (it: PooledAccount, before: AccountSecrets, after: AccountSecrets) => boolean
+  /** Aborts when the daemon stops; an interrupted check proves nothing. */
+  signal: AbortSignal
+}
+
+/** Renewing does not help if a token this young is refused. */
+const YOUNG_MS = 60_000
+const RENEW_WAIT_MS = 30_000
+/** Minimum time between renewals, even for a short-lived token. */
+const RENEW_AGAIN_MS = 5_000
+const RENEW_DOUBLINGS_MAX = 5
+/** Failed sign-ins after which the operator is needed. */
+const LOGIN_TRIES_MAX = 3
+
+/**
+ * Creates the state changes of one account: results of its requests, session check, sign-in, token
+ * renewal.
+ */
+export function createLifecycle(deps: LifecycleDeps) {
+  const { client, clock, log, onChange, signal } = deps
+
+  /** Logs a new state once, and notifies the operator if only a person can help. */
+  function setStatus(it: PooledAccount, status: AccountStatus) {
+    const before = it.status
+    if (before === status) return
+    it.status = status
+    it.unwritten.add('standing')
+    const same = before.state === status.state && before.state_reason === status.state_reason
+    if (!same) logStatus(it)
+    onChange()
+  }
+
+  function logStatus(it: PooledAccount) {
+    const { state, state_reason, cooling_until } = it.status
+    const fields = { account: it.name, reason: state_reason }
+    switch (state) {
+      case 'ready':
+        return log('info', 'account.ready', { account: it.name })
+      case 'cooling':
+        return log('info', 'account.cooling', {
+          ...fields,
+          rest_ms: (cooling_until ?? 0) - clock.now(),
+        })
+      case 'needs_login':
+        return credentialsOf(it) === null
+          ? log('warn', 'account.needs_login', fields)
+          : log('warn', 'account.logged_out', fields)
+      case 'suspended':
+        return log('warn', 'account.suspended', fields)
+      case 'locked':
+        return log('warn', 'account.locked', fields)
+      case 'paused':
+        return log('info', 'account.paused', fields)
+    }
+  }
+
+  /** Handles one answer of the platform, or the result of a check of it. */
+  function onResult(it: PooledAccount, fault: Fault | null) {
+    const now = clock.now()
+    if (fault === null) {
+      it.last_ok_at = now
+      it.unwritten.add('times')
+    }
+    if (fault?.kind === 'login_required' && it.secrets.kind === 'oauth') return onTokenRefused(it)
+    setStatus(it, afterAnswer(it.status, fault, now))
+  }
+
+  /** Renews a refused token once; a fresh token that is refused is useless. */
+  function onTokenRefused(it: PooledAccount) {
+    if (clock.mono() - it.token_at < YOUNG_MS) return dropToken(it)
+    it.token = null
+    it.unwritten.add('jar')
+    onChange()
+  }
+
+  const dropToken = (it: PooledAccount) => {
+    it.token = null
+    it.unwritten.add('jar')
+    setStatus(it, needsLogin(clock.now(), 'token_refused'))
+  }
+
+  /** Result of a session check; null if no check was possible or the daemon is stopping. */
+  async function probe(it: PooledAccount): Promise<AccountResult | null> {
+    const identity = identityOf(it, clock, onChange)
+    if (identity === null) {
+      setStatus(it, needsLogin(clock.now(), 'logged_out'))
+      return null
+    }
+    const me = await client.me(identity)
+    if (signal.aborted) return null
+    if (me.ok && me.value !== null) {
+      it.username = me.value.name
+      it.last_ok_at = clock.now()
+    }
+    const result = toAccountResult(me, it.secrets)
+    if (result.kind === 'nobody' && it.secrets.kind === 'oauth') onTokenRefused(it)
+    else setStatus(it, afterProbe(it.status, result, clock.now()))
+    return result
+  }
+
+  async function signIn(it: PooledAccount): Promise<void> {
+    const credentials = credentialsOf(it)
+    if (credentials === null) return
+    const ended = await client.signIn({ ...credentials, proxy: it.proxy })
+    if (signal.aborted && !ended.ok) return
+    const now = clock.now()
+    it.login_failures = ended.ok ? 0 : it.login_failures + 1
+    it.next_login_at = nextLoginAt(it.login_failures, now, ended.ok ? 0 : ended.retry_after_s)
+    it.unwritten.add('standing')
+    if (ended.ok) {
+      it.jar = ended.jar
+      it.username = ended.username
+      it.unwritten.add('jar')
+      log('info', 'account.signed_in', { account: it.name })
+      return setStatus(it, signedIn(now))
+    }
+    const state_reason = ended.reason ?? it.status.state_reason
+    it.status = { ...it.status, state_reason }
+    onChange()
+    const hopeless = ended.final || ended.reason !== null
+    if (hopeless || it.login_failures >= LOGIN_TRIES_MAX)
+      log('warn', 'account.needs_login', { account: it.name, reason: state_reason })
+  }
+
+  /** Stores a token, and the grant as it is from now on. */
+  function storeToken(
+    it: PooledAccount,
+    secrets: AccountSecrets & { kind: 'oauth' },
+    { token, refresh_token }: Extract<Renewed, { ok: true }>,
+  ) {
+    const after = { ...secrets, refresh_token }
+    if (!deps.recordExchange(it, secrets, after)) return
+    it.token = token
+    it.token_at = clock.mono()
+    it.renew_at = it.token_at + RENEW_AGAIN_MS
+    it.renew_failures = 0
+    it.unwritten.add('jar')
+    onChange()
+  }
+
+  async function renew(it: PooledAccount): Promise<void> {
+    const { secrets } = it
+    if (secrets.kind !== 'oauth') return
+    const { client_id, client_secret, refresh_token } = secrets
+    const renewed = await client.renew({ client_id, client_secret, refresh_token, proxy: it.proxy })
+    if (renewed.ok) return storeToken(deps.current(it), secrets, renewed)
+    if (renewed.final) return dropToken(it)
+    if (signal.aborted) return
+    const wait_ms = RENEW_WAIT_MS * 2 ** Math.min(it.renew_failures++, RENEW_DOUBLINGS_MAX)
+    it.renew_at = clock.mono() + wait_ms
+    log('warn', 'account.token_pending', { account: it.name, rest_ms: wait_ms })
+  }
+
+  return { onResult, probe, signIn, renew }
+}
+
+type TasksDeps = {
+  lifecycle: ReturnType<typeof createLifecycle>
+  /** The account's current object. */
+  current: (it: PooledAccount) => PooledAccount
+  clock: Clock
+  log: Log
+  /** Wakes the loop that starts due tasks. */
+  nudge: () => void
+}
+
+const AT_ONCE = 4
+
+/** Creates the background tasks of accounts, one at a time per account. */
+export function createTasks({ lifecycle, current, clock, log, nudge }: TasksDeps) {
+  const running = new Set<Promise<void>>()
+  const work = {
+    probe: async (it: PooledAccount) => void (await lifecycle.probe(it)),
+    sign_in: lifecycle.signIn,
+    renew: lifecycle.renew,
+  }
+
+  function start(it: PooledAccount, task: (it: PooledAccount) => Promise<void>): Promise<void> {
+    it.busy = true
+    const ended = task(it)
+      .catch((error: unknown) => {
+        log('error', 'account.task_failed', { account: it.name, code: loggedCode(error) })
+      })
+      .finally(() => {
+        it.busy = false
+        current(it).busy = false
+        running.delete(ended)
+        nudge()
+      })
+    running.add(ended)
+    return ended
+  }
+
+  return {
+    /** Starts all due tasks. */
+    startDue(accounts: readonly PooledAccount[]) {
+      for (const it of accounts) {
+        if (running.size >= AT_ONCE) break
+        const task = taskOf(it, clock.now(), clock.mono())
+        if (task !== null) void start(it, work[task])
+      }
+    },
+    /** Checks the account's session now; null if it has no credentials. */
+    async probe(it: PooledAccount): Promise<AccountResult['kind'] | null> {
+      const found: (AccountResult | null)[] = []
+      await start(it, async (account) => void found.push(await lifecycle.probe(account)))
+      return found[0]?.kind ?? null
+    },
+    /** Resolves when all started tasks have ended. */
+    async idle() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}

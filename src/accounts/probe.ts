@@ -1,0 +1,106 @@
+import type { AccountResult } from '../core/accounts/status.ts'
+import type { Outcome } from '../core/base/result.ts'
+import type { Me } from '../core/forum/items.ts'
+import type { Proxy } from '../core/forum/proxy.ts'
+import { ANONYMOUS, type CookieJars, type Identity } from '../platforms/port.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import type { AccountSecrets, StoredJar } from '../store/accounts/accounts.ts'
+import { type AccountClient, type OpenJar, toAccountResult, type Token } from './client.ts'
+import { tokenShape } from './pooled-account.ts'
+
+type Credentials = { secrets: AccountSecrets; jar: string | null; proxy: Proxy | null }
+
+type Tested = {
+  finding: AccountResult
+  username: string | null
+  jar?: StoredJar
+  secrets?: AccountSecrets
+}
+
+/**
+ * Creates the session check of the command line, for accounts outside a running pool. It stores
+ * nothing.
+ */
+export function createProbe({
+  client,
+  jars,
+  clock,
+}: {
+  client: AccountClient
+  jars: CookieJars
+  clock: Clock
+}) {
+  async function asSession({ jar: stored, proxy, secrets }: Credentials): Promise<Tested> {
+    const jar = stored === null ? null : client.openJar(stored)
+    if (!jar?.has_session()) return NO_SESSION
+    const before = jar.text()
+    const identity: Identity = {
+      ...through(proxy),
+      cookie: jar.header(),
+      on_cookies: (lines) => void jar.take(lines),
+    }
+    const me = await client.me(identity)
+    return { ...testResult(me, secrets), ...(jar.text() !== before && { jar: toJar(jar) }) }
+  }
+
+  async function asApplication(
+    { jar, proxy }: Credentials,
+    secrets: AccountSecrets & { kind: 'oauth' },
+  ): Promise<Tested> {
+    const { kind, ...grant } = secrets
+    const cached = jar === null ? null : tokenShape().parse(JSON.parse(jar))
+    // A valid token is used as it is: a new one would invalidate the daemon's.
+    if (cached !== null && cached.renew_at > clock.now())
+      return testResult(await client.me({ ...through(proxy), bearer: cached.value }), secrets)
+    const renewed = await client.renew({ ...grant, proxy })
+    if (!renewed.ok)
+      return renewed.final ? NO_SESSION : { finding: { kind: 'unclear' }, username: null }
+    const me = await client.me({ ...through(proxy), bearer: renewed.token.value })
+    return {
+      ...testResult(me, secrets),
+      jar: ofToken(renewed.token),
+      secrets: { kind, ...grant, refresh_token: renewed.refresh_token },
+    }
+  }
+
+  return {
+    readJar(text: string) {
+      const read = jars.import(text)
+      if (!read.ok) return read
+      return { ok: true as const, jar: toJar(read.jar), cookies: read.cookies, others: read.others }
+    },
+    test: (credentials: Credentials): Promise<Tested> =>
+      credentials.secrets.kind === 'oauth'
+        ? asApplication(credentials, credentials.secrets)
+        : asSession(credentials),
+    async signIn(who: Parameters<AccountClient['signIn']>[0]) {
+      const ended = await client.signIn(who)
+      return ended.ok ? { ...ended, jar: toJar(ended.jar) } : ended
+    },
+    tryProxy: (proxy: Proxy): Promise<Outcome<Me | null>> =>
+      client.me({ ...ANONYMOUS, ...through(proxy) }),
+  }
+}
+
+const NO_SESSION: Tested = { finding: { kind: 'nobody' }, username: null }
+
+const through = (proxy: Proxy | null): Identity => ({
+  ...ANONYMOUS,
+  id: 'desk',
+  whose: 'pool',
+  proxy,
+})
+
+const testResult = (me: Outcome<Me | null>, secrets: AccountSecrets) => ({
+  finding: toAccountResult(me, secrets),
+  username: me.ok ? (me.value?.name ?? null) : null,
+})
+
+const toJar = (jar: OpenJar): StoredJar => ({
+  text: jar.text(),
+  expires_at: jar.expires_at(),
+})
+const ofToken = (token: Token): StoredJar => ({
+  text: JSON.stringify(token),
+  expires_at: token.expires_at,
+})

@@ -1,0 +1,144 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { invalid } from '../../core/base/errors.ts'
+import { once } from '../../core/base/lazy.ts'
+import { iso } from '../../core/base/time.ts'
+import { bucketed, toUsd } from '../../core/limits/price.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+import { findCustomer } from '../../store/customers/customers.ts'
+import { listPayments, listUsage, PAYMENT_KINDS, sumUsage } from '../../store/customers/ledger.ts'
+import type { Db } from '../../store/db/connection.ts'
+import type { Keyed } from '../http/auth.ts'
+import { maybeInstant, oneOf, querySchema } from '../http/fields.ts'
+import { answers } from '../openapi/route-docs.ts'
+
+type Deps = {
+  db: Db
+  keyed: Keyed
+  clock: Clock
+  /** Monitors of a customer, including paused ones, and the limit of its plan. */
+  monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+}
+
+const PAYMENTS_MAX = 1_000
+const DAY_MS = 86_400_000
+const USAGE_DAYS = 30
+const USAGE_DAYS_MAX = 366
+
+const usageQuery = querySchema(() => ({
+  from: maybeInstant('from'),
+  to: maybeInstant('to'),
+  bucket: oneOf('bucket', ['hour', 'day'], 'day'),
+}))
+
+// Used by the OpenAPI document only.
+const shapes = once(() => {
+  const instant = z.iso.datetime()
+  const dollars = z.number().meta({ description: 'USD, with up to six decimals.' })
+  const me = z.object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.string(),
+    credits_remaining: dollars,
+    credits_used: dollars,
+    total_requests: z.int(),
+    created_at: instant,
+    monitors: z.object({ used: z.int(), total: z.int() }),
+  })
+  const payments = z.object({
+    payments: z.array(
+      z.object({
+        id: z.string(),
+        kind: z.enum(PAYMENT_KINDS),
+        amount_usd: dollars,
+        note: z.string().nullable(),
+        created_at: instant,
+      }),
+    ),
+  })
+  const counts = z.object({
+    calls: z.int(),
+    billed_calls: z.int(),
+    cost_usd: dollars,
+    errors: z.int(),
+  })
+  const usage = z.object({
+    usage: z.array(counts.extend({ start: instant, by_tier: z.record(z.string(), counts) })),
+    total: counts,
+  })
+  return { me, payments, usage }
+})
+
+/** Routes for the customer's own account and billing records; free. */
+export const account = ({ db, keyed, clock, monitors }: Deps) =>
+  new Elysia({ name: 'account', prefix: '/account' })
+    .use(keyed)
+    .get(
+      '/me',
+      ({ customer }) => {
+        const { id, name, plan, balance_micros, created_at } =
+          findCustomer(db, customer.id) ?? customer
+        const { calls, cost_micros } = sumUsage(db, id)
+        return {
+          id,
+          name,
+          plan,
+          credits_remaining: toUsd(balance_micros),
+          credits_used: toUsd(cost_micros),
+          total_requests: calls,
+          created_at: iso(created_at),
+          monitors: monitors({ id, plan }),
+        }
+      },
+      {
+        detail: {
+          summary: 'Your account: plan, credits, calls',
+          tags: ['Account'],
+          operationId: 'accountMe',
+          ...answers(() => shapes().me),
+        },
+      },
+    )
+    .get(
+      '/payments',
+      ({ customer }) => ({
+        payments: listPayments(db, customer.id, PAYMENTS_MAX).map(
+          ({ id, kind, amount_micros, note, created_at }) => ({
+            id,
+            kind,
+            amount_usd: toUsd(amount_micros),
+            note,
+            created_at: iso(created_at),
+          }),
+        ),
+      }),
+      {
+        detail: {
+          summary: 'Your payments, newest first',
+          tags: ['Account'],
+          operationId: 'accountPayments',
+          ...answers(() => shapes().payments),
+        },
+      },
+    )
+    .get(
+      '/usage',
+      ({ customer, query: { from, to, bucket } }) => {
+        const until = to ?? clock.now()
+        const since = from ?? until - USAGE_DAYS * DAY_MS
+        if (since >= until) throw invalid('from', 'from must lie before to')
+        if (until - since > USAGE_DAYS_MAX * DAY_MS)
+          throw invalid('from', `from must lie at most ${USAGE_DAYS_MAX} days before to`)
+        return bucketed(listUsage(db, customer.id, since, until), bucket)
+      },
+      {
+        query: usageQuery,
+        detail: {
+          summary: 'Your calls and their cost, by hour or day',
+          tags: ['Account'],
+          operationId: 'accountUsage',
+          ...answers(() => shapes().usage),
+        },
+      },
+    )

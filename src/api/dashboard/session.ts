@@ -1,0 +1,186 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { version } from '../../../package.json'
+import { ApiError } from '../../core/base/errors.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import type { Clock, Log, Random } from '../../runtime/runtime.ts'
+import type { KeyHolder } from '../../store/customers/keys.ts'
+import {
+  findWebSession,
+  insertWebSession,
+  removeWebSession,
+  SESSION_IDLE_MS,
+  touchWebSession,
+  type WebSession,
+} from '../../store/customers/web-sessions.ts'
+import { type Db, isStorageError } from '../../store/db/connection.ts'
+import type { Authenticate } from '../http/auth.ts'
+import type { PeerOf } from '../http/client-address.ts'
+import { bodySchema } from '../http/fields.ts'
+import type { Site } from '../http/origin-guard.ts'
+import type { FailedAuth } from '../pace/failed-auth.ts'
+
+const TOKEN_BYTES = 32
+const TOUCH_EVERY_MS = 60_000
+const KEY_MAX = 512
+
+type Socket = string | undefined
+
+export type WebSessionDeps = {
+  db: Db
+  clock: Clock
+  random: Random
+  log: Log
+  words: Naming
+  site: Site
+  peerOf: PeerOf
+  failed_auth: Pick<FailedAuth, 'attempt'>
+  authenticate: Authenticate
+}
+
+/** Dashboard sessions by the cookie of a request. */
+export type DashboardSession = {
+  /** Session of the cookie; null if it is absent or expired. */
+  find(request: Request, socket: Socket): WebSession | null
+  /**
+   * Same, for a new request. An invalid cookie counts as a failed authentication of its network.
+   * @throws {ApiError} missing_token without a session, rate_limited if the network has failed too
+   * often
+   */
+  require(request: Request, socket: Socket): WebSession
+}
+
+/** Finds the session of a request and records its use. */
+export function createDashboardSession({
+  db,
+  clock,
+  site,
+  peerOf,
+  failed_auth,
+}: Pick<WebSessionDeps, 'db' | 'clock' | 'site' | 'peerOf' | 'failed_auth'>): DashboardSession {
+  const sentToken = (request: Request, socket: Socket) =>
+    tokenOf(request, site.isSecure(request, socket))
+
+  function findByToken(token: string): WebSession | null {
+    const now = clock.now()
+    const session = findWebSession(db, token, now)
+    if (session !== null && now - session.last_used_at > TOUCH_EVERY_MS) touch(db, session, now)
+    return session
+  }
+
+  return {
+    find(request, socket) {
+      const token = sentToken(request, socket)
+      return token === null ? null : findByToken(token)
+    },
+    require(request, socket) {
+      const token = sentToken(request, socket)
+      // A browser without a cookie only checks whether it is signed in.
+      const session =
+        token === null
+          ? null
+          : failed_auth.attempt(peerOf(request, socket).network, token, findByToken)
+      if (session !== null) return session
+      throw new ApiError('missing_token', {
+        message: 'not signed in: sign in with an API key',
+      })
+    },
+  }
+}
+
+/**
+ * Records the use of a session. A full disk must not prevent access for the sake of this timestamp.
+ */
+function touch(db: Db, session: WebSession, now: number) {
+  try {
+    touchWebSession(db, session, now)
+  } catch (error) {
+    if (!isStorageError(error)) throw error
+  }
+}
+
+// Over TLS, the `__Host-` prefix prevents other schemes and other names of the domain from setting
+// this cookie.
+const nameOf = (secure: boolean) => (secure ? '__Host-forumd' : 'forumd')
+
+/**
+ * Session token in a request's cookies; null if absent or given several times, since one of them
+ * may be planted.
+ */
+function tokenOf({ headers }: Request, secure: boolean): string | null {
+  const prefix = `${nameOf(secure)}=`
+  const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim())
+  const [token, ...others] = pairs.filter((pair) => pair.startsWith(prefix))
+  return token === undefined || others.length > 0 ? null : token.slice(prefix.length)
+}
+
+const cookie = (token: string, seconds: number, secure: boolean): string =>
+  `${nameOf(secure)}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
+
+const KEY = 'key must be an API key: fk_ or fo_ and 43 characters, or one that was imported'
+const signInBody = bodySchema(() => ({
+  key: z
+    .string({ error: ({ input }) => (input === undefined ? 'key is required' : KEY) })
+    .trim()
+    .min(1, 'key is required')
+    .max(KEY_MAX, KEY),
+}))
+
+/**
+ * `/dashboard/session`: POST signs in with an API key, GET returns the signed-in key, DELETE signs
+ * out.
+ */
+export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
+  const { db, clock, random, log, words, site, peerOf, authenticate } = deps
+
+  const who = ({ key, customer }: KeyHolder, secure: boolean) => ({
+    role: customer === null ? ('operator' as const) : ('customer' as const),
+    customer: customer && { id: customer.id, name: customer.name },
+    key: { id: key.id, name: key.name, prefix: key.prefix, scopes: key.scopes },
+    insecure: !secure,
+    version,
+    words: {
+      platform: words.platform,
+      community: words.community,
+      communities: words.communities,
+    },
+    base_path: words.api,
+    monitor_path: words.monitor,
+  })
+
+  return new Elysia({ name: 'web session', prefix: '/dashboard', detail: { hide: true } })
+    .post(
+      '/session',
+      ({ body, request, server, set }) => {
+        const socket = server?.requestIP(request)?.address
+        const secure = site.isSecure(request, socket)
+        const holder = authenticate(body.key, peerOf(request, socket).network)
+        const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('base64url')
+        // A new sign-in ends the previous session.
+        const before = tokenOf(request, secure)
+        if (before !== null) removeWebSession(db, before)
+        insertWebSession(db, { token, key_id: holder.key.id }, clock.now())
+        log('info', 'dashboard.signed_in', { key_id: holder.key.id, customer: holder.customer?.id })
+        set.headers['set-cookie'] = cookie(token, SESSION_IDLE_MS / 1000, secure)
+        return who(holder, secure)
+      },
+      { body: signInBody },
+    )
+    .get('/session', ({ request, server, set }) => {
+      const socket = server?.requestIP(request)?.address
+      const secure = site.isSecure(request, socket)
+      const session = signed_in.require(request, socket)
+      const token = tokenOf(request, secure)
+      // The browser drops the cookie when the session expires, counted from now.
+      if (token !== null) set.headers['set-cookie'] = cookie(token, SESSION_IDLE_MS / 1000, secure)
+      return who(session, secure)
+    })
+    .delete('/session', ({ request, server, set }) => {
+      const secure = site.isSecure(request, server?.requestIP(request)?.address)
+      const token = tokenOf(request, secure)
+      if (token !== null) removeWebSession(db, token)
+      set.headers['set-cookie'] = cookie('', 0, secure)
+      set.status = 204
+    })
+}

@@ -1,0 +1,214 @@
+import * as z from 'zod'
+
+import { ApiError, invalid } from '../../core/base/errors.ts'
+import { afterWrite, EXPIRED, pathOfDraft, statusOf } from '../../core/forum/draft.ts'
+import type { Session } from '../../core/forum/session.ts'
+import {
+  type Draft,
+  endDraft,
+  failRunningDrafts,
+  findDraft,
+  moveDraft,
+  queuedDrafts,
+} from '../../store/customers/drafts.ts'
+import { findKeyById, type KeyHolder } from '../../store/customers/keys.ts'
+import { type Db, isStorageError } from '../../store/db/connection.ts'
+import type { RouteContext } from '../context.ts'
+import { render } from '../http/errors.ts'
+import type { RequestOptions } from '../http/internal.ts'
+
+/** Session of a pool account, or the reason why it is unavailable. */
+type DelegateSession = (name: string) => { ok: true; session: Session } | { ok: false; why: string }
+
+export type DraftsDeps = { db: Db; delegate: DelegateSession }
+
+/** Answer of a write. */
+export type Written = { status: number; headers: Headers; body: Record<string, unknown> }
+
+/** Executes drafts, each at most once. */
+export type DraftExecutor = {
+  /** Checks the fields of a draft like its write. Returns the answer, which may be a refusal. */
+  dryRun(draft: Pick<Draft, 'action' | 'body'>, holder: KeyHolder): Promise<Written>
+  /**
+   * Executes it as the account of a session, which is not stored.
+   * @throws {ApiError} draft_not_waiting if it is not waiting
+   */
+  approveAs(draft: Draft, session: Record<string, unknown>, by: KeyHolder): Promise<Written>
+  /** Executes it as an account of the pool, billed to the customer. */
+  approveFor(draft: Draft, account: string): Promise<Written>
+  /**
+   * Declines a draft.
+   * @throws {ApiError} draft_not_waiting if it is not waiting
+   */
+  decline(draft: Draft): void
+  /** Starts drafts that another process approved. */
+  resumeQueued(): void
+  /** Resolves when all started drafts have ended. */
+  idle(): Promise<void>
+}
+
+const bodyShape = z.record(z.string(), z.unknown())
+/** Placeholder for a session in a dry run or a pool write; it is never sent to the platform. */
+const PLACEHOLDER = 'none'
+
+/** Reasons why a pool account cannot write, by its state. */
+const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
+  absent: 'account must be the name of an account of the pool',
+  oauth: 'account must have cookies: an OAuth application has no session for writes',
+}
+
+/**
+ * Creates the executor and closes the drafts that an earlier run had started: their outcome is
+ * unknown.
+ */
+export function createDraftExecutor(
+  context: RouteContext,
+  { db, delegate }: DraftsDeps,
+): DraftExecutor {
+  const { words, internal, clock, log } = context
+  const placeholder_session = { [words.session]: PLACEHOLDER, loid: PLACEHOLDER }
+  let work = Promise.resolve()
+
+  const lost = render(
+    new ApiError('OUTCOME_UNKNOWN', {
+      message:
+        'forumd was ended while this was being written: look whether it was done before doing it again',
+    }),
+    words,
+  )
+  const count = failRunningDrafts(db, lost.body)
+  if (count > 0) log('warn', 'drafts.interrupted', { count })
+
+  async function submit(
+    { action, body }: Pick<Draft, 'action' | 'body'>,
+    session: Record<string, unknown>,
+    holder: KeyHolder,
+    options: RequestOptions,
+  ): Promise<Written> {
+    const request = new Request(`http://localhost${words.api}${pathOfDraft(action)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      // The draft's fields override the approver's, who selects the account and cannot change the
+      // content.
+      body: JSON.stringify({ ...session, ...body }),
+    })
+    const response = await internal.send(request, holder, options)
+    const { status, headers } = response
+    return { status, headers, body: bodyShape.parse(await response.json()) }
+  }
+
+  const notWaiting = (id: string) => {
+    const found = findDraft(db, id, null)
+    const status = found === null ? 'gone' : statusOf(found, clock.now())
+    return new ApiError('draft_not_waiting', {
+      message:
+        status === 'expired'
+          ? `this draft has ended: ${EXPIRED}`
+          : `this draft is ${status} already`,
+      extra: { status },
+    })
+  }
+
+  /** Starts a draft. Of two concurrent approvals one succeeds. */
+  function begin({ id }: Draft, from: 'waiting' | 'queued', account: string | null) {
+    if (!moveDraft(db, id, { from, to: 'running', account, now: clock.now() })) throw notWaiting(id)
+  }
+
+  /** Executes a started draft and records the outcome. */
+  async function finish(draft: Draft, write: () => Promise<Written>): Promise<Written> {
+    const written = await write()
+    const { status, body } = written
+    const code = typeof body['code'] === 'string' ? body['code'] : null
+    const state = afterWrite(status, code)
+    log(state === 'done' ? 'info' : 'warn', 'draft.written', {
+      id: draft.id,
+      act: draft.action,
+      customer: draft.customer_id,
+      state,
+      code: code ?? undefined,
+    })
+    try {
+      endDraft(db, draft.id, { state, answer: body })
+    } catch (error) {
+      if (!isStorageError(error)) throw error
+      // The write was made, and the draft stays started so that it is not repeated.
+      log('error', 'drafts.result_not_stored', { id: draft.id })
+    }
+    return written
+  }
+
+  function sessionOf(account: string): Session {
+    const delegation = delegate(account)
+    if (delegation.ok) return delegation.session
+    throw invalid(
+      'account',
+      UNAVAILABLE_REASONS[delegation.why] ??
+        `account must be ready; ${account} is ${delegation.why}`,
+    )
+  }
+
+  function holderOf({ key_id }: Draft): KeyHolder {
+    const holder = findKeyById(db, key_id, clock.now())
+    if (holder !== null) return holder
+    throw new ApiError('draft_not_waiting', {
+      message: 'the API key that created this draft is revoked or expired',
+      extra: { status: 'orphaned' },
+    })
+  }
+
+  async function writeFor(draft: Draft, session: Session, holder: KeyHolder): Promise<Written> {
+    return finish(draft, () => submit(draft, placeholder_session, holder, { session }))
+  }
+
+  async function resumeOne(draft: Draft): Promise<void> {
+    try {
+      begin(draft, 'queued', null)
+    } catch (error) {
+      if (error instanceof ApiError) return
+      throw error
+    }
+    try {
+      const session = sessionOf(draft.account ?? '')
+      await writeFor(draft, session, holderOf(draft))
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      endDraft(db, draft.id, { state: 'waiting', answer: render(error, words).body })
+    }
+  }
+
+  return {
+    dryRun: (draft, holder) => submit(draft, placeholder_session, holder, { dry_run: true }),
+    async approveAs(draft, session, by) {
+      // Before the start: an invalid session is reported, and the draft keeps waiting.
+      const outcome = await submit(draft, session, by, { dry_run: true })
+      if (outcome.status !== 200) return outcome
+      begin(draft, 'waiting', null)
+      return finish(draft, () => submit(draft, session, by, {}))
+    },
+    async approveFor(draft, account) {
+      const session = sessionOf(account)
+      const holder = holderOf(draft)
+      begin(draft, 'waiting', account)
+      return writeFor(draft, session, holder)
+    },
+    decline({ id }) {
+      if (!moveDraft(db, id, { from: 'waiting', to: 'declined', now: clock.now() }))
+        throw notWaiting(id)
+    },
+    resumeQueued() {
+      const queued = queuedDrafts(db, clock.now())
+      if (queued.length === 0) return
+      // Sequential: pool drafts are not urgent and use few accounts.
+      work = work
+        .then(async () => {
+          for (const draft of queued) await resumeOne(draft)
+        })
+        .catch((error: unknown) => {
+          log('error', 'drafts.start_failed', {
+            error: error instanceof Error ? error.name : typeof error,
+          })
+        })
+    },
+    idle: () => work,
+  }
+}

@@ -1,0 +1,107 @@
+import * as z from 'zod'
+
+import { once } from '../../core/base/lazy.ts'
+import { iso } from '../../core/base/time.ts'
+import { DRAFT_ACTIONS, DRAFT_STATUSES, statusOf } from '../../core/forum/draft.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { SESSION_PARTS, sessionField } from '../../core/forum/session.ts'
+import type { Draft } from '../../store/customers/drafts.ts'
+import {
+  bodySchema,
+  maybeOneOf,
+  pageOf,
+  pageQuery,
+  pagingShape,
+  querySchema,
+} from '../http/fields.ts'
+
+const BODY = "body must be an object: the write's own fields"
+
+/** Body of a new draft: its action, and the fields of that write. */
+export const draftBody = bodySchema(() => ({
+  action: z.enum(DRAFT_ACTIONS, {
+    error: ({ input }) =>
+      `action ${input === undefined ? 'is required: ' : 'must be '}one of ${DRAFT_ACTIONS.join(', ')}`,
+  }),
+  body: z.record(z.string(), z.unknown(), {
+    error: ({ input }) => (input === undefined ? 'body is required' : BODY),
+  }),
+}))
+
+/** Filter of the draft list. */
+export const draftsQuery = querySchema(() => ({
+  status: maybeOneOf('status', ['waiting']),
+  ...pageQuery('drf'),
+}))
+
+/** Draft as its customer sees it. */
+export const toDraft = (it: Draft, now: number) => ({
+  id: it.id,
+  action: it.action,
+  body: it.body,
+  status: statusOf(it, now),
+  created_at: iso(it.created_at),
+  expires_at: iso(it.expires_at),
+  decided_at: iso(it.decided_at),
+  customer: { id: it.customer_id, name: it.customer_name },
+  answer: it.answer,
+})
+
+/** Draft as the operator sees it, with the pool account that it was approved for. */
+export const toOperatorsDraft = (it: Draft, now: number) => ({
+  ...toDraft(it, now),
+  account: it.account,
+})
+
+/** Page of drafts, each mapped by `toRow`. */
+export function toDraftPage<S>(rows: readonly Draft[], rows_max: number, toRow: (it: Draft) => S) {
+  const { page, paging } = pageOf(rows, rows_max)
+  return { drafts: page.map(toRow), ...paging }
+}
+
+/** Documentation of an approval's body, which is read after its draft was found. */
+export function approvalBody(words: Naming) {
+  const parts = SESSION_PARTS.map((part) => sessionField(words, part))
+  return {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object' as const,
+          properties: {
+            ...Object.fromEntries(
+              parts.map((name) => [
+                name,
+                { type: 'string' as const, description: `The cookie ${name} of your own account.` },
+              ]),
+            ),
+            cookies: { type: 'object' as const, additionalProperties: { type: 'string' as const } },
+            proxy: { description: 'Egress proxy of this write.' },
+          },
+          required: [words.session, 'loid'],
+          additionalProperties: false,
+        },
+        example: { [words.session]: 'eyJhbGciOi…', loid: '0000000000000abc12.2.1600000000000' },
+      },
+    },
+  }
+}
+
+// Used by the OpenAPI document only.
+/** Response schemas of drafts, created at the first call. */
+export const draftShapes = once(() => {
+  const instant = z.iso.datetime()
+  const open = z.record(z.string(), z.unknown())
+  const draft = z.object({
+    id: z.string(),
+    action: z.enum(DRAFT_ACTIONS),
+    body: open,
+    status: z.enum(DRAFT_STATUSES),
+    created_at: instant,
+    expires_at: instant,
+    decided_at: instant.nullable(),
+    customer: z.object({ id: z.string(), name: z.string() }),
+    answer: open.nullable().meta({ description: 'Answer of the write; null before it was made.' }),
+  })
+  return { draft, page: z.object({ drafts: z.array(draft), ...pagingShape() }) }
+})

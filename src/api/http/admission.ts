@@ -1,0 +1,237 @@
+import type { HTTPHeaders } from 'elysia'
+
+import { ApiError } from '../../core/base/errors.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { proxyHeader, SESSION_PARTS, sessionHeader } from '../../core/forum/session.ts'
+import type { Clock, Random } from '../../runtime/runtime.ts'
+import type { KeyHolder } from '../../store/customers/keys.ts'
+import type { Delegation } from '../dashboard/api.ts'
+import type { InFlight } from '../in-flight.ts'
+import type { FailedAuth } from '../pace/failed-auth.ts'
+import type { Pacers } from '../pace/pacers.ts'
+import { type Authenticate, bearer, type Holders, holderWith, operatorOnly } from './auth.ts'
+import { announcedBytes, bodyMax, createDrain, heldFor, isDiscarded, tooLarge } from './body.ts'
+import type { PeerOf } from './client-address.ts'
+import {
+  actsByCookie,
+  isForPrograms,
+  isSystemPath,
+  type Site,
+  SYSTEM_HEADERS,
+} from './origin-guard.ts'
+import { type Features, type Policy, policyOf } from './route-policy.ts'
+import { requestPath, type RouteEntry, type RouteTable } from './route-table.ts'
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+const PREFLIGHT_S = 86_400
+
+/** Bytes of a rejected body to drain so that the connection can be reused. */
+const LEFT_UNREAD_MAX = 64 * 1024
+
+/** Minimum idle time of a connection; the server counts up to 255 s only. */
+const QUIET_S = 120
+const REFUSED_QUIET_S = 10
+const COUNTED_MAX_S = 255
+
+/** Idle seconds allowed on a connection whose answer may take `longest_s` to begin; 0: no limit. */
+export const quietFor = (longest_s: number): number =>
+  longest_s > COUNTED_MAX_S ? 0 : Math.max(QUIET_S, Math.ceil(longest_s))
+
+type Server = {
+  requestIP(request: Request): { address: string } | null
+  timeout(request: Request, seconds: number): void
+}
+type Arrival = { request: Request; headers: HTTPHeaders; server: Server | null }
+
+/**
+ * Admits a request to its route. Answers a preflight itself.
+ * @throws {ApiError} if the request is refused
+ */
+export type Admit = (arrival: Arrival) => Promise<Response | undefined>
+
+type Deps = {
+  words: Naming
+  clock: Clock
+  random: Random
+  authenticate: Authenticate
+  /** Customers that internal requests act for. */
+  delegation: Delegation
+  /** Guards routes that use the dashboard's cookie, and the operator's routes. */
+  site: Site
+  holders: Holders
+  in_flight: Pick<InFlight, 'admit' | 'holdForRequest'>
+  pacers: Pacers
+  failed_auth: Pick<FailedAuth, 'report'>
+  peerOf: PeerOf
+  features: Features
+  /** Maximum seconds until an answer begins, including waits and its deadline. */
+  longest_s: () => number
+  /** Read at the first request, when all routes are registered. */
+  table: () => RouteTable<true>
+}
+
+/**
+ * Checks a request in this order: key, rate limit, route and method, size. Every request counts for
+ * one rate limit, refused ones included. The route checks fields and price.
+ */
+export function createAdmit(deps: Deps): Admit {
+  const { words, clock, random, holders, pacers, peerOf, features, delegation, site, longest_s } =
+    deps
+  const { in_flight } = deps
+  const preflight = preflightHeaders(words)
+  const drain = createDrain(clock)
+
+  return async (arrival) => {
+    try {
+      return await judge(arrival)
+    } catch (error) {
+      await letPass(arrival)
+      throw error
+    }
+  }
+
+  /** Drains a refused body so that the client can read the error. */
+  async function letPass({ request, headers, server }: Arrival): Promise<void> {
+    if (!mayHaveMore(request)) return
+    // The body of an internal request is a stream, which only reading empties.
+    if (!isDiscarded(request) || delegation.of(request)) return drain(request)
+    // The server reads a kept connection to the end of the request and discards the bytes.
+    delete headers['connection']
+    server?.timeout(request, REFUSED_QUIET_S)
+  }
+
+  async function judge({ request, headers, server }: Arrival): Promise<Response | undefined> {
+    const path = requestPath(request.url)
+    const is_system = isSystemPath(path)
+    const on_behalf_of = delegation.of(request)
+    // Internal requests have no socket.
+    const socket = () => (on_behalf_of ? undefined : server?.requestIP(request)?.address)
+    const network = () => peerOf(request, socket()).network
+    const counted = { signal: request.signal }
+    /** Counts a request without a key: by the caller of an internal request, else by address. */
+    const paceOpen = (limit: keyof Pacers) =>
+      pacers[limit](on_behalf_of?.key.id ?? `address ${network()}`, counted)
+    deps.failed_auth.report()
+    Object.assign(
+      headers,
+      commonHeaders(requestId(request, random)),
+      is_system ? SYSTEM_HEADERS : CORS,
+    )
+    const quiet_s = quietFor(longest_s())
+    // A connection without an idle timeout must be closed after the answer.
+    if (mayHaveMore(request) || quiet_s === 0) headers['connection'] = 'close'
+    if (request.method === 'OPTIONS' && !is_system) {
+      await paceOpen('preflight')
+      return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
+    }
+    if (!on_behalf_of) server?.timeout(request, quiet_s)
+    try {
+      if (is_system && !on_behalf_of) site.checkHost(request)
+      if (isForPrograms(path)) site.checkOrigin(request, socket())
+      if (actsByCookie(path)) site.checkSender(request, socket())
+    } catch (error) {
+      await paceOpen('open')
+      throw error
+    }
+
+    const authenticate = (token: string | null) =>
+      on_behalf_of ?? deps.authenticate(token, network())
+    const entry = deps.table().find(path)
+    const token = bearer(request.headers.get('authorization'))
+    if (entry === null) {
+      if (token === null) await paceOpen('unknown_routes')
+      else await pacers.unknown_routes(authenticate(token).key.id, counted)
+      throw new ApiError('NOT_FOUND', { message: 'there is no such route' })
+    }
+
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    // An unsupported method is judged like a supported one, so that 405 follows 401 and 403.
+    const [first = method] = entry.methods.keys()
+    const policy = policyOf(words, entry.methods.has(method) ? method : first, entry.path)
+    if (policy.open) await paceOpen(policy.limit)
+    else {
+      const found = authenticate(token)
+      try {
+        permit(request, found, policy)
+      } finally {
+        // A refused call counts too.
+        await pacers[policy.limit](found.key.id, counted)
+      }
+    }
+    if (!entry.methods.has(method)) throw notAllowed(entry, request.method, headers)
+
+    const max = bodyMax(words, entry.path)
+    const announced = announcedBytes(request)
+    if (announced > max) throw tooLarge(max)
+    if (holders.find(request)) in_flight.admit(request)
+    // Before the body is read: until then TCP flow control stops the sender.
+    if (announced > 0) in_flight.holdForRequest(request, heldFor(announced))
+    return undefined
+  }
+
+  /** Checks that a key may call a route, and records its holder. */
+  function permit(request: Request, found: KeyHolder, { operator, scope, feature }: Policy) {
+    if (operator) return void operatorOnly(found)
+    const holder = holderWith(found, scope)
+    if (feature !== null && !features[feature])
+      throw new ApiError('FEATURE_DISABLED', {
+        message: `${feature} is disabled on this service`,
+        extra: { feature },
+      })
+    holders.put(request, { ...holder, request })
+  }
+}
+
+/**
+ * True if more of an unread body may follow than is worth waiting for. A kept connection is read to
+ * the end of the request, however long it is.
+ */
+function mayHaveMore({ headers }: Request): boolean {
+  return (
+    headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > LEFT_UNREAD_MAX
+  )
+}
+
+function requestId({ headers }: Request, random: Random): string {
+  const given = headers.get('x-request-id')
+  return given !== null && REQUEST_ID.test(given) ? given : random.uuid()
+}
+
+function notAllowed(entry: RouteEntry<true>, method: string, headers: HTTPHeaders): ApiError {
+  const allowed = [...entry.methods.keys()].flatMap((one) =>
+    one === 'GET' ? [one, 'HEAD'] : [one],
+  )
+  headers['allow'] = allowed.join(', ')
+  return new ApiError('METHOD_NOT_ALLOWED', {
+    message: `${method} is not allowed for this route; allowed: ${allowed.join(', ')}`,
+  })
+}
+
+const commonHeaders = (request_id: string) => ({
+  'x-request-id': request_id,
+  'x-content-type-options': 'nosniff',
+})
+
+/** Any page may call with a key; a cookie grants no access here. */
+const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'X-Credits-Remaining, Retry-After, X-Request-Id, X-Cache, Allow, Idempotent-Replayed',
+}
+
+const commonOf = (headers: HTTPHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+
+const preflightHeaders = (words: Naming) => ({
+  'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
+  'access-control-allow-headers': [
+    'Authorization',
+    'Content-Type',
+    'Idempotency-Key',
+    'Last-Event-ID',
+    'X-Request-Id',
+    ...SESSION_PARTS.map((part) => sessionHeader(words, part)),
+    proxyHeader(words),
+  ].join(', '),
+  'access-control-max-age': String(PREFLIGHT_S),
+})

@@ -1,0 +1,326 @@
+import { ApiError, invalid } from '../../core/base/errors.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { isBeyond, type JsonBounds } from '../../core/limits/json-bounds.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * Finds where a text stops being JSON: a 0-based character position, or its length if it ends
+ * early. Only for texts that JSON.parse refused, whose error lacks a reliable position.
+ */
+export function whereBroken(text: string): number {
+  let at = 0
+  const skip = (pattern: RegExp) => {
+    pattern.lastIndex = at
+    const found = pattern.exec(text)
+    if (found) at += found[0].length
+    return found !== null
+  }
+  const space = () => skip(/[ \t\n\r]*/y)
+  // Open arrays and objects, innermost last, and the next token expected: a value, a name, or a
+  // separator.
+  const open: ('array' | 'object')[] = []
+  let wanted: 'value' | 'first' | 'name' | 'firstName' | 'after' = 'value'
+  for (;;) {
+    space()
+    if (at >= text.length) return at
+    const character = text[at]
+    const container = open.at(-1)
+    if (wanted === 'after') {
+      if (container === undefined) return at
+      if (character === ',') wanted = container === 'array' ? 'value' : 'name'
+      else if (character === (container === 'array' ? ']' : '}')) open.pop()
+      else return at
+      at += 1
+    } else if (wanted === 'name' || wanted === 'firstName') {
+      if (wanted === 'firstName' && character === '}') {
+        open.pop()
+        wanted = 'after'
+        at += 1
+        continue
+      }
+      const name = skipText(text, at)
+      if (!name.ok) return name.at
+      at = name.at
+      space()
+      if (text[at] !== ':') return at
+      at += 1
+      wanted = 'value'
+    } else if (wanted === 'first' && character === ']') {
+      open.pop()
+      wanted = 'after'
+      at += 1
+    } else if (character === '[' || character === '{') {
+      open.push(character === '[' ? 'array' : 'object')
+      wanted = character === '[' ? 'first' : 'firstName'
+      at += 1
+    } else if (character === '"') {
+      const value = skipText(text, at)
+      if (!value.ok) return value.at
+      at = value.at
+      wanted = 'after'
+    } else if (skip(WORD)) wanted = 'after'
+    else return at
+  }
+}
+
+const WORD = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
+const ESCAPES = new Set(Array.from('"\\/bfnrt', (it) => it.charCodeAt(0)))
+const HEX = /^u[0-9a-fA-F]{4}$/
+
+/**
+ * Reads the string that begins at `start`. Returns the position behind it, or where it breaks.
+ * Written by hand, because a regular expression would backtrack through all of a long unterminated
+ * string.
+ */
+function skipText(text: string, start: number): { ok: boolean; at: number } {
+  if (text.charCodeAt(start) !== QUOTE) return { ok: false, at: start }
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return { ok: true, at: at + 1 }
+    if (code < 0x20) return { ok: false, at }
+    if (code !== BACKSLASH) continue
+    const length = ESCAPES.has(text.charCodeAt(at + 1))
+      ? 1
+      : HEX.test(text.slice(at + 1, at + 6))
+        ? 5
+        : 0
+    if (length === 0) return { ok: false, at }
+    at += length
+  }
+  return { ok: false, at: text.length }
+}
+
+const MIB = 1024 * 1024
+const BODY_MAX = MIB
+const IMAGE_BODY_MAX = 8 * MIB
+const BODY_TIMEOUT_MS = 30_000
+/**
+ * Limits for draining a refused body so that its sender can read the error: the largest body of any
+ * call, and 2 s.
+ */
+const DRAIN_BYTES_MAX = IMAGE_BODY_MAX
+const DRAIN_TIMEOUT_MS = 2000
+/** Each drain uses one or two MiB of the server's buffers. */
+const DRAINS_MAX = 8
+/**
+ * Garbage per byte of a body: the decoded text and the parsed value. The bytes themselves are
+ * released here.
+ */
+const GARBAGE_PER_BYTE = 2
+/** Memory per byte of a body: the bytes, their text and the parsed value. */
+const HELD_PER_BYTE = 3
+/** Bytes that a call holds for a body of this size. */
+export const heldFor = (bytes: number): number => bytes * HELD_PER_BYTE
+
+/** Content-Length of a request; 0 if absent. */
+export const announcedBytes = ({ headers }: Request): number =>
+  Number(headers.get('content-length') ?? 0)
+
+/** JSON bounds above the needs of every call. */
+const BODY_BOUNDS: JsonBounds = { depth: 32, values: 20_000 }
+
+/** The body holds an API key only, and any caller may send it. */
+const SIGN_IN_BODY_MAX = 16 * 1024
+
+/** Maximum bytes of a body sent to this path. */
+export function bodyMax(words: Naming, path: string): number {
+  if (path === '/dashboard/session') return SIGN_IN_BODY_MAX
+  return PICTURES.some((it) => path === words.api + it) || path.startsWith(FORWARDED_PATH)
+    ? IMAGE_BODY_MAX
+    : BODY_MAX
+}
+
+const PICTURES = ['/profile/avatar', '/profile/banner']
+/** Bodies sent here are read and measured by the route they are forwarded to. */
+const FORWARDED_PATH = '/dashboard/api/'
+/** These routes check that their resource exists before they read the body. */
+const DEFERRED_BODY_PATHS = ['/drafts/', '/operator/drafts/', '/mcp']
+const BODILESS = [
+  '/confirm/',
+  '/unsubscribe/',
+  '/operator/pool/',
+  FORWARDED_PATH,
+  ...DEFERRED_BODY_PATHS,
+]
+
+/**
+ * True if a body sent to this path is left unread: none is needed, or it is read after forwarding.
+ */
+export const takesNoBody = (path: string): boolean =>
+  BODILESS.some((place) => path.startsWith(place))
+
+/** Creates a 413 error that states the limit. */
+export const tooLarge = (max: number): ApiError =>
+  new ApiError('BODY_TOO_LARGE', {
+    message: `the body must be at most ${max < MIB ? `${max / 1024} KiB` : `${max / MIB} MiB`}`,
+    extra: { max_bytes: max },
+  })
+
+/**
+ * Reads the JSON of a request, holding at most `max` bytes.
+ * @throws {ApiError} 400 or 413
+ */
+export type ReadJson = (request: Request, max: number) => Promise<unknown>
+
+type Deps = {
+  clock: Clock
+  /** Receives the bytes of garbage that a body has left behind. */
+  collect: (bytes: number) => void
+  /**
+   * Counts bytes held for a request.
+   * @throws {ApiError} if there is no room for them
+   */
+  hold: (request: Request, bytes: number) => void
+}
+
+/** Creates the reader of request bodies. */
+export const createReadJson =
+  ({ clock, collect, hold }: Deps): ReadJson =>
+  async (request, max) => {
+    mustBeJson(request)
+    const bytes = await readBytes(request, max, { clock, hold })
+    collect(bytes.byteLength * GARBAGE_PER_BYTE)
+    return valueOf(bytes)
+  }
+
+function mustBeJson(request: Request): void {
+  const type = request.headers.get('content-type')
+  if (!/^application\/json *(;|$)/i.test(type ?? ''))
+    throw invalid('content-type', 'content-type must be application/json')
+  if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
+    throw invalid('content-encoding', 'content-encoding must be absent: send the body uncompressed')
+}
+
+function valueOf(bytes: Uint8Array): unknown {
+  const text = decode(bytes)
+  if (text.trim() === '') throw invalid('body', 'body must be a JSON object; it is empty')
+  if (isBeyond(text, BODY_BOUNDS))
+    throw invalid('body', 'body is nested too deeply or holds too many values')
+  return parse(text)
+}
+
+async function readBytes(
+  request: Request,
+  max: number,
+  { clock, hold }: Pick<Deps, 'clock' | 'hold'>,
+): Promise<Uint8Array> {
+  // The Content-Length was counted at admission.
+  let counted = announcedBytes(request)
+  const reader = request.body?.getReader()
+  if (!reader) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const arrived = new AbortController()
+  // Runs beside the read: a sender that stalls produces no event that could end it.
+  const timeout = clock.sleep(BODY_TIMEOUT_MS, arrived.signal).then(() => null)
+  try {
+    for (;;) {
+      const next = await Promise.race([reader.read(), timeout])
+      if (next === null) throw tooSlow()
+      if (next.done) return concat(chunks, length)
+      length += next.value.byteLength
+      chunks.push(next.value)
+      if (length > max) throw tooLarge(max)
+      if (length > counted) {
+        hold(request, heldFor(length - counted))
+        counted = length
+      }
+    }
+  } catch (error) {
+    chunks.forEach(releaseBuffer)
+    // The rest stays unread. A stream that has failed cannot be cancelled, and need not be.
+    reader.cancel().catch(() => {})
+    throw error
+  } finally {
+    arrived.abort()
+  }
+}
+
+/**
+ * True if the server itself reads a refused request to its end: on a kept connection, with a
+ * Content-Length that is not too large.
+ */
+export const isDiscarded = ({ headers }: Request): boolean =>
+  !headers.has('transfer-encoding') &&
+  !/\bclose\b/i.test(headers.get('connection') ?? '') &&
+  Number(headers.get('content-length') ?? 0) <= DRAIN_BYTES_MAX
+
+/**
+ * Reads and discards the body of a refused request: a client that is still sending when its
+ * connection closes sees a reset instead of the error.
+ * A body larger than any call may send is not read, and none is while many others are.
+ */
+export function createDrain(clock: Clock): (request: Request) => Promise<void> {
+  let draining = 0
+  return async (request) => {
+    if (Number(request.headers.get('content-length') ?? 0) > DRAIN_BYTES_MAX) return
+    if (draining >= DRAINS_MAX) return
+    const reader = request.body?.getReader()
+    if (!reader) return
+    draining += 1
+    const arrived = new AbortController()
+    const timeout = clock.sleep(DRAIN_TIMEOUT_MS, arrived.signal).then(() => null)
+    try {
+      for (let passed = 0; passed <= DRAIN_BYTES_MAX;) {
+        const next = await Promise.race([reader.read(), timeout])
+        if (next === null || next.done) return
+        passed += next.value.byteLength
+        releaseBuffer(next.value)
+      }
+    } catch {
+      // The client has disconnected.
+    } finally {
+      draining -= 1
+      arrived.abort()
+      reader.cancel().catch(() => {})
+    }
+  }
+}
+
+const tooSlow = () => invalid('body', `body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`)
+
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks
+  if (first?.byteLength === length) return first
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+    releaseBuffer(chunk)
+  }
+  return whole
+}
+
+/** Decodes a body and releases its bytes. */
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw invalid('body', 'body must be UTF-8')
+  } finally {
+    releaseBuffer(bytes)
+  }
+}
+
+/**
+ * Releases a buffer at once. Megabytes arrive per second, and the engine's GC does not count their
+ * size.
+ */
+function releaseBuffer({ buffer, byteLength }: Uint8Array): void {
+  // The rest of a shared buffer may be in use.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const at = whereBroken(text)
+    const found = at < text.length ? `found ${JSON.stringify(text[at])}` : 'it ends too early'
+    throw invalid('body', `body is not valid JSON at position ${at}: ${found}`)
+  }
+}

@@ -1,0 +1,43 @@
+import { ApiError } from '../core/base/errors.ts'
+import type { Naming } from '../core/forum/naming.ts'
+import { render } from './http/errors.ts'
+
+/** Reason why only health is served. */
+export type StorageOutage = {
+  /** Code, as in `/health`. */
+  reason: string
+  /** Whole seconds until the next attempt to open the storage; without one, until a caller may retry. */
+  retry_after_s: number
+}
+
+/** Serves the maintenance server: health only, 503 otherwise. It reads and writes no storage. */
+export function serveMaintenance(
+  { host, port }: { host: string; port: number },
+  words: Naming,
+  outage: () => StorageOutage,
+) {
+  return Bun.serve({
+    hostname: host,
+    port,
+    fetch(request) {
+      const { pathname } = new URL(request.url)
+      const { reason, retry_after_s } = outage()
+      const retry = { 'retry-after': String(retry_after_s) }
+      if (pathname === '/health')
+        return answer({ ok: false, reads: 'unknown', storage: reason }, 200)
+      if (pathname === '/health/ready') return answer({ ready: false, reason }, 503, retry)
+      const error = new ApiError('storage_unavailable', {
+        message: `storage failure (${reason}); the operator must repair it`,
+        retry_after_s,
+      })
+      const { status, body, headers } = render(error, words)
+      return answer(body, status, headers)
+    },
+  })
+}
+
+const answer = (body: object, status: number, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  })

@@ -1,0 +1,183 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { ApiError } from '../../core/base/errors.ts'
+import { iso } from '../../core/base/time.ts'
+import { escapeMarkup, readMessage } from '../../core/delivery/message.ts'
+import type { Links } from '../../core/forum/links.ts'
+import type { Db } from '../../store/db/connection.ts'
+import {
+  type AtomFeedMonitor,
+  atomFeedVersion,
+  findAtomFeedMonitor,
+  rotateAtomFeed,
+} from '../../store/monitoring/atom-feeds.ts'
+import {
+  listNewestMatches,
+  type MatchBody,
+  matchesVersion,
+} from '../../store/monitoring/matches.ts'
+import { findMonitor } from '../../store/monitoring/monitors.ts'
+import type { RouteContext } from '../context.ts'
+import { bodySchema, idField, idIn, type SchemaOutput } from '../http/fields.ts'
+import type { Bytes } from '../http/response.ts'
+import { atBothPaths } from '../http/route-table.ts'
+import { absentMonitor } from '../monitors/shapes.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
+import { createFeedCache, type FeedCache } from './feed-cache.ts'
+
+/**
+ * Renders the matches of a monitor as an Atom document (RFC 4287), newest first as the rows come.
+ * @see https://www.rfc-editor.org/rfc/rfc4287
+ */
+function atomOf({
+  monitor,
+  rows,
+  community,
+  self,
+}: {
+  monitor: AtomFeedMonitor
+  rows: readonly MatchBody[]
+  /** Name of the community field in a body. */
+  community: string
+  /** Address of the feed itself. */
+  self: string
+}): string {
+  const updated_at = rows[0]?.matched_at ?? monitor.created_at
+  return [
+    '<?xml version="1.0" encoding="utf-8"?>',
+    '<feed xmlns="http://www.w3.org/2005/Atom">',
+    `<id>urn:forumd:${xml(monitor.id)}</id>`,
+    `<title>${xml(monitor.name ?? 'Matches')}</title>`,
+    `<updated>${iso(updated_at)}</updated>`,
+    `<link rel="self" type="application/atom+xml" href="${xml(self)}"/>`,
+    '<generator>forumd</generator>',
+    ...rows.flatMap((row) => entriesOf(row, community)),
+    '</feed>',
+    '',
+  ].join('\n')
+}
+
+/** Entries of a body: one for each item of a bundle. */
+function entriesOf({ body, matched_at }: MatchBody, community: string): string[] {
+  const { delivery_id, items } = readMessage(body, { community, media_hosts: [] })
+  return items.map(({ title, url, author, subforum, text, created }, at) => {
+    const created_at = Date.parse(created ?? '')
+    return [
+      '<entry>',
+      `<id>urn:forumd:${xml(items.length === 1 ? delivery_id : `${delivery_id}:${at + 1}`)}</id>`,
+      `<title>${xml(title.trim() || 'untitled')}</title>`,
+      `<updated>${iso(matched_at)}</updated>`,
+      ...(Number.isNaN(created_at) ? [] : [`<published>${iso(created_at)}</published>`]),
+      `<author><name>${xml(author || 'unknown')}</name></author>`,
+      ...(url === null ? [] : [`<link rel="alternate" href="${xml(url)}"/>`]),
+      ...(subforum === '' ? [] : [`<category term="${xml(subforum)}"/>`]),
+      `<content type="text">${xml(text)}</content>`,
+      '</entry>',
+    ].join('\n')
+  })
+}
+
+/** Characters that XML documents may not contain, not even escaped. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
+
+const xml = (text: string): string => escapeMarkup(text.toWellFormed().replace(FORBIDDEN, ''))
+
+const ENTRIES = 50
+const FRESH_S = 60
+
+export type AtomFeedDeps = { db: Db; links: Links }
+
+const rotateBody = bodySchema(() => ({ id: idField('id'), monitor_id: idField('monitor_id') }))
+
+/** Current address of a monitor's feed. */
+export const atomFeedUrl = ({ db, links }: AtomFeedDeps, monitor_id: string): string =>
+  links.feed(monitor_id, atomFeedVersion(db, monitor_id))
+
+/**
+ * Atom feed of a monitor's matches, for anyone with its address, under both path prefixes of
+ * monitoring.
+ */
+export function atomFeed(context: RouteContext, deps: AtomFeedDeps) {
+  const cache = createFeedCache()
+  return atBothPaths(context.words, (place) => group(place, context, { ...deps, cache }))
+}
+
+const group = (
+  prefix: string,
+  { keyed, words, in_flight }: RouteContext,
+  deps: AtomFeedDeps & { cache: FeedCache },
+) =>
+  new Elysia({ name: `feed ${prefix}`, prefix })
+    .get(
+      '/feed/:token',
+      ({ params: { token }, request }) =>
+        answer(deps, words.community, token, {
+          if_none_match: request.headers.get('if-none-match'),
+          send: (bytes, init) => in_flight.send(request, bytes, init),
+        }),
+      {
+        detail: {
+          summary: "A monitor's matches as an Atom feed",
+          description:
+            'Needs no key: anyone with the address can read it. It is the feed_url of the monitor.',
+          tags: ['Monitoring'],
+          ...refuses('NOT_FOUND'),
+          responses: {
+            200: {
+              description: 'The newest matches.',
+              content: { 'application/atom+xml': { schema: { type: 'string' } } },
+            },
+            304: { description: 'Nothing has changed since.' },
+          },
+        },
+      },
+    )
+    .use(keyed)
+    .post('/feed/rotate', ({ customer, body }) => rotate(deps, customer.id, body), {
+      body: rotateBody,
+      detail: {
+        summary: 'Replace the feed address of a monitor; the old one stops at once',
+        tags: ['Monitoring'],
+        ...answers(() => z.object({ id: z.string(), feed_url: z.string() })),
+      },
+    })
+
+function rotate(deps: AtomFeedDeps, customer_id: string, body: SchemaOutput<typeof rotateBody>) {
+  const id = idIn(body, 'monitor_id')
+  if (findMonitor(deps.db, customer_id, id) === null) throw absentMonitor()
+  rotateAtomFeed(deps.db, id)
+  return { id, feed_url: atomFeedUrl(deps, id) }
+}
+
+/** Answers with a feed, from the cache if nothing has changed. */
+function answer(
+  { db, links, cache }: AtomFeedDeps & { cache: FeedCache },
+  community: string,
+  token: string,
+  {
+    if_none_match,
+    send,
+  }: {
+    if_none_match: string | null
+    send: (bytes: Bytes, init: ResponseInit) => Response
+  },
+): Response {
+  const named = links.readFeed(token)
+  const monitor = named && findAtomFeedMonitor(db, named.monitor_id)
+  if (!monitor || named.revision !== atomFeedVersion(db, monitor.id))
+    throw new ApiError('NOT_FOUND', { message: 'there is no feed at this address' })
+  const query = { monitor_id: monitor.id, limit: ENTRIES }
+  const self = atomFeedUrl({ db, links }, monitor.id)
+  const version = JSON.stringify([monitor.name, self, matchesVersion(db, query)])
+  const { etag, bytes } = cache.get(monitor.id, version, () =>
+    atomOf({ monitor, rows: listNewestMatches(db, query), community, self }),
+  )
+  const headers = { etag, 'cache-control': `private, max-age=${FRESH_S}` }
+  if (if_none_match?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag))
+    return new Response(null, { status: 304, headers })
+  return send(bytes, {
+    headers: { ...headers, 'content-type': 'application/atom+xml; charset=utf-8' },
+  })
+}

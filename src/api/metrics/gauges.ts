@@ -1,0 +1,329 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+import { version } from '../../../package.json'
+import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import { HELD_FOR, type HeldFor } from '../../core/limits/byte-budget.ts'
+import { judgeAudits, judgeLiveness, judgeStatus } from '../../core/polling/coverage.ts'
+import { LOOPS } from '../../runtime/loop.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+import type { Db } from '../../store/db/connection.ts'
+import {
+  lastBackupAt,
+  lastHidden,
+  listMonitorCoverage,
+  measureCredit,
+  measureHolds,
+  measureLag,
+  measurePending,
+  measureTargets,
+  type MonitorCoverage,
+  nextAttemptAt,
+} from '../../store/maintenance/metric-queries.ts'
+import type { ReadsHealth } from '../status.ts'
+import type { Metrics, MetricValue } from './registry.ts'
+
+/** Monitors by the coverage of their last day: complete, degraded, partial, or unknown (paused). */
+type CoverageSums = Record<'complete' | 'degraded' | 'partial' | 'unknown', number>
+
+const AT_ONCE = 250
+/** Coverage of a day changes slowly, and ten thousand monitors take a while. */
+const CACHE_MS = 60_000
+
+/**
+ * Sums the coverage of all monitors by the rule of their health, in chunks, at most once a minute.
+ */
+function createCoverageSums(deps: {
+  db: Db
+  clock: Clock
+  /** Lead of the platform's clock, ms. */
+  ahead_ms: () => number
+}): () => Promise<CoverageSums> {
+  const { db, clock } = deps
+  let cached: { until: number; sums: Promise<CoverageSums> } | null = null
+
+  async function judgeAll(): Promise<CoverageSums> {
+    const sums = { complete: 0, degraded: 0, partial: 0, unknown: 0 }
+    const now = clock.now()
+    const hidden = lastHidden(db, now)
+    let after_id = ''
+    for (;;) {
+      const page = listMonitorCoverage(db, hidden, {
+        after_id,
+        limit: AT_ONCE,
+        now,
+        offset_ms: deps.ahead_ms(),
+      })
+      for (const it of page) sums[statusOf(it, now, deps.ahead_ms())] += 1
+      after_id = page.at(-1)?.id ?? ''
+      if (page.length < AT_ONCE) return sums
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+  }
+
+  return () => {
+    if (cached !== null && clock.mono() < cached.until) return cached.sums
+    const sums = judgeAll()
+    cached = { until: clock.mono() + CACHE_MS, sums }
+    sums.catch(() => (cached = null))
+    return sums
+  }
+}
+
+function statusOf({ active, streams, ...events }: MonitorCoverage, now: number, offset_ms: number) {
+  if (!active) return 'unknown'
+  const audits = judgeAudits(streams, { now, since_at: events.since_at, offset_ms })
+  return judgeStatus(events, judgeLiveness(streams, { active, now }), audits).status
+}
+
+type Budget = { allowance: number; remaining: number; waiting: number }
+
+/** Sources of the gauges, read at each scrape. */
+export type GaugeSources = {
+  db: Db
+  clock: Clock
+  /**
+   * Accounts of the pool by name, with their state; budget null before the first request through
+   * it.
+   */
+  accounts: () => { name: string; state: string; budget: Budget | null }[]
+  account_states: readonly string[]
+  usable: () => boolean
+  /** True while the platform cannot be reached. */
+  unreachable: () => boolean
+  reads: ReadsHealth['state']
+  stream_kinds: readonly string[]
+  /** Lead of the platform's clock over the local one, however small; null while unknown. */
+  clock_offset_ms: () => number | null
+  /** Lead of true time over the local clock, and lead of the platform's clock, ms. */
+  true_ahead_ms: () => number
+  platform_ahead_ms: () => number
+  attempts_max: number
+  storage: () => {
+    trouble: string | null
+    free_bytes: number
+    free_files: number | null
+    db_bytes: number
+    wal_bytes: number
+    ballast: boolean
+    /** Time of the newest snapshot, epoch ms. */
+    snapshot_at: number | null
+    audit: { at: number | null; breaches: readonly unknown[] }
+  }
+  /** Bytes of memory held for calls and answers. */
+  bytes_in_flight: (held_for: HeldFor) => number
+  /**
+   * `ok` is false after a refused reload; `at`: the time at which the current configuration was
+   * read.
+   */
+  reloads: () => { ok: boolean; at: number }
+  /** Loops that fail repeatedly. */
+  failing_loops: () => { loop: string }[]
+  /** Price of a read, in micro-dollars. */
+  read_price: () => number
+  /** Longest event loop stall, in seconds. */
+  worst_stall: () => number
+}
+
+const toNumber = (it: boolean) => (it ? 1 : 0)
+
+/**
+ * Registers the gauges that a scrape reads. Each query is short, and the event loop runs between
+ * two.
+ */
+export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
+  registerPlatformGauges(metrics, deps)
+  metrics.onScrapeAll(['bytes_in_flight'], () => ({
+    bytes_in_flight: HELD_FOR.map((held_for) => [{ held_for }, deps.bytes_in_flight(held_for)]),
+  }))
+  registerMonitorGauges(metrics, deps)
+  registerDeliveryGauges(metrics, deps)
+  registerBillingGauges(metrics, deps)
+  registerStorageGauges(metrics, deps)
+  registerProcessGauges(metrics, deps)
+}
+
+function registerPlatformGauges(
+  metrics: Metrics,
+  { accounts, account_states, usable, unreachable, reads, clock_offset_ms }: GaugeSources,
+) {
+  metrics.onScrapeAll(
+    [
+      'pool_accounts',
+      'upstream_budget_allowance',
+      'upstream_budget_used',
+      'upstream_budget_waiting',
+    ],
+    () => {
+      const all = accounts()
+      const budgets = (of: (budget: Budget) => number): MetricValue =>
+        all.flatMap(({ name, budget }) =>
+          budget === null ? [] : [[{ account: name }, of(budget)] as const],
+        )
+      return {
+        pool_accounts: account_states.map((state) => [
+          { state },
+          all.filter((it) => it.state === state).length,
+        ]),
+        upstream_budget_allowance: budgets(({ allowance }) => allowance),
+        upstream_budget_used: budgets(({ allowance, remaining }) =>
+          Math.max(0, allowance - remaining),
+        ),
+        upstream_budget_waiting: budgets(({ waiting }) => waiting),
+      }
+    },
+  )
+  metrics.onScrape('pool_usable', () => toNumber(usable()))
+  metrics.onScrape('clock_offset_seconds', () => {
+    const offset_ms = clock_offset_ms()
+    return offset_ms === null ? null : offset_ms / 1000
+  })
+  metrics.onScrape('platform_unreachable', () => toNumber(unreachable()))
+  metrics.onScrape('reads_health', () => {
+    const now = reads()
+    return (['ok', 'degraded', 'unknown'] as const).map((state) => [
+      { state },
+      toNumber(state === now),
+    ])
+  })
+}
+
+function registerMonitorGauges(
+  metrics: Metrics,
+  { db, clock, stream_kinds, ...deps }: GaugeSources,
+) {
+  metrics.onScrapeAll(['feeds', 'poll_lag_seconds', 'poll_overdue_feeds'], () => {
+    const lags = measureLag(db, clock.now())
+    // A kind without watched feeds has no lag.
+    const of = (kind: string) => lags.find((lag) => lag.kind === kind)
+    return {
+      feeds: stream_kinds.map((kind) => [{ kind }, of(kind)?.streams ?? 0]),
+      poll_lag_seconds: stream_kinds.map((kind) => [{ kind }, (of(kind)?.worst_ms ?? 0) / 1000]),
+      poll_overdue_feeds: stream_kinds.map((kind) => [{ kind }, of(kind)?.late ?? 0]),
+    }
+  })
+  const coverage = createCoverageSums({ db, clock, ahead_ms: deps.platform_ahead_ms })
+  metrics.onScrapeAll(['monitors'], async () => ({
+    monitors: Object.entries(await coverage()).map(([status, n]) => [{ coverage: status }, n]),
+  }))
+}
+
+function registerDeliveryGauges(
+  metrics: Metrics,
+  { db, clock, true_ahead_ms, attempts_max }: GaugeSources,
+) {
+  metrics.onScrapeAll(['deliveries_pending', 'delivery_oldest_pending_seconds'], () => {
+    const { by_retry_index, oldest_at } = measurePending(db)
+    const age_ms = oldest_at === null ? 0 : clock.now() + true_ahead_ms() - oldest_at
+    return {
+      deliveries_pending: Array.from({ length: attempts_max }, (_, retry_index) => [
+        { retry_index: String(retry_index) },
+        by_retry_index.get(retry_index) ?? 0,
+      ]),
+      delivery_oldest_pending_seconds: Math.max(0, age_ms) / 1000,
+    }
+  })
+  metrics.onScrape('delivery_overdue_seconds', () => {
+    const at = nextAttemptAt(db)
+    return at === null ? 0 : Math.max(0, clock.now() - at) / 1000
+  })
+  metrics.onScrape('webhooks', () => {
+    const targets = measureTargets(db)
+    return WEBHOOK_KINDS.flatMap((kind) =>
+      (['active', 'paused', 'unconfirmed', 'off'] as const).map((state) => {
+        const n = targets.find((it) => it.kind === kind && it.state === state)?.n
+        return [{ kind, state }, n ?? 0] as const
+      }),
+    )
+  })
+}
+
+function registerBillingGauges(metrics: Metrics, { db, read_price }: GaugeSources) {
+  metrics.onScrapeAll(['billing_open_holds', 'billing_open_holds_micro_usd'], () => {
+    const { holds, micros } = measureHolds(db)
+    return { billing_open_holds: holds, billing_open_holds_micro_usd: micros }
+  })
+  metrics.onScrape('customers', () =>
+    Object.entries(measureCredit(db, read_price())).map(([credit, n]) => [{ credit }, n]),
+  )
+}
+
+function registerStorageGauges(metrics: Metrics, { db, storage }: GaugeSources) {
+  metrics.onScrapeAll(
+    [
+      'db_bytes',
+      'db_wal_bytes',
+      'disk_free_bytes',
+      'disk_free_files',
+      'reserve_file',
+      'storage_failing',
+      'invariant_violations',
+      'invariants_last_run_timestamp_seconds',
+      'backup_last_timestamp_seconds',
+      'snapshot_last_timestamp_seconds',
+    ],
+    () => {
+      const { audit, ...it } = storage()
+      const backup_at = lastBackupAt(db)
+      return {
+        db_bytes: it.db_bytes,
+        db_wal_bytes: it.wal_bytes,
+        disk_free_bytes: it.free_bytes,
+        disk_free_files: it.free_files,
+        reserve_file: toNumber(it.ballast),
+        storage_failing: toNumber(it.trouble !== null),
+        invariant_violations: audit.breaches.length,
+        invariants_last_run_timestamp_seconds: audit.at === null ? null : audit.at / 1000,
+        backup_last_timestamp_seconds: backup_at === null ? null : backup_at / 1000,
+        snapshot_last_timestamp_seconds: it.snapshot_at === null ? null : it.snapshot_at / 1000,
+      }
+    },
+  )
+}
+
+function registerProcessGauges(
+  metrics: Metrics,
+  { clock, worst_stall, failing_loops, reloads }: GaugeSources,
+) {
+  const began_s = clock.now() / 1000 - process.uptime()
+  metrics.onScrape('event_loop_stall_max_seconds', worst_stall)
+  // A series for each loop, including healthy ones: an alert has to see the failure end.
+  metrics.onScrape('loop_failing', () => {
+    const failing = new Set(failing_loops().map(({ loop }) => loop))
+    return LOOPS.map((loop) => [{ loop }, toNumber(failing.has(loop))])
+  })
+  metrics.onScrapeAll(
+    ['config_last_reload_successful', 'config_last_reload_success_timestamp_seconds'],
+    () => ({
+      config_last_reload_successful: toNumber(reloads().ok),
+      config_last_reload_success_timestamp_seconds: reloads().at / 1000,
+    }),
+  )
+  metrics.onScrape('build_info', () => [[{ version, runtime: `bun ${Bun.version}` }, 1]])
+  metrics.onScrape('process_start_time_seconds', () => began_s)
+  metrics.onScrape('process_cpu_seconds_total', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  metrics.onScrape('process_resident_memory_bytes', () => process.memoryUsage.rss())
+  metrics.onScrape('process_open_fds', countOpenFiles)
+  metrics.onScrape('process_max_fds', readFileLimit)
+}
+
+/** Limit of open files of this process; null if unknown or unlimited. */
+function readFileLimit(): number | null {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return limit === undefined ? null : Number(limit)
+  } catch {
+    return null
+  }
+}
+
+/** Open files of this process; null if unknown. */
+function countOpenFiles(): number | null {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,303 @@
+import { ApiError, invalid } from '../../core/base/errors.ts'
+import { placesOf } from '../../core/filter/feeds.ts'
+import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
+import type { FilterSpec } from '../../core/filter/spec.ts'
+import { type Naming, wireCode } from '../../core/forum/naming.ts'
+import {
+  beginningAt,
+  effectiveCadence,
+  judgeSlots,
+  type Plan,
+  type Slots,
+} from '../../core/limits/plan.ts'
+import { feedKey } from '../../core/polling/feed.ts'
+import type { Watch } from '../../gateway/watch.ts'
+import type { PatternJudge } from '../../patterns/judge.ts'
+import type { Customer } from '../../store/customers/customers.ts'
+import { type Db, transact } from '../../store/db/connection.ts'
+import { listWebhooks } from '../../store/delivery/webhooks.ts'
+import { findFeedByKey, listFeedKeys } from '../../store/monitoring/feeds.ts'
+import {
+  changeMonitor,
+  countSlots,
+  findMonitor,
+  type Monitor,
+  startMonitor,
+  type WatchedFeed,
+  type WrittenMonitor,
+} from '../../store/monitoring/monitors.ts'
+import type { RouteContext } from '../context.ts'
+import { toApiError } from '../http/errors.ts'
+import { checkPatternCost } from './patterns.ts'
+import { absentMonitor, type Targets, toMonitor } from './shapes.ts'
+
+/**
+ * Checks that the plan has room for `extra`.
+ * @throws {ApiError} 402 naming the limit and the tier
+ */
+function checkSlots(db: Db, customer: Customer, plan: Plan, extra: Slots): void {
+  const refusal = judgeSlots(plan, countSlots(db, customer.id), extra)
+  if (refusal === null) return
+  const { code, limit } = refusal
+  const what = code === 'monitor_slots_exhausted' ? 'monitors' : 'site-wide monitors'
+  throw new ApiError(code, {
+    message: `the plan ${customer.plan} allows ${limit} ${what}, and all are in use`,
+    extra: { limit, tier: customer.plan },
+  })
+}
+
+/**
+ * Checks that every target belongs to the customer and is active. `kept`: targets that the monitor
+ * already has may be paused.
+ * @throws {ApiError} webhook_not_found, webhook_paused
+ */
+function checkWebhooks(
+  db: Db,
+  customer_id: string,
+  ids: readonly string[] | null,
+  current_ids: readonly string[],
+): void {
+  if (ids === null) return
+  const owned = new Map(listWebhooks(db, customer_id).map((it) => [it.id, it]))
+  const unknown = ids.filter((id) => !owned.has(id))
+  if (unknown.length > 0)
+    throw new ApiError('webhook_not_found', {
+      field: 'webhook_ids',
+      message: `there is no webhook ${unknown.join(', ')}`,
+      extra: { webhook_ids: unknown },
+    })
+  const paused = ids.filter((id) => !current_ids.includes(id) && owned.get(id)?.paused_at !== null)
+  if (paused.length > 0)
+    throw new ApiError('webhook_paused', {
+      field: 'webhook_ids',
+      message: `paused: ${paused.join(', ')}`,
+      extra: {
+        webhook_ids: paused,
+        hint: 'fix the receiver, then call webhook/test; a successful test resumes the webhook',
+      },
+    })
+}
+
+const CONCURRENT_LOOKUPS = 4
+
+/**
+ * Asks the platform for each subforum that no working feed proves to exist. True if the platform
+ * could not answer: the monitor is created anyway, and its health reports the problem.
+ * @throws {ApiError} subforum_not_found, subforum_reserved
+ */
+async function checkPlaces(
+  db: Db,
+  watch: Watch,
+  words: Naming,
+  places: readonly WatchedFeed[],
+): Promise<boolean> {
+  const field = `filter_spec.${words.community}`
+  const names = [
+    ...new Set(places.filter((it) => isSubforum(it) && !isWorking(db, it)).map((it) => it.place)),
+  ]
+  for (let i = 0; i < names.length; i += CONCURRENT_LOOKUPS) {
+    const some = names.slice(i, i + CONCURRENT_LOOKUPS)
+    const verdicts = await Promise.all(
+      some.map(async (name) => ({ name, verdict: await watch.subforum(name) })),
+    )
+    for (const { name, verdict } of verdicts) {
+      if (verdict.kind === 'reserved')
+        throw new ApiError('subforum_reserved', {
+          field,
+          message: `${name} is not a single place; name each place`,
+        })
+      if (verdict.kind === 'refused')
+        throw new ApiError('subforum_not_found', {
+          field,
+          message: `${name} cannot be watched`,
+          extra: { names: [name], reason: verdict.why },
+        })
+    }
+    // If one cannot be verified, the next ones could not be either.
+    if (verdicts.some(({ verdict }) => verdict.kind === 'unverified')) return true
+  }
+  return false
+}
+
+const isSubforum = ({ kind }: WatchedFeed): boolean => kind === 'posts' || kind === 'comments'
+
+function isWorking(db: Db, place: WatchedFeed): boolean {
+  const stream = findFeedByKey(db, feedKey(place))
+  return (
+    stream !== null && !stream.asleep && stream.checkpoint !== null && stream.last_fault === null
+  )
+}
+
+/**
+ * Finds the item after which a monitor begins.
+ * @throws {ApiError} INVALID_REQUEST if the item does not exist
+ */
+async function findBaseline(
+  watch: Watch,
+  spec: FilterSpec,
+  id: string | undefined,
+): Promise<{ fullname: string; created_at: number } | null> {
+  if (id === undefined) return null
+  const fullname = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
+  const found = await watch.createdAt(fullname)
+  if (!found.ok) throw toApiError(found.fault, { flavour: 'read', with_session: false })
+  if (found.value === null)
+    throw invalid('baseline_item_id', `baseline_item_id: there is no item ${fullname}`)
+  return { fullname, created_at: found.value }
+}
+
+export type MonitorDeps = {
+  db: Db
+  patterns: PatternJudge
+  /** Access to the platform; its deadline should be short, because a caller waits. */
+  watch: Watch
+  plan_of: (name: string) => Plan
+  /** Current address of a monitor's feed. */
+  feed_url: (monitor_id: string) => string
+  /** Called after a change is committed. */
+  nudge: () => void
+}
+
+type Given = {
+  filter_spec?: unknown
+  webhook_ids?: string[] | null | undefined
+  targets?: Targets | undefined
+  name?: string | null | undefined
+  cadence_s?: number | undefined
+}
+
+/**
+ * Creates a monitor. Everything is checked before the write; it begins with the second of the
+ * request.
+ */
+export async function addMonitor(
+  { words, clock, random }: RouteContext,
+  { db, watch, patterns, plan_of, nudge, feed_url }: MonitorDeps,
+  customer: Customer,
+  given: Given & { baseline_item_id?: string | undefined },
+) {
+  const spec = parseFilterSpec(given.filter_spec, words)
+  const plan = plan_of(customer.plan)
+  const places = placesOf(spec)
+  const id = `mon_${random.uuid()}`
+  const requested_at = clock.now()
+  const webhook_ids = requestedWebhooks(given) ?? null
+  const check = () => {
+    checkSlots(db, customer, plan, { used: 1, sitewide_used: sitewide(places) })
+    checkWebhooks(db, customer.id, webhook_ids, [])
+  }
+  // Once now, so that no caller waits for the platform in vain, and once in the transaction.
+  check()
+  await checkPatternCost(patterns, spec, customer.id)
+  const warnings = await checkPlaces(db, watch, words, places)
+  const baseline = await findBaseline(watch, spec, given.baseline_item_id)
+  const requested = given.cadence_s ?? null
+  transact(db, () => {
+    check()
+    const monitor: WrittenMonitor = {
+      id,
+      customer_id: customer.id,
+      name: given.name ?? null,
+      filter_spec: encodeFilterSpec(spec),
+      cadence_s: effectiveCadence(plan, requested),
+      requested_cadence_s: requested,
+      baseline_item_id: baseline?.fullname ?? null,
+      webhook_ids,
+      active: true,
+      active_since:
+        baseline?.created_at ?? beginningAt(requested_at, watch.item_clock.earliest_ms()),
+      created_at: requested_at,
+      updated_at: requested_at,
+      last_match_at: null,
+    }
+    startMonitor(db, monitor, places)
+  })
+  nudge()
+  const added = toMonitor(db, words, requireMonitor(db, customer.id, id), feed_url)
+  return { ...added, ...warningsOf(words, warnings) }
+}
+
+/**
+ * Changes a monitor: absent fields are unchanged. Only a resumed monitor and new places start over.
+ */
+export async function editMonitor(
+  { words, clock }: RouteContext,
+  { db, watch, patterns, plan_of, nudge, feed_url }: MonitorDeps,
+  customer: Customer,
+  id: string,
+  given: Given & { active?: boolean | undefined },
+) {
+  requireMonitor(db, customer.id, id)
+  const spec = given.filter_spec === undefined ? null : parseFilterSpec(given.filter_spec, words)
+  if (spec !== null) await checkPatternCost(patterns, spec, customer.id)
+  const places = spec && placesOf(spec)
+  const plan = plan_of(customer.plan)
+  const requested_at = clock.now()
+  const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())
+  const existing = new Set(listFeedKeys(db, id))
+  const added = (places ?? []).filter((it) => !existing.has(feedKey(it)))
+  const warnings = await checkPlaces(db, watch, words, added)
+  transact(db, () => {
+    const before = requireMonitor(db, customer.id, id)
+    const now = Math.max(requested_at, before.updated_at + 1)
+    const requested_ids = requestedWebhooks(given)
+    const webhook_ids = requested_ids === undefined ? before.webhook_ids : requested_ids
+    if (requested_ids !== undefined)
+      checkWebhooks(db, customer.id, webhook_ids, before.webhook_ids ?? [])
+    if (places !== null && sitewide(places) > 0 && !listFeedKeys(db, id).some(isSearch))
+      checkSlots(db, customer, plan, { used: 0, sitewide_used: 1 })
+    const resumed = given.active === true && !before.active
+    const requested = given.cadence_s ?? before.requested_cadence_s
+    const monitor: Monitor = {
+      ...before,
+      name: given.name === undefined ? before.name : given.name,
+      filter_spec: spec === null ? before.filter_spec : encodeFilterSpec(spec),
+      requested_cadence_s: requested,
+      cadence_s:
+        given.cadence_s === undefined ? before.cadence_s : effectiveCadence(plan, requested),
+      webhook_ids,
+      active: given.active ?? before.active,
+      active_since: resumed ? begins_at : before.active_since,
+      baseline_item_id: resumed ? null : before.baseline_item_id,
+      updated_at: now,
+    }
+    changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
+  })
+  nudge()
+  const edited = toMonitor(db, words, requireMonitor(db, customer.id, id), feed_url)
+  return { ...edited, ...warningsOf(words, warnings) }
+}
+
+/**
+ * Finds a customer's monitor.
+ * @throws {ApiError} NOT_FOUND, equal for an absent monitor and one of another customer
+ */
+export function requireMonitor(db: Db, customer_id: string, id: string): Monitor {
+  const monitor = findMonitor(db, customer_id, id)
+  if (monitor === null) throw absentMonitor()
+  return monitor
+}
+
+/**
+ * Targets requested by a body: null for every active webhook, an empty list for none, undefined if
+ * neither field is given. An empty `webhook_ids` alone means every active webhook; `targets`
+ * removes the ambiguity.
+ * @throws {ApiError} INVALID_REQUEST if the two contradict each other
+ */
+function requestedWebhooks({ webhook_ids, targets }: Given): string[] | null | undefined {
+  if (targets === undefined && webhook_ids === undefined) return undefined
+  const ids = [...new Set(webhook_ids ?? [])]
+  if (targets === 'listed' && ids.length === 0)
+    throw invalid('targets', 'targets is listed, so webhook_ids must name at least one webhook')
+  if ((targets === 'all' || targets === 'none') && ids.length > 0)
+    throw invalid('targets', `targets is ${targets}, so webhook_ids must be empty or left out`)
+  if (targets === 'none') return []
+  return ids.length === 0 ? null : ids
+}
+
+const sitewide = (places: readonly WatchedFeed[]): number =>
+  places.some(({ kind }) => kind === 'search') ? 1 : 0
+const isSearch = (key: string): boolean => key.startsWith('search:')
+
+const warningsOf = (words: Naming, unverified: boolean) =>
+  unverified ? { warnings: [wireCode(words, 'subforum_unverified')] } : {}

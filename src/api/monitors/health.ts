@@ -1,0 +1,118 @@
+import { iso } from '../../core/base/time.ts'
+import {
+  type Coverage,
+  feedFacts,
+  judgeAudits,
+  judgeCoverage,
+  judgeLiveness,
+  type PollEvent,
+  type PollLog,
+  WINDOW_MS,
+  windowSince,
+} from '../../core/polling/coverage.ts'
+import { countersOf, judgeCadence } from '../../core/polling/health.ts'
+import type { Log } from '../../runtime/runtime.ts'
+import type { Customer } from '../../store/customers/customers.ts'
+import type { Db } from '../../store/db/connection.ts'
+import { listEvents, listGaps } from '../../store/monitoring/checks.ts'
+import {
+  ceilingCapped,
+  countDeliveries,
+  countSeen,
+  lastDeliveryAt,
+} from '../../store/monitoring/matches.ts'
+import { listMonitorFeeds } from '../../store/monitoring/monitors.ts'
+import type { RouteContext } from '../context.ts'
+import { type MonitorDeps, requireMonitor } from './edit.ts'
+
+/** Health of a monitor: its last 24 hours, and the coverage of its feeds. */
+export function monitorHealth(
+  { clock, log }: RouteContext,
+  { db, watch, plan_of }: MonitorDeps,
+  customer: Customer,
+  id: string,
+) {
+  const monitor = requireMonitor(db, customer.id, id)
+  const { active, pause_reason, cadence_s, requested_cadence_s } = monitor
+  const now = clock.now()
+  // Exact even for a small clock offset: the start of a monitor is an instant of the item clock,
+  // taken at that time.
+  const offset_ms = watch.item_clock.earliest_ms()
+  // Delivery rows carry true time, which is that of the Date headers.
+  const day = { monitor_id: id, since_at: now + watch.clock_measured_ms() - WINDOW_MS }
+  // A baseline may be older than the monitor, which has observed since its creation only.
+  const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
+  // Same by the item clock. A monitor's own start is exact, independent of the clock comparison.
+  const seen_since_at = windowSince(
+    now + watch.item_clock.measured_ms(),
+    Math.max(monitor.active_since, monitor.created_at + offset_ms),
+  )
+  const streams = readable(log, () =>
+    listMonitorFeeds(db, id).map((it) => feedFacts(it, monitor.created_at, offset_ms)),
+  )
+  const polls = readable(log, () =>
+    pollLog(db, { monitor_id: id, since_at, offset_ms }, seen_since_at),
+  )
+  const liveness = judgeLiveness(streams, { active, now })
+  const audits = judgeAudits(streams ?? [], { now, since_at, offset_ms })
+  return {
+    id,
+    active,
+    pause_reason,
+    daily_delivery_ceiling: plan_of(customer.plan).daily_deliveries,
+    ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
+    last_match_at: iso(lastDeliveryAt(db, id)),
+    coverage_24h: toCoverage(judgeCoverage(polls, liveness, { active, since_at, audits })),
+    stream_liveness: liveness,
+    cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
+    clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
+  }
+}
+
+/** Null for an unreadable figure: it must not appear as zero. */
+function readable<T>(log: Log, read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    log('error', 'health.unreadable', { error: error instanceof Error ? error.name : 'unknown' })
+    return null
+  }
+}
+
+function pollLog(
+  db: Db,
+  query: { monitor_id: string; since_at: number; offset_ms: number },
+  seen_since_at: number,
+): PollLog {
+  const { monitor_id, since_at } = query
+  return {
+    gaps: listGaps(db, query),
+    events: listEvents(db, { monitor_id, since_at }),
+    // Items carry whole seconds: the second in which a monitor began belongs to it.
+    seen: countSeen(db, { monitor_id, since_at: secondOf(seen_since_at) - 1 }),
+  }
+}
+
+const secondOf = (at: number) => Math.floor(at / 1000) * 1000
+
+const toEvent = ({ kind, at, until_at, stream }: Omit<PollEvent, 'kind'> & { kind: string }) => ({
+  kind,
+  at: iso(at),
+  until: iso(until_at),
+  stream,
+})
+
+const toCoverage = ({ since_at, audited_until_at, gaps, ...rest }: Coverage) => ({
+  ...rest,
+  audited_until: iso(audited_until_at),
+  since: iso(since_at),
+  gaps: gaps.map(({ recorded_at, from_at, until_at, closed_at, ...gap }) => ({
+    ...gap,
+    at: iso(recorded_at),
+    from: iso(from_at),
+    until: iso(until_at),
+    healed_at: iso(closed_at),
+  })),
+  observed_events: rest.observed_events.map(toEvent),
+  unobserved_events: rest.unobserved_events.map(toEvent),
+})

@@ -1,0 +1,288 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { ApiError, invalid } from '../../core/base/errors.ts'
+import type { Fault } from '../../core/base/result.ts'
+import { iso } from '../../core/base/time.ts'
+import { rowOf } from '../../core/enrichment/enrich.ts'
+import { placesOf } from '../../core/filter/feeds.ts'
+import { filterSchema, parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
+import { judgeItem, matchesPerDay, previewOf } from '../../core/filter/preview.ts'
+import type { FilterSpec } from '../../core/filter/spec.ts'
+import type { Item, Page } from '../../core/forum/items.ts'
+import { type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
+import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
+import { oldestAt } from '../../core/polling/cursor.ts'
+import type { FeedKind } from '../../core/polling/feed.ts'
+import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gateway/sampling.ts'
+import type { PatternJudge } from '../../patterns/judge.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+import type { RouteContext } from '../context.ts'
+import { toApiError } from '../http/errors.ts'
+import { bodySchema } from '../http/fields.ts'
+import { atBothPaths } from '../http/route-table.ts'
+import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
+import { checkPatternCost, withPatterns } from './patterns.ts'
+import { previewShape } from './shapes.ts'
+
+/** Dependencies of a preview. `ahead_ms`: lead of the platform's clock over the local one. */
+export type PreviewDeps = {
+  sampling: PreviewSource
+  pace: PreviewPace
+  patterns: PatternJudge
+  ahead_ms: () => number
+}
+
+const REQUESTS_MAX = 4
+const MATCHES_MAX = 100
+const MATCHES = 25
+/** Matching blocks the event loop. */
+const MATCH_BUDGET_MS = 40
+const ITEM_ID = /^(?:t[13]_)?[a-z0-9]{1,13}$/
+
+const limitSentence = `limit must be a whole number from 1 to ${MATCHES_MAX}`
+const itemSentence = 'item_id must be the id of a post or comment, such as t3_abc123'
+
+/** Fullname of an id: a post, or a comment if the filter watches comments only. */
+export const itemFullname = (spec: FilterSpec, id: string): string =>
+  /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
+
+/** Id of an item in a body or a query. */
+export const itemId = () =>
+  z
+    .string({ error: itemSentence })
+    .refine((it) => ITEM_ID.test(it), itemSentence)
+    .optional()
+
+/**
+ * Preview of a filter's matches, under both path prefixes of monitoring. Free, and nothing is
+ * delivered.
+ */
+export const preview = (context: RouteContext, deps: PreviewDeps) =>
+  atBothPaths(context.words, (place) => group(place, context, deps))
+
+function group(prefix: string, context: RouteContext, deps: PreviewDeps) {
+  const { words } = context
+  const body = bodySchema(() => ({
+    filter_spec: z
+      .unknown()
+      .refine((it) => it !== undefined, 'filter_spec is required')
+      .meta(documentAs(() => filterSchema(words))),
+    limit: z
+      .int({ error: limitSentence })
+      .min(1, limitSentence)
+      .max(MATCHES_MAX, limitSentence)
+      .default(MATCHES),
+    item_id: itemId(),
+  }))
+  return new Elysia({ name: `preview ${prefix}`, prefix })
+    .use(context.keyed)
+    .post(
+      '/preview',
+      ({ customer, body: input }) => runPreview(context, deps, customer.id, input),
+      {
+        body,
+        detail: {
+          summary: 'Preview the matches of a filter in its current feeds',
+          description:
+            'Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered.',
+          tags: ['Monitoring'],
+          ...refuses('subforum_not_found', 'subforum_reserved', 'upstream_unavailable'),
+          ...answers(() => previewShape(words)),
+        },
+      },
+    )
+}
+
+type PreviewInput = { filter_spec?: unknown; limit: number; item_id?: string | undefined }
+type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault | null }
+
+async function runPreview(
+  { words, clock }: RouteContext,
+  { sampling, pace, patterns, ahead_ms }: PreviewDeps,
+  customer_id: string,
+  { filter_spec, limit, item_id }: PreviewInput,
+) {
+  const spec = parseFilterSpec(filter_spec, words)
+  await checkPatternCost(patterns, spec, customer_id)
+  const places = placesOf(spec)
+  const batches = previewBatches(places, REQUESTS_MAX)
+  pace.before(customer_id)
+  let requests = 0
+  const found = await Promise.all(
+    batches.map(async (batch): Promise<FetchedBatch> => {
+      const outcome = await sampling.page(batch)
+      if (!outcome.ok || outcome.value.cache === 'miss') requests += 1
+      return outcome.ok
+        ? { batch, page: outcome.value.body, fault: null }
+        : { batch, page: null, fault: outcome.fault }
+    }),
+  )
+  pace.after(customer_id, requests)
+  refuseAllFailed(found, words)
+  const rows = found.map(({ page }) => ({ rows: page?.rows ?? [] }))
+  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (ask) => {
+    const until = clock.mono() + MATCH_BUDGET_MS
+    return previewOf(spec, rows, { words, limit, enough: () => clock.mono() >= until, ask })
+  })
+  const feeds = found.map((it, at) => ({ ...it, matched: matched_in[at] ?? 0 }))
+  const now_s = (clock.now() + ahead_ms()) / 1000
+  const read_count = feeds.flatMap(({ batch }) => batch.places).length
+  return {
+    filter_spec: renderFilterSpec(spec, words),
+    ...tried,
+    estimate_per_day: tried.truncated
+      ? null
+      : matchesPerDay(
+          feeds.map(({ page, matched }) => ({ oldest_s: oldestOf(page), matched })),
+          now_s,
+        ),
+    feeds: feeds.map((it) => toFeed(words, it)),
+    feeds_left_out: places.length - read_count,
+    item:
+      item_id === undefined
+        ? null
+        : await explainItem({ words, sampling, pace, patterns, customer_id }, spec, item_id, found),
+  }
+}
+
+/** If nothing can be read, answers like the creation of such a monitor. */
+function refuseAllFailed(found: readonly FetchedBatch[], words: Naming): void {
+  const faults = found.flatMap(({ fault }) => fault ?? [])
+  const [first] = faults
+  if (first === undefined || faults.length < found.length) return
+  const field = fieldOf(found[0]?.batch.kind, words)
+  if ((first.kind !== 'forbidden' && first.kind !== 'not_found') || field === null)
+    throw toApiError(first, { flavour: 'read', with_session: false })
+  const names = [...new Set(found.flatMap(({ batch }) => batch.places))]
+  const sentence = `${names.join(', ')} cannot be watched`
+  const extra = { names, reason: first.reason }
+  if (field === words.community)
+    throw new ApiError('subforum_not_found', {
+      field: `filter_spec.${field}`,
+      message: sentence,
+      extra,
+    })
+  throw new ApiError('INVALID_REQUEST', {
+    field: `filter_spec.${field}`,
+    message: `filter_spec.${field}: ${sentence}`,
+    extra,
+  })
+}
+
+/** Field of a spec that names the places of such a feed; null: none. */
+function fieldOf(kind: FeedKind | undefined, words: Naming): string | null {
+  if (kind === 'posts' || kind === 'comments') return words.community
+  if (kind === 'thread') return 'thread'
+  return kind === 'user_comments' ? 'author' : null
+}
+
+/** Creation time of the oldest row of a page, epoch seconds; null without rows. */
+function oldestOf(page: Page<Item> | null): number | null {
+  const rows = (page?.rows ?? []).map((it) => ({
+    id: it.name,
+    created_at: it.created_utc,
+    sticky: it.kind === 'post' && it.stickied,
+  }))
+  return oldestAt(rows)
+}
+
+function toFeed(
+  words: Naming,
+  { batch, page, fault, matched }: FetchedBatch & { matched: number },
+) {
+  const [place = null] = batch.places
+  const is_subforum = batch.kind === 'posts' || batch.kind === 'comments'
+  const oldest_s = oldestOf(page)
+  return toWire(words, {
+    kind: batch.kind,
+    subforums: is_subforum ? batch.places : null,
+    query: batch.kind === 'search' ? place : null,
+    place: is_subforum || batch.kind === 'search' ? null : place,
+    scanned: page?.rows.length ?? null,
+    matched: page === null ? null : matched,
+    oldest: iso(oldest_s === null ? null : oldest_s * 1000),
+    error:
+      fault === null
+        ? null
+        : wireCode(words, toApiError(fault, { flavour: 'read', with_session: false }).code),
+  })
+}
+
+type ItemContext = {
+  words: Naming
+  sampling: PreviewSource
+  pace: PreviewPace
+  patterns: PatternJudge
+  customer_id: string
+}
+
+/** Explains one item: as a feed lists it, or fetched by its id. */
+async function explainItem(
+  { words, sampling, pace, patterns, customer_id }: ItemContext,
+  spec: FilterSpec,
+  id: string,
+  found: readonly FetchedBatch[],
+) {
+  const name = itemFullname(spec, id)
+  const listed_item = found.flatMap(({ page }) => page?.rows ?? []).find((it) => it.name === name)
+  let item = listed_item ?? null
+  if (item === null) {
+    pace.before(customer_id)
+    const outcome = await sampling.item(name)
+    pace.after(customer_id, 1)
+    if (!outcome.ok) throw toApiError(outcome.fault, { flavour: 'read', with_session: false })
+    item = outcome.value
+  }
+  if (item === null) throw invalid('item_id', `item_id: there is no item ${name}`)
+  const found_item = item
+  const judged = await withPatterns(patterns, customer_id, (ask) =>
+    judgeItem(spec, found_item, words, ask),
+  )
+  return {
+    item_id: name,
+    in_feeds: listed_item !== undefined,
+    ...judged,
+    row: rowOf(words, spec, item).row,
+  }
+}
+
+/** Previews that a customer may request from the platform per minute. */
+const REQUESTS_PER_MINUTE = 40
+const CUSTOMERS_MAX = 10_000
+
+/**
+ * Limits free previews, so that they leave the platform's rate budget to monitors and reads.
+ * `before` throws 429 rate_limited if a customer has none left; `after` counts the requests made.
+ */
+export type PreviewPace = {
+  before(customer_id: string): void
+  after(customer_id: string, requests: number): void
+}
+
+/** Creates the limit, with full buckets. */
+export function createPreviewPace(clock: Clock): PreviewPace {
+  const pace = perMinute(REQUESTS_PER_MINUTE)
+  // Excess requests of one preview, or of several at once, delay the next.
+  const unbounded_pace = { ...pace, max_wait_ms: Infinity }
+  const buckets = new Map<string, Bucket>()
+  return {
+    before(customer_id) {
+      const { wait_ms, retry_ms } = step(buckets.get(customer_id), pace, clock.mono())
+      if (wait_ms !== null) return
+      throw new ApiError('rate_limited', {
+        message: `too many previews; the limit is ${REQUESTS_PER_MINUTE} a minute, and a repeat within 30 seconds is free`,
+        retry_after_s: Math.max(1, Math.ceil(retry_ms / 1000)),
+      })
+    },
+    after(customer_id, requests) {
+      for (let i = 0; i < requests; i++) {
+        const { bucket } = step(buckets.get(customer_id), unbounded_pace, clock.mono())
+        buckets.delete(customer_id)
+        buckets.set(customer_id, bucket)
+      }
+      const [oldest] = buckets.keys()
+      if (buckets.size > CUSTOMERS_MAX && oldest !== undefined) buckets.delete(oldest)
+    },
+  }
+}

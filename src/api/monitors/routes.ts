@@ -1,0 +1,165 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { once } from '../../core/base/lazy.ts'
+import { filterSchema } from '../../core/filter/parse.ts'
+import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.ts'
+import type { RouteContext } from '../context.ts'
+import { bodySchema, idIn, querySchema, required } from '../http/fields.ts'
+import { atBothPaths } from '../http/route-table.ts'
+import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
+import { addMonitor, editMonitor, type MonitorDeps } from './edit.ts'
+import { monitorHealth } from './health.ts'
+import { absentMonitor, createMonitorShapes, TARGETS, toMonitor, toSlots } from './shapes.ts'
+
+const NAME_MAX = 120
+const CADENCE_MAX_S = 86_400
+const WEBHOOKS_MAX = 100
+const BASELINE = /^(?:t[13]_)?[a-z0-9]{1,13}$/
+
+/** Fields of a monitor in a body. */
+const fields = once(() => {
+  const nameSentence = `name must have 1 to ${NAME_MAX} characters`
+  const cadenceSentence = `cadence_s must be a whole number of seconds from 1 to ${CADENCE_MAX_S}`
+  const idsSentence = `webhook_ids must be a list of up to ${WEBHOOKS_MAX} webhook ids, or null`
+  return {
+    webhook_ids: z
+      .array(z.string({ error: idsSentence }).max(64, idsSentence), { error: idsSentence })
+      .max(WEBHOOKS_MAX, idsSentence)
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'The webhooks to deliver to. Null or empty: every active one, unless targets is none.',
+      }),
+    targets: z
+      .enum(TARGETS, { error: `targets must be one of ${TARGETS.join(', ')}` })
+      .optional()
+      .meta({
+        description:
+          'none: no webhook, for a monitor that is read by pull. The field distinguishes its empty webhook_ids from those that mean every webhook, so a monitor can be sent back as it was read.',
+      }),
+    name: z
+      .string({ error: 'name must be text or null' })
+      .trim()
+      .min(1, nameSentence)
+      .max(NAME_MAX, nameSentence)
+      .nullable()
+      .optional(),
+    cadence_s: z
+      .int({ error: cadenceSentence })
+      .min(1, cadenceSentence)
+      .max(CADENCE_MAX_S, cadenceSentence)
+      .optional(),
+  }
+})
+const baselineSentence = 'baseline_item_id must be the id of a post or comment, such as t3_abc123'
+
+const idText = (field: string) =>
+  z
+    .string({ error: `${field} must be text` })
+    .max(64, `${field} is no monitor's id`)
+    .optional()
+const naming = () => ({ id: idText('id'), monitor_id: idText('monitor_id') })
+
+const tags = ['Monitoring']
+const SPEC_REFUSALS = [
+  'subforum_not_found',
+  'subforum_reserved',
+  'webhook_not_found',
+  'webhook_paused',
+  'sitewide_slots_exhausted',
+] as const
+
+/** Monitors: add, list, update, remove and health, under both path prefixes of monitoring. */
+export const monitors = (context: RouteContext, deps: MonitorDeps) =>
+  atBothPaths(context.words, (place) => group(place, context, deps))
+
+function group(prefix: string, context: RouteContext, deps: MonitorDeps) {
+  const { words, clock } = context
+  const { db } = deps
+  const shapes = createMonitorShapes(words)
+  // The document describes the spec; its parser validates it and names the invalid field.
+  const filter_spec = once(() =>
+    z
+      .unknown()
+      .refine((it) => it !== undefined, 'filter_spec is required')
+      .meta(documentAs(() => filterSchema(words))),
+  )
+  const addBody = bodySchema(() => ({
+    filter_spec: filter_spec(),
+    ...fields(),
+    baseline_item_id: z
+      .string({ error: baselineSentence })
+      .regex(BASELINE, baselineSentence)
+      .optional(),
+  }))
+  const editBody = bodySchema(() => ({
+    ...naming(),
+    filter_spec: filter_spec().optional(),
+    active: z.boolean({ error: 'active must be true or false' }).optional(),
+    ...fields(),
+  }))
+
+  return new Elysia({ name: `monitors ${prefix}`, prefix })
+    .use(context.keyed)
+    .post('/add', ({ customer, body }) => addMonitor(context, deps, customer, body), {
+      body: addBody,
+      detail: {
+        summary: 'Create a monitor',
+        tags,
+        ...answers(() => shapes().changed),
+        ...refuses(...SPEC_REFUSALS, 'monitor_slots_exhausted'),
+      },
+    })
+    .get(
+      '/list',
+      ({ customer }) => ({
+        monitors: listMonitors(db, customer.id).map((it) =>
+          toMonitor(db, words, it, deps.feed_url),
+        ),
+        slots: toSlots(db, customer, deps.plan_of(customer.plan)),
+      }),
+      {
+        detail: { summary: 'Your monitors, and your slots', tags, ...answers(() => shapes().list) },
+      },
+    )
+    .post(
+      '/update',
+      ({ customer, body }) => editMonitor(context, deps, customer, idIn(body, 'monitor_id'), body),
+      {
+        body: editBody,
+        detail: {
+          summary: 'Update, pause or resume a monitor; past items are never replayed',
+          tags,
+          ...refuses(...SPEC_REFUSALS),
+          ...answers(() => shapes().changed),
+        },
+      },
+    )
+    .post(
+      '/remove',
+      ({ customer, body }) => {
+        const id = idIn(body, 'monitor_id')
+        if (!removeMonitorOf(db, customer.id, id, clock.now())) throw absentMonitor()
+        deps.nudge()
+        return { removed: true, id }
+      },
+      {
+        body: bodySchema(naming),
+        detail: {
+          summary: 'Remove a monitor; its deliveries stay readable',
+          tags,
+          ...answers(() => shapes().removed),
+        },
+      },
+    )
+    .get('/health', ({ customer, query: { id } }) => monitorHealth(context, deps, customer, id), {
+      query: querySchema(() => ({ id: required('id', { max: 64 }) })),
+      detail: {
+        summary: 'Health and coverage of a monitor',
+        tags,
+        ...answers(() => shapes().health),
+      },
+    })
+}

@@ -1,0 +1,370 @@
+import * as z from 'zod'
+
+import { ApiError } from '../../core/base/errors.ts'
+import { once } from '../../core/base/lazy.ts'
+import { iso } from '../../core/base/time.ts'
+import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
+import { type Naming, toWire } from '../../core/forum/naming.ts'
+import type { Plan } from '../../core/limits/plan.ts'
+import { FEED_KINDS, type FeedKind } from '../../core/polling/feed.ts'
+import type { Customer } from '../../store/customers/customers.ts'
+import type { Db } from '../../store/db/connection.ts'
+import { DELIVERY_STATUSES } from '../../store/delivery/deliveries.ts'
+import {
+  countSlots,
+  listMonitorFeeds,
+  type Monitor,
+  MONITOR_PAUSE_REASONS,
+} from '../../store/monitoring/monitors.ts'
+
+/** Outcomes of an item at a monitor, and their meaning. */
+export const OUTCOMES = {
+  matched: 'it matched; see its deliveries',
+  collecting: 'it matched, and is collected in a bundle until collected_until',
+  waiting: 'it matches except for a threshold, and is rechecked until waiting_until',
+  does_not_match: 'a condition of the filter is not met',
+  matches_now: 'it matches now; when first observed it did not, or the filter was different',
+  before_start: 'it was created before the monitor started, was resumed or added this place',
+  not_seen: 'no feed of this monitor returned it; see coverage in health',
+  gone: 'the platform no longer shows it, so its conditions cannot be checked',
+} as const
+
+/**
+ * One error for absent monitors and those of other customers: the answers must not differ by a
+ * byte.
+ */
+export const absentMonitor = () =>
+  new ApiError('NOT_FOUND', { message: 'there is no such monitor', absent: 'monitor' })
+
+/** Webhooks that a monitor delivers to: every active one, those listed, or none. */
+export const TARGETS = ['all', 'listed', 'none'] as const
+export type Targets = (typeof TARGETS)[number]
+
+function targetsOf(webhook_ids: string[] | null): Targets {
+  if (webhook_ids === null) return 'all'
+  return webhook_ids.length === 0 ? 'none' : 'listed'
+}
+
+/** Monitor as the API shows it. */
+export function toMonitor(
+  db: Db,
+  words: Naming,
+  monitor: Monitor,
+  feed_url: (monitor_id: string) => string,
+) {
+  const { id, name, cadence_s, requested_cadence_s, webhook_ids, active, pause_reason } = monitor
+  return {
+    id,
+    name,
+    filter_spec: renderFilterSpec(decodeFilterSpec(monitor.filter_spec), words),
+    cadence_s,
+    requested_cadence_s,
+    raised: requested_cadence_s !== null && cadence_s > requested_cadence_s,
+    webhook_ids,
+    targets: targetsOf(webhook_ids),
+    active,
+    pause_reason,
+    created_at: iso(monitor.created_at),
+    updated_at: iso(monitor.updated_at),
+    last_match_at: iso(monitor.last_match_at),
+    feed_url: feed_url(id),
+    streams: listMonitorFeeds(db, id).map(({ key, kind, place, interval_s }) =>
+      toWire(words, { id: key, kind, subforum: isSubforum(kind) ? place : null, interval_s }),
+    ),
+  }
+}
+
+const isSubforum = (kind: FeedKind): boolean => kind === 'posts' || kind === 'comments'
+
+/** Used and available slots of a plan. */
+export function toSlots(db: Db, customer: Customer, plan: Plan) {
+  const { used, sitewide_used } = countSlots(db, customer.id)
+  return {
+    used,
+    total: plan.slots,
+    tier: customer.plan,
+    sitewide_used,
+    sitewide_total: plan.sitewide_slots,
+  }
+}
+
+// Answers of monitoring, used by the OpenAPI document only and created with it.
+
+const parts = once(() => {
+  const text = z.string()
+  const instant = text.meta({ format: 'date-time' })
+  const maybeInstant = instant.nullable()
+  const count = z.int()
+  const flag = z.boolean()
+  const maybeText = text.nullable()
+  const event = z.looseObject({ kind: text, at: instant, until: maybeInstant, stream: maybeText })
+  return { text, instant, maybeInstant, count, flag, maybeText, event }
+})
+
+/** Response schemas of monitoring in the wire's words, created at the first call. */
+export const createMonitorShapes = (words: Naming) =>
+  once(() => {
+    const { text, instant, maybeInstant, count, flag, maybeText } = parts()
+    const fields = {
+      id: text,
+      name: maybeText,
+      filter_spec: z.looseObject({}),
+      cadence_s: count.meta({ description: 'Promised interval, in seconds.' }),
+      requested_cadence_s: count
+        .nullable()
+        .meta({ description: 'Interval of the request; null: the default.' }),
+      raised: flag.meta({ description: 'True if the plan does not allow the requested interval.' }),
+      webhook_ids: z
+        .array(text)
+        .nullable()
+        .meta({ description: 'Null: every active webhook. Empty: none.' }),
+      targets: z.enum(TARGETS).meta({
+        description: 'all: webhook_ids is null. none: it is empty. listed: it names some.',
+      }),
+      active: flag,
+      pause_reason: pauseReasonShape(),
+      created_at: instant,
+      updated_at: instant,
+      last_match_at: maybeInstant,
+      feed_url: text.meta({
+        description: 'Matches as Atom; anyone with this address can read them.',
+      }),
+      streams: z.array(
+        z.looseObject(
+          toWire(words, {
+            id: text,
+            kind: z.enum(FEED_KINDS),
+            subforum: maybeText,
+            interval_s: count.meta({ description: 'Actual poll interval, in seconds.' }),
+          }),
+        ),
+      ),
+    }
+    const warnings = z
+      .array(text)
+      .optional()
+      .meta({ description: `${words.community}_unverified: the platform could not be reached.` })
+    return {
+      changed: z.looseObject({ ...fields, warnings }),
+      list: z.looseObject({
+        monitors: z.array(z.looseObject(fields)),
+        slots: z.looseObject({
+          used: count,
+          total: count,
+          tier: text,
+          sitewide_used: count,
+          sitewide_total: count,
+        }),
+      }),
+      removed: z.looseObject({ removed: z.literal(true), id: text }),
+      health: healthShape(),
+    }
+  })
+
+const pauseReasonShape = () =>
+  z.enum(MONITOR_PAUSE_REASONS).nullable().meta({
+    description:
+      'Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has.',
+  })
+
+const healthShape = once(() => {
+  const { text, instant, maybeInstant, count, flag, maybeText, event } = parts()
+  return z.looseObject({
+    id: text,
+    active: flag,
+    pause_reason: pauseReasonShape(),
+    daily_delivery_ceiling: count,
+    delivered_24h: count,
+    failed_24h: count.meta({ description: 'Deliveries that exhausted the retry schedule.' }),
+    rejected_24h: count.meta({
+      description: 'Deliveries that their receiver refused permanently.',
+    }),
+    suppressed_24h: count.meta({ description: 'A lower bound.' }),
+    suppressed_breakdown: z.looseObject({
+      ceiling: count,
+      stale: count,
+      low_relevance: count,
+      unknown: count,
+      sampled: count,
+      sample_truncated: flag,
+      resolved: flag,
+      unresolved_reason: maybeText,
+    }),
+    ceiling_reached: flag,
+    last_match_at: maybeInstant,
+    coverage_24h: z.looseObject({
+      status: z.enum(['complete', 'degraded', 'partial', 'unknown']),
+      reason: maybeText,
+      since: instant,
+      audited_until: maybeInstant,
+      audit_interval_s: count.nullable(),
+      gaps: z.array(
+        z.looseObject({
+          stream: text,
+          reason: text,
+          at: instant,
+          from: maybeInstant,
+          until: maybeInstant,
+          missed_estimate: count.nullable(),
+          healed_at: maybeInstant,
+        }),
+      ),
+      gaps_returned: count,
+      gaps_truncated: flag,
+      gap_events_24h: count.nullable(),
+      posts_in_window_at_least: count.nullable(),
+      posts_missed_estimate: count.nullable(),
+      observed_events: z.array(event),
+      unobserved_events: z.array(event),
+    }),
+    stream_liveness: z.looseObject({
+      status: z.enum(['live', 'degraded', 'unknown']),
+      reason: maybeText,
+      streams: z.array(z.looseObject({ id: text, reason: text })),
+    }),
+    cadence: z.looseObject({
+      promised_cadence_s: count,
+      requested_cadence_s: count.nullable(),
+      meets_entitlement: flag.nullable(),
+      last_checked_s_ago: count.nullable(),
+      freshness_ratio: z.number().nullable(),
+      within_margin: flag.nullable(),
+      slowest_stream: maybeText,
+      unknown_reason: maybeText,
+    }),
+  })
+})
+
+const text = () => z.string()
+const count = () => z.int()
+
+/** Verdict of one condition on one item, as preview and why show it. */
+const criteriaShape = () =>
+  z
+    .array(
+      z.object({
+        criterion: text(),
+        verdict: z.enum(['met', 'not_met', 'later', 'withheld']),
+        detail: text().meta({ description: 'Part of the item that was checked.' }),
+      }),
+    )
+    .meta({ description: 'Every condition of the filter, in order of evaluation.' })
+
+/** Answer of a preview, for the document. */
+export const previewShape = (words: Naming) =>
+  z.object({
+    filter_spec: z.looseObject({}),
+    matches: z.array(z.looseObject({})).meta({ description: 'As delivered to a webhook.' }),
+    matched: count(),
+    low_relevance: count().meta({ description: 'Matches below min_relevance.' }),
+    not_yet: count().meta({ description: 'Below min_score or min_comments so far.' }),
+    scanned: count(),
+    truncated: z
+      .boolean()
+      .meta({ description: 'True if there were more items than could be checked.' }),
+    terms: z.array(
+      z.object({ term: text(), role: z.enum(['wanted', 'excluded']), items: count() }),
+    ),
+    criteria: z
+      .array(z.object({ criterion: text(), left: count() }))
+      .meta({ description: 'Items that pass each condition and all before it.' }),
+    estimate_per_day: z.number().nullable().meta({ description: 'Null: not enough data.' }),
+    feeds: z.array(
+      z.looseObject(
+        toWire(words, {
+          kind: z.enum(FEED_KINDS),
+          subforums: z.array(text()).nullable(),
+          query: text().nullable(),
+          place: text().nullable().meta({ description: 'A thread, or an author.' }),
+          scanned: count().nullable(),
+          matched: count().nullable(),
+          oldest: text().nullable().meta({ format: 'date-time' }),
+          error: text().nullable().meta({ description: 'Why this feed could not be read.' }),
+        }),
+      ),
+    ),
+    feeds_left_out: count().meta({
+      description: 'Searches, threads and authors that were not read.',
+    }),
+    item: z
+      .object({
+        item_id: text(),
+        in_feeds: z.boolean(),
+        verdict: z.enum(['matches', 'does_not_match', 'not_yet', 'withheld']),
+        criteria: criteriaShape(),
+        row: z.looseObject({}),
+      })
+      .nullable(),
+  })
+
+/** Answer of why, for the document. */
+export const whyShape = (words: Naming) => {
+  const plain_text = z.string()
+  const instant = plain_text.meta({ format: 'date-time' })
+  const maybe = instant.nullable()
+  const stream = z.looseObject(
+    toWire(words, {
+      id: plain_text,
+      kind: z.enum(FEED_KINDS),
+      subforum: plain_text.nullable(),
+      first_seen_at: instant,
+    }),
+  )
+  const item = z.object({
+    item_id: plain_text,
+    outcome: z.literal(Object.keys(OUTCOMES)),
+    means: plain_text,
+    created_at: maybe,
+    matched_at: maybe,
+    collected_until: maybe,
+    waiting_until: maybe,
+    first_seen: z
+      .object({
+        at: instant,
+        age_s: z
+          .int()
+          .nullable()
+          .meta({ description: 'Age of the item at that time, in seconds.' }),
+        fresh: z.boolean().nullable(),
+        freshness_s: z.int(),
+        streams: z.array(stream),
+      })
+      .nullable(),
+    filter_edited_since: z
+      .boolean()
+      .meta({ description: 'True if the conditions are those of the current filter.' }),
+    as_of: z
+      .enum(['match', 'now'])
+      .nullable()
+      .meta({ description: 'Version of the item that is judged: as delivered, or as it is now.' }),
+    criteria: criteriaShape().nullable(),
+    enrichment: z.looseObject({}).nullable(),
+  })
+  const attempt = z.object({
+    n: z.int(),
+    round: z.int(),
+    started_at: instant,
+    duration_ms: z.int(),
+    status_code: z.int().nullable(),
+    error: plain_text.nullable(),
+    headers: z
+      .record(plain_text, plain_text)
+      .meta({ description: 'Relevant headers of the answer.' }),
+    body_start: plain_text.nullable().meta({ description: 'Start of the answer, redacted.' }),
+  })
+  const delivery = z.object({
+    delivery_id: plain_text,
+    webhook_id: plain_text.nullable(),
+    status: z.enum(DELIVERY_STATUSES),
+    gate: z.object({
+      verdict: z.enum(['let_through', 'suppressed']),
+      reason: plain_text.nullable(),
+      figures: z.looseObject({}).nullable(),
+    }),
+    last_error: plain_text.nullable(),
+    created_at: instant,
+    delivered_at: maybe,
+    attempts: z.array(attempt),
+  })
+  return z.object({ monitor_id: plain_text, items: z.array(item), deliveries: z.array(delivery) })
+}

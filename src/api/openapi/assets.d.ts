@@ -1,0 +1,5 @@
+declare module '*/standalone.js' {
+  /** Path of the embedded file at run time. */
+  const path: string
+  export default path
+}

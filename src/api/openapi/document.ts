@@ -1,0 +1,305 @@
+import * as z from 'zod'
+
+import type { ErrorCode } from '../../core/base/errors.ts'
+import { once } from '../../core/base/lazy.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { bodyMax } from '../http/body.ts'
+import { schemaOf } from '../http/fields.ts'
+import { type Policy, policyOf } from '../http/route-policy.ts'
+import { monitorPaths } from '../http/route-table.ts'
+import { sessionDocs } from '../http/session.ts'
+import { ANSWERED, errorSchema, HEADERS, refusals } from './errors.ts'
+import { exampleAnswers, exampleBodies } from './examples.ts'
+import { toParameters } from './parameters.ts'
+import { isNamed, jsonSchema, NAMING_PARAMETER } from './route-docs.ts'
+
+/** Maximum number of values in the body of a call. */
+const VALUES_MAX = 20_000
+/**
+ * Maximum bytes of the address and headers of a call; larger ones are refused before anything is
+ * read.
+ */
+const HEAD_MAX = 16_384
+
+const BOUNDING_KEYS = ['maxLength', 'enum', 'const', 'format', 'pattern']
+const node_shape = z.record(z.string(), z.unknown())
+
+/**
+ * Adds the maximum size to each part of an input schema. Parts without a bound get that of the
+ * whole, `bytes`, so that generated clients can check a call before sending it.
+ */
+function addBounds<T>(schema: T, bytes: number): T
+// The result has the shape of the argument, and more fields.
+function addBounds(schema: unknown, bytes: number): unknown {
+  if (Array.isArray(schema)) return schema.map((it) => addBounds(it, bytes))
+  const { success, data: node } = node_shape.safeParse(schema)
+  if (!success) return schema
+  const parts = Object.entries(node).map(([name, part]) => [
+    name,
+    // Examples are not schemas, even if a field is named like one.
+    AS_THEY_ARE.includes(name) ? part : addBounds(part, bytes),
+  ])
+  return { ...boundOf(node, bytes), ...Object.fromEntries(parts) }
+}
+const AS_THEY_ARE = ['examples', 'example', 'enum', 'const', 'default']
+
+function boundOf({ type, ...node }: Record<string, unknown>, bytes: number) {
+  if (type === 'string' && !BOUNDING_KEYS.some((it) => it in node)) return { maxLength: bytes }
+  if (type === 'array') return { maxItems: VALUES_MAX }
+  if (type === 'integer')
+    return {
+      ...('exclusiveMinimum' in node ? {} : { minimum: Number.MIN_SAFE_INTEGER }),
+      ...('exclusiveMaximum' in node ? {} : { maximum: Number.MAX_SAFE_INTEGER }),
+    }
+  return {}
+}
+
+/** Descriptions of the document's tags. */
+const TAGS: Readonly<Record<string, string>> = {
+  Health: 'Liveness and readiness; no key is needed.',
+  Account: 'Plan, balance, payments and usage of your account.',
+  Drafts: 'Writes that a program proposes and a person approves.',
+  Writes: 'Sign in as an account, comment and vote.',
+  'Direct messages': 'Messages of an account, read and sent.',
+  Profile: 'Profile of an account.',
+  Reads: 'Single posts and listings of a subforum.',
+  Search: 'Posts, comments, subforums and users by keyword.',
+  Comments: 'Comment trees, single comments, and checks if comments still exist.',
+  Users: 'Public profiles, posts and comments of users.',
+  Communities: 'Descriptions, rules, wikis and comments of subforums.',
+  'Own account': 'Data that only a session of your own account can read.',
+  Monitoring:
+    'Monitors of new content, their targets, and the outcome of each delivery. Every path of this group also answers at the same path under `/api`.',
+  Feedback: 'Feedback to the operator, and its answers.',
+}
+
+/** Describes the conditions of calling a route, in sentences. */
+function describePolicy({ open, scope, limit, feature }: Policy): string {
+  const sentences = [
+    open ? null : scope === null ? 'Takes any key.' : `Takes a key with the scope \`${scope}\`.`,
+    `Counts towards the rate limit of \`${limit}\`${open ? " of the caller's address" : ''}.`,
+    feature === null ? null : `The operator can disable it as \`${feature}\`.`,
+  ]
+  return sentences.filter((it) => it !== null).join(' ')
+}
+
+/**
+ * Converts the sentences of the document into the wire's words. Names of fields and paths use those
+ * words already.
+ */
+function toWireText(words: Naming, node: unknown): unknown {
+  if (words.community === 'subforum') return node
+  if (Array.isArray(node)) return node.map((it) => toWireText(words, it))
+  if (typeof node !== 'object' || node === null) return node
+  return Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [
+      name,
+      SENTENCES.includes(name) && typeof value === 'string'
+        ? value
+            .replaceAll(/\bsubforums\b/g, words.communities)
+            .replaceAll(/\bsubforum\b/g, words.community)
+        : toWireText(words, value),
+    ]),
+  )
+}
+const SENTENCES = ['summary', 'description']
+
+const VERSION = '1.0.0'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Route as Elysia stores it; `hooks` holds its schemas and its `detail`. */
+export type RouteLike = { method: string; path: string; hooks?: unknown }
+
+type Json = Record<string, unknown>
+
+// Schemas used by the document only are stored as functions that create them.
+const answer_shape = z
+  .custom<() => unknown>((it) => typeof it === 'function')
+  .transform((make) => make())
+const detail_shape = z.looseObject({
+  hide: z.boolean().optional(),
+  operationId: z.string().optional(),
+  description: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+  responses: z.record(z.string(), z.union([answer_shape, z.looseObject({})])).optional(),
+  refusals: z.array(z.custom<ErrorCode>()).optional(),
+})
+const hooks_shape = z.looseObject({ detail: detail_shape.optional() })
+
+/**
+ * Creates the OpenAPI 3.1 document of these routes from the schemas that check their calls.
+ * @see https://spec.openapis.org/oas/v3.1.0
+ */
+export function openApiDocument({
+  routes,
+  words,
+  public_url,
+}: {
+  routes: readonly RouteLike[]
+  words: Naming
+  /** Public address of the service. */
+  public_url: string
+}): Json {
+  const paths: Record<string, Json> = {}
+  const tags = new Set<string>()
+  const [, other_place] = monitorPaths(words)
+  const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
+  for (const { method, path, hooks } of routes) {
+    const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
+    if (detail.hide === true || !METHODS.includes(method)) continue
+    // An operation is described once: a second path with the same operation would repeat its operationId.
+    if (path.startsWith(`${other_place}/`)) continue
+    for (const tag of detail.tags ?? []) tags.add(tag)
+    const openapi_path = openApiPath(path)
+    const operation = toOperation({
+      method,
+      path,
+      detail,
+      schemas,
+      policy: policyOf(words, method, path),
+      words,
+      examples,
+    })
+    paths[openapi_path] = { ...paths[openapi_path], [method.toLowerCase()]: operation }
+  }
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: `${capital(words.platform)} Data, Account Actions and Live Monitoring API`,
+      version: VERSION,
+      description:
+        'Read, act on and watch a forum platform through your own accounts. Every call needs an API key as a Bearer token unless it says otherwise.',
+      license: { name: 'MIT', identifier: 'MIT' },
+      contact: { name: 'The operator of this service', url: new URL('/docs', public_url).href },
+    },
+    servers: [{ url: public_url, 'x-internal': false }],
+    security: [{ bearer: [] }],
+    tags: [...tags].map((name) => ({ name, description: TAGS[name] ?? name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: fk_ and 43 characters, or an imported key.',
+        },
+      },
+      headers: HEADERS,
+      schemas: { Error: errorSchema(words) },
+    },
+  }
+  return z.record(z.string(), z.unknown()).parse(toWireText(words, document))
+}
+
+const openApiPath = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
+
+type Operation = {
+  method: string
+  path: string
+  detail: z.infer<typeof detail_shape>
+  schemas: Json
+  policy: Policy
+  words: Naming
+  examples: { bodies: ReturnType<typeof exampleBodies>; answers: ReturnType<typeof exampleAnswers> }
+}
+
+function toOperation(operation: Operation): Json {
+  const { method, path, detail, schemas, policy, words, examples } = operation
+  const { hide: _, responses = {}, refusals: own = [], operationId, ...documentation } = detail
+  const session = sessionDocs(words, path)
+  const parameters = addBounds(
+    [
+      ...toParameters(words, path, schemas),
+      ...session.parameters,
+      ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
+    ],
+    HEAD_MAX,
+  )
+  const body = schemaOf(schemas['body'])
+  const takes_body = body !== null
+  const example = examples.bodies[path]
+  const answered = withExample(
+    responses['200'] ?? PLAIN_ANSWER,
+    examples.answers[`${method} ${path}`],
+  )
+  const takes_fields = takes_body || parameters.length > 0
+  return {
+    ...documentation,
+    ...('requestBody' in documentation
+      ? { requestBody: addBounds(documentation['requestBody'], bodyMax(words, path)) }
+      : {}),
+    description: [documentation.description, describePolicy(policy)].filter(Boolean).join(' '),
+    operationId: operationId ?? operationIdOf(method, path),
+    ...(policy.open ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(takes_body
+      ? {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: addBounds(jsonSchema(body, 'input'), bodyMax(words, path)),
+                ...(example === undefined ? {} : { example }),
+              },
+            },
+          },
+        }
+      : {}),
+    responses: {
+      ...refusals({
+        method,
+        policy,
+        takes_fields,
+        takes_body,
+        own: [...own, ...session.refusals],
+        words,
+      }),
+      200: withHeaders(answered, policy),
+      ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
+    },
+  }
+}
+
+/** Default operation id, such as `getApiForumPostsById`. */
+const operationIdOf = (method: string, path: string): string =>
+  method.toLowerCase() +
+  path
+    .split(/[/\-_]/)
+    .filter((part) => part !== '')
+    .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
+    .join('')
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
+
+const jsonShape = once(() =>
+  z.looseObject({ content: z.looseObject({ 'application/json': z.looseObject({}) }) }),
+)
+
+/** Adds an example to an answer that has none. */
+function withExample(answer: unknown, example: unknown): unknown {
+  const { success, data } = jsonShape().safeParse(answer)
+  if (!success || example === undefined) return answer
+  const { content } = data
+  return {
+    ...data,
+    content: { ...content, 'application/json': { example, ...content['application/json'] } },
+  }
+}
+
+function withHeaders(answer: unknown, policy: Policy): Json {
+  const headers = {
+    ...ANSWERED,
+    ...(policy.limit === 'reads' ? { 'X-Cache': { $ref: '#/components/headers/X-Cache' } } : {}),
+    ...(policy.limit === 'reads' || policy.feature !== null
+      ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
+      : {}),
+    ...(isNamed(policy)
+      ? { 'Idempotent-Replayed': { $ref: '#/components/headers/Idempotent-Replayed' } }
+      : {}),
+  }
+  return { ...z.looseObject({}).parse(answer), headers }
+}
+
+const PLAIN_ANSWER = {
+  description: 'Done.',
+  content: { 'application/json': { schema: { type: 'object' } } },
+}

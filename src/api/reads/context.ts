@@ -1,0 +1,147 @@
+import type { HTTPHeaders } from 'elysia'
+
+import type { Outcome } from '../../core/base/result.ts'
+import type { Item, Post } from '../../core/forum/items.ts'
+import { type Naming, toWire } from '../../core/forum/naming.ts'
+import type { Session } from '../../core/forum/session.ts'
+import type { Tier } from '../../core/limits/price.ts'
+import type { CacheResult } from '../../gateway/cache.ts'
+import type { SharedAs } from '../../gateway/reads.ts'
+import type { Meter } from '../billing.ts'
+import type { RouteContext } from '../context.ts'
+import type { Holder } from '../http/auth.ts'
+import type { FaultContext } from '../http/errors.ts'
+import { mapOnce, markShared } from '../http/response.ts'
+import { createSessions, type SessionDeps, type Sessions } from '../http/session.ts'
+import { type Bulkhead, createDeepSearchBulkhead, createReadBulkhead } from './bulkhead.ts'
+import { createShapes } from './shapes.ts'
+
+type AnswerOptions = Partial<Pick<FaultContext, 'flavour' | 'thing'>> & {
+  tier?: Tier
+  session?: Session | null
+}
+
+/**
+ * Meters a read once the bulkhead admits it, and states its source in X-Cache. `session` is the
+ * account it is read through.
+ */
+type ReadResponder = <T>(
+  holder: Holder,
+  headers: HTTPHeaders,
+  work: () => Promise<Outcome<CacheResult<T>>>,
+  options?: AnswerOptions,
+) => Promise<T>
+
+/** Same for a cacheable read: a cached answer is billed in one step, without a request. */
+type SharedResponder = <Query, T extends object>(
+  holder: Holder,
+  headers: HTTPHeaders,
+  read: SharedAs<Query, T>,
+  query: Query,
+  options?: Omit<AnswerOptions, 'flavour'>,
+) => Promise<T>
+
+/** Creates both responders, which share the bulkheads' counts. */
+function createResponders(
+  meter: Meter,
+  bulkhead: Bulkhead,
+): { answer: ReadResponder; answerShared: SharedResponder } {
+  return {
+    answer: (
+      holder,
+      headers,
+      work,
+      { tier = 'read', flavour = 'read', session = null, thing } = {},
+    ) =>
+      bulkhead(holder.key.id, async () => {
+        const fault_context = { flavour, with_session: session !== null, ...(thing && { thing }) }
+        const { body, cache } = await meter(tier, holder, headers, work, fault_context)
+        headers['x-cache'] = cache
+        return body
+      }),
+    answerShared: (holder, headers, read, query, { tier = 'read', session = null, thing } = {}) =>
+      bulkhead(holder.key.id, async () => {
+        const { body, cache } = await meter(tier, holder, headers, () => read(query, session), {
+          with_session: session !== null,
+          ...(thing && { thing }),
+          cached: () => read.kept(query, session),
+        })
+        headers['x-cache'] = cache
+        if (cache === 'hit') markShared(body)
+        return body
+      }),
+  }
+}
+
+/**
+ * Mapping of rows to the wire's words. Bodies are shared between callers, so each function returns
+ * a copy, which may be cached.
+ */
+export type RowMapper = {
+  row<T extends object>(row: T): T
+  post<T extends Post>(post: T): T
+  posts<T extends { posts: Post[] }>(body: T): T
+  comments<T extends { comments: object[] }>(body: T): T
+  items<T extends { items: Item[] }>(body: T): T
+}
+
+/** Creates the mapping to the wire's words. */
+export function createRowMapper(words: Naming): RowMapper {
+  const row = <T extends object>(it: T): T => toWire(words, it)
+  const post = <T extends Post>(it: T): T =>
+    row(it.crosspost_origin === null ? it : { ...it, crosspost_origin: row(it.crosspost_origin) })
+  return {
+    row,
+    post,
+    posts: (body) => mapOnce(body, (it) => ({ ...it, posts: it.posts.map(post) })),
+    comments: (body) => mapOnce(body, (it) => ({ ...it, comments: it.comments.map(row) })),
+    items: (body) => ({
+      ...body,
+      items: body.items.map((it) => (it.kind === 'post' ? post(it) : row(it))),
+    }),
+  }
+}
+
+/** Options of the reads besides their context. */
+export type ReadsOptions = Omit<SessionDeps, 'words'> & {
+  /** `[limits]`, read at each call; 0: no limit. */
+  limits: {
+    readonly deep_search_concurrency: number
+    readonly degraded_reads_per_key: number
+    readonly degraded_waiting_per_key: number
+  }
+  /** True while the platform answers badly. */
+  degraded: () => boolean
+}
+
+/** Context of all groups of reads. */
+export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
+  Sessions & {
+    answer: ReadResponder
+    answerShared: SharedResponder
+    rows: RowMapper
+    shapes: ReturnType<typeof createShapes>
+    deepSearchBulkhead: Bulkhead
+  }
+
+/** Creates the context once: the bulkheads count over all groups. */
+export function createReadContext(
+  { words, keyed, meter, clock }: RouteContext,
+  options: ReadsOptions,
+): ReadContext {
+  const { limits } = options
+  const capacity = () => ({
+    in_flight: limits.degraded_reads_per_key,
+    waiting: limits.degraded_waiting_per_key,
+  })
+  const readBulkhead = createReadBulkhead(clock, capacity, options.degraded)
+  return {
+    words,
+    keyed,
+    ...createSessions({ words, ...options }),
+    ...createResponders(meter, readBulkhead),
+    rows: createRowMapper(words),
+    shapes: createShapes(words),
+    deepSearchBulkhead: createDeepSearchBulkhead(clock, () => limits.deep_search_concurrency),
+  }
+}

@@ -1,0 +1,201 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { ApiError } from '../core/base/errors.ts'
+import type { Fault } from '../core/base/result.ts'
+import {
+  type Judgement,
+  judgeReads,
+  type ReadsState,
+  WINDOW_S,
+} from '../core/limits/reads-health.ts'
+import type { Clock, Log } from '../runtime/runtime.ts'
+import { bearer } from './http/auth.ts'
+import type { PeerOf } from './http/client-address.ts'
+import type { Metrics } from './metrics/registry.ts'
+import { answers } from './openapi/route-docs.ts'
+import type { FailedAuth } from './pace/failed-auth.ts'
+
+type HealthDeps = {
+  clock: Clock
+  reads_health: ReadsHealth
+  health_cache_s: number
+  /** Reason why the daemon cannot serve; null: it serves. */
+  trouble: () => string | null
+  /** Names of the loops that fail repeatedly; absent: no loops. */
+  failing_loops?: (() => string[]) | undefined
+  /** Description of a storage failure that does not stop the service. */
+  storage_failing?: (() => string | null) | undefined
+}
+
+type Health = { ok: boolean; reads: ReadsState; storage?: string }
+
+const health_shape = () =>
+  z.object({
+    ok: z.boolean().meta({ description: 'True if the daemon serves.' }),
+    reads: z
+      .enum(['ok', 'degraded', 'unknown'])
+      .meta({ description: 'State of reads over the last 60 seconds.' }),
+    storage: z
+      .string()
+      .optional()
+      .meta({ description: 'Description of a storage failure; absent if there is none.' }),
+  })
+
+const ready_shape = () => z.object({ ready: z.boolean() })
+const LOOP_FAILING = 'loop_failing'
+
+/** `/health`, always 200 and cached, and `/health/ready`, 503 while the daemon does not serve. */
+export function health({
+  clock,
+  reads_health,
+  health_cache_s,
+  trouble,
+  failing_loops = () => [],
+  storage_failing,
+}: HealthDeps) {
+  let cached: { at: number; health: Health } | null = null
+
+  function cachedHealth(): Health {
+    const now = clock.mono()
+    if (cached === null || now - cached.at >= health_cache_s * 1000)
+      cached = { at: now, health: readHealth() }
+    return cached.health
+  }
+
+  function readHealth(): Health {
+    const storage = storage_failing?.() ?? null
+    return {
+      ok: trouble() === null && failing_loops().length === 0,
+      reads: reads_health.state(),
+      ...(storage !== null && { storage }),
+    }
+  }
+
+  return new Elysia({ name: 'health' })
+    .get('/health', () => cachedHealth(), {
+      detail: {
+        summary: 'Liveness of the service',
+        description: 'Needs no key. Always 200; cached for a few seconds.',
+        tags: ['Health'],
+        operationId: 'health',
+        ...answers(health_shape, { ok: true, reads: 'ok' }),
+      },
+    })
+    .get(
+      '/health/ready',
+      ({ set }) => {
+        const reason = trouble()
+        const loops = failing_loops()
+        if (reason === null && loops.length === 0) return { ready: true }
+        set.status = 503
+        return reason === null
+          ? { ready: false, reason: LOOP_FAILING, loops }
+          : { ready: false, reason }
+      },
+      {
+        detail: {
+          summary: 'Readiness of the service',
+          description: 'Needs no key. 503 while it does not.',
+          tags: ['Health'],
+          operationId: 'ready',
+          responses: {
+            ...answers(ready_shape, { ready: true }).responses,
+            503: {
+              description:
+                'Not ready; see reason. With reason loop_failing, loops lists the loops that fail repeatedly.',
+            },
+          },
+        },
+      },
+    )
+}
+
+type ScrapeDeps = {
+  metrics: Metrics
+  token: string
+  peerOf: PeerOf
+  failed_auth: Pick<FailedAuth, 'attempt'>
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+
+/** `/metrics`: for the bearer of the token if one is set, otherwise for callers on this machine. */
+export const scrape = ({ metrics, token, peerOf, failed_auth }: ScrapeDeps) =>
+  new Elysia({ name: 'metrics', detail: { hide: true } }).get(
+    '/metrics',
+    ({ request, server, set }) => {
+      const given = bearer(request.headers.get('authorization'))
+      const { network, local } = peerOf(request, server?.requestIP(request)?.address)
+      const opens = (it: string) => timingSafeEqual(digest(it), digest(token)) || null
+      if (token === '') {
+        if (!local) throw new ApiError('NOT_FOUND', { message: 'there is no such route' })
+      } else if (failed_auth.attempt(network, given, opens) === null)
+        throw new ApiError(given === null ? 'missing_token' : 'invalid_token')
+      set.headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8'
+      return metrics.render()
+    },
+  )
+
+/** Health of reads, from the outcomes of requests to the platform. */
+export type ReadsHealth = {
+  /** Records a finished request of the pool and its fault, null: none. */
+  record(fault: Fault['kind'] | null): void
+  state(): ReadsState
+}
+
+/** Faults of the platform or its connection; other faults are answers. */
+const COUNTED_FAULTS: readonly Fault['kind'][] = ['throttled', 'blocked', 'unavailable', 'timeout']
+
+type Second = { at: number; requests: number; faults: number }
+
+/**
+ * Creates the health: judges the last 60 s of pool requests, and logs when reads become degraded
+ * and when they recover. `usable`: true while the pool has an identity to read with.
+ */
+export function createReadsHealth(
+  clock: Clock,
+  usable: () => boolean = () => true,
+  log: Log = () => {},
+): ReadsHealth {
+  const seconds: Second[] = []
+  let judgement: Judgement = { state: 'unknown', calm_since: null }
+  let degraded_since: number | null = null
+
+  function judge(now: number) {
+    while (seconds[0] && seconds[0].at <= now - WINDOW_S * 1000) seconds.shift()
+    const requests = seconds.reduce((sum, second) => sum + second.requests, 0)
+    const faults = seconds.reduce((sum, second) => sum + second.faults, 0)
+    judgement = judgeReads(judgement, { requests, faults }, now)
+    const { state } = judgement
+    if (state === 'degraded' && degraded_since === null) {
+      degraded_since = now
+      log('warn', 'reads.degraded', { count: faults, calls: requests })
+    } else if (state === 'ok' && degraded_since !== null) {
+      log('info', 'reads.recovered', { duration_ms: Math.round(now - degraded_since) })
+      degraded_since = null
+    }
+  }
+
+  return {
+    record: (fault) => {
+      const now = clock.mono()
+      const at = Math.floor(now / 1000) * 1000
+      const last = seconds.at(-1)
+      const second = last?.at === at ? last : { at, requests: 0, faults: 0 }
+      if (second !== last) {
+        seconds.push(second)
+        // Judged every second, so that recovery is observed without requests.
+        judge(now)
+      }
+      second.requests += 1
+      if (fault !== null && COUNTED_FAULTS.includes(fault)) second.faults += 1
+    },
+    state: () => {
+      judge(clock.mono())
+      return usable() ? judgement.state : 'degraded'
+    },
+  }
+}

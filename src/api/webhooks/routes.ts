@@ -1,0 +1,294 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { type AddressRefusal, REFUSALS } from '../../core/base/address.ts'
+import { ApiError, invalid } from '../../core/base/errors.ts'
+import { iso } from '../../core/base/time.ts'
+import type { TestReport } from '../../core/delivery/retry.ts'
+import { toSecret } from '../../core/delivery/signature.ts'
+import {
+  isChat,
+  KIND_FORMS,
+  kindOfUrl,
+  WEBHOOK_KINDS,
+  type WebhookKind,
+} from '../../core/delivery/target.ts'
+import type { Random } from '../../runtime/runtime.ts'
+import type { Db } from '../../store/db/connection.ts'
+import { awaitsConfirmation } from '../../store/delivery/targets.ts'
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  rotateSecret,
+  updateWebhook,
+} from '../../store/delivery/webhooks.ts'
+import type { RouteContext } from '../context.ts'
+import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
+import { atBothPaths } from '../http/route-table.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
+import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
+import { absent, ids, namedBody, shapes, toWebhook } from './shapes.ts'
+
+const SECRET_BYTES = 32
+const NAME_MAX = 100
+const PER_SECOND_MIN = 0.01
+const PER_SECOND_MAX = 1000
+const OVERLAP_MAX_S = 86_400
+
+const NAME = `name must be text of 1 to ${NAME_MAX} characters, or null`
+const PER_SECOND = `max_per_second must be a number from ${PER_SECOND_MIN} to ${PER_SECOND_MAX}, or null for no bound`
+const OVERLAP = `overlap_s must be a whole number from 0 to ${OVERLAP_MAX_S}`
+
+const truth = (name: string) => z.boolean({ error: `${name} must be true or false` }).optional()
+
+const nameField = () =>
+  z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
+
+const updateBody = bodySchema(() => ({
+  ...ids(),
+  name: nameField(),
+  active: truth('active'),
+  max_per_second: z
+    .number({ error: PER_SECOND })
+    .min(PER_SECOND_MIN, PER_SECOND)
+    .max(PER_SECOND_MAX, PER_SECOND)
+    .nullable()
+    .optional(),
+  ordered: truth('ordered'),
+}))
+
+const rotateBody = bodySchema(() => ({
+  ...ids(),
+  overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
+}))
+
+type Deps = {
+  db: Db
+  sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  /** Called after pending deliveries of a target may be due at another time. */
+  nudge: () => void
+}
+
+/** Creates the secret of a webhook. */
+const newSecret = (random: Random): string => toSecret(random.bytes(SECRET_BYTES))
+
+/** Changes of an existing target: its settings, and its secret. */
+const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }: Deps) =>
+  new Elysia({ name: `webhook edits ${prefix}` })
+    .use(context.keyed)
+    .post(
+      '/update',
+      ({ customer, body: { id, webhook_id, ...edit } }) => {
+        const webhook = updateWebhook(db, customer.id, idIn({ id, webhook_id }, 'webhook_id'), edit)
+        if (!webhook) throw absent()
+        nudge()
+        return toWebhook(webhook)
+      },
+      {
+        body: updateBody,
+        detail: {
+          summary: 'Update a target: name, active state, rate limit, ordering',
+          description:
+            'Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds.',
+          tags: ['Monitoring'],
+          ...answers(() => shapes().webhook),
+        },
+      },
+    )
+    .post(
+      '/rotate',
+      ({ customer, body: { overlap_s, ...named } }) => {
+        const id = idIn(named, 'webhook_id')
+        const secret = newSecret(context.random)
+        const until = overlap_s === 0 ? null : context.clock.now() + overlap_s * 1000
+        const sealed = sealSecret(id, secret)
+        if (!rotateSecret(db, customer.id, { id, secret: sealed, until })) throw absent()
+        return {
+          id,
+          secret,
+          old_secret_until: iso(until),
+        }
+      },
+      {
+        body: rotateBody,
+        detail: {
+          summary: 'Rotate the secret of a target; it is shown only once',
+          description:
+            'For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values.',
+          tags: ['Monitoring'],
+          ...answers(() => shapes().rotated),
+        },
+      },
+    )
+
+export type WebhookDeps = {
+  db: Db
+  sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  /** Checks if an address may be a target; null: it may. Resolves its name. */
+  checkTarget: (url: string) => Promise<AddressRefusal | null>
+  /** Sends a test delivery; null if the customer has no such target. */
+  testTarget: (customer_id: string, webhook_id: string) => Promise<TestReport | null>
+  /** True if a mail server is configured, which targets of kind email need. */
+  mails?: boolean
+  /** Called after a target and its pending deliveries were removed. */
+  nudge: () => void
+}
+
+const WEBHOOKS_MAX = 1000
+
+const createBody = bodySchema(() => ({
+  kind: z
+    .enum(WEBHOOK_KINDS, { error: `kind must be one of ${WEBHOOK_KINDS.join(', ')}` })
+    .optional(),
+  url: z.string({
+    error: ({ input }) => (input === undefined ? 'url is required' : 'url must be text'),
+  }),
+  name: nameField(),
+}))
+
+/** Targets: create, list, update, rotate, test, delete, under both path prefixes of monitoring. */
+export const webhooks = (context: RouteContext, deps: WebhookDeps) =>
+  atBothPaths(context.words, (place) => group(`${place}/webhook`, context, deps))
+
+const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
+  new Elysia({ name: `webhooks ${prefix}`, prefix })
+    .use(context.keyed)
+    .use(edits(prefix, context, deps))
+    .post('/create', ({ customer, body }) => create(context, deps, customer.id, body), {
+      body: createBody,
+      detail: {
+        summary: 'Register a target; its secret is shown only once',
+        tags: ['Monitoring'],
+        description:
+          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day.',
+        ...refuses('webhook_url_rejected', 'webhook_kind_mismatch', 'email_not_configured'),
+        ...answers(() => shapes().created),
+      },
+    })
+    .get(
+      '/list',
+      ({ customer }) => ({ webhooks: listWebhooks(deps.db, customer.id).map(toWebhook) }),
+      {
+        detail: {
+          summary: 'Your targets, without their secrets',
+          tags: ['Monitoring'],
+          ...answers(() => shapes().list),
+        },
+      },
+    )
+    .post(
+      '/test',
+      async ({ customer, body }) => {
+        const id = idIn(body, 'webhook_id')
+        const webhook = findWebhook(deps.db, customer.id, id)
+        if (webhook !== null && awaitsConfirmation(deps.db, id))
+          countConfirmationMail(deps.db, {
+            customer_id: customer.id,
+            url: webhook.url,
+            now: context.clock.now(),
+          })
+        const report = await deps.testTarget(customer.id, id)
+        if (!report) throw absent()
+        return { ...report, status: report.status_code }
+      },
+      {
+        body: namedBody,
+        detail: {
+          summary: 'Send a test delivery, signed like a real one',
+          tags: ['Monitoring'],
+          ...answers(() => shapes().report),
+        },
+      },
+    )
+    .post(
+      '/delete',
+      ({ customer, body }) => {
+        const id = idIn(body, 'webhook_id')
+        if (!deleteWebhook(deps.db, customer.id, id, context.clock.now())) throw absent()
+        deps.nudge()
+        return { deleted: true, id }
+      },
+      {
+        body: namedBody,
+        detail: {
+          summary: 'Remove a target and drop its pending deliveries',
+          tags: ['Monitoring'],
+          ...answers(() => shapes().deleted),
+        },
+      },
+    )
+
+async function create(
+  { clock, random }: RouteContext,
+  deps: WebhookDeps,
+  customer_id: string,
+  body: SchemaOutput<typeof createBody>,
+) {
+  const { db, sealSecret } = deps
+  const { kind, url, inferred_from } = await resolveKind(body, deps)
+  if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
+    throw invalid(
+      'url',
+      `url: there are ${WEBHOOKS_MAX} webhooks, which is all that is allowed; delete one first`,
+    )
+
+  const email = kind === 'email'
+  if (email) countConfirmationMail(db, { customer_id, url, now: clock.now() })
+
+  // Created before the write: if the answer is lost after the commit, the target can be deleted.
+  const id = `wh_${random.uuid()}`
+  const secret = newSecret(random)
+  insertWebhook(db, {
+    id,
+    customer_id,
+    kind,
+    url,
+    secret: sealSecret(id, secret),
+    created_at: clock.now(),
+    name: body.name ?? null,
+    awaits_confirmation: email,
+  })
+  const webhook = findWebhook(db, customer_id, id)
+  if (!webhook) throw new Error('a webhook that was just written is not there')
+  const answer = { ...toWebhook(webhook), secret, kind_inferred_from: inferred_from }
+  if (!email) return answer
+  const report = await deps.testTarget(customer_id, id)
+  return { ...answer, confirmation: report?.reason ?? 'sent' }
+}
+
+/** Kind of a new target, after its address was validated. */
+async function resolveKind(
+  { kind, url }: SchemaOutput<typeof createBody>,
+  { checkTarget, mails }: WebhookDeps,
+): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
+  const of_url = URL.canParse(url) ? kindOfUrl(new URL(url)) : null
+  if (kind === 'email' || (kind === undefined && of_url === 'email')) {
+    if (mails === true) return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
+    throw new ApiError('email_not_configured', {
+      field: kind === undefined ? 'url' : 'kind',
+      message:
+        'kind email needs [smtp], which this server does not have; use webhook, slack or discord',
+    })
+  }
+
+  const refusal = await checkTarget(url)
+  if (refusal)
+    throw new ApiError('webhook_url_rejected', {
+      field: 'url',
+      message: `url ${REFUSALS[refusal]}`,
+      extra: { reason: refusal },
+    })
+  if (kind !== undefined && kind !== of_url)
+    throw new ApiError('webhook_kind_mismatch', {
+      field: 'kind',
+      message: `kind ${kind} takes ${KIND_FORMS[kind]}`,
+    })
+  const is_inferred = kind === undefined && of_url !== null && isChat(of_url)
+  return {
+    kind: of_url ?? 'webhook',
+    url,
+    inferred_from: is_inferred ? new URL(url).hostname : null,
+  }
+}

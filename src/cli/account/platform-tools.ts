@@ -1,0 +1,48 @@
+import type { AccountResult, StateReason } from '../../core/accounts/status.ts'
+import type { Outcome } from '../../core/base/result.ts'
+import type { Proxy } from '../../core/forum/proxy.ts'
+import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
+
+/** An account with its decrypted credentials. */
+export type OpenedAccount = {
+  secrets: AccountSecrets
+  jar: string | null
+  proxy: Proxy | null
+}
+
+/** Cookies of a browser export, or sentences that describe its problems. */
+type JarRead =
+  { ok: true; jar: StoredJar; cookies: number; others: number } | { ok: false; problems: string[] }
+
+/** Result of a session check; `jar` and `secrets` are set when the check changed them. */
+export type Tested = {
+  finding: AccountResult
+  /** Its name on the platform; null when unknown. */
+  username: string | null
+  jar?: StoredJar
+  secrets?: AccountSecrets
+}
+
+type SignIn =
+  | { ok: true; username: string; jar: StoredJar }
+  | { ok: false; reason: StateReason | null; final: boolean }
+
+/** Requests of the command line to the platform for the operator's accounts. Stores nothing. */
+export type PlatformTools = AsyncDisposable & {
+  readJar(text: string): JarRead
+  test(account: OpenedAccount): Promise<Tested>
+  signIn(account: {
+    username: string
+    password: string
+    totp_secret: string | null
+    proxy: Proxy | null
+  }): Promise<SignIn>
+  /** Requests the platform through an egress; the fault's kind tells proxy failures from platform failures. */
+  tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
+  /** Requests the platform directly and anonymously; `ahead_ms`: lead of its clock over the local clock, null if unknown. */
+  tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
+  /** Starts the browser and stops it. `bare`: without its own sandbox. */
+  tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>
+  /** Signs in at the mail server; the error, or null. Throws when no mail server is configured. */
+  tryMail(): Promise<string | null>
+}

@@ -1,0 +1,183 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import {
+  type AccountResult,
+  type AccountStatus,
+  afterProbe,
+  needsLogin,
+  signedIn,
+  type StateReason,
+} from '../../core/accounts/status.ts'
+import {
+  type Account,
+  changeAccount,
+  exchangeSecrets,
+  findAccountByName,
+  listAccounts,
+  openAccount,
+} from '../../store/accounts/accounts.ts'
+import { openProxy } from '../../store/accounts/proxies.ts'
+import { type Db, transact } from '../../store/db/connection.ts'
+import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
+import { type OpenInstance, withInstance, withPlatformTools } from '../instance.ts'
+import { table } from '../output.ts'
+import { accountNamed } from './account.ts'
+import type { OpenedAccount as Credentials, PlatformTools, Tested } from './platform-tools.ts'
+
+/**
+ * Validates the name of an account or proxy.
+ *
+ * @throws {UsageError} The name is malformed.
+ */
+export function parsePoolName(text: string): string {
+  if (/^[A-Za-z0-9][\w.-]{0,63}$/.test(text)) return text
+  throw new UsageError(
+    `${JSON.stringify(text.slice(0, 80))} is not a valid name: allowed are 1 to 64 letters, digits, dots, _ and -, a letter or digit first`,
+  )
+}
+
+/** Sentences for the reasons of a failed sign-in, with a remedy. */
+const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
+  wrong_credentials: 'the platform does not accept this username and password',
+  second_factor_required: 'the account has a second factor: pass its secret with --totp-file',
+  second_factor_refused:
+    'the platform does not accept the code of the second factor: check the secret and the clock',
+  human_check:
+    'the platform requires a human check: sign in with your own browser, export its cookies, and pass them with --jar',
+  token_refused: 'the platform does not accept this application or its refresh token',
+}
+
+const UNREADABLE = 'the platform gave no readable answer: try again later'
+
+/** A sentence for the result of a sign-in. */
+export const explainSignIn = (reason: StateReason | null): string =>
+  (reason && SIGN_IN_ENDS[reason]) ?? UNREADABLE
+
+/** Verdicts of a test: a word and its meaning. */
+export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; means: string }>> = {
+  alive: { word: 'alive', means: '' },
+  nobody: {
+    word: 'dead',
+    means: 'the platform does not accept its session: forumd account login',
+  },
+  suspended: { word: 'suspended', means: 'the platform has suspended it' },
+  locked: { word: 'locked', means: 'the platform requires a new password for it' },
+  blocked: {
+    word: 'blocked',
+    means: 'a block page: its session or this address is blocked; try another proxy',
+  },
+  throttled: { word: 'throttled', means: 'the platform limits its rate' },
+  unclear: { word: 'unclear', means: UNREADABLE },
+}
+
+export const accountTest = command({
+  name: 'account test',
+  summary: 'checks the session of each account: alive, dead or blocked',
+  operands: ['[NAME]'],
+  options: { json: JSON_OPTION },
+  examples: ['forumd account test', 'forumd account test main --json'],
+  notes: 'Exit code 0 when each tested account is alive. A running daemon uses the results.',
+  async run(call) {
+    const { values, operands, ...context } = call
+    const [name] = operands
+    const within: Within = (work) => withInstance(context, work)
+    const names = await within(({ db }) => namesOf(db, name))
+    const found = await withPlatformTools(call, async (tools) => {
+      const all: TestResult[] = []
+      // One after another: simultaneous checks from one machine may get it blocked.
+      for (const it of names) all.push(...(await testAccount(tools, it, within)))
+      return all
+    })
+    const rows = found.map(({ account, tested }) => {
+      const { word, means } = VERDICTS[tested.finding.kind]
+      return { name: account.name, verdict: word, username: tested.username, means }
+    })
+    context.stdout.write(
+      values.json
+        ? `${JSON.stringify({ accounts: rows })}\n`
+        : table(rows, 'There is no account yet: add one with forumd account add NAME --jar FILE.'),
+    )
+    return found.every(({ tested }) => tested.finding.kind === 'alive') ? EXIT.done : EXIT.failed
+  },
+})
+
+type Within = <T>(work: (opened: OpenInstance) => T) => Promise<T>
+type Found = { account: Account; credentials: Credentials }
+type TestResult = Found & { tested: Tested }
+
+const namesOf = (db: Db, name: string | undefined): string[] =>
+  (name === undefined ? listAccounts(db) : [accountNamed(db, name)]).map((it) => it.name)
+
+/** The current row of an account; null: removed. */
+function open({ db, ring }: OpenInstance, name: string): Found | null {
+  const account = findAccountByName(db, name)
+  const opened = account === null ? null : openAccount(db, ring, account.id)
+  if (account === null || opened === null) return null
+  const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
+  return { account, credentials: { ...opened, proxy } }
+}
+
+/**
+ * Checks one account and stores the result. Each account is stored by itself: a running daemon exchanges grants as well,
+ * and an interrupted command keeps the grants that it has exchanged.
+ */
+async function testAccount(
+  tools: PlatformTools,
+  name: string,
+  within: Within,
+): Promise<TestResult[]> {
+  let found = await within((opened) => open(opened, name))
+  if (found === null) return []
+  let tested = await tools.test(found.credentials)
+  if (tested.finding.kind === 'nobody') {
+    const now = await within((opened) => open(opened, name))
+    // The daemon has exchanged the grant first, so that the one used here was no longer valid.
+    if (now !== null && !isDeepStrictEqual(now.credentials.secrets, found.credentials.secrets)) {
+      found = now
+      tested = await tools.test(found.credentials)
+    }
+  }
+  const result = { ...found, tested }
+  await within((opened) => transact(opened.db, () => settle(opened, result)))
+  return [result]
+}
+
+/** Stores a changed result only: an unchanged row would make a running daemon reload it. */
+function settle({ db, ring, now }: OpenInstance, { account, credentials, tested }: TestResult) {
+  const { finding, username, jar, secrets } = tested
+  // Changes of the operator made meanwhile win. Only an exchanged grant is stored: the old one is no longer valid.
+  if (findAccountByName(db, account.name)?.revision !== account.revision) {
+    if (secrets)
+      exchangeSecrets(db, ring, account.id, { before: credentials.secrets, after: secrets })
+    return
+  }
+  const status = statusAfter(account, finding, now)
+  const moved = status.state !== account.state
+  if (!moved && jar === undefined && secrets === undefined) return
+  changeAccount(db, ring, account.id, {
+    status,
+    username,
+    ...(jar && { jar }),
+    ...(secrets && { secrets }),
+  })
+}
+
+function statusAfter(account: Account, finding: Tested['finding'], now: number): AccountStatus {
+  const { state, state_reason, state_since, cooling_until, strikes, probes, probe_at } = account
+  const current = { state, state_reason, state_since, cooling_until, strikes, probes, probe_at }
+  if (state === 'paused') return current
+  switch (finding.kind) {
+    case 'alive':
+      return state === 'ready' ? current : signedIn(now)
+    case 'nobody':
+      return state === 'needs_login' ? current : needsLogin(now, 'logged_out')
+    case 'suspended':
+    case 'locked':
+      return afterProbe(current, finding, now)
+    // No result for the daemon to act on.
+    case 'blocked':
+    case 'throttled':
+    case 'unclear':
+      return current
+  }
+}

@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs'
+
+import { stringify } from 'smol-toml'
+
+import { createAllowed } from '../../core/base/address.ts'
+import { errorCode } from '../../core/base/errors.ts'
+import { createNaming } from '../../core/forum/naming.ts'
+import { judgeSlots } from '../../core/limits/plan.ts'
+import { listCustomers } from '../../store/customers/customers.ts'
+import { isTaken } from '../../store/delivery/webhooks.ts'
+import { customerNamed } from '../admin/customer.ts'
+import { command, type CommandContext, EXIT, JSON_OPTION, UsageError } from '../command.ts'
+import { type OpenInstance, withInstance } from '../instance.ts'
+import { escapeControl } from '../output.ts'
+import { applySteps, type NewSecret } from './apply-steps.ts'
+import {
+  type CurrentState,
+  currentStateOf,
+  type Document,
+  type ParsedDocument,
+  parseDocument,
+  toDocument,
+} from './document.ts'
+import {
+  createProblems,
+  type CustomerPlan,
+  type DocumentPath,
+  type PlanContext,
+  planMonitors,
+  planWebhooks,
+  type Problems,
+  urlFrom,
+} from './plan.ts'
+
+/** Plans the steps for one customer; adds a problem for everything that prevents them. */
+export function planCustomer(
+  declared: Document['customers'][number],
+  current: CurrentState,
+  { planning, problems, path }: { planning: PlanContext; problems: Problems; path: DocumentPath },
+): CustomerPlan {
+  const webhooks = planWebhooks(declared.webhooks, current, {
+    planning,
+    problems,
+    path: [...path, 'webhooks'],
+  })
+  const monitors = planMonitors(declared.monitors, current, webhooks.references, {
+    planning,
+    problems,
+    path: [...path, 'monitors'],
+  })
+  checkSlots(current, monitors, (found, allowed) =>
+    problems.add([...path, 'monitors'], found, allowed),
+  )
+  return { customer: current.customer.name, steps: [...webhooks.steps, ...monitors.steps] }
+}
+
+function checkSlots(
+  { customer, plan: limits, slots }: CurrentState,
+  { added }: { added: { used: number; sitewide_used: number } },
+  refuse: (found: string, allowed: string) => void,
+) {
+  if (added.used <= 0 && added.sitewide_used <= 0) return
+  if (limits === null)
+    return refuse(
+      `the plan ${customer.plan} of ${customer.name} is not in the configuration`,
+      'choose another plan: forumd customer set-plan',
+    )
+  const refusal = judgeSlots(limits, slots, added)
+  if (refusal === null) return
+  const what = refusal.code === 'monitor_slots_exhausted' ? 'monitors' : 'site-wide monitors'
+  refuse(
+    `more ${what} than the plan ${customer.plan} allows`,
+    `allowed: ${refusal.limit}, or a larger plan: forumd customer set-plan`,
+  )
+}
+
+export const apply = command({
+  name: 'apply',
+  summary: 'creates and changes monitors and webhooks as a file declares them',
+  operands: ['FILE'],
+  options: {
+    'dry-run': { type: 'boolean', help: 'print the changes without applying them' },
+    prune: {
+      type: 'boolean',
+      help: 'for customers in the file: remove monitors and webhooks that it does not declare',
+    },
+    json: JSON_OPTION,
+  },
+  examples: [
+    'forumd apply monitors.toml --dry-run',
+    'forumd apply monitors.toml',
+    'forumd export | ssh other forumd apply -',
+  ],
+  notes:
+    'FILE is TOML or JSON as printed by forumd export; - is standard input. Monitors and webhooks are identified by id, or by name when the id is omitted; an omitted field has its default. Applying a file again changes nothing. All changes are written in one transaction. The secret of a new webhook is printed once. A running daemon applies the changes within two seconds; a subforum is verified at its first check.',
+  async run({ values, operands: [file = ''], ...context }) {
+    const text = await textOf(file, context)
+    const { plans, made: new_secrets } = await withInstance(context, (opened) => {
+      const code = parseDocument(file === '-' ? 'standard input' : file, text)
+      const planned = plan(opened, context, code, values.prune)
+      return { plans: planned, made: values['dry-run'] ? [] : applySteps(opened, planned) }
+    })
+    const summary = { plans, made: new_secrets, dry_run: values['dry-run'] }
+    context.stdout.write(values.json ? asJson(summary) : asText(summary))
+    return EXIT.done
+  },
+})
+
+async function textOf(file: string, { readStdin }: CommandContext): Promise<string> {
+  if (file === '-') return readStdin()
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read (${errorCode(error) || String(error)})`)
+  }
+}
+
+function plan(
+  opened: OpenInstance,
+  context: CommandContext,
+  code: ParsedDocument,
+  prune: boolean,
+): CustomerPlan[] {
+  const { db, config } = opened
+  const problems = createProblems()
+  const planning = planningWith(opened, context, prune)
+  const seen = new Set<string>()
+  const plans = code.document.customers.flatMap((declared, index) => {
+    const path = ['customers', index]
+    const current = currentStateOf(db, declared.name, config.plans)
+    if (current === null)
+      problems.add(
+        [...path, 'name'],
+        `found ${JSON.stringify(declared.name)}, which is not a customer`,
+        `create it with forumd customer create ${declared.name}`,
+      )
+    else if (seen.has(declared.name))
+      problems.add(
+        [...path, 'name'],
+        `found ${JSON.stringify(declared.name)} twice`,
+        'allowed: one declaration of each',
+      )
+    seen.add(declared.name)
+    return current === null ? [] : [planCustomer(declared, current, { planning, problems, path })]
+  })
+  if (problems.all.length > 0) throw code.refuse(problems.all)
+  return plans
+}
+
+const planningWith = (
+  { db, config, random }: OpenInstance,
+  { env }: CommandContext,
+  prune: boolean,
+): PlanContext => ({
+  words: createNaming(config.wire),
+  allowed: createAllowed(config.guard),
+  mails: config.smtp.url !== '',
+  readUrl: (text) => urlFrom(text, env),
+  isTaken: (what, id) => isTaken(db, what, id),
+  newId: (prefix) => `${prefix}_${random.uuid()}`,
+  prune,
+})
+
+type ApplySummary = { plans: CustomerPlan[]; made: NewSecret[]; dry_run: boolean }
+
+function asJson({ plans, made: new_secrets, dry_run }: ApplySummary): string {
+  const customers = plans.map(({ customer, steps }) => ({
+    name: customer,
+    steps: steps.map((step) => ({
+      action: step.action,
+      what: step.what,
+      id: step.id,
+      name: step.name,
+      ...(step.action === 'change' && { fields: step.fields }),
+    })),
+  }))
+  return `${JSON.stringify({ dry_run, customers, secrets: new_secrets })}\n`
+}
+
+const SIGNS: Partial<Record<CustomerPlan['steps'][number]['action'], string>> = {
+  create: '+',
+  change: '~',
+  remove: '-',
+  left: '?',
+}
+
+function asText({ plans, made: new_secrets, dry_run }: ApplySummary): string {
+  const count = (wanted: CustomerPlan['steps'][number]['action']) =>
+    plans.flatMap(({ steps }) => steps).filter(({ action }) => action === wanted).length
+  const lines = plans.flatMap(({ customer, steps }) => {
+    const changes = steps.flatMap((step) => {
+      const sign = SIGNS[step.action]
+      if (sign === undefined) return []
+      const about = step.action === 'change' ? `  ${step.fields.join(', ')}` : ''
+      const left = step.action === 'left' ? '  not in the file; --prune removes it' : ''
+      return [
+        `  ${sign} ${step.what} ${step.name === null ? step.id : `${escapeControl(step.name)} (${step.id})`}${about}${left}`,
+      ]
+    })
+    return changes.length === 0 ? [] : [customer, ...changes]
+  })
+  const secrets = new_secrets.map(({ webhook_id, name: given, secret, awaits_confirmation }) => {
+    const name = escapeControl(given ?? webhook_id)
+    return awaits_confirmation
+      ? `${name} is waiting for confirmation: a test delivery sends the mail that asks for it`
+      : `${name} signs with ${secret}, printed once`
+  })
+  const would = dry_run ? 'would be ' : ''
+  const sum = `${count('create')} ${would}created, ${count('change')} ${would}changed, ${count('remove')} ${would}removed, ${count('keep')} unchanged`
+  return [...lines, ...secrets, sum, ''].join('\n')
+}
+
+const HEAD = `# Monitors and webhooks, written by \`forumd export\`. Apply them with \`forumd apply FILE\`.
+# Secrets are omitted. The url of a chat service, or a url with a query, is a secret too: where it is missing, write it as
+# "env:NAME" or "file:/path" to apply this file to another installation.
+
+`
+
+export const exportDocument = command({
+  name: 'export',
+  summary: 'prints monitors and webhooks as a file for apply',
+  options: {
+    customer: { type: 'string', value: 'NAME', help: 'only those of this customer' },
+    json: { type: 'boolean', help: 'print JSON (default: TOML)' },
+  },
+  examples: ['forumd export > monitors.toml', 'forumd export --customer acme --json'],
+  notes:
+    'Secrets are omitted. Ids are included, so that applying the file updates instead of duplicating.',
+  async run({ values, ...context }) {
+    const document = await withInstance(context, ({ db, config }) => {
+      const { customer } = values
+      const wanted = customer === undefined ? listCustomers(db) : [customerNamed(db, customer)]
+      const states = wanted.flatMap(({ name }) => currentStateOf(db, name, config.plans) ?? [])
+      return toDocument(states, createNaming(config.wire))
+    })
+    context.stdout.write(
+      values.json ? `${JSON.stringify(document, null, 2)}\n` : `${HEAD}${stringify(document)}\n`,
+    )
+    return EXIT.done
+  },
+})

@@ -1,0 +1,209 @@
+import * as z from 'zod'
+
+import { ConfigError, parseToml, refusalsOf, toProblem } from '../../config/load.ts'
+import { type ConfigPath, findPositions } from '../../config/positions.ts'
+import type { RefusedValue } from '../../config/references.ts'
+import { isChat, WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import type { Plan } from '../../core/limits/plan.ts'
+import { type Customer, findCustomerByName } from '../../store/customers/customers.ts'
+import type { Db } from '../../store/db/connection.ts'
+import { listSetWebhooks, type SetWebhook } from '../../store/delivery/webhooks.ts'
+import { countSlots, listMonitors, type Monitor } from '../../store/monitoring/monitors.ts'
+
+/** Version of the file format. */
+const VERSION = 1
+
+const NAME_MAX = { webhook: 100, monitor: 120 }
+const CADENCE_MAX_S = 86_400
+const PER_SECOND = { least: 0.01, most: 1000 }
+
+const printedText = (what: string, longest: number) => {
+  const error = `${what} of 1 to ${longest} characters, without blanks around it`
+  return z
+    .string({ error })
+    .max(longest, { error })
+    .refine((it) => it.trim() === it && it !== '', { error })
+}
+const id = (prefix: string) => {
+  const error = `an id such as ${prefix}_01912d68-783e-7a03-8467-5661c1243ad4, or nothing for a new one`
+  return z
+    .string({ error })
+    .regex(new RegExp(`^${prefix}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`), { error })
+    .optional()
+}
+const flag = (initial: boolean) => z.boolean({ error: 'true or false' }).default(initial)
+const table = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape, { error: 'a table' })
+const list = <T extends z.ZodType>(of: T, most: number) =>
+  z
+    .array(of, { error: `a list of at most ${most}` })
+    .max(most, { error: `a list of at most ${most}` })
+
+const perSecond = `a number from ${PER_SECOND.least} to ${PER_SECOND.most}, or nothing for no bound`
+const cadence = `whole seconds from 1 to ${CADENCE_MAX_S}, or nothing for as fast as the plan allows`
+
+const webhook = table({
+  id: id('wh'),
+  name: printedText('a name', NAME_MAX.webhook).optional(),
+  kind: z
+    .enum(WEBHOOK_KINDS, { error: `one of ${WEBHOOK_KINDS.join(', ')}, or nothing` })
+    .optional(),
+  url: printedText('an address', 2048).optional(),
+  active: flag(true),
+  ordered: flag(false),
+  max_per_second: z
+    .number({ error: perSecond })
+    .min(PER_SECOND.least, { error: perSecond })
+    .max(PER_SECOND.most, { error: perSecond })
+    .optional(),
+})
+
+const monitor = table({
+  id: id('mon'),
+  name: printedText('a name', NAME_MAX.monitor).optional(),
+  // Read apart, by the same reader that the API has.
+  filter_spec: z.unknown(),
+  cadence_s: z
+    .int({ error: cadence })
+    .min(1, { error: cadence })
+    .max(CADENCE_MAX_S, { error: cadence })
+    .optional(),
+  webhooks: list(printedText('the name or the id of a webhook', 120), 100).optional(),
+  active: flag(true),
+})
+
+/** Customers with their webhooks and monitors, as a file declares them; an omitted field has its default. */
+const documentSchema = table({
+  version: z.literal(VERSION, {
+    error: `${VERSION}: the format that this version of forumd reads`,
+  }),
+  customers: list(
+    table({
+      name: printedText('the name of a customer', 64),
+      webhooks: list(webhook, 1000).default([]),
+      monitors: list(monitor, 100_000).default([]),
+    }),
+    100_000,
+  ).default([]),
+})
+
+export type Document = z.output<typeof documentSchema>
+export type DeclaredWebhook = z.output<typeof webhook>
+export type DeclaredMonitor = z.output<typeof monitor>
+
+/** A parsed file of monitors and webhooks; `refuse` turns its problems into the error with their positions. */
+export type ParsedDocument = {
+  document: Document
+  refuse: (problems: readonly RefusedValue[]) => ConfigError
+}
+
+const ALLOWED = 'the file must be TOML or JSON'
+
+/** Reads TOML, or JSON when it begins as an object does: a bracket begins a table of TOML. Throws {@link ConfigError} with a line for every problem. */
+export function parseDocument(file: string, text: string): ParsedDocument {
+  const is_json = /^\s*\{/.test(text)
+  const value = is_json ? fromJson(file, text) : parseToml(text, file, ALLOWED)
+  const positionOf = is_json ? () => null : findPositions(text)
+  const refuse = (problems: readonly RefusedValue[]) =>
+    new ConfigError(
+      file,
+      problems
+        .map((it) => toProblem(it, positionOf))
+        .toSorted((a, b) => a.line - b.line || a.column - b.column),
+    )
+  const result = documentSchema.safeParse(value, { jitless: true })
+  if (result.success) return { document: result.data, refuse }
+  const about = { value, refused: [], originOf: () => null }
+  throw refuse(refusalsOf(result.error.issues, about).map(withoutHint))
+}
+
+// A hint at the nearest key of the configuration would be misleading here.
+const withoutHint = (refused: RefusedValue): RefusedValue =>
+  refused.found === 'unknown key' ? { ...refused, allowed: allowedAt(refused.path) } : refused
+
+function allowedAt(path: ConfigPath): string {
+  if (path.includes('monitors'))
+    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active'
+  if (path.includes('webhooks'))
+    return 'allowed: id, name, kind, url, active, ordered, max_per_second'
+  return path.length > 1 ? 'allowed: name, webhooks, monitors' : 'allowed: version, customers'
+}
+
+function fromJson(file: string, text: string): Record<string, unknown> {
+  try {
+    return { ...JSON.parse(text.replace(/^\uFEFF/, '')) }
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(file, [{ line: 1, column: 1, key: '', found, allowed: ALLOWED }])
+  }
+}
+
+/** The document that declares the current monitors and webhooks of customers, without defaults and secrets. */
+export function toDocument(all: readonly CurrentState[], words: Naming) {
+  return {
+    version: VERSION,
+    customers: all.map(({ customer, webhooks, monitors }) => {
+      const referenceOf = referencing(webhooks)
+      return {
+        name: customer.name,
+        webhooks: webhooks.map((it) => ({
+          id: it.id,
+          ...(it.name !== null && { name: it.name }),
+          kind: it.kind,
+          ...(!isSecret(it) && { url: it.url }),
+          ...(!it.active && { active: false }),
+          ...(it.ordered && { ordered: true }),
+          ...(it.max_per_second !== null && { max_per_second: it.max_per_second }),
+        })),
+        monitors: monitors.map((it) => ({
+          id: it.id,
+          ...(it.name !== null && { name: it.name }),
+          ...(it.requested_cadence_s !== null && { cadence_s: it.requested_cadence_s }),
+          ...(it.webhook_ids !== null && { webhooks: it.webhook_ids.map(referenceOf) }),
+          ...(!it.active && { active: false }),
+          filter_spec: renderFilterSpec(decodeFilterSpec(it.filter_spec), words),
+        })),
+      }
+    }),
+  }
+}
+
+/** True for addresses that grant access: incoming webhooks of chat services, and addresses with a query. */
+const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
+  isChat(kind) || url.includes('?')
+
+/** References to webhooks: the name where it is unique, else the id. */
+function referencing(webhooks: readonly SetWebhook[]): (id: string) => string {
+  const names = webhooks.map(({ name }) => name)
+  return (wanted) => {
+    const name = webhooks.find(({ id: webhook_id }) => webhook_id === wanted)?.name ?? null
+    return name !== null && names.indexOf(name) === names.lastIndexOf(name) ? name : wanted
+  }
+}
+
+/** Current monitors and webhooks of a customer, to compare with the declared ones. */
+export type CurrentState = {
+  customer: Customer
+  plan: Plan | null
+  slots: { used: number; sitewide_used: number }
+  webhooks: SetWebhook[]
+  monitors: Monitor[]
+}
+
+/** Current monitors and webhooks of the customer of this name; null: no such customer. */
+export function currentStateOf(
+  db: Db,
+  name: string,
+  plans: Readonly<Record<string, Plan>>,
+): CurrentState | null {
+  const customer = findCustomerByName(db, name)
+  if (customer === null) return null
+  return {
+    customer,
+    plan: plans[customer.plan] ?? null,
+    slots: countSlots(db, customer.id),
+    webhooks: listSetWebhooks(db, customer.id),
+    monitors: listMonitors(db, customer.id),
+  }
+}

@@ -1,0 +1,404 @@
+import { readFileSync } from 'node:fs'
+
+import { type RefusedValue, resolveReferences } from '../../config/references.ts'
+import { type Allowed, judgeAddresses, parseTarget, REFUSALS } from '../../core/base/address.ts'
+import { ApiError } from '../../core/base/errors.ts'
+import {
+  KIND_FORMS,
+  kindOfUrl,
+  MAILTO_FORM,
+  parseMailto,
+  type WebhookKind,
+} from '../../core/delivery/target.ts'
+import { placesOf } from '../../core/filter/feeds.ts'
+import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
+import type { FilterSpec } from '../../core/filter/spec.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import type { SetWebhook, WebhookChange } from '../../store/delivery/webhooks.ts'
+import type { Monitor } from '../../store/monitoring/monitors.ts'
+import type { CommandContext } from '../command.ts'
+import type { CurrentState, DeclaredMonitor, DeclaredWebhook } from './document.ts'
+
+type About = { customer_id: string; id: string; name: string | null }
+
+type Untouched = About & { action: 'keep' | 'left' | 'remove' }
+
+/** One step. `left`: it exists, and the file does not declare it. */
+type Step = WebhookStep | MonitorStep
+
+/** The address that a text of the document refers to: itself, or the value of `env:NAME`. */
+export function urlFrom(
+  text: string,
+  env: CommandContext['env'],
+): ReturnType<PlanContext['readUrl']> {
+  const { value, refused } = resolveReferences(
+    { url: text },
+    {
+      env,
+      readFile: (path) => readFileSync(path, 'utf8'),
+      credentials_dir: env['CREDENTIALS_DIRECTORY'] ?? null,
+    },
+  )
+  return refused[0] ?? String(value['url'])
+}
+
+/** Declared state of a monitor. */
+type MonitorSet = Pick<
+  Monitor,
+  'name' | 'filter_spec' | 'requested_cadence_s' | 'webhook_ids' | 'active'
+>
+
+/** Step for one webhook. */
+export type WebhookStep = { what: 'webhook' } & (
+  | Untouched
+  | (About & { action: 'create'; kind: WebhookKind; url: string; edit: WebhookChange })
+  | (About & { action: 'change'; fields: string[]; edit: WebhookChange })
+)
+
+/** Step for one monitor. */
+export type MonitorStep = { what: 'monitor' } & (
+  | Untouched
+  | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet })
+  | (About & { action: 'change'; fields: string[]; spec: FilterSpec; set: MonitorSet })
+)
+
+/** The steps for one customer, webhooks before the monitors that name them. */
+export type CustomerPlan = { customer: string; steps: Step[] }
+
+/** Dependencies of a plan, beside the file and the current state. */
+export type PlanContext = {
+  words: Naming
+  /** Rules for addresses of targets. */
+  allowed: Allowed
+  /** True when targets of kind email are possible. */
+  mails: boolean
+  /** Resolves a reference such as `env:NAME` to an address; returns an address unchanged. */
+  readUrl: (text: string) => string | { found: string; allowed: string }
+  isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
+  newId: (prefix: 'wh' | 'mon') => string
+  /** Removes monitors and webhooks that the file does not declare. */
+  prune: boolean
+}
+
+type Named = { id: string; name: string | null }
+type Declared = { id?: string | undefined; name?: string | undefined }
+
+type Found<T> =
+  | { before: T | null }
+  /** `of`: the invalid field; null: the whole entry. */
+  | { of: 'id' | 'name' | null; why: string; allowed: string }
+
+/** Finds the row of a declared entry by its id, else by its name; null: a new one. Each row may be declared once. */
+function createMatch<T extends Named>(
+  what: 'webhooks' | 'monitors',
+  existing: readonly T[],
+  isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean,
+): (declared: Declared) => Found<T> {
+  const meant = new Set<string>()
+
+  function once(key: string, of: 'id' | 'name', before: T | null): Found<T> {
+    const keys = [key, ...(before === null ? [] : [before.id])]
+    if (keys.some((it) => meant.has(it)))
+      return { of, why: `found ${JSON.stringify(key)} twice`, allowed: 'each is declared once' }
+    for (const it of keys) meant.add(it)
+    return { before }
+  }
+
+  return ({ id, name }) => {
+    if (id !== undefined) {
+      const before = existing.find((it) => it.id === id) ?? null
+      if (before === null && isTaken(what, id))
+        return {
+          of: 'id',
+          why: `found ${id}, which belongs to another customer or was removed`,
+          allowed: 'allowed: an id of this customer; omit it to create a new one',
+        }
+      return once(id, 'id', before)
+    }
+    if (name === undefined)
+      return { of: null, why: 'neither id nor name', allowed: 'needed: a name that identifies it' }
+    const [before, other] = existing.filter((it) => it.name === name)
+    if (before !== undefined && other !== undefined)
+      return {
+        of: 'name',
+        why: `found ${JSON.stringify(name)}, the name of both ${before.id} and ${other.id}`,
+        allowed: 'needed: the id of one of them',
+      }
+    return once(name, 'name', before ?? null)
+  }
+}
+
+type MonitorPlanInput = { planning: PlanContext; problems: Problems; path: DocumentPath }
+
+/** The steps for a customer's monitors, and how many more of its plan's slots they use. */
+export function planMonitors(
+  declared: readonly DeclaredMonitor[],
+  { customer, monitors }: CurrentState,
+  webhooks: readonly WebhookReference[],
+  { planning, problems, path }: MonitorPlanInput,
+): { steps: MonitorStep[]; added: { used: number; sitewide_used: number } } {
+  const steps: MonitorStep[] = []
+  const added = { used: 0, sitewide_used: 0 }
+  const meant = new Set<string>()
+  const match = createMatch('monitors', monitors, planning.isTaken)
+  const take = (spec: FilterSpec | null, by: number) => {
+    added.used += by
+    if (spec !== null && isSitewide(spec)) added.sitewide_used += by
+  }
+
+  for (const [index, it] of declared.entries()) {
+    const at = [...path, index]
+    const found = match(it)
+    if ('why' in found) {
+      problems.add(found.of === null ? at : [...at, found.of], found.why, found.allowed)
+      continue
+    }
+    const { before } = found
+    if (before !== null) meant.add(before.id)
+    const spec = readSpec(it.filter_spec, planning.words, problems, at)
+    const webhook_ids = resolve(it.webhooks, webhooks, problems, [...at, 'webhooks'])
+    if (spec === null || webhook_ids === undefined) continue
+    const set: MonitorSet = {
+      name: it.name ?? null,
+      filter_spec: encodeFilterSpec(spec),
+      requested_cadence_s: it.cadence_s ?? null,
+      webhook_ids,
+      active: it.active,
+    }
+    const id = before?.id ?? it.id ?? planning.newId('mon')
+    const about = { customer_id: customer.id, id, name: set.name, what: 'monitor' as const }
+    if (before === null) {
+      take(spec, 1)
+      steps.push({ ...about, action: 'create', spec, set })
+      continue
+    }
+    added.sitewide_used += Number(isSitewide(spec)) - Number(wasSitewide(before))
+    const fields = changedFields(before, set)
+    steps.push(
+      fields.length === 0
+        ? { ...about, action: 'keep' }
+        : { ...about, action: 'change', fields, spec, set },
+    )
+  }
+  for (const it of monitors.filter(({ id }) => !meant.has(id))) {
+    const { id, name } = it
+    const action = planning.prune ? 'remove' : 'left'
+    steps.push({ customer_id: customer.id, id, name, what: 'monitor', action })
+    if (!planning.prune) continue
+    added.used -= 1
+    added.sitewide_used -= Number(wasSitewide(it))
+  }
+  return { steps, added }
+}
+
+const isSitewide = (spec: FilterSpec): boolean =>
+  placesOf(spec).some(({ kind }) => kind === 'search')
+const wasSitewide = ({ filter_spec }: Monitor): boolean => isSitewide(decodeFilterSpec(filter_spec))
+
+/** Names in the file of the fields that differ. */
+const FIELDS = {
+  name: 'name',
+  filter_spec: 'filter_spec',
+  requested_cadence_s: 'cadence_s',
+  webhook_ids: 'webhooks',
+  active: 'active',
+} as const
+
+function changedFields(before: Monitor, set: MonitorSet): string[] {
+  const fields: string[] = []
+  let field: keyof typeof FIELDS
+  for (field in FIELDS)
+    if (JSON.stringify(before[field]) !== JSON.stringify(set[field])) fields.push(FIELDS[field])
+  return fields
+}
+
+function readSpec(
+  value: unknown,
+  words: Naming,
+  problems: Problems,
+  at: DocumentPath,
+): FilterSpec | null {
+  if (value === undefined) {
+    problems.add([...at, 'filter_spec'], 'missing', 'needed: the filter of the monitor')
+    return null
+  }
+  try {
+    return parseFilterSpec(value, words)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { field = 'filter_spec', message = error.code } = error.details
+    problems.add([...at, ...field.split('.')], 'refused', message)
+    return null
+  }
+}
+
+/** The ids of the webhooks that a monitor names; undefined when one of them does not exist after the plan. */
+function resolve(
+  names: readonly string[] | undefined,
+  webhooks: readonly WebhookReference[],
+  problems: Problems,
+  path: DocumentPath,
+): string[] | null | undefined {
+  if (names === undefined) return null
+  const ids: string[] = []
+  for (const [index, wanted] of names.entries()) {
+    const by_id = webhooks.find(({ id }) => id === wanted)
+    const [found, other] = by_id ? [by_id] : webhooks.filter(({ name }) => name === wanted)
+    if (found !== undefined && other === undefined) ids.push(found.id)
+    else
+      problems.add(
+        [...path, index],
+        `found ${JSON.stringify(wanted)}, and ${found === undefined ? 'not the name of a webhook' : 'the name of several webhooks'}`,
+        `allowed: ${webhooks.map(({ id, name }) => name ?? id).join(', ') || 'none, because there is no webhook'}`,
+      )
+  }
+  return ids.length < names.length ? undefined : [...new Set(ids)]
+}
+
+type WebhookPlanInput = { planning: PlanContext; problems: Problems; path: DocumentPath }
+
+/** A webhook that a monitor of the same file may name. */
+export type WebhookReference = { id: string; name: string | null; index: number | null }
+
+/** The steps for a customer's webhooks, and the webhooks after these steps. */
+export function planWebhooks(
+  declared: readonly DeclaredWebhook[],
+  { customer, webhooks }: CurrentState,
+  { planning, problems, path }: WebhookPlanInput,
+): { steps: WebhookStep[]; references: WebhookReference[] } {
+  const steps: WebhookStep[] = []
+  const references: WebhookReference[] = []
+  const match = createMatch('webhooks', webhooks, planning.isTaken)
+  for (const [index, it] of declared.entries()) {
+    const at = [...path, index]
+    const found = match(it)
+    if ('why' in found) {
+      problems.add(found.of === null ? at : [...at, found.of], found.why, found.allowed)
+      continue
+    }
+    const name = it.name ?? null
+    const { active, ordered, max_per_second = null } = it
+    const edit = { name, active, ordered, max_per_second }
+    const { before } = found
+    const id = before?.id ?? it.id ?? planning.newId('wh')
+    const about = { customer_id: customer.id, id, name }
+    references.push({ id, name, index })
+    const url = settleUrl(it, before, planning, (field, why, allowed) =>
+      problems.add([...at, field], why, allowed),
+    )
+    if (url === null) continue
+    if (before === null) {
+      steps.push({ ...about, what: 'webhook', action: 'create', ...url, edit })
+      continue
+    }
+    const fields = Object.entries(edit).flatMap(([field, value]) =>
+      Reflect.get(before, field) === value ? [] : [field],
+    )
+    steps.push(
+      fields.length === 0
+        ? { ...about, what: 'webhook', action: 'keep' }
+        : { ...about, what: 'webhook', action: 'change', fields, edit },
+    )
+  }
+  for (const { id, name } of webhooks.filter(
+    (it) => !references.some((other) => other.id === it.id),
+  )) {
+    const action = planning.prune ? 'remove' : 'left'
+    steps.push({ customer_id: customer.id, id, name, what: 'webhook', action })
+    if (!planning.prune) references.push({ id, name, index: null })
+  }
+  return { steps, references }
+}
+
+type Refuse = (field: 'url' | 'kind', why: string, allowed: string) => void
+
+/** The address and kind of a declared webhook; null when one of them is invalid. */
+function settleUrl(
+  { url: text, kind }: DeclaredWebhook,
+  before: SetWebhook | null,
+  { readUrl, allowed, mails }: PlanContext,
+  refuse: Refuse,
+): { url: string; kind: WebhookKind } | null {
+  if (before !== null && kind !== undefined && kind !== before.kind) {
+    refuse('kind', `found "${kind}", but its kind is ${before.kind}`, ANOTHER)
+    return null
+  }
+  if (text === undefined) {
+    if (before !== null) return { url: before.url, kind: before.kind }
+    refuse(
+      'url',
+      'missing',
+      'needed: its address, or "env:NAME" or "file:/path" to keep it out of the file',
+    )
+    return null
+  }
+  const url = readUrl(text)
+  if (typeof url !== 'string') {
+    // An existing webhook keeps its address, so its reference need not resolve on this machine.
+    if (before !== null) return { url: before.url, kind: before.kind }
+    refuse('url', url.found, url.allowed)
+    return null
+  }
+  if (before !== null) {
+    if (before.url === url || before.url === canonical(url))
+      return { url: before.url, kind: before.kind }
+    refuse('url', 'found an address that differs from its current one', ANOTHER)
+    return null
+  }
+  return settleNew(url, kind, { allowed, mails }, refuse)
+}
+
+const ANOTHER =
+  'allowed: its current value; to change it, declare a new webhook without this id and with another name'
+
+const canonical = (url: string): string => {
+  const address = parseMailto(url)
+  return address === null ? url : `mailto:${address}`
+}
+
+function settleNew(
+  url: string,
+  kind: WebhookKind | undefined,
+  { allowed, mails }: Pick<PlanContext, 'allowed' | 'mails'>,
+  refuse: Refuse,
+): { url: string; kind: WebhookKind } | null {
+  if (/^mailto:/i.test(url)) {
+    if (kind !== undefined && kind !== 'email')
+      refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
+    else if (parseMailto(url) === null) refuse('url', 'found this address', `it ${MAILTO_FORM}`)
+    else if (!mails) refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
+    else return { url: canonical(url), kind: 'email' }
+    return null
+  }
+  const parsed = parseTarget(url, allowed)
+  if (!parsed.ok) {
+    refuse('url', 'found this address', `it ${REFUSALS[parsed.refusal]}`)
+    return null
+  }
+  const { literal } = parsed.target
+  // A host name is checked at every delivery, by the addresses that it resolves to.
+  const refusal = literal === null ? null : judgeAddresses(parsed.target, [literal], allowed)
+  if (refusal !== null) {
+    refuse('url', 'found this address', `it ${REFUSALS[refusal]}`)
+    return null
+  }
+  const of_url = kindOfUrl(parsed.target.url)
+  if (kind === undefined || kind === of_url) return { url, kind: of_url }
+  refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
+  return null
+}
+
+/** Path in a document: keys and list indexes from the root. */
+export type DocumentPath = readonly (string | number)[]
+
+/** Collects semantic problems of a file, to report all of them at once. */
+export type Problems = {
+  add(path: DocumentPath, found: string, allowed: string): void
+  readonly all: readonly RefusedValue[]
+}
+
+/** An empty collection. */
+export function createProblems(): Problems {
+  const all: RefusedValue[] = []
+  return { all, add: (path, found, allowed) => void all.push({ path, found, allowed }) }
+}

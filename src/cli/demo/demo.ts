@@ -1,0 +1,176 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { parseConfig } from '../../config/load.ts'
+import { apiKey } from '../../core/base/ids.ts'
+import type { Log, Runtime } from '../../runtime/runtime.ts'
+import { insertKey, SCOPES } from '../../store/customers/keys.ts'
+import { openInstance } from '../../store/maintenance/instance.ts'
+import { createCustomer } from '../admin/customer.ts'
+import { EXIT, type Invocation } from '../command.ts'
+import { createDemoClient, postPeriodically, readPeriodically, startInbox } from './clients.ts'
+import { createDemoOutput } from './output.ts'
+
+// The platform, the daemon and a receiver in one process, each over a real socket. Every printed event was observed at
+// one of these sockets; nothing is read from the daemon's memory.
+
+export type DemoOptions = Pick<Invocation<object>, 'stdout' | 'stopped' | 'factories'> & {
+  /** 0: any free port. */
+  port: number
+  /** Seconds to run; null: until stopped. */
+  seconds: number | null
+}
+
+const SEED = 7
+const CADENCE_S = 2
+
+/** Cadence of the monitors: the simulated platform allows a poll every two seconds. */
+const ALLOWANCE = 6000
+const SPEED = 3
+const CREDIT_USD = 25
+
+/** Monitors of the demo. */
+const WATCHED = [
+  {
+    name: 'backups and passwords',
+    filter_spec: {
+      subforum: ['selfhosting', 'homelab'],
+      kind: 'both',
+      include_any: ['backup', 'backups', 'password manager', 'restore'],
+    },
+  },
+  {
+    name: 'coffee gear, no machines',
+    filter_spec: { subforum: 'coffee', q: '(grinder OR espresso OR roast*) AND -machine' },
+  },
+  {
+    name: 'people who ask for advice',
+    filter_spec: {
+      subforum: ['gardening', 'MechKeys'],
+      include_any: ['recommend', 'looking for', 'what is the best', 'how do you'],
+    },
+  },
+]
+
+/** Runs the demo. Returns the exit code: with `seconds`, 0 only after a read, a match and a verified delivery. */
+export async function demo({
+  port,
+  seconds,
+  stdout,
+  stopped,
+  factories,
+}: DemoOptions): Promise<number> {
+  const stop = stopped()
+  const output = createDemoOutput(stdout)
+  const real = await factories.createRuntime({ level: 'error', json: 'auto' }, stdout)
+  const { clock } = real
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'forumd-demo-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+
+  const sandbox = stack.use(
+    await factories.startSandbox({
+      port: 0,
+      seed: SEED,
+      speed: SPEED,
+      allowance: ALLOWANCE,
+      runtime: real,
+    }),
+  )
+  const inbox = stack.use(startInbox(real, output))
+  const config = parseConfig(configText({ port, dir, sandbox }))
+  const key = mintKey(config, real)
+  const trouble: Log = (level, event, fields) => {
+    if (level === 'warn' || level === 'error') output.trouble(event, fields)
+  }
+  const daemon = stack.use(await factories.startDaemon(config, { ...real, log: trouble }))
+
+  const client = createDemoClient(daemon.url, key, real)
+  output.opening({ daemon: daemon.url, platform: sandbox.url, receiver: inbox.url, key, dir })
+
+  const { secret } = await client.post('/forum/monitor/webhook/create', {
+    kind: 'webhook',
+    url: inbox.url,
+  })
+  inbox.expect(String(secret))
+  for (const monitor of WATCHED) {
+    const { id } = await client.post('/forum/monitor/add', { ...monitor, cadence_s: CADENCE_S })
+    inbox.name(String(id), monitor.name)
+    output.watching(monitor.name, monitor.filter_spec)
+  }
+  output.begin()
+
+  const over = new AbortController()
+  const { signal } = over
+  const ends = [stop, ...(seconds === null ? [] : [clock.sleep(seconds * 1000, signal)])]
+  const busy = [
+    readPeriodically(client, output, real, signal),
+    postPeriodically(sandbox.url, output, real, signal),
+  ]
+  await Promise.race(ends)
+  over.abort()
+  await Promise.all(busy)
+
+  const { credits_used, total_requests } = await client.get('/account/me')
+  const seen = { ...inbox.seen(), reads: client.reads() }
+  output.closing({
+    ...seen,
+    credits_used: Number(credits_used),
+    total_requests: Number(total_requests),
+  })
+  const all = seen.reads > 0 && seen.matches > 0 && seen.verified > 0 && seen.refused === 0
+  if (seconds === null) return EXIT.done
+  return all ? EXIT.done : EXIT.failed
+}
+
+function configText({
+  port,
+  dir,
+  sandbox,
+}: {
+  port: number
+  dir: string
+  sandbox: { url: string; session_cookie: string }
+}): string {
+  return `
+[server]
+port = ${port}
+[storage]
+dir = ${JSON.stringify(join(dir, 'data'))}
+[platform]
+base_url = "${sandbox.url}"
+session_cookie = "${sandbox.session_cookie}"
+[billing]
+starting_credit = ${CREDIT_USD}
+[plans.entry]
+cadence_s = ${CADENCE_S}
+[guard]
+# The receiver of the demo runs on this machine. A real receiver is public and uses https.
+allow_targets = ["127.0.0.1"]
+allow_http = true
+`
+}
+
+/** Creates a customer and its key, as `forumd key create` does. */
+function mintKey(config: ReturnType<typeof parseConfig>, { clock, random }: Runtime): string {
+  const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  try {
+    const { db } = instance
+    const now = clock.now()
+    const customer = createCustomer({ db, config, now, random }, { name: 'demo', plan: undefined })
+    const token = apiKey('customer', random.bytes(32))
+    insertKey(db, {
+      id: `key_${random.uuid()}`,
+      customer_id: customer.id,
+      token,
+      name: 'demo',
+      scopes: [...SCOPES],
+      created_at: now,
+      expires_at: null,
+    })
+    return token
+  } finally {
+    instance.close()
+  }
+}

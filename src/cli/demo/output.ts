@@ -1,0 +1,145 @@
+import type { Stdout } from '../command.ts'
+
+const WIDTH = 100
+
+type Painted = {
+  item: Record<string, unknown>
+  monitor: string
+  delivery_id: string
+  after_ms: number
+}
+
+/** Output of the demo, one line per event. */
+export type DemoOutput = ReturnType<typeof createDemoOutput>
+
+/** Writes the demo's lines; in colour on a terminal. */
+export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color'>) {
+  const paint = (code: number) => (text: string) =>
+    color ? `\u001B[${code}m${text}\u001B[0m` : text
+  const [bold, dim, red, green, cyan] = [paint(1), paint(2), paint(31), paint(32), paint(36)]
+  const print = (line = '') => write(`${line}\n`)
+
+  const line = (mark: string, text: string, after: string) => {
+    // Escape sequences have no width.
+    const width = WIDTH - 13 - after.length
+    print(`  ${mark} ${truncate(text, width).padEnd(width)} ${dim(after)}`)
+  }
+
+  return {
+    opening({
+      daemon,
+      platform,
+      receiver,
+      key,
+      dir,
+    }: Record<'daemon' | 'platform' | 'receiver' | 'key' | 'dir', string>) {
+      const auth = '-H "Authorization: Bearer $KEY"'
+      print(bold('forumd demo'))
+      print('A simulated platform, the daemon and a webhook receiver, all on this machine.')
+      print(dim(`Nothing leaves it; ${dir} is removed at the end.`))
+      print()
+      print(`  daemon     ${cyan(daemon)}    reference: ${cyan(`${daemon}/docs`)}`)
+      print(`  platform   ${platform}    (simulated; new posts and comments keep appearing)`)
+      print(`  receiver   ${receiver}`)
+      print()
+      print(bold('Try it from another terminal'))
+      print(`  KEY=${key}`)
+      print(`  curl -s ${auth} '${daemon}/api/forum/posts?subforum=coffee&limit=3'`)
+      print(`  curl -s ${auth} '${daemon}/api/forum/search/comments/deep?q=grinder&limit=3'`)
+      print(`  curl -s ${auth} '${daemon}/forum/monitor/deliveries?limit=3'`)
+      print(`  curl -s ${auth} '${daemon}/account/me'`)
+      print(`  curl -s ${daemon}/health`)
+      print()
+      print(`  ${cyan(`${daemon}/dashboard`)}    in a browser, signed in with the same key`)
+      print()
+      print(bold('Monitors'))
+    },
+
+    watching(name: string, filter: { subforum: string | string[] }) {
+      const { subforum, ...rest } = filter
+      const places = [subforum].flat().join(', ')
+      print(`  ${name.padEnd(30)} ${dim(truncate(`in ${places}: ${termsOf(rest)}`, WIDTH - 33))}`)
+    },
+
+    begin() {
+      print()
+      print(
+        `${bold('As it happens')} ${dim('(a delivery: signature verified, seconds since its post appeared)')}`,
+      )
+    },
+
+    read({
+      path,
+      rows,
+      what,
+      took_ms,
+      remaining,
+    }: {
+      path: string
+      rows: number
+      what: string
+      took_ms: number
+      remaining: string | null
+    }) {
+      const left = remaining === null ? 'not billed' : `$${remaining} left`
+      line(cyan('read     '), path, `${rows} ${what}, ${took_ms.toFixed(1)} ms, ${left}`)
+    },
+
+    posted({ subforum, title }: { subforum: string; title: string }) {
+      line(bold('posted   '), `${subforum}: ${title}`, 'by the demo itself')
+    },
+
+    delivered({ item, monitor, after_ms }: Painted) {
+      const { kind, subforum, title, body, enrichment } = item
+      const text = kind === 'comment' ? `comment: ${singleLine(body)}` : singleLine(title)
+      const seconds = Math.max(0, after_ms / 1000).toFixed(1)
+      line(green('delivered'), `${singleLine(subforum)}: ${text}`, `verified, ${seconds} s`)
+      print(
+        `            ${dim(truncate(`${monitor}; matched ${matchedIn(enrichment)}`, WIDTH - 12))}`,
+      )
+    },
+
+    trouble(event: string, fields: Record<string, unknown> = {}) {
+      line(red('trouble  '), `${event} ${JSON.stringify(fields)}`, '')
+    },
+
+    closing(seen: {
+      reads: number
+      matches: number
+      verified: number
+      refused: number
+      credits_used: number
+      total_requests: number
+    }) {
+      const { reads, matches, verified, refused, credits_used, total_requests } = seen
+      print()
+      print(bold('Summary'))
+      print(
+        `  ${reads} reads by this program; the daemon counts ${total_requests} calls, $${credits_used} in all`,
+      )
+      print(
+        `  ${matches} matches, ${verified} deliveries with a valid signature, ${refused} refused`,
+      )
+    },
+  }
+}
+
+const singleLine = (value: unknown): string =>
+  typeof value === 'string' ? value.replaceAll(/\s+/g, ' ').trim() : ''
+
+const truncate = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, Math.max(0, max - 1)).trimEnd()}…`
+
+/** The keywords of a filter, as readable text. */
+function termsOf(filter: object): string {
+  return Object.entries(filter)
+    .filter(([field]) => field !== 'kind')
+    .map(([field, terms]) => `${field} ${Array.isArray(terms) ? terms.join(', ') : String(terms)}`)
+    .join('; ')
+}
+
+function matchedIn(enrichment: unknown): string {
+  const { relevance, sentiment, intent } = Object(enrichment)
+  const terms: unknown[] = relevance?.matched_terms ?? []
+  return `${terms.join(', ')}; ${sentiment?.label ?? ''}, ${String(intent?.tag ?? '').replaceAll('_', ' ')}`
+}

@@ -1,0 +1,38 @@
+/** The result of one check, with a remedy when something is wrong. */
+export type CheckResult = {
+  /** The subject, such as `storage`. */
+  check: string
+  /** Name of one of several subjects, such as an account; null: there is one. */
+  name: string | null
+  verdict: 'ok' | 'warn' | 'fail'
+  found: string
+  mend: string | null
+}
+
+/** One check; `title` is shown while it runs. */
+export type Check = { title: string; run(): CheckResult[] | Promise<CheckResult[]> }
+
+/** A check that found nothing wrong. */
+export const fine = (check: string, found: string, name: string | null = null): CheckResult => ({
+  check,
+  name,
+  verdict: 'ok',
+  found,
+  mend: null,
+})
+
+/** A check that found a possible problem, and its remedy. */
+export const doubtful = (
+  check: string,
+  found: string,
+  fix: string,
+  name: string | null = null,
+): CheckResult => ({ check, name, verdict: 'warn', found, mend: fix })
+
+/** A check that found a problem, and its remedy. */
+export const bad = (
+  check: string,
+  found: string,
+  fix: string,
+  name: string | null = null,
+): CheckResult => ({ check, name, verdict: 'fail', found, mend: fix })

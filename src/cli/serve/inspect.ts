@@ -1,0 +1,71 @@
+import { version } from '../../../package.json'
+import { ConfigError, parseConfig } from '../../config/load.ts'
+import { command, type CommandContext, EXIT, JSON_OPTION } from '../command.ts'
+import { NoConfiguration, readConfig } from '../configuration.ts'
+import { checkSetup } from '../setup-checks.ts'
+
+export const checkConfig = command({
+  name: 'check-config',
+  summary: 'checks the configuration and prints every problem with its position',
+  options: { json: JSON_OPTION },
+  examples: ['forumd check-config', 'forumd check-config --config /etc/forumd/forumd.toml'],
+  notes:
+    'Prints each problem as a line: file:line:column: key: found value; allowed values. Exit code 2 on any problem. Problems include the placeholder address of the example as platform, and a [storage].dir that this user cannot write to: run it as the user of the daemon.',
+  run({ values, ...context }) {
+    const { stdout, warn } = context
+    const print = (answer: object) => stdout.write(`${JSON.stringify(answer)}\n`)
+    try {
+      const { file, text, config, warnings } = readConfig(context)
+      checkSetup(config, { file, text })
+      if (values.json) print({ file, valid: true, problems: [], warnings })
+      else {
+        for (const warning of warnings) warn(`${file}: warning: ${warning}`)
+        stdout.write(`${file} is valid\n`)
+      }
+      return Promise.resolve(EXIT.done)
+    } catch (error) {
+      if (!values.json || !(error instanceof ConfigError)) throw error
+      const { file, problems } = error
+      print({ file, valid: false, problems, warnings: [] })
+      return Promise.resolve(EXIT.usage)
+    }
+  },
+})
+
+// The platform's address has no default, and the document does not depend on it.
+const ANY_PLATFORM =
+  '[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n'
+
+export const openapi = command({
+  name: 'openapi',
+  summary: 'prints the OpenAPI document of the API',
+  options: {},
+  examples: ['forumd openapi > openapi.json'],
+  notes:
+    'The document depends on [wire], [features] and [server].public_url. Without a configuration it has the defaults.',
+  async run(context) {
+    const document = await context.factories.openApiDocument(configOr(ANY_PLATFORM, context))
+    context.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    return EXIT.done
+  },
+})
+
+function configOr(text: string, context: CommandContext) {
+  try {
+    return readConfig(context).config
+  } catch (error) {
+    if (error instanceof NoConfiguration) return parseConfig(text)
+    throw error
+  }
+}
+
+export const versionCommand = command({
+  name: 'version',
+  summary: 'prints the version',
+  options: {},
+  examples: ['forumd version'],
+  run({ stdout }) {
+    stdout.write(`forumd ${version} (bun ${Bun.version}, ${process.platform} ${process.arch})\n`)
+    return Promise.resolve(EXIT.done)
+  },
+})

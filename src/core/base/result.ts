@@ -1,0 +1,71 @@
+/** Reason why the platform refuses a subforum or a user, in its own terms. */
+export type RefusalReason =
+  | 'private'
+  | 'gold_only'
+  | 'quarantined'
+  | 'gated'
+  | 'banned'
+  | 'absent'
+  | 'legal'
+  | 'user_suspended'
+  /** A listing that only its own account may read was requested through another. */
+  | 'other_account'
+
+/**
+ * Failure of a proxy. `refused`: the guard refuses its address and nothing was dialled.
+ * `unreachable`: nothing answers there. `denied`: it rejects the credentials. `failed`: it could
+ * not forward the request.
+ */
+export type ProxyTrouble = 'refused' | 'unreachable' | 'denied' | 'failed'
+
+/**
+ * Failure of the platform as a value, in its own terms. The adapter lets no other failure escape.
+ */
+export type Fault =
+  /**
+   * Status 429, or an edge limit in another form, with the seconds to wait. `unasked`: the limit
+   * was already known and no request was sent. `resting`: the identity pauses after a fault,
+   * although its budget may not be exhausted. `estimated`: the platform named no time, and its
+   * budget was not exhausted.
+   */
+  | {
+      kind: 'throttled'
+      retry_after_s: number
+      unasked?: true
+      resting?: true
+      estimated?: true
+    }
+  /** Block page, challenge or human check in place of a readable response. Never circumvented. */
+  | { kind: 'blocked' }
+  /** Login page or a redirect to one: the session has ended, or one is required. */
+  | { kind: 'login_required' }
+  | { kind: 'forbidden'; reason: RefusalReason | null }
+  | { kind: 'not_found'; reason: RefusalReason | null }
+  /** No response within the deadline. */
+  | { kind: 'timeout' }
+  /**
+   * Failure of the platform or of the route to it; `status` is null if there was no response.
+   * `trouble` is set if one of our proxies failed: another egress may help. `unasked`: the platform
+   * is known to be unreachable, and no request was sent.
+   */
+  | {
+      kind: 'unavailable'
+      status: number | null
+      retry_after_s: number | null
+      unasked?: true
+      trouble?: ProxyTrouble
+    }
+  /** Response without the expected content. `path` names the unexpected part. */
+  | { kind: 'unreadable'; path: string }
+  /** Status 400, 413, 414 or 415: the request is wrong. Never retried. */
+  | { kind: 'rejected'; status: number }
+  /** Failure of the caller's own proxy. */
+  | { kind: 'proxy'; trouble?: ProxyTrouble }
+
+/** Result of a platform request. Faults are returned, not thrown. */
+export type Outcome<T> = { ok: true; value: T } | { ok: false; fault: Fault }
+
+/** Outcome with a value. */
+export const ok = <T>(value: T): Outcome<T> => ({ ok: true, value })
+/** Outcome with a fault. */
+export const fail = (fault: Fault): { ok: false; fault: Fault } => ({ ok: false, fault })

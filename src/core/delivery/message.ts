@@ -1,0 +1,130 @@
+import * as z from 'zod'
+
+import { once } from '../base/lazy.ts'
+import { visibleText } from '../enrichment/markdown.ts'
+
+/** Delivered item as every human-readable target displays it. */
+export type DisplayItem = {
+  kind: 'post' | 'comment'
+  title: string
+  /** Page of the item; null if its address is not safe to open in a browser. */
+  url: string | null
+  author: string
+  subforum: string
+  /** Text as displayed; empty for links and pictures. */
+  text: string
+  /** Picture on one of the platform's own media hosts. */
+  image_url: string | null
+  created: string | null
+  /** Terms of the monitor that the item contains. */
+  matched_terms: string[]
+  /** Sentiment and intent, such as `positive` and `question`; null if not enriched. */
+  sentiment: string | null
+  intent: string | null
+}
+
+/** Delivery as displayed to people. */
+export type DeliveryMessage = {
+  delivery_id: string
+  monitor_id: string
+  items: DisplayItem[]
+  test: boolean
+}
+
+/**
+ * Options for reading a body: its word for a community, and the hosts whose pictures may be shown.
+ */
+export type DisplayOptions = { community: string; media_hosts: readonly string[] }
+
+const bodySchema = once(() => {
+  const text = z.string().catch('')
+  const textOrNull = z.string().nullable().catch(null)
+  const enrichment = z.looseObject({
+    relevance: z
+      .looseObject({ matched_terms: z.array(z.string()).catch([]) })
+      .catch({ matched_terms: [] }),
+    sentiment: z.looseObject({ label: textOrNull }).catch({ label: null }),
+    intent: z.looseObject({ tag: textOrNull }).catch({ tag: null }),
+  })
+  const item = z.looseObject({
+    kind: textOrNull,
+    title: text,
+    body: text,
+    text,
+    author: text,
+    url: text,
+    link_title: textOrNull,
+    link_url: textOrNull,
+    media_kind: textOrNull,
+    created: textOrNull,
+    enrichment: enrichment.catch(() => enrichment.parse({})),
+  })
+  return z.looseObject({
+    delivery_id: text,
+    monitor_id: text,
+    items: z.array(item).catch([]),
+    test: z.boolean().catch(false),
+  })
+})
+type Item = z.infer<ReturnType<typeof bodySchema>>['items'][number]
+
+/** Parses the frozen body of a delivery for display. */
+export function readMessage(body: Uint8Array, options: DisplayOptions): DeliveryMessage {
+  const { delivery_id, monitor_id, items, test } = bodySchema().parse(
+    JSON.parse(new TextDecoder().decode(body)),
+  )
+  return { delivery_id, monitor_id, items: items.map((item) => toDisplayItem(item, options)), test }
+}
+
+function toDisplayItem(item: Item, { community, media_hosts }: DisplayOptions): DisplayItem {
+  const place = item[community]
+  const { relevance, sentiment, intent } = item.enrichment
+  const shared = {
+    url: webAddress(item.url),
+    author: item.author,
+    subforum: typeof place === 'string' ? place : '',
+    created: item.created,
+    matched_terms: relevance.matched_terms,
+    sentiment: sentiment.label,
+    intent: intent.tag,
+  }
+  if (item.kind === 'comment') {
+    const title = `Comment on ${item.link_title ?? 'a post'}`
+    return { ...shared, kind: 'comment', title, text: visibleText(item.body), image_url: null }
+  }
+  const image_url = directImage(item.link_url, item.media_kind, media_hosts)
+  return { ...shared, kind: 'post', title: item.title, text: visibleText(item.text), image_url }
+}
+
+const IMAGE_PATH = /\.(png|jpe?g|gif|webp)$/i
+
+/** Address of a post's picture if it is a single picture hosted by the platform. */
+function directImage(
+  link_url: string | null,
+  media_kind: string | null,
+  media_hosts: readonly string[],
+): string | null {
+  const url = webAddress(link_url ?? '')
+  if (url === null || media_kind === 'gallery' || media_kind === 'video') return null
+  const { protocol, hostname, pathname } = new URL(url)
+  const ours = media_hosts.some((host) => host.toLowerCase() === hostname)
+  return ours && protocol === 'https:' && IMAGE_PATH.test(pathname) ? url : null
+}
+
+function webAddress(address: string): string | null {
+  if (!URL.canParse(address)) return null
+  const { protocol, href } = new URL(address)
+  return protocol === 'https:' || protocol === 'http:' ? href : null
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Escapes text for HTML and XML, both between tags and in quoted attributes. */
+export const escapeMarkup = (text: string): string =>
+  text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)

@@ -1,0 +1,120 @@
+/** Kinds of targets. */
+export const WEBHOOK_KINDS = ['webhook', 'slack', 'discord', 'email'] as const
+/** Format of a target: our own signed body, the body of a chat service, or a mail. */
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+
+/**
+ * Chat services, recognised by host and path. Such an address is a secret: it is enough to post
+ * there.
+ */
+const CHATS = {
+  slack: { hosts: ['hooks.slack.com'], path: '/services/' },
+  discord: {
+    hosts: ['discord.com', 'discordapp.com', 'ptb.discord.com', 'canary.discord.com'],
+    path: '/api/webhooks/',
+  },
+} as const satisfies Partial<Record<WebhookKind, { hosts: readonly string[]; path: string }>>
+type ChatKind = keyof typeof CHATS
+
+/** True for a chat service, whose addresses are secrets. */
+export const isChat = (kind: WebhookKind): kind is ChatKind => kind in CHATS
+
+/** Kind of target by scheme, host and path of its address. */
+export function kindOfUrl(url: URL): WebhookKind {
+  if (url.protocol === 'mailto:') return 'email'
+  const isAt = ({ hosts, path }: { hosts: readonly string[]; path: string }) =>
+    hosts.includes(url.hostname) && url.pathname.startsWith(path)
+  return WEBHOOK_KINDS.find((kind) => isChat(kind) && isAt(CHATS[kind])) ?? 'webhook'
+}
+
+/** Form of an address of each kind, for error messages. */
+export const KIND_FORMS: Record<WebhookKind, string> = {
+  webhook:
+    'an https:// address of your own, not the incoming-webhook address of a chat service (omit kind for those)',
+  slack: formOf(CHATS.slack),
+  discord: formOf(CHATS.discord),
+  email: 'mailto:ann@example.com',
+}
+
+function formOf({ hosts: [host], path }: (typeof CHATS)[ChatKind]): string {
+  return `https://${host}${path}…`
+}
+
+/**
+ * Rate limit per target. Instants are of the monotonic clock, in ms; `per_second` null: no limit.
+ */
+export type TargetPace = {
+  /** Number of sends that may start now. */
+  capacity(target: string, per_second: number | null, now: number): number
+  /** Earliest instant of the next send; `now` if it may start at once. */
+  nextAt(target: string, per_second: number | null, now: number): number
+  /** Records a started send. */
+  started(target: string, per_second: number | null, now: number): void
+}
+
+/** A rate below one a second is enforced over the interval of one send. */
+const windowOf = (per_second: number) =>
+  per_second >= 1
+    ? { count: Math.floor(per_second), ms: 1000 }
+    : { count: 1, ms: Math.ceil(1000 / per_second) }
+
+/**
+ * Counts sends within a sliding second, so that no second exceeds the rate. State is in memory: a
+ * restart of the daemon begins with an empty second.
+ */
+export function createTargetPace(): TargetPace {
+  const starts = new Map<string, number[]>()
+
+  function recent(target: string, ms: number, now: number): number[] {
+    const left = (starts.get(target) ?? []).filter((at) => at > now - ms)
+    if (left.length === 0) starts.delete(target)
+    else starts.set(target, left)
+    return left
+  }
+
+  return {
+    capacity(target, per_second, now) {
+      if (per_second === null) return Infinity
+      const { count, ms } = windowOf(per_second)
+      return Math.max(0, count - recent(target, ms, now).length)
+    },
+    nextAt(target, per_second, now) {
+      if (per_second === null) return now
+      const { count, ms } = windowOf(per_second)
+      const oldest = recent(target, ms, now).at(-count)
+      return oldest === undefined ? now : oldest + ms
+    },
+    started(target, per_second, now) {
+      if (per_second === null) return
+      starts.set(target, [...recent(target, windowOf(per_second).ms, now), now])
+    },
+  }
+}
+
+// A single plain address: text for an SMTP command and a mail header must not end a line, add a
+// recipient or carry a comment. Quoted local parts, although standard (RFC 5321), are not accepted.
+
+const LOCAL = /^[A-Za-z0-9!#$&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$&'*+/=?^_`{|}~-]+)*$/
+const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/
+const LOCAL_MAX = 64
+const LABEL_MAX = 63
+const ADDRESS_MAX = 254
+
+/** Form of an email target, for error messages. */
+export const MAILTO_FORM =
+  'must be mailto: and one plain address, such as mailto:ann@example.com, without a name, query or second recipient'
+
+/**
+ * Parses the address of a `mailto:` URL; null unless it is a single plain address.
+ * @see https://www.rfc-editor.org/rfc/rfc6068
+ */
+export function parseMailto(url: string): string | null {
+  const [, local = '', domain = ''] = /^mailto:([^@]*)@([^@]*)$/i.exec(url) ?? []
+  if (!LOCAL.test(local) || local.length > LOCAL_MAX) return null
+  const labels = domain.split('.')
+  const named = labels.every((label) => LABEL.test(label) && label.length <= LABEL_MAX)
+  // A numeric last label would make it an IP address.
+  if (!named || labels.length < 2 || !/[A-Za-z]/.test(labels.at(-1) ?? '')) return null
+  const address = `${local}@${domain.toLowerCase()}`
+  return address.length <= ADDRESS_MAX ? address : null
+}

@@ -1,0 +1,165 @@
+import type { Item } from '../forum/items.ts'
+import type { FeedKind } from '../polling/feed.ts'
+import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
+import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
+import type { FilterSpec } from './spec.ts'
+import { normalise } from './text.ts'
+
+/** One positive keyword of a spec, as written, and its test on an item. */
+export type Keyword = { term: string; test: (item: Item) => boolean }
+
+/** The keywords that q, include_any and include_all look for, each once, in that order. */
+export function keywordsOf(spec: FilterSpec): Keyword[] {
+  const options = matchOptionsOf(spec)
+  return keywordTerms(spec, options).map((it) => ({
+    term: displayTerm(it),
+    test: compileQuery(it, options),
+  }))
+}
+
+/** The same as terms of a query. */
+export function keywordTerms(spec: FilterSpec, { view }: MatchOptions): Term[] {
+  const found = new Map<string, Term>()
+  for (const it of positiveTerms(wantedBy(spec))) {
+    const key = `${it.field ?? ''}:${normalise(displayTerm(it), view)}`
+    if (!found.has(key)) found.set(key, it)
+  }
+  return [...found.values()]
+}
+
+/** A term as its customer wrote it. */
+export const displayTerm = ({ written, prefix }: Term): string => (prefix ? `${written}*` : written)
+
+/** All that must occur in a matching item, as one query. No parts: everything matches. */
+export function wantedBy(spec: FilterSpec): Query & { kind: 'and' } {
+  const { q, include_any, include_all } = spec
+  const parts: Query[] = include_all.map(termOf)
+  if (include_any.length > 0) parts.unshift(anyOf(include_any))
+  if (q !== null) parts.unshift(parseQuery(q, matchOptionsOf(spec).view))
+  return { kind: 'and', parts }
+}
+
+/** A query that matches any of these terms. */
+export const anyOf = (terms: readonly string[]): Query & { kind: 'or' } => ({
+  kind: 'or',
+  parts: terms.map(termOf),
+})
+
+const termOf = (written: string): Query => ({ kind: 'term', written, field: null, prefix: false })
+
+type FeedPlace = { kind: FeedKind; place: string }
+
+/**
+ * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
+ * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
+ * search; all other criteria are tested on the items.
+ */
+export function placesOf(spec: FilterSpec): FeedPlace[] {
+  const names = spec.subforum.map((it) => it.toLowerCase())
+  const kinds = ({ post: ['posts'], comment: ['comments'], both: ['posts', 'comments'] } as const)[
+    spec.kind
+  ]
+  if (names.length > 0) return names.flatMap((place) => kinds.map((kind) => ({ kind, place })))
+  if (spec.thread.length > 0) return spec.thread.map((place) => ({ kind: 'thread', place }))
+  // No search finds comments: comments of an author are read one author at a time.
+  const authors = spec.kind === 'post' ? [] : spec.author.map((it) => it.toLowerCase())
+  const comments = authors.map((place): FeedPlace => ({ kind: 'user_comments', place }))
+  return spec.kind === 'comment' ? comments : [...comments, ...searchesOf(spec)]
+}
+
+function searchesOf(spec: FilterSpec): FeedPlace[] {
+  const { parts } = wantedBy(spec)
+  const wanted = spec.match === 'substring' ? parts.map(asPrefixes) : parts
+  const whole: Query = { kind: 'and', parts: [...writtenBy(spec.author), ...wanted] }
+  return (searchExpressions(whole) ?? []).map((place) => ({ kind: 'search', place }))
+}
+
+function writtenBy(names: readonly string[]): Query[] {
+  if (names.length === 0) return []
+  const parts = names.map((written): Query => ({
+    kind: 'term',
+    written,
+    field: 'author',
+    prefix: false,
+  }))
+  return [{ kind: 'or', parts }]
+}
+
+// The platform's search knows words and prefixes only; a prefix is its closest match for a substring.
+function asPrefixes(query: Query): Query {
+  switch (query.kind) {
+    case 'term':
+      return { ...query, prefix: true }
+    case 'not':
+      return query
+    case 'and':
+    case 'or':
+      return { ...query, parts: query.parts.map(asPrefixes) }
+  }
+}
+
+// Longest search expression that the platform accepts, characters.
+const EXPRESSION_MAX = 512
+
+/**
+ * Search expressions that together find every item that a query can match; null when nothing bounds it. They may find
+ * more: each item is matched again here. Sorted, so that equal queries share one feed.
+ */
+export function searchExpressions(query: Query): string[] | null {
+  switch (query.kind) {
+    case 'term':
+      return [expressionOf(query)]
+    case 'not':
+      return null
+    case 'and': {
+      const bounded = query.parts.map(searchExpressions).filter((it) => it !== null)
+      const single = bounded.filter((it) => it.length === 1).flat()
+      if (single.length > 0) return [fit(single)]
+      return bounded.toSorted((a, b) => a.length - b.length)[0] ?? null
+    }
+    case 'or': {
+      const parts = query.parts.map(searchExpressions)
+      const bounded = parts.filter((it) => it !== null)
+      return bounded.length < parts.length ? null : pack(bounded.flat())
+    }
+  }
+}
+
+// Leaving one of several conditions out only finds more.
+function fit(parts: string[]): string {
+  const chosen: string[] = []
+  for (const part of sorted(parts))
+    if (join([...chosen, part], 'AND').length <= EXPRESSION_MAX) chosen.push(part)
+  return join(chosen, 'AND')
+}
+
+// Alternatives cannot be left out: the rest goes into a further search.
+function pack(parts: string[]): string[] {
+  const packs: string[][] = []
+  for (const part of sorted(parts)) {
+    const last = packs.at(-1)
+    if (last !== undefined && join([...last, part], 'OR').length <= EXPRESSION_MAX) last.push(part)
+    else packs.push([part])
+  }
+  return packs.map((it) => join(it, 'OR'))
+}
+
+function join(parts: string[], operator: 'AND' | 'OR'): string {
+  const [first = ''] = parts
+  if (parts.length < 2) return first
+  return parts.map((it) => (/ (AND|OR) /.test(it) ? `(${it})` : it)).join(` ${operator} `)
+}
+
+const sorted = (parts: string[]): string[] => [...new Set(parts)].toSorted()
+
+// Fields that the platform's search can restrict a term to. Terms for other fields are searched without a field.
+const ASKABLE = ['title', 'author', 'flair'] as const
+
+function expressionOf({ written, field, prefix }: Query & { kind: 'term' }): string {
+  const text = normalise(written)
+    .replace(/["\s]+/g, ' ')
+    .trim()
+  const search_field = ASKABLE.find((it) => it === field)
+  const quoted = /^[\p{L}\p{M}\p{N}]+$/u.test(text) ? text : `"${text}"`
+  return `${search_field === undefined ? '' : `${search_field}:`}${quoted}${prefix ? '*' : ''}`
+}

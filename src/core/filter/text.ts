@@ -1,0 +1,243 @@
+import { linksIn, visibleText } from '../enrichment/markdown.ts'
+import type { Item } from '../forum/items.ts'
+
+/** Fields to search for terms (`search_in`), which `field:term` can name too. */
+export const SEARCH_FIELDS = ['title', 'body', 'url', 'permalink', 'flair', 'author'] as const
+export type SearchField = (typeof SEARCH_FIELDS)[number]
+
+const WORD = /[\p{L}\p{M}\p{N}]/u
+// Scripts without spaces between words, and Hangul, whose particles attach to the word before them.
+const SPACELESS =
+  /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Java}\p{scx=Bali}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}]/u
+const ALPHANUMERIC = /[a-z0-9]/i
+const WHITE = /[\s\u0085]+/gu
+// Soft hyphens, joiners and variation selectors are invisible and are used to evade filters.
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
+const ASCII = /^[\t\n\r -~]*$/
+const ASCII_WHITE = /[\t\n\r ]+/g
+const UNEVEN = /[\t\n\r]| {2}/
+const MARKS = /[\u0300-\u036f]+/g
+// Letters with a stroke, and ligatures, that no Unicode decomposition takes apart.
+const STROKES = new Map(
+  'øo łl đd ðd ħh ŧt ıi ØO ŁL ĐD ÐD ĦH ŦT æae œoe þth ÆAE ŒOE ÞTH'
+    .split(' ')
+    .map((it) => [it.slice(0, 1), it.slice(1)]),
+)
+const STROKED = new RegExp(`[${[...STROKES.keys()].join('')}]`, 'g')
+
+/** Views in which texts are compared, as bits: 1 without accents, 2 case-sensitive; 0 neither. */
+export type View = 0 | 1 | 2 | 3
+
+/** The view that a spec selects. */
+export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
+  spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
+
+/** True for views without accents. */
+export const foldsAccents = (view: View): boolean => view === 1 || view === 3
+/** True for case-sensitive views. */
+export const keepsCase = (view: View): boolean => view >= 2
+
+/**
+ * Text in its compared form: NFKC, case folded, plain quotes and hyphens, invisible characters removed, every run of
+ * white space one space. Idempotent.
+ */
+export function normalise(text: string, view: View = 0): string {
+  if (ASCII.test(text)) {
+    const plain = keepsCase(view) ? text : text.toLowerCase()
+    // Most texts have only single spaces, and stay the same string.
+    return (UNEVEN.test(plain) ? plain.replace(ASCII_WHITE, ' ') : plain).trim()
+  }
+  return (keepsCase(view) ? composed(text, view) : folded(composed(text, view)))
+    .replace(/[‘’‛ʼ]/g, "'")
+    .replace(/[“”„‟]/g, '"')
+    .replaceAll('‐', '-')
+    .replace(WHITE, ' ')
+    .trim()
+}
+
+/** Like {@link normalise}, but line breaks and quotes stay as written, because patterns may contain them. */
+export function composed(text: string, view: View): string {
+  if (ASCII.test(text)) return text
+  const whole = text.normalize('NFKC').replace(INVISIBLE, '').normalize('NFKC')
+  return foldsAccents(view) ? withoutAccents(whole) : whole
+}
+
+// Case folding can add accents: the dotted capital İ becomes an i and a dot.
+function folded(text: string): string {
+  // Down, up and down again is Unicode's case folding: it equates ß, ẞ and SS, and the three sigmas.
+  return text.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ')
+}
+
+// Marks of scripts whose vowels are marks stay: without them it is another word.
+const withoutAccents = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replace(MARKS, '')
+    .replace(STROKED, (letter) => STROKES.get(letter) ?? letter)
+    .normalize('NFC')
+
+/** A normalised term to search for: the sides that must be word boundaries, and the view of the text. */
+export type Word = { text: string; left: boolean; right: boolean; view: View }
+
+/**
+ * The word of a normalised term. A side that is a letter or digit must be a word boundary, except in scripts without
+ * spaces; `prefix` opens the right side, `substring` both.
+ */
+export const toWord = (
+  text: string,
+  view: View,
+  { prefix, substring }: { prefix: boolean; substring: boolean },
+): Word => ({
+  text,
+  left: !substring && joins(firstOf(text)),
+  right: !substring && !prefix && joins(lastOf(text, text.length)),
+  view,
+})
+
+/** True when a word occurs in a text of its view. */
+export const occursIn = (text: string, { text: term, left, right }: Word): boolean =>
+  occurs(text, term, left, right)
+
+/**
+ * Like {@link occursIn}, for a term and its sides. Takes time linear in the text, even where the term occurs
+ * everywhere within words.
+ */
+export function occurs(text: string, term: string, left: boolean, right: boolean): boolean {
+  let at = text.indexOf(term)
+  while (at !== -1) {
+    const end = at + term.length
+    const within_word = left && joinedLeft(text, at)
+    if (!within_word && !(right && joinedRight(text, end))) return true
+    at = text.indexOf(term, within_word ? endOfWord(text, at) : at + 1)
+  }
+  return false
+}
+
+/** End of the run of letters from here: a term that begins a word cannot begin before it. */
+function endOfWord(text: string, at: number): number {
+  let end = at + 1
+  while (end < text.length && isWordUnit(text.charCodeAt(end))) end++
+  return end
+}
+
+// True for characters that form a word with a neighbour of their kind.
+function joins(char: string): boolean {
+  if (char.length === 1 && char < '\u0080') return ALPHANUMERIC.test(char)
+  return WORD.test(char) && !SPACELESS.test(char)
+}
+
+// An underscore joins two letters (snake_case) but not a letter and a space (_emphasis_).
+function joinedLeft(text: string, at: number): boolean {
+  let before = at
+  while (before > 0 && text.charCodeAt(before - 1) === UNDERSCORE) before--
+  if (before === 0) return false
+  const code = text.charCodeAt(before - 1)
+  return isSurrogate(code) ? joins(lastOf(text, before)) : isWordUnit(code)
+}
+
+function joinedRight(text: string, end: number): boolean {
+  let after = end
+  while (text.charCodeAt(after) === UNDERSCORE) after++
+  if (after >= text.length) return false
+  const code = text.charCodeAt(after)
+  return isSurrogate(code) ? joins(firstOf(text, after)) : isWordUnit(code)
+}
+
+const UNDERSCORE = 0x5f
+const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdfff
+
+const UNKNOWN = 0
+const JOINS = 1
+const APART = 2
+const known_units = new Uint8Array(0x1_0000)
+
+/** {@link joins} for a character of one UTF-16 unit, memoised: a text may have 40,000 of them. */
+function isWordUnit(code: number): boolean {
+  const known = known_units[code] ?? UNKNOWN
+  if (known !== UNKNOWN) return known === JOINS
+  const joined = !isSurrogate(code) && joins(String.fromCharCode(code))
+  known_units[code] = joined ? JOINS : APART
+  return joined
+}
+
+function firstOf(text: string, at = 0): string {
+  const point = text.codePointAt(at)
+  return point === undefined ? '' : String.fromCodePoint(point)
+}
+
+function lastOf(text: string, end: number): string {
+  const low = text.charCodeAt(end - 1)
+  const paired = low >= 0xdc00 && low <= 0xdfff
+  return firstOf(text, paired ? end - 2 : end - 1)
+}
+
+const FIELD_AT: Readonly<Record<SearchField, number>> = {
+  title: 0,
+  body: 1,
+  url: 2,
+  permalink: 3,
+  flair: 4,
+  author: 5,
+}
+
+const prepared = new WeakMap<Item, (string | undefined)[]>()
+// Thousands of filters read the same item in a row.
+let latest: { item: Item; texts: (string | undefined)[] } | null = null
+
+/** One field of an item, normalised. Cached for the lifetime of the item, because every monitor reads it. */
+export function textOf(item: Item, field: SearchField, view: View = 0): string {
+  if (latest === null || latest.item !== item) {
+    let texts = prepared.get(item)
+    if (texts === undefined) prepared.set(item, (texts = []))
+    latest = { item, texts }
+  }
+  const { texts } = latest
+  const at = view * SEARCH_FIELDS.length + FIELD_AT[field]
+  const cached = texts[at]
+  if (cached !== undefined) return cached
+  const written = writtenOf(item, field)
+  // Without accents a plain text is the same text.
+  const same = foldsAccents(view) && ASCII.test(written)
+  return (texts[at] = same ? textOf(item, field, view === 1 ? 0 : 2) : normalise(written, view))
+}
+
+const as_written = new WeakMap<Item, (string | undefined)[]>()
+
+/** One field of an item as a reader sees it; link targets belong to `url`. Empty when there is none. */
+export function writtenOf(item: Item, field: SearchField): string {
+  let texts = as_written.get(item)
+  if (texts === undefined) as_written.set(item, (texts = []))
+  return (texts[FIELD_AT[field]] ??= fieldOf(item, field) ?? '')
+}
+
+/** The markdown that an item's author wrote. */
+export const markdownOf = (item: Item): string => (item.kind === 'post' ? item.text : item.body)
+
+/** URLs that an item links to: its own link, its thread's, and those in its text. */
+export function linksOf(item: Item): string[] {
+  const own = item.kind === 'post' ? item.link_url : threadLink(item)
+  const text_links = linksIn(markdownOf(item))
+  return own === null ? text_links : [own, ...text_links]
+}
+
+function fieldOf(item: Item, field: SearchField): string | null {
+  switch (field) {
+    case 'title':
+      return item.kind === 'post' ? item.title : item.link_title
+    case 'body':
+      return visibleText(markdownOf(item))
+    case 'url':
+      return linksOf(item).join(' ')
+    case 'permalink':
+      return item.permalink
+    case 'flair':
+      return item.kind === 'post' ? item.flair : null
+    case 'author':
+      return item.author === '[deleted]' ? null : item.author
+  }
+}
+
+// The link of a text post's thread is the thread itself, and only repeats its title.
+function threadLink(item: Item & { kind: 'comment' }): string | null {
+  return item.link_url?.includes(`/${item.post_id}/`) === true ? null : item.link_url
+}

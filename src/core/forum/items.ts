@@ -1,0 +1,220 @@
+/**
+ * The platform's resources in forumd's own terms. Adapters under `src/platforms` map the platform's
+ * objects to them; apart from {@link Node}, those objects stay inside the adapters.
+ */
+
+/** Fields of a row about its author. */
+export type AuthorInfo = { fullname: string | null; flair: string | null; premium: boolean | null }
+
+/** Post as the API returns it; null: not known. */
+export type Post = {
+  /** Without prefix. */
+  id: string
+  /** `t3_` and the id. */
+  name: string
+  title: string
+  author: string
+  subforum: string
+  /** Path on the platform. */
+  permalink: string
+  /** Absolute address of the post on the platform. */
+  url: string
+  upvotes: number
+  comments: number
+  /** ISO 8601, UTC, ending in Z. */
+  created: string
+  /** Epoch seconds. */
+  created_utc: number
+  text: string
+  /** Target of a link post; null for a text post. */
+  link_url: string | null
+  upvote_ratio: number | null
+  over_18: boolean
+  spoiler: boolean
+  locked: boolean
+  stickied: boolean
+  is_self: boolean
+  is_video: boolean
+  is_crosspost: boolean
+  /** True: comments are in random order. Omitted if the platform does not report it. */
+  contest_mode?: boolean
+  /** The platform hides the score for now, and `upvotes` does not reflect it. Omitted otherwise. */
+  score_hidden?: true
+  /** Subforum, id and permalink of the original of a crosspost. */
+  crosspost_origin: { id: string; subforum: string; permalink: string } | null
+  flair: string | null
+  domain: string | null
+  media_kind: MediaKind | null
+  thumbnail_url: string | null
+  /** ISO 8601 of the last edit; true if the platform reports an edit without its time. */
+  edited: string | boolean
+  author_info: AuthorInfo
+}
+
+/** Comment as the API returns it. */
+export type Comment = {
+  /** Without prefix. */
+  id: string
+  /** `t1_` and the id. */
+  name: string
+  author: string
+  body: string
+  subforum: string
+  upvotes: number
+  permalink: string
+  url: string
+  /** Id of the post, without prefix. */
+  post_id: string
+  /** Null if the platform's response does not contain it. */
+  link_title: string | null
+  link_url: string | null
+  created: string
+  created_utc: number
+  /** Fullname: t1_… or t3_…. */
+  parent_id: string | null
+  is_submitter: boolean
+  depth: number | null
+  edited: string | boolean
+  over_18: boolean | null
+  author_info: AuthorInfo
+  /** As on a post. */
+  score_hidden?: true
+}
+
+/** Kinds of media of a post. */
+export const MEDIA_KINDS = ['image', 'video', 'gallery', 'gif'] as const
+export type MediaKind = (typeof MEDIA_KINDS)[number]
+
+/** Media of a post; sizes in pixels, `duration_s` in seconds. */
+export type Media = {
+  kind: MediaKind
+  url: string | null
+  width: number | null
+  height: number | null
+  /** Pictures of a gallery, in order; empty for every other kind. */
+  items: { url: string; width: number | null; height: number | null }[]
+  duration_s: number | null
+  thumbnail_url: string | null
+}
+
+/** Post with media. */
+export type MediaPost = Post & { media: Media }
+
+/** User as the API returns it. */
+export type User = {
+  id: string | null
+  name: string
+  url: string
+  created: string | null
+  created_utc: number | null
+  link_karma: number | null
+  comment_karma: number | null
+  total_karma: number | null
+  verified: boolean | null
+  is_employee: boolean | null
+  is_mod: boolean | null
+  is_suspended: boolean
+  over_18: boolean | null
+  display_name: string | null
+  description: string | null
+  avatar_url: string | null
+  banner_url: string | null
+}
+
+/** Community as the API returns it. */
+export type Community = {
+  id: string | null
+  name: string
+  display_name_prefixed: string | null
+  title: string | null
+  description: string | null
+  subscribers: number | null
+  active_users: number | null
+  created: string | null
+  created_utc: number | null
+  type: string | null
+  over_18: boolean | null
+  quarantined: boolean | null
+  url: string | null
+  icon_url: string | null
+  banner_url: string | null
+  language: string | null
+}
+
+/** Moderator of a community. */
+export type Moderator = {
+  id: string
+  name: string
+  mod_permissions: string[]
+  flair_text: string | null
+  added: string | null
+}
+
+/** Account of a session. */
+export type Me = {
+  /** Without prefix. */
+  id: string
+  name: string
+  is_suspended: boolean
+  /** The account must set a new password before it can do anything. */
+  is_locked?: boolean
+}
+
+/** Rules of a community, and the platform's own rules. */
+export type Rules = {
+  rules: {
+    name: string
+    description: string
+    applies_to: 'post' | 'comment' | 'all'
+    violation_reason: string | null
+    priority: number
+    created: string | null
+  }[]
+  site_rules: string[]
+}
+
+/** Wiki page: its source and its rendered form. */
+export type WikiPage = {
+  content_md: string
+  content_html: string | null
+  revision_id: string | null
+  revision_date: string | null
+  revised_by: string | null
+  reason: string | null
+}
+
+/** Achievement on a profile. */
+export type Achievement = {
+  id: string | null
+  name: string
+  description: string | null
+  icon_url: string | null
+  url: string | null
+  granted: string | null
+}
+
+/** Reason why a post is not visible to others, or why its visibility cannot be decided. */
+export type VisibilityReason = 'absent' | 'deleted' | 'removed' | 'seen_by_moderator'
+
+/** Visibility of a post to others, as far as it can be determined. */
+export type Visibility = {
+  verdict: 'live' | 'not_visible' | 'undecidable'
+  /** Null if it is live. */
+  reason: VisibilityReason | null
+  confident: boolean
+}
+
+/** Native node of a tree, `{kind: "t1" | "more", data}`, exactly as the platform returned it. */
+export type Node = { kind: string; data: Record<string, unknown> }
+
+/** State of a comment. */
+export type ItemLiveness = 'live' | 'deleted' | 'removed' | 'not_found'
+
+/** Post or comment, discriminated by `kind`, as monitors match it. */
+export type Item = (Post & { kind: 'post' }) | (Comment & { kind: 'comment' })
+
+/**
+ * One page of a native listing. `after` is the platform's own cursor; null ends the listing.
+ * `left_out` counts further rows that the requester may not see.
+ */
+export type Page<T> = { rows: T[]; after: string | null; left_out?: number }

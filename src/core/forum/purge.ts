@@ -1,0 +1,84 @@
+/** Author or item to erase. An item has its id without prefix, and its kind if the id had one. */
+export type Purged =
+  /** `posts`: ids of this author's posts, whose titles appear on other users' comments. */
+  | { by: 'author'; name: string; posts: ReadonlySet<string> }
+  | { by: 'item'; id: string; kind: 'post' | 'comment' | null }
+
+type Row = Readonly<Record<string, unknown>>
+
+/**
+ * Fields that are not content: ids, kind, subforum and time are retained. `subforum` applies by its
+ * configured word, too.
+ */
+const RETAINED_FIELDS = new Set(['id', 'name', 'kind', 'created', 'post_id', 'parent_id', 'method'])
+const GONE = '[purged]'
+
+/** Parses `t3_abc`, `t1_abc` or a bare id; null if malformed. */
+export function parseItemId(text: string): (Purged & { by: 'item' }) | null {
+  const [, prefix, id] = /^(?:t([13])_)?([a-z0-9]{1,13})$/i.exec(text) ?? []
+  if (id === undefined) return null
+  const kind = prefix === undefined ? null : prefix === '3' ? 'post' : 'comment'
+  return { by: 'item', id: id.toLowerCase(), kind }
+}
+
+/**
+ * Erased form of an item: unchanged if it is not affected, blanked if it is, and without its
+ * thread's title if only that is affected.
+ */
+export function purgeItem(item: Row, purged: Purged, community: string): Row {
+  if (isMeant(item, purged)) return { ...blanked(item, community), author: GONE }
+  if (!isUnder(item['post_id'], purged)) return item
+  // A comment's addresses contain its thread's title.
+  const titled = ['link_title', 'link_url', 'permalink', 'url'].filter((name) => name in item)
+  return { ...item, ...Object.fromEntries(titled.map((name) => [name, ''])) }
+}
+
+function isUnder(post_id: unknown, purged: Purged): boolean {
+  if (typeof post_id !== 'string') return false
+  if (purged.by === 'author') return purged.posts.has(post_id)
+  return purged.kind !== 'comment' && post_id === purged.id
+}
+
+function isMeant(item: Row, purged: Purged): boolean {
+  if (purged.by === 'author')
+    return typeof item['author'] === 'string' && item['author'].toLowerCase() === purged.name
+  if (item['id'] !== purged.id) return false
+  // Only comments have a `post_id`.
+  const kind = 'post_id' in item ? 'comment' : 'post'
+  return purged.kind === null || purged.kind === kind
+}
+
+/** Empties texts and lists, keeps numbers and flags: receivers find every field they expect. */
+function blanked(value: Row, community: string): Row {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, it]) => [
+      name,
+      RETAINED_FIELDS.has(name) || name === community ? it : blank(it, community),
+    ]),
+  )
+}
+
+function blank(value: unknown, community: string): unknown {
+  if (typeof value === 'string') return ''
+  if (Array.isArray(value)) return []
+  return typeof value === 'object' && value !== null ? blanked({ ...value }, community) : value
+}
+
+/** Lower-case name or id to erase. */
+export const nameOf = (purged: Purged): string => (purged.by === 'author' ? purged.name : purged.id)
+
+/**
+ * False if the text of a body cannot contain the author or item, as most do not; then it is not
+ * parsed.
+ */
+export function isTraced(text: string, purged: Purged): boolean {
+  if (text.toLowerCase().includes(`"${nameOf(purged)}"`)) return true
+  if (purged.by === 'item' || purged.posts.size === 0) return false
+  return text.matchAll(/"post_id":"([^"]+)"/g).some(([, id = '']) => purged.posts.has(id))
+}
+
+/** True for a post by this author; `name` is lower case. */
+export const isPostBy = (item: Row, name: string): boolean =>
+  !('post_id' in item) &&
+  typeof item['author'] === 'string' &&
+  item['author'].toLowerCase() === name

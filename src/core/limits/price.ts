@@ -1,0 +1,59 @@
+import { iso } from '../base/time.ts'
+
+/** Price tier of a call. Prices are configuration (`[billing.prices]`). */
+export type Tier = 'read' | 'deep_search' | 'vote' | 'write' | 'dm'
+
+/** Millionths of a dollar per call. */
+export type PriceMicros = Readonly<Record<Tier, number>>
+
+/** Converts micro-dollars to dollars for JSON: at most six decimals. */
+export const toUsd = (micros: number): number => micros / 1e6
+
+type Counts = { calls: number; billed_calls: number; cost_usd: number; errors: number }
+
+/** Usage of one tier within one hour. */
+export type UsageHour = {
+  /** Start of the hour. */
+  hour_at: number
+  tier: Tier
+  calls: number
+  billed_calls: number
+  cost_micros: number
+  errors: number
+}
+
+/** Public bucket of a customer's usage; `start` is ISO 8601. */
+export type Usage = Counts & { start: string; by_tier: Partial<Record<Tier, Counts>> }
+
+const HOUR_MS = 3_600_000
+const LENGTH_MS = { hour: HOUR_MS, day: 24 * HOUR_MS }
+
+/** Groups hours into hours or UTC days, oldest first, with a total. Omits empty buckets. */
+export function bucketed(
+  hours: readonly UsageHour[],
+  bucket: keyof typeof LENGTH_MS,
+): { usage: Usage[]; total: Counts } {
+  const length_ms = LENGTH_MS[bucket]
+  const starts = Map.groupBy(hours, ({ hour_at }) => Math.floor(hour_at / length_ms) * length_ms)
+  const usage = [...starts]
+    .toSorted(([a], [b]) => a - b)
+    .map(([start, bucket_hours]) => ({
+      start: iso(start),
+      ...sum(bucket_hours),
+      by_tier: Object.fromEntries(
+        [...Map.groupBy(bucket_hours, ({ tier }) => tier)].map(([tier, rows]) => [tier, sum(rows)]),
+      ),
+    }))
+  return { usage, total: sum(hours) }
+}
+
+/** Summed in micro-dollars to avoid rounding errors. */
+function sum(rows: readonly UsageHour[]): Counts {
+  const add = (of: (row: UsageHour) => number) => rows.reduce((total, row) => total + of(row), 0)
+  return {
+    calls: add(({ calls }) => calls),
+    billed_calls: add(({ billed_calls }) => billed_calls),
+    cost_usd: toUsd(add(({ cost_micros }) => cost_micros)),
+    errors: add(({ errors }) => errors),
+  }
+}

@@ -1,0 +1,95 @@
+import { composed, type SearchField, type View, writtenOf } from '../filter/text.ts'
+import type { Item } from '../forum/items.ts'
+import { patternEngine } from './syntax.ts'
+
+/** Characters of each field that a pattern reads, in UTF-16 units. */
+export const READ_MAX = 10_000
+/** Index that means that no pattern matched. */
+export const NO_PATTERN = -1
+
+/**
+ * Patterns of a filter, with all inputs of their result. Sets of equal `key` have equal results.
+ */
+export type PatternSet = {
+  key: string
+  patterns: readonly string[]
+  case_sensitive: boolean
+  search_in: readonly SearchField[]
+  view: View
+}
+
+/** Pattern set of a filter; null if it has no patterns. */
+export function patternSetOf(
+  {
+    regex,
+    case_sensitive,
+    search_in,
+  }: { regex: readonly string[]; case_sensitive: boolean; search_in: readonly SearchField[] },
+  view: View,
+): PatternSet | null {
+  if (regex.length === 0) return null
+  const key = JSON.stringify([view, search_in, regex])
+  return { key, patterns: regex, case_sensitive, search_in, view }
+}
+
+/** Texts of an item that a set reads. */
+export const patternTextsOf = ({ search_in, view }: PatternSet, item: Item): string[] =>
+  search_in.map((field) => readable(composed(writtenOf(item, field), view)))
+
+const readable = (text: string): string => (text.length > READ_MAX ? text.slice(0, READ_MAX) : text)
+
+/**
+ * Index of the first pattern of a set that matches an item; {@link NO_PATTERN} if none does; null:
+ * not known yet.
+ */
+export type AskPatterns = (set: PatternSet, item: Item) => number | null
+
+type PatternTest = (text: string) => boolean
+
+/** Compiles a pattern that passed the syntax check. */
+export function compilePattern(pattern: string, case_sensitive: boolean): PatternTest {
+  const { RE2JS } = patternEngine()
+  const compiled = RE2JS.compile(pattern, case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE)
+  return (text) => compiled.test(readable(text))
+}
+
+/**
+ * Cache of compiled patterns; evicts the least recently used. An automaton grows while it matches,
+ * up to 8 MiB, so a limit on their number does not bound the memory: `isFull` measures it after
+ * each use.
+ */
+export type PatternCache = { testOf(pattern: string, case_sensitive: boolean): PatternTest }
+
+const CACHED_PATTERNS_MAX = 1000
+
+/** Creates an empty cache. */
+export function createPatternCache(isFull: () => boolean): PatternCache {
+  const tests = new Map<string, PatternTest>()
+  return {
+    testOf(pattern, case_sensitive) {
+      const key = `${case_sensitive ? '=' : '~'}${pattern}`
+      const cached = tests.get(key)
+      tests.delete(key)
+      const compiled = cached ?? compilePattern(pattern, case_sensitive)
+      const [oldest] = tests.keys()
+      if (tests.size >= CACHED_PATTERNS_MAX && oldest !== undefined) tests.delete(oldest)
+      tests.set(key, compiled)
+      return (text) => {
+        const matched = compiled(text)
+        if (isFull()) tests.clear()
+        return matched
+      }
+    },
+  }
+}
+
+const direct_cache = createPatternCache(() => false)
+
+/**
+ * Evaluates in this thread without a time limit: for tests, and for tools that run no customers'
+ * filters.
+ */
+export function askDirectly(set: PatternSet, item: Item): number {
+  const texts = patternTextsOf(set, item)
+  return set.patterns.findIndex((it) => texts.some(direct_cache.testOf(it, set.case_sensitive)))
+}

@@ -1,0 +1,279 @@
+/** Coverage of a monitor over the last 24 hours, as pure functions of stored rows. */
+
+/** Window of health, ms. */
+export const WINDOW_MS = 86_400_000
+/** Newest gaps, and newest events, in an answer. */
+export const ENTRIES_MAX = 50
+
+// A feed is live when its last check is at most this many intervals old.
+const INTERVALS = 3
+const FIRST_POLL_MS = 180_000
+const SMALL_JUMP_MS = 60_000
+
+/** One feed of a monitor, from its row. Instants by the clock of `now`. */
+export type FeedFacts = {
+  id: string
+  interval_s: number
+  /** False: no poll will ever be due, which is a fault of ours. */
+  registered: boolean
+  /** Start of the feed, for any monitor. */
+  created_at: number
+  /** Start of this monitor on the feed. */
+  attached_at: number
+  /** The end of its last finished check. */
+  last_check_at: number | null
+  audit_interval_s: number
+  /** Start of the last complete audit. */
+  audited_at: number | null
+  /** Creation times that audits have verified, by the platform's clock, as `active_since`: where the monitor starts. */
+  audited_from: number | null
+  audited_until: number | null
+  active_since: number
+}
+
+/** A stored feed, with the start of a monitor on it by the item clock. */
+type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at'> & {
+  key: string
+  /** Null: no poll will ever be due. */
+  next_check_at: number | null
+}
+
+/** Facts of a feed for a monitor created at `created_at`; the item clock is `offset_ms` ahead. */
+export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number): FeedFacts => ({
+  id: it.key,
+  interval_s: it.interval_s,
+  registered: it.next_check_at !== null,
+  created_at: it.created_at,
+  attached_at: Math.max(it.active_since - offset_ms, created_at),
+  last_check_at: it.last_check_at,
+  audit_interval_s: it.audit_interval_s,
+  audited_at: it.audited_at,
+  audited_from: it.audited_from,
+  audited_until: it.audited_until,
+  active_since: it.active_since,
+})
+
+type FeedFailure = 'never_polled' | 'stalled' | 'unregistered'
+
+/** Liveness of a monitor's feeds; `streams` lists the failing ones. */
+export type FeedLiveness = {
+  status: 'live' | 'degraded' | 'unknown'
+  reason: 'monitor_paused' | 'streams_awaiting_first_poll' | 'poll_log_unreadable' | null
+  streams: { id: string; reason: FeedFailure }[]
+}
+
+const UNREADABLE: FeedLiveness = { status: 'unknown', reason: 'poll_log_unreadable', streams: [] }
+
+/** Judges whether each feed is being polled. Null: the rows could not be read. */
+export function judgeLiveness(
+  streams: readonly FeedFacts[] | null,
+  { active, now }: { active: boolean; now: number },
+): FeedLiveness {
+  if (!active) return { status: 'unknown', reason: 'monitor_paused', streams: [] }
+  if (streams === null) return UNREADABLE
+  // A monitor without feeds watches nothing.
+  if (streams.length === 0) return { status: 'degraded', reason: null, streams: [] }
+  const states = streams.map((it) => ({ id: it.id, state: stateOf(it, now) }))
+  const failing = states.flatMap(({ id, state }) =>
+    state === 'live' || state === 'awaiting' ? [] : [{ id, reason: state }],
+  )
+  if (failing.length > 0) return { status: 'degraded', reason: null, streams: failing }
+  if (states.some(({ state }) => state === 'awaiting'))
+    return { status: 'unknown', reason: 'streams_awaiting_first_poll', streams: [] }
+  return { status: 'live', reason: null, streams: [] }
+}
+
+function stateOf(stream: FeedFacts, now: number): FeedFailure | 'live' | 'awaiting' {
+  if (!stream.registered) return 'unregistered'
+  const patience_ms = INTERVALS * stream.interval_s * 1000
+  if (stream.last_check_at !== null)
+    return now - stream.last_check_at <= patience_ms ? 'live' : 'stalled'
+  const watched_ms = now - Math.max(stream.created_at, stream.attached_at)
+  return watched_ms <= Math.max(patience_ms, FIRST_POLL_MS) ? 'awaiting' : 'never_polled'
+}
+
+/** A truncated check. `from_at` and `until_at` bound the creation times it did not observe; null: unknown. */
+export type Gap = {
+  stream: string
+  reason: string
+  recorded_at: number
+  from_at: number | null
+  until_at: number | null
+  missed_estimate: number | null
+  closed_at: number | null
+}
+
+/** `process_down` hides nothing by itself: if the next check reached its checkpoint, nothing was missed. */
+export type EventKind =
+  | 'poll_log_failed'
+  | 'clock_jump'
+  | 'feed_replaced'
+  | 'log_pruned'
+  | 'restore_detected'
+  | 'process_down'
+
+/** A polling event from its row. Epoch ms. */
+export type PollEvent = {
+  kind: EventKind
+  at: number
+  until_at: number | null
+  stream: string | null
+}
+
+/** Coverage of a monitor's last 24 hours. Null counts: unknown. */
+export type Coverage = {
+  status: 'complete' | 'degraded' | 'partial' | 'unknown'
+  reason:
+    | 'monitor_paused'
+    | 'poll_log_unreadable'
+    | 'loss_events_not_observed'
+    | 'streams_not_polling'
+    | 'stream_liveness_unknown'
+    | 'not_audited'
+    | null
+  /** Instant (platform clock) up to which creation times are verified by audits; null: no audit yet. */
+  audited_until_at: number | null
+  /** Seconds between two audits of the slowest feed; null: there is none. */
+  audit_interval_s: number | null
+  /** Start of the window: 24 hours ago, or the start of the monitor. */
+  since_at: number
+  gaps: Gap[]
+  gaps_returned: number
+  gaps_truncated: boolean
+  gap_events_24h: number | null
+  posts_in_window_at_least: number | null
+  posts_missed_estimate: number | null
+  observed_events: { kind: string; at: number; until_at: number | null; stream: string | null }[]
+  unobserved_events: PollEvent[]
+}
+
+/** Stored gaps and events of a window, newest first, and the number of items seen in it. */
+export type PollLog = { gaps: readonly Gap[]; events: readonly PollEvent[]; seen: number }
+
+/** Start of a monitor's window. */
+export const windowSince = (now: number, active_since: number): number =>
+  Math.max(now - WINDOW_MS, active_since)
+
+/**
+ * Judges whether every check reached the checkpoint of the one before. `complete` needs live feeds and current audits.
+ * Null figures are unknown, not zero. Null log: the rows could not be read.
+ */
+export function judgeCoverage(
+  log: PollLog | null,
+  liveness: FeedLiveness,
+  { active, since_at, audits }: { active: boolean; since_at: number; audits: AuditVerdict },
+): Coverage {
+  if (!active) return unknownCoverage('monitor_paused', since_at)
+  if (log === null || liveness.reason === 'poll_log_unreadable')
+    return unknownCoverage('poll_log_unreadable', since_at)
+  const { gaps, events, seen } = log
+  const unobserved = events.filter(mayHideItems)
+  const downtimes = events.filter((it) => it.kind === 'process_down')
+  const gap_events = gaps.map((it) => ({
+    kind: it.reason,
+    at: it.recorded_at,
+    until_at: it.closed_at,
+    stream: it.stream,
+  }))
+  return {
+    ...judgeStatus({ gaps: gaps.length, unobserved: unobserved.length }, liveness, audits),
+    audited_until_at: audits.audited_until,
+    audit_interval_s: audits.interval_s,
+    since_at,
+    gaps: gaps.slice(0, ENTRIES_MAX),
+    gaps_returned: Math.min(gaps.length, ENTRIES_MAX),
+    gaps_truncated: gaps.length > ENTRIES_MAX,
+    gap_events_24h: gaps.length,
+    posts_in_window_at_least: seen,
+    posts_missed_estimate: sumMissed(gaps, unobserved, liveness),
+    observed_events: [...gap_events, ...downtimes]
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, ENTRIES_MAX),
+    unobserved_events: unobserved.slice(0, ENTRIES_MAX),
+  }
+}
+
+/** Range that audits have verified for all feeds of a monitor. */
+export type AuditVerdict = {
+  /** True: every feed was audited within two intervals, without a break since the start of window or monitor. */
+  is_current: boolean
+  audited_until: number | null
+  interval_s: number | null
+}
+
+const AUDIT_INTERVALS_MAX = 2
+
+/** Judges the range verified by audits. `since_at`: start of the window by our clock, which is `offset_ms` behind. */
+export function judgeAudits(
+  feeds: readonly FeedFacts[],
+  { now, since_at, offset_ms }: { now: number; since_at: number; offset_ms: number },
+): AuditVerdict {
+  const [first] = feeds
+  if (first === undefined) return { is_current: false, audited_until: null, interval_s: null }
+  return {
+    is_current: feeds.every(
+      ({ audited_at, audited_from, audit_interval_s, active_since }) =>
+        audited_at !== null &&
+        now - audited_at <= AUDIT_INTERVALS_MAX * audit_interval_s * 1000 &&
+        audited_from !== null &&
+        audited_from <= Math.max(since_at + offset_ms, active_since),
+    ),
+    audited_until: feeds.reduce<number | null>(
+      (least, { audited_until }) =>
+        least === null || audited_until === null ? null : Math.min(least, audited_until),
+      first.audited_until,
+    ),
+    interval_s: Math.max(...feeds.map(({ audit_interval_s }) => audit_interval_s)),
+  }
+}
+
+/** Status of an active monitor's window with these numbers of gaps and of events that may hide items. */
+export function judgeStatus(
+  { gaps, unobserved }: { gaps: number; unobserved: number },
+  { status }: Pick<FeedLiveness, 'status'>,
+  { is_current }: Pick<AuditVerdict, 'is_current'>,
+): Pick<Coverage, 'status' | 'reason'> {
+  if (gaps > 0) return { status: 'degraded', reason: null }
+  if (status === 'unknown') return { status: 'partial', reason: 'stream_liveness_unknown' }
+  if (status === 'degraded') return { status: 'partial', reason: 'streams_not_polling' }
+  if (unobserved > 0) return { status: 'partial', reason: 'loss_events_not_observed' }
+  if (!is_current) return { status: 'partial', reason: 'not_audited' }
+  return { status: 'complete', reason: null }
+}
+
+// A closed gap hides nothing. One gap without an estimate, or a feed that was not polled, makes the sum unknown.
+function sumMissed(
+  gaps: readonly Gap[],
+  unobserved: readonly PollEvent[],
+  { status }: FeedLiveness,
+): number | null {
+  if (status !== 'live' || unobserved.length > 0) return null
+  let sum = 0
+  for (const { missed_estimate, closed_at } of gaps) {
+    if (closed_at !== null) continue
+    if (missed_estimate === null) return null
+    sum += missed_estimate
+  }
+  return sum
+}
+
+/** True for an event that may have hidden items. */
+export const mayHideItems = ({ kind, at, until_at }: Omit<PollEvent, 'stream'>): boolean =>
+  kind !== 'process_down' &&
+  (kind !== 'clock_jump' || until_at === null || Math.abs(until_at - at) > SMALL_JUMP_MS)
+
+const unknownCoverage = (reason: NonNullable<Coverage['reason']>, since_at: number): Coverage => ({
+  status: 'unknown',
+  reason,
+  audited_until_at: null,
+  audit_interval_s: null,
+  since_at,
+  gaps: [],
+  gaps_returned: 0,
+  gaps_truncated: false,
+  gap_events_24h: null,
+  posts_in_window_at_least: null,
+  posts_missed_estimate: null,
+  observed_events: [],
+  unobserved_events: [],
+})

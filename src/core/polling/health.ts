@@ -1,0 +1,112 @@
+/** Delivery counters and cadence of a monitor over the last 24 hours, from counted rows. */
+import type { FeedFacts } from './coverage.ts'
+
+/** Counts of delivery rows of the last 24 hours. */
+export type DeliveryCounts = {
+  delivered: number
+  dead: number
+  failed: number
+  ceiling: number
+  stale: number
+  low_relevance: number
+  /** Suppressed for a reason that this version does not know. */
+  unknown: number
+}
+
+type Breakdown = {
+  ceiling: number
+  stale: number
+  low_relevance: number
+  unknown: number
+  sampled: number
+  sample_truncated: boolean
+  resolved: boolean
+  unresolved_reason: 'ceiling_records_capped' | 'reason_unknown' | null
+}
+
+/** Suppressed matches by reason. `capped`: a day of the window had more ceiling suppressions than are stored. */
+function breakDown(counts: DeliveryCounts, capped: boolean): Breakdown {
+  const { ceiling, stale, low_relevance, unknown } = counts
+  return {
+    ceiling,
+    stale,
+    low_relevance,
+    unknown,
+    sampled: ceiling + stale + low_relevance + unknown,
+    sample_truncated: capped,
+    resolved: !capped && unknown === 0,
+    unresolved_reason: capped ? 'ceiling_records_capped' : unknown > 0 ? 'reason_unknown' : null,
+  }
+}
+
+/** The counters of health. suppressed_24h is a floor, and low relevance is no part of it. */
+export function countersOf(counts: DeliveryCounts, capped: boolean) {
+  const suppressed_breakdown = breakDown(counts, capped)
+  return {
+    delivered_24h: counts.delivered,
+    failed_24h: counts.dead,
+    rejected_24h: counts.failed,
+    suppressed_24h: counts.ceiling + counts.stale + counts.unknown,
+    suppressed_breakdown,
+    ceiling_reached: counts.ceiling > 0 || !suppressed_breakdown.resolved,
+  }
+}
+
+/** Actual beside promised cadence of a monitor. */
+export type Cadence = {
+  promised_cadence_s: number
+  requested_cadence_s: number | null
+  /** True: every feed is polled as often as promised. */
+  meets_entitlement: boolean | null
+  last_checked_s_ago: number | null
+  /** Age of the oldest last check over the promise: 1 or less is as promised. */
+  freshness_ratio: number | null
+  within_margin: boolean | null
+  slowest_stream: string | null
+  unknown_reason: 'monitor_paused' | 'streams_awaiting_first_poll' | 'poll_log_unreadable' | null
+}
+
+const MARGIN = 1.5
+
+/** Judges actual against promised cadence. Null: the feeds could not be read. */
+export function judgeCadence(
+  streams: readonly FeedFacts[] | null,
+  promise: {
+    active: boolean
+    cadence_s: number
+    requested_cadence_s: number | null
+    now: number
+  },
+): Cadence {
+  const { active, cadence_s, requested_cadence_s, now } = promise
+  const unknownCadence = (unknown_reason: Cadence['unknown_reason']): Cadence => ({
+    promised_cadence_s: cadence_s,
+    requested_cadence_s,
+    meets_entitlement: null,
+    last_checked_s_ago: null,
+    freshness_ratio: null,
+    within_margin: null,
+    slowest_stream: null,
+    unknown_reason,
+  })
+  if (!active) return unknownCadence('monitor_paused')
+  if (streams === null) return unknownCadence('poll_log_unreadable')
+  const checked = streams.flatMap(({ id, last_check_at }) =>
+    last_check_at === null ? [] : [{ id, last_check_at }],
+  )
+  const [slowest] = checked.toSorted((a, b) => a.last_check_at - b.last_check_at)
+  if (slowest === undefined || checked.length < streams.length)
+    return unknownCadence('streams_awaiting_first_poll')
+  const age_s = Math.max(0, (now - slowest.last_check_at) / 1000)
+  const ratio = Math.round((age_s / cadence_s) * 100) / 100
+  return {
+    promised_cadence_s: cadence_s,
+    requested_cadence_s,
+    meets_entitlement: streams.every(({ interval_s }) => interval_s <= cadence_s),
+    last_checked_s_ago: Math.floor(age_s),
+    freshness_ratio: ratio,
+    within_margin: ratio <= MARGIN,
+    slowest_stream: slowest.id,
+    unknown_reason: null,
+  }
+}

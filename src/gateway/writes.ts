@@ -1,0 +1,150 @@
+import { fail, ok } from '../core/base/result.ts'
+import type { Acted, WriteFault } from '../core/forum/native-refusals.ts'
+import {
+  fullnameOf,
+  type LinkHosts,
+  parsePostUrl,
+  type PermalinkTarget,
+  type PostLink,
+} from '../core/forum/permalink.ts'
+import type { Session } from '../core/forum/session.ts'
+import type {
+  Direction,
+  Folder,
+  Messages,
+  Posted,
+  SentMessage,
+  Threads,
+} from '../core/forum/writes.ts'
+import type {
+  Acts,
+  BrowserComment,
+  BrowserCommentResult,
+  BrowserFault,
+  Call,
+  ImageFile,
+  ProfileChange,
+} from '../platforms/port.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import { callerIdentity, type Identities } from './identity.ts'
+
+/** Failures of an action; `no_browser`: the action needs one, and `why` states the cause. */
+export type ActFault = WriteFault | { kind: 'no_browser'; why: string }
+
+/** Result of an action. A fault other than `unknown` means that nothing was done. */
+export type ActOutcome<T> = { ok: true; value: T } | { ok: false; fault: ActFault }
+
+/** Cause why no browser is available for a call, as a sentence for the operator. */
+export const whyNoBrowser = (
+  fault: Extract<BrowserFault, { kind: 'unavailable' | 'scheme' }>,
+): string =>
+  // A caller's own proxy was checked before, so this one belongs to the pool.
+  fault.kind === 'unavailable'
+    ? fault.why
+    : "the pool's proxy uses a scheme that browsers do not support"
+
+/** Result of a comment written in a browser. */
+function fromBrowser(result: BrowserCommentResult): ActOutcome<Posted> {
+  if (result.ok || !('no_browser' in result)) return result
+  return { ok: false, fault: { kind: 'no_browser', why: whyNoBrowser(result.no_browser) } }
+}
+
+type PageQuery = { limit: number; after: string | null }
+type CommentInput = { link: PostLink; text: string }
+/** Target of a vote: an item by its fullname, or a link. */
+type VoteInput = { thing: string | PostLink; direction: Direction }
+
+type Action<Input, T> = (input: Input, session: Session) => Promise<ActOutcome<T>>
+
+/** Actions of a caller's own account. Each is sent once and never retried. */
+export type AccountWrites = {
+  /** The item of a link; null if it is not a link to the platform. */
+  link(text: string): PostLink | null
+  /** Over plain HTTP. */
+  comment: Action<CommentInput, Posted>
+  /** On the page, in a browser. */
+  commentInBrowser: Action<CommentInput & { locale: string; timezone: string }, Posted>
+  /** Returns the fullname of the item. */
+  vote: Action<VoteInput, string>
+  send: Action<{ to: string; subject: string; text: string }, SentMessage>
+  threads: Action<PageQuery & { folder: Folder }, Threads>
+  messages: Action<PageQuery & { thread_id: string }, Messages>
+  profile: Action<ProfileChange, null>
+  picture: Action<{ place: 'avatar' | 'banner'; picture: ImageFile }, { url: string }>
+}
+
+type Deps = {
+  acts: Acts
+  browser_comment: BrowserComment
+  eyes_of: Pick<Identities, 'lease' | 'delegatedIdentity' | 'egress'>
+  clock: Clock
+  /** Deadline of one action with its preparing requests. */
+  deadline_ms: number
+  /** The same for an action in a browser. */
+  browser_deadline_ms: number
+  hosts: LinkHosts
+}
+
+/** Creates the actions, each with one session, one egress and one deadline. */
+export function createAccountWrites(deps: Deps): AccountWrites {
+  const { acts, eyes_of: identities, clock, hosts } = deps
+
+  const callOf = (session: Session, deadline_ms = deps.deadline_ms): Call => ({
+    identity: callerIdentity(session, identities),
+    deadline_at: clock.now() + deadline_ms,
+  })
+
+  const as =
+    <Input, T>(act: (input: Input, call: Call) => Promise<Acted<T>>): Action<Input, T> =>
+    (input, session) =>
+      act(input, callOf(session))
+
+  /** Target of a link. A share link is resolved by the platform and may lead nowhere. */
+  async function resolveLink(link: PostLink, call: Call): Promise<Acted<PermalinkTarget>> {
+    if (link.kind === 'place') return ok(link.place)
+    const found = await acts.resolveShare(link.path, call)
+    if (!found.ok) return found
+    return found.value === null ? fail({ kind: 'not_found', reason: 'absent' }) : ok(found.value)
+  }
+
+  return {
+    link: (text) => parsePostUrl(text, hosts),
+
+    comment: as(async ({ link, text }, call) => {
+      const place = await resolveLink(link, call)
+      return place.ok ? acts.comment({ parent: fullnameOf(place.value), text }, call) : place
+    }),
+
+    async commentInBrowser({ link, text, locale, timezone }, session) {
+      const call = callOf(session, deps.browser_deadline_ms)
+      const place = await resolveLink(link, call)
+      if (!place.ok) return place
+      const input = { place: place.value, text, locale, timezone }
+      const result = fromBrowser(await deps.browser_comment(input, call))
+      if (!result.ok) return result
+      const { name, permalink } = result.value
+      // The comment exists even if it cannot be read back. Same egress: a session keeps it during a
+      // call.
+      const back = await acts.readBack(name.replace(/^t1_/, ''), {
+        ...call,
+        deadline_at: clock.now() + deps.deadline_ms,
+      })
+      const comment = back.ok ? back.value : null
+      return ok({ name, permalink: permalink ?? comment?.url ?? null, comment })
+    },
+
+    vote: as(async ({ thing, direction }, call) => {
+      const place = typeof thing === 'string' ? ok(thing) : await resolveLink(thing, call)
+      if (!place.ok) return place
+      const id = typeof place.value === 'string' ? place.value : fullnameOf(place.value)
+      const voted = await acts.vote({ id, direction }, call)
+      return voted.ok ? ok(id) : voted
+    }),
+
+    send: as(acts.send),
+    threads: as(acts.threads),
+    messages: as(acts.messages),
+    profile: as(acts.profile),
+    picture: as(acts.picture),
+  }
+}

@@ -1,0 +1,375 @@
+import { errorCode } from '../core/base/errors.ts'
+import type { Fault } from '../core/base/result.ts'
+import { auditSince } from '../core/polling/audit.ts'
+import { type CutReason, startPoll } from '../core/polling/cursor.ts'
+import type { Watch } from '../gateway/watch.ts'
+import { createOutages } from '../runtime/outages.ts'
+import type { Log } from '../runtime/runtime.ts'
+import { type Db, transact } from '../store/db/connection.ts'
+import type { Feed } from '../store/monitoring/feeds.ts'
+import { findPolled } from '../store/monitoring/matches.ts'
+import { listWatchers, pauseMonitor } from '../store/monitoring/monitors.ts'
+import {
+  type BatchState,
+  type PollJob,
+  type PollTarget,
+  refreshExtra,
+} from '../store/monitoring/poll-batches.ts'
+import { fetchPages, type PollDeps } from './fetch-pages.ts'
+import type { FeedResult, PollEnd, PollResult, Schedule, Skipped } from './poll-types.ts'
+import { pollWhenUsable, postponeOverBudget, type Unwritten } from './position.ts'
+import { record, type RecordDeps, type Recorded, UnknownVerdicts } from './record.ts'
+import { feedOf, splitBatch } from './split-batch.ts'
+
+/** Plans batches and audits from recent rates. */
+export type Planner = {
+  /** Plans again if that is due; returns the next due time. `mono`: monotonic clock, ms. */
+  planIfDue(mono: number): number
+  /** True while audits have requests left to use. */
+  mayAudit(mono: number): boolean
+  /** Milliseconds until they have some. */
+  auditWait(mono: number): number
+  /** An input of the plan has changed. */
+  changed(mono: number): void
+  /** Takes the result of a poll into account. */
+  learn(report: PollResult, new_items: number, mono: number): void
+}
+
+export type MonitoringDeps = PollDeps &
+  RecordDeps & {
+    log: Log
+    schedule: Schedule
+    /** Seconds between two audits of a feed; 0 or absent: by its cadence. */
+    audit_interval_s?: number
+    /** Requests a minute that the platform allows for polls; absent: no limit is known. */
+    requests_per_minute?: () => number
+    /** Wakes the loop that runs `checkDue`. */
+    wake: () => void
+    /** Called after a commit that has left deliveries to be sent. */
+    on_pending: () => void
+  }
+
+// An old copy that is served for longer than this many intervals is accepted. Nothing is lost: the checkpoint only moves
+// to rows that were read, and old anchors stay.
+const STALE_INTERVALS_MAX = 2.5
+
+/** Polls a feed or a batch. Reads only; {@link record} writes the result. */
+async function pollOnce(deps: PollDeps & { db: Db }, job: PollJob): Promise<PollResult | Skipped> {
+  const { targets, extras, batch, epoch } = job
+  if (batch !== null) return pollBatch(deps, { targets, extras, convoy: batch })
+  const [only] = targets
+  if (only === undefined) return { why: 'stopping', wait_s: 0 }
+  const result = await pollFeed(deps, only)
+  return 'why' in result ? result : { results: [result], batch_result: null, epoch }
+}
+
+async function pollFeed(
+  deps: PollDeps & { db: Db },
+  { stream, backfill_since, open_gap: gap, audit: is_audit }: PollTarget,
+): Promise<FeedResult | Skipped> {
+  const { watch, clock, db } = deps
+  const started_at = clock.now()
+  const { checkpoint } = stream
+  const accept_stale = acceptsStale(stream, started_at)
+  const missed_ids = gap?.anchor_ids ?? null
+  // The earlier of two plausible clocks: the verified range must not claim more than was read.
+  const platform_now = Math.round(started_at + watch.item_clock.earliest_ms())
+  const audit = is_audit ? { started_at: platform_now } : null
+  const start = startPoll({
+    head: checkpoint,
+    floor_at: backfill_since,
+    believing: accept_stale,
+    gap_ids: missed_ids,
+    late_since: lateSince(stream),
+    audit_since: is_audit ? auditSince(stream, platform_now) : null,
+    kind: stream.kind,
+  })
+  const { state, items, ending } = await fetchPages(deps, stream, start, (ids) =>
+    findPolled(db, [stream.id], ids),
+  )
+  const gap_id = gap?.gap_id ?? null
+  const toResult = (end: PollEnd): FeedResult => {
+    const ended_at = clock.now()
+    const seen_at = ended_at + watch.item_clock.ms()
+    return { stream, state, items, ending: end, audit, gap_id, started_at, ended_at, seen_at }
+  }
+  switch (ending.kind) {
+    case 'reached':
+      return toResult({ kind: 'reached' })
+    case 'cut':
+      return toResult(truncatedEnd(ending.reason))
+    case 'empty':
+      return toResult(await explainEmpty(watch, stream))
+    case 'fault':
+      return skippedBy(ending.fault, state.pages) ?? toResult(faultEnd(ending.fault))
+    case 'stale':
+      return { why: 'stale_listing', wait_s: 0 }
+    case 'stopping':
+      return { why: 'stopping', wait_s: 0 }
+  }
+}
+
+/** Polls read past the checkpoint by the lateness seen, within this bound; audits find what is later. */
+const LATE_READ_MAX_MS = 10_000
+
+const lateSince = ({ checkpoint, lateness_ms }: Feed): number | null =>
+  checkpoint?.checkpoint_at == null || lateness_ms === 0
+    ? null
+    : checkpoint.checkpoint_at - Math.min(lateness_ms, LATE_READ_MAX_MS)
+
+async function pollBatch(
+  deps: PollDeps & { db: Db },
+  { targets, extras, convoy: batch }: Pick<PollJob, 'targets' | 'extras'> & { convoy: BatchState },
+): Promise<PollResult | Skipped> {
+  const { watch, clock, db } = deps
+  const started_at = clock.now()
+  const limits = targets.flatMap(({ backfill_since }) => backfill_since ?? [])
+  const backfill_since = limits.length === 0 ? null : Math.min(...limits)
+  const accept_stale = targets.every(({ stream }) => acceptsStale(stream, started_at))
+  const start = startPoll({
+    head: batch.checkpoint,
+    floor_at: backfill_since,
+    believing: accept_stale,
+    kind: batch.kind,
+  })
+  const feed = feedOf([...targets, ...extras])
+  const feed_ids = [...targets, ...extras].map(({ stream }) => stream.id)
+  const { state, items, ending } = await fetchPages(deps, feed, start, (ids) =>
+    findPolled(db, feed_ids, ids),
+  )
+  const ended_at = clock.now()
+  const times = { started_at, ended_at, seen_at: ended_at + watch.item_clock.ms() }
+  switch (ending.kind) {
+    case 'reached':
+    case 'cut':
+      return splitBatch({
+        targets,
+        // Some were polled individually meanwhile and are in sync now.
+        extras: extras.flatMap(({ stream }) => refreshExtra(db, stream.id, batch) ?? []),
+        batch,
+        state,
+        items,
+        at: times,
+        complete: ending.kind === 'reached',
+      })
+    case 'empty':
+      return unprovenResult(targets, batch, times)
+    case 'fault': {
+      // The platform does not say which member is refused.
+      if (ending.fault.kind === 'forbidden' || ending.fault.kind === 'not_found')
+        return unprovenResult(targets, batch, times)
+      const end = faultEnd(ending.fault)
+      return (
+        // Nothing of a failed batch poll is recorded, not even the pages it had read.
+        skippedBy(ending.fault, 0) ?? {
+          results: targets.map(({ stream, backfill_since: own_limit }) => ({
+            stream,
+            state: startPoll({ head: stream.checkpoint, floor_at: own_limit, believing: false }),
+            items: new Map(),
+            ending: end,
+            audit: null,
+            gap_id: null,
+            ...times,
+          })),
+          batch_result: null,
+          epoch: 0,
+        }
+      )
+    }
+    case 'stale':
+      return { why: 'stale_listing', wait_s: 0 }
+    case 'stopping':
+      return { why: 'stopping', wait_s: 0 }
+  }
+}
+
+/** A batch poll that verifies no member: each is polled individually. */
+const unprovenResult = (
+  targets: readonly PollTarget[],
+  batch: BatchState,
+  { started_at, ended_at }: Pick<FeedResult, 'started_at' | 'ended_at'>,
+): PollResult => ({
+  results: [],
+  batch_result: {
+    batch,
+    state: null,
+    unproven: targets.map(({ stream }) => stream.id),
+    resynced: [],
+    started_at,
+    ended_at,
+  },
+  epoch: 0,
+})
+
+function acceptsStale({ last_check_at, interval_s }: Feed, now: number): boolean {
+  const silent_ms = last_check_at === null ? 0 : now - last_check_at
+  return silent_ms > STALE_INTERVALS_MAX * interval_s * 1000
+}
+
+const truncatedEnd = (reason: CutReason): PollEnd => ({
+  kind: 'cut',
+  reason,
+  fault: null,
+  retry_after_s: 0,
+})
+
+const faultEnd = (fault: Fault): PollEnd => ({
+  kind: 'cut',
+  reason: 'error',
+  fault: faultText(fault),
+  // Throttling delays an identity, not the feed, which is due as planned through any usable one.
+  retry_after_s: fault.kind === 'unavailable' ? (fault.retry_after_s ?? 0) : 0,
+})
+
+/**
+ * A poll without budget is late, not truncated. So is one that the platform throttled before any page was read; the next
+ * poll shows what was lost by waiting.
+ */
+function skippedBy(fault: Fault, pages_read: number): Skipped | null {
+  if (fault.kind !== 'throttled') return null
+  const wait_s = fault.retry_after_s ?? 0
+  if (fault.unasked && !fault.resting) return { why: 'over_budget', wait_s }
+  return pages_read === 0 ? { why: 'throttled', wait_s } : null
+}
+
+/** Requests the page of an emptied place to find out if it was closed. */
+async function explainEmpty(watch: Watch, { kind, place }: Feed): Promise<PollEnd> {
+  if (kind !== 'posts' && kind !== 'comments') return truncatedEnd('empty_listing')
+  const verdict = await watch.subforum(place)
+  if (verdict.kind !== 'refused') return truncatedEnd('empty_listing')
+  return { ...faultEnd({ kind: 'forbidden', reason: null }), ...refusalFault(verdict.why) }
+}
+
+const refusalFault = (why: string | null) => (why === null ? {} : { fault: `refused:${why}` })
+
+/** A fault as one word, such as `throttled` or `forbidden:private`, for row and log. */
+function faultText(fault: Fault): string {
+  if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
+  if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
+  return fault.kind
+}
+
+/** One of the limited number of concurrent polls. */
+export type PollSlot = {
+  /** Frees the slot for another poll: this one needs the platform no more and waits for its patterns. */
+  release(): void
+}
+
+/** Creates the function that polls, records the result and wakes the sender. */
+export function createPollRunner(
+  deps: MonitoringDeps,
+  planner: Planner,
+): (job: PollJob, slot: PollSlot) => Promise<void> {
+  const { db, clock, log } = deps
+  const unwritten = new Map<number, Unwritten>()
+  const outages = createOutages(clock)
+
+  return async (job, slot) => {
+    const result = await pollOnce(deps, job)
+    if ('why' in result) return recordSkipped(job, result)
+    logTruncated(result)
+    await prewarmFilters(result)
+    if (deps.signal.aborted) return
+    try {
+      const recorded = await recordJudged(result, slot)
+      if (recorded === null) return
+      const { new_items, matched, pending } = recorded
+      for (const { stream } of result.results) unwritten.delete(stream.id)
+      planner.learn(result, new_items, clock.mono())
+      if (pending > 0) deps.on_pending()
+      const count = result.results.filter(({ ending }) => ending.kind === 'reached').length
+      log('debug', 'check.recorded', { feeds: nameOf(job), count, new_items, matched, pending })
+    } catch (error) {
+      // The checkpoint has not moved, so the next check finds the same rows. Only the record of this check is lost.
+      const kind = isFull(error) ? 'storage_full' : 'poll_log_failed'
+      for (const { stream, ended_at: at } of result.results) unwritten.set(stream.id, { at, kind })
+      throw error
+    }
+  }
+
+  /**
+   * Records a check, with the patterns of its filters evaluated outside the event loop: a first pass notes what they are
+   * asked and is rolled back. A monitor over its budget is paused, and the check recorded without it. Null when the
+   * daemon stops.
+   */
+  async function recordJudged(result: PollResult, slot: PollSlot): Promise<Recorded | null> {
+    const { patterns, signal } = deps
+    for (;;) {
+      patterns?.verdicts.takeNeeds()
+      try {
+        return record(deps, result, unwritten)
+      } catch (error) {
+        if (!(error instanceof UnknownVerdicts) || patterns === undefined) throw error
+      }
+      const needs = patterns.verdicts.takeNeeds()
+      slot.release()
+      const owners = ownersIn(result)
+      const owner = (monitor_id: string) => owners.get(monitor_id) ?? monitor_id
+      const too_slow = await patterns.judge(needs, { owner, kind: 'check' })
+      if (signal.aborted) return null
+      for (const { subjects, spent_ms } of too_slow)
+        for (const monitor of subjects)
+          if (pauseMonitor(db, monitor, 'filter_too_slow', clock.now()))
+            log('warn', 'filter.too_slow', { monitor, duration_ms: spent_ms })
+    }
+  }
+
+  /** The customers of the monitors that a check concerns. */
+  function ownersIn({ results }: PollResult): Map<string, string> {
+    const watchers = results.flatMap(({ stream }) => listWatchers(db, stream.id))
+    return new Map(watchers.map(({ id, customer_id }) => [id, customer_id]))
+  }
+
+  /**
+   * Compiles filters in small parts before the transaction, which blocks everything else while it lasts. The first poll
+   * of a feed may need thousands of them.
+   */
+  async function prewarmFilters({ results }: PollResult): Promise<void> {
+    const { filters, signal } = deps
+    for (const { stream, items } of results) {
+      if (items.size === 0 || filters.isWarm(stream.id)) continue
+      const watchers = listWatchers(db, stream.id)
+      while (filters.warmUp(stream.id, watchers) && !signal.aborted) await clock.sleep(0, signal)
+    }
+  }
+
+  /** Logs a poll that is not recorded, and postpones its feeds. */
+  function recordSkipped(job: PollJob, { why, wait_s }: Skipped): void {
+    if (why === 'stopping') return
+    log('info', 'check.skipped', { feed: nameOf(job), why })
+    if (why !== 'over_budget' && why !== 'throttled') return
+    transact(db, () => {
+      for (const { stream } of job.targets)
+        if (why === 'over_budget') postponeOverBudget(db, stream, clock.now(), wait_s)
+        else pollWhenUsable(db, stream, clock.now(), wait_s)
+    })
+  }
+
+  /** Logs the first truncated check of a feed and its recovery as such; those between only at debug level. */
+  function logTruncated({ results }: PollResult): void {
+    for (const { stream, ending } of results) {
+      const { key: feed } = stream
+      if (ending.kind === 'reached') {
+        const ended = outages.recovered(feed)
+        if (ended !== null) log('info', 'feed.recovered', { feed, ...ended })
+      } else {
+        const { reason, fault } = ending
+        const count = outages.failed(feed)
+        log(count === null ? 'debug' : 'warn', 'check.cut', {
+          feed,
+          reason,
+          fault,
+          ...(count !== null && count > 0 && { count }),
+        })
+      }
+    }
+  }
+}
+
+/** One feed by its key, several by their number. */
+function nameOf({ targets, batch }: PollJob): string {
+  const [first] = targets
+  return batch === null ? (first?.stream.key ?? '') : `${batch.kind} of ${targets.length}`
+}
+
+const isFull = (error: unknown): boolean => errorCode(error) === 'SQLITE_FULL'

@@ -1,0 +1,34 @@
+/** SVG paths on a 24 × 24 grid, drawn in the colour of the surrounding text. */
+const PATHS = {
+  overview: 'M4 13h6V4H4zM14 20h6v-9h-6zM14 4v3h6V4zM4 20h6v-3H4z',
+  monitors: 'M3 12h4l3-7 4 14 3-7h4',
+  deliveries: 'M4 12 20 4l-5 16-4-6zM11 14l9-10',
+  webhooks: 'M9 7a3 3 0 1 1 4 3l-3 6M8 12a4 4 0 1 0 3 6h6M15 11a4 4 0 1 1 1 7',
+  usage: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
+  drafts: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
+  feedback: 'M4 5h16v11H9l-5 4z',
+  pool: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c1-5 4-6 8-6s7 1 8 6',
+  customers:
+    'M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 20c0-4 3-6 6-6s6 2 6 6M16 11a3 3 0 1 0-1-6M17 14c3 0 5 2 5 6',
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  close: 'M6 6l12 12M18 6 6 18',
+  copy: 'M9 9h11v11H9zM15 9V4H4v11h5',
+  check: 'M5 13l4 4L19 7',
+  plus: 'M12 5v14M5 12h14',
+  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l5 5',
+  out: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
+  leave: 'M15 4h5v16h-5M10 8l-4 4 4 4M6 12h10',
+  light:
+    'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5 19 19M5 19l1.5-1.5M17.5 6.5 19 5',
+  dark: 'M20 14A8 8 0 1 1 10 4a6.5 6.5 0 0 0 10 10z',
+  auto: 'M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18',
+} as const
+
+export type IconName = keyof typeof PATHS
+
+/** A decorative icon beside text, hidden from screen readers. */
+export const Icon = ({ name }: { name: IconName }) => (
+  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <path d={PATHS[name]} />
+  </svg>
+)

@@ -1,0 +1,47 @@
+import { formatDuration, words as inWords } from '../lib/format.ts'
+import type { Criterion, Why } from '../lib/types.ts'
+import { Badge } from './base/badge.tsx'
+import { sentence } from './base/notice.tsx'
+import { DataTable } from './base/table.tsx'
+import { Time } from './base/time.tsx'
+
+const VERDICTS = { met: 'good', not_met: 'bad', later: 'plain', withheld: 'warn' } as const
+
+/** Explains why items were delivered, withheld or not matched: first sighting and the verdict of each condition. */
+export const ReasonsView = ({ items }: { items: Why['items'] }) => (
+  <>
+    {items.map((it) => (
+      <div key={it.item_id}>
+        <p>
+          {sentence(it.means)}{' '}
+          {it.first_seen && (
+            <span class="quiet">
+              First seen <Time at={it.first_seen.at} />
+              {it.first_seen.age_s !== null &&
+                `, ${formatDuration(it.first_seen.age_s)} after its creation`}
+              .
+            </span>
+          )}
+        </p>
+        {it.filter_edited_since && (
+          <p class="quiet">The filter was changed since; these are its current conditions.</p>
+        )}
+        {it.criteria && (
+          <DataTable<Criterion>
+            caption="The filter's conditions"
+            keyOf={(c) => c.criterion}
+            rows={it.criteria}
+            columns={[
+              { title: 'Condition', kind: 'main', cell: (c) => inWords(c.criterion) },
+              {
+                title: 'Verdict',
+                cell: (c) => <Badge tone={VERDICTS[c.verdict]}>{inWords(c.verdict)}</Badge>,
+              },
+              { title: 'Details', cell: (c) => c.detail },
+            ]}
+          />
+        )}
+      </div>
+    ))}
+  </>
+)

@@ -1,0 +1,71 @@
+import { count, ellipsize } from '../lib/format.ts'
+import { errorReason, suppression } from '../lib/reasons.ts'
+import { dashboardPath, Link } from '../lib/route.tsx'
+import type { Delivery } from '../lib/types.ts'
+import { DeliveryBadge } from './base/badge.tsx'
+import { DataTable } from './base/table.tsx'
+import { Time } from './base/time.tsx'
+import { titleOf } from './item.tsx'
+
+const TITLE_MAX = 120
+
+/** A one-line summary of a delivery's payload. */
+export function headlineOf({ payload, delivery_id }: Delivery): string {
+  const [first] = payload.items
+  if (first === undefined) return delivery_id
+  const more = payload.count > 1 ? ` and ${count(payload.count - 1)} more` : ''
+  return ellipsize(titleOf(first), TITLE_MAX) + more
+}
+
+/** The reason for a delivery's state; empty if there is none. */
+export function statusReason({ status, last_error, payload }: Delivery): string {
+  if (payload.suppressed) return suppression(payload.suppressed.reason)
+  // Errors before a successful attempt are listed on the page of the delivery.
+  return last_error === null || status === 'delivered' ? '' : errorReason(last_error)
+}
+
+type DeliveryRowsProps = { rows: readonly Delivery[]; nameOf?: (monitor_id: string) => string }
+
+/** Deliveries, newest first. `nameOf` adds a column with the monitor's name. */
+export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
+  if (rows.length === 0) return null
+  return (
+    <DataTable<Delivery>
+      caption="Deliveries, newest first"
+      keyOf={(it) => it.delivery_id}
+      rows={rows}
+      columns={[
+        {
+          title: 'Content',
+          kind: 'main',
+          cell: (it) => (
+            <Link to={dashboardPath('deliveries', it.delivery_id)}>{headlineOf(it)}</Link>
+          ),
+        },
+        ...(nameOf
+          ? [
+              {
+                title: 'Monitor',
+                cell: (it: Delivery) => (
+                  <Link to={dashboardPath('monitors', it.monitor_id)}>{nameOf(it.monitor_id)}</Link>
+                ),
+              },
+            ]
+          : []),
+        {
+          title: 'State',
+          cell: (it) => (
+            <>
+              <DeliveryBadge status={it.status} />
+              {statusReason(it) !== '' && (
+                <span class="quiet small-text block">{statusReason(it)}</span>
+              )}
+            </>
+          ),
+        },
+        { title: 'Attempts', kind: 'figure', cell: (it) => count(it.attempts) },
+        { title: 'Matched', cell: (it) => <Time at={it.created_at} /> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,222 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { useCurrentUser, useLive } from '../hooks/contexts.ts'
+import { dashboardPath, Link, useRoute } from '../lib/route.tsx'
+import { recall, remember } from '../lib/runtime.ts'
+import { Logo } from '../pages/sign-in.tsx'
+import { Icon, type IconName } from './base/icon.tsx'
+import { Toast } from './base/toast.tsx'
+
+const THEMES = [
+  ['auto', 'System'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const
+
+type Theme = (typeof THEMES)[number][0]
+
+const chosenTheme = (): Theme =>
+  THEMES.find(([it]) => it === document.documentElement.dataset['theme'])?.[0] ?? 'auto'
+
+/** Switches between light, dark and the system theme; the choice is stored in the browser. */
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(chosenTheme)
+  function choose(next: Theme) {
+    setTheme(next)
+    remember('forumd.theme', next === 'auto' ? null : next)
+    if (next === 'auto') delete document.documentElement.dataset['theme']
+    else document.documentElement.dataset['theme'] = next
+  }
+  return (
+    <div class="themes" role="group" aria-label="Theme">
+      {THEMES.map(([it, label]) => (
+        <button
+          key={it}
+          type="button"
+          class="plain"
+          aria-pressed={theme === it}
+          aria-label={label}
+          title={label}
+          onClick={() => choose(it)}
+        >
+          <Icon name={it} />
+        </button>
+      ))}
+    </div>
+  )
+}
+
+type Entry = { at: string; label: string; icon: IconName }
+
+const OF_CUSTOMER: readonly Entry[] = [
+  { at: '', label: 'Overview', icon: 'overview' },
+  { at: 'monitors', label: 'Monitors', icon: 'monitors' },
+  { at: 'deliveries', label: 'Deliveries', icon: 'deliveries' },
+  { at: 'webhooks', label: 'Webhooks', icon: 'webhooks' },
+  { at: 'usage', label: 'Usage', icon: 'usage' },
+  { at: 'drafts', label: 'Drafts', icon: 'drafts' },
+  { at: 'feedback', label: 'Feedback', icon: 'feedback' },
+]
+
+const OF_OPERATOR: readonly Entry[] = [
+  { at: '', label: 'Overview', icon: 'overview' },
+  { at: 'pool', label: 'Pool', icon: 'pool' },
+  { at: 'customers', label: 'Customers', icon: 'customers' },
+  { at: 'drafts', label: 'Drafts', icon: 'drafts' },
+  { at: 'feedback', label: 'Feedback', icon: 'feedback' },
+]
+
+/** The frame of every page: navigation, signed-in user and notifications. */
+export function Frame({ leave, children }: { leave: () => void; children: ComponentChildren }) {
+  const user = useCurrentUser()
+  const { broken } = useLive()
+  const { parts } = useRoute()
+  const [open, setOpen] = useState(false)
+  const at = parts[0] ?? ''
+  const where = parts.join('/')
+  useEffect(() => setOpen(false), [where])
+  useEffect(() => {
+    if (!open) return
+    const escape = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false)
+    addEventListener('keydown', escape)
+    return () => removeEventListener('keydown', escape)
+  }, [open])
+  useSearchKey()
+  const entries = user.role === 'operator' ? OF_OPERATOR : OF_CUSTOMER
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="top">
+        <Link to={dashboardPath()} class="brand">
+          <Logo /> forumd
+        </Link>
+        <button
+          type="button"
+          class="menu-button plain"
+          aria-expanded={open}
+          aria-controls="places"
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name={open ? 'close' : 'menu'} /> Menu
+        </button>
+        <nav id="places" class={open ? 'places open' : 'places'} aria-label="Pages">
+          <ul>
+            {entries.map((it) => (
+              <li key={it.at}>
+                <Link
+                  to={it.at === '' ? dashboardPath() : dashboardPath(it.at)}
+                  current={it.at === at}
+                >
+                  <Icon name={it.icon} /> {it.label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <div class="self">
+            <p class="self-name">{user.customer?.name ?? 'Operator'}</p>
+            <p class="quiet small-text">
+              key {user.key.prefix}… · {user.version}
+            </p>
+            <ThemeSwitch />
+            <button type="button" class="plain wide" onClick={leave}>
+              <Icon name="leave" /> Sign out
+            </button>
+          </div>
+        </nav>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {user.insecure && <PlainHttp />}
+        {broken && (
+          <div class="notice warn" role="status">
+            Connection to the daemon lost. The page may be out of date; reconnecting automatically.
+          </div>
+        )}
+        {children}
+      </main>
+      <Toast />
+    </div>
+  )
+}
+
+/** Focuses the search field of the page when `/` is pressed. */
+function useSearchKey() {
+  useEffect(() => {
+    function pressed(event: KeyboardEvent) {
+      const { target, key } = event
+      if (key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return
+      if (target instanceof HTMLElement && target.closest('input, textarea, select, dialog')) return
+      const search = document.querySelector('input[type=search]')
+      if (!(search instanceof HTMLInputElement)) return
+      event.preventDefault()
+      search.focus()
+      search.select()
+    }
+    addEventListener('keydown', pressed)
+    return () => removeEventListener('keydown', pressed)
+  }, [])
+}
+
+function PlainHttp() {
+  const [visible, setVisible] = useState(recall('forumd.http') !== 'known')
+  if (!visible) return null
+  return (
+    <div class="notice warn" role="status">
+      <p>
+        This page was loaded over plain HTTP. That is safe only on the daemon's own machine:
+        elsewhere, anyone on the network path can read and use your session. Set up TLS and set{' '}
+        <code>public_url</code>.
+      </p>
+      <button
+        type="button"
+        class="small"
+        onClick={() => {
+          remember('forumd.http', 'known')
+          setVisible(false)
+        }}
+      >
+        {' '}
+        Dismiss{' '}
+      </button>
+    </div>
+  )
+}
+
+type PageLayoutProps = {
+  title: string
+  /** Content beside the title, mostly buttons. */
+  beside?: ComponentChildren
+  lead?: ComponentChildren
+  children: ComponentChildren
+}
+
+// The first page is read from its start by screen readers, so it does not move the focus.
+let arrived = false
+
+/** A page. Its heading receives the focus after navigation, so that screen readers continue there. */
+export function PageLayout({ title, beside, lead, children }: PageLayoutProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const { parts } = useRoute()
+  const where = parts.join('/')
+  useEffect(() => {
+    document.title = `${title} · forumd`
+  }, [title])
+  useEffect(() => {
+    if (arrived) heading.current?.focus({ preventScroll: true })
+    arrived = true
+  }, [where])
+  return (
+    <>
+      <div class="page-head">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {beside && <div class="actions">{beside}</div>}
+      </div>
+      {lead && <p class="lead">{lead}</p>}
+      {children}
+    </>
+  )
+}

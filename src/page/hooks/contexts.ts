@@ -1,0 +1,48 @@
+import { createContext } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+
+import { addListener, syncClock } from '../lib/runtime.ts'
+import type { Snapshot, UserSession } from '../lib/types.ts'
+
+const CurrentUserContext = createContext<UserSession | null>(null)
+const LiveContext = createContext<Live>({ snapshot: null, broken: false })
+
+/** The latest snapshot of the daemon; `broken` while the event stream is disconnected. */
+export type Live = { snapshot: Snapshot | null; broken: boolean }
+
+/** Provides the signed-in user to the components below. */
+export const CurrentUser = CurrentUserContext.Provider
+/** Provides the latest snapshot to the components below. */
+export const LiveNow = LiveContext.Provider
+
+/**
+ * The signed-in user.
+ *
+ * @throws {Error} no user is signed in
+ */
+export function useCurrentUser(): UserSession {
+  const user = useContext(CurrentUserContext)
+  if (user === null) throw new Error('a page was rendered without a signed-in user')
+  return user
+}
+
+/** The latest snapshot of the daemon. */
+export const useLive = (): Live => useContext(LiveContext)
+
+/** Keeps the event stream open while the component is mounted. */
+export function useLiveConnection(): Live {
+  const [live, setLive] = useState<Live>({ snapshot: null, broken: false })
+  useEffect(
+    () =>
+      addListener('/dashboard/live', 'snapshot', {
+        onData: (data) => {
+          const snapshot: Snapshot = JSON.parse(data)
+          syncClock(Date.parse(snapshot.at))
+          setLive({ snapshot, broken: false })
+        },
+        down: (broken) => setLive((it) => ({ ...it, broken })),
+      }),
+    [],
+  )
+  return live
+}

@@ -1,0 +1,75 @@
+import { words } from './format.ts'
+
+// Texts for the codes of the API. Unknown codes are shown as words, so that no information is lost.
+
+const COVERAGE: { [code: string]: string } = {
+  monitor_paused: 'Paused. Polling stops until you resume the monitor.',
+  filter_too_slow: 'Paused because its patterns took too long. Simplify them, then resume it.',
+  poll_log_unreadable: 'The poll log could not be read.',
+  loss_events_not_observed: 'No known gaps, but part of the time was not observed.',
+  streams_not_polling: 'At least one of its feeds is not being polled.',
+  not_audited: 'At least one of its feeds has not been verified by an audit for two intervals.',
+  stream_liveness_unknown: 'Its feeds have not been polled yet, or their state is unknown.',
+  streams_awaiting_first_poll: 'Created moments ago; the first poll is pending.',
+  never_polled: 'never polled',
+  stalled: 'not polled for three times its interval',
+  unregistered: 'not registered for polling: an internal error',
+}
+
+const GAPS: { [code: string]: string } = {
+  poll_overflow: 'More new items than one poll can read.',
+  listing_exhausted: 'The platform lists no older items.',
+  page_restart: 'The listing restarted while it was read.',
+  empty_listing: 'The platform returned an empty listing.',
+  error: 'The platform could not be read.',
+  storage_full: 'The disk was full.',
+  clock_jump: "The daemon's clock jumped.",
+  feed_replaced: 'The platform returned a different listing than before.',
+  log_pruned: 'The poll log of that time was pruned.',
+  restore_detected: 'The database was restored from a backup.',
+  process_down: 'The daemon was not running.',
+  poll_log_failed: 'A poll could not be recorded.',
+}
+
+const ERRORS: { [code: string]: string } = {
+  timeout: 'the receiver did not answer in time',
+  dns_failed: "the receiver's name does not resolve",
+  connect_failed: 'no connection could be made',
+  connection_closed: 'the receiver closed the connection without a response',
+  tls_failed: 'no trusted TLS connection could be made',
+  target_not_public: 'the address is not public',
+  webhook_paused: 'the webhook is paused or switched off',
+  webhook_deleted: 'the webhook was deleted',
+  interrupted_repeatedly: 'interrupted repeatedly',
+  bad_answer: 'the response is not valid for this kind of target',
+}
+
+const PAUSES: { [code: string]: string } = {
+  failing: 'all deliveries failed for a week',
+  gone: 'the receiver answered 410 Gone',
+}
+
+const SUPPRESSIONS: { [code: string]: string } = {
+  stale_item: 'no longer fresh when it was first seen',
+  delivery_ceiling: "over the plan's daily ceiling",
+  low_relevance: "below the filter's minimum relevance",
+}
+
+/** Text for a reason of coverage or liveness. */
+export const coverageReason = (code: string): string => COVERAGE[code] ?? words(code)
+/** Text for the reason of a gap. */
+export const gapReason = (code: string): string => GAPS[code] ?? words(code)
+/** Text for the reason why a webhook is paused. */
+export const pauseReason = (code: string): string => PAUSES[code] ?? words(code)
+/** Text for the reason why a match was suppressed. */
+export const suppression = (code: string): string => SUPPRESSIONS[code] ?? words(code)
+
+/** Text for the error of an attempt. */
+export function errorReason(code: string): string {
+  const status = /^http_(\d+)$/.exec(code)?.[1]
+  if (status?.startsWith('3'))
+    return `the receiver answered ${status}: redirects are not followed, register the address it points to`
+  if (status) return `the receiver answered ${status}`
+  const mail = /^smtp_(\d+)$/.exec(code)?.[1]
+  return mail ? `the mail server answered ${mail}` : (ERRORS[code] ?? words(code))
+}

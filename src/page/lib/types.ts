@@ -1,0 +1,193 @@
+import type { paths } from '../../../examples/client/schema.d.ts'
+
+// Response types of the API, derived from its OpenAPI document (`bun scripts/client.ts`). Instants are ISO 8601, money
+// is USD. Objects that the document leaves open, such as feed items, are typed here as far as the page reads them.
+
+type Method = 'get' | 'post'
+
+/** The body of a 200 response. */
+type ResponseBody<P extends keyof paths, M extends Method = 'get'> = paths[P][M] extends {
+  responses: { 200: { content: { 'application/json': infer A } } }
+}
+  ? A
+  : never
+
+/** The owning customer, which only operators see. */
+type Owned = { customer?: { id: string; name: string } | null }
+
+export type MonitorList = ResponseBody<'/forum/monitor/list'>
+export type Monitor = MonitorList['monitors'][number] & { warnings?: string[] }
+export type Stream = Monitor['streams'][number]
+export type FilterSpec = Monitor['filter_spec']
+
+export type Health = ResponseBody<'/forum/monitor/health'>
+export type Coverage = Health['coverage_24h']
+export type Gap = Coverage['gaps'][number]
+export type PollEvent = Coverage['observed_events'][number]
+
+type Enrichment = {
+  relevance: { score: number; matched_terms: string[]; considered_terms: number; method: string }
+  sentiment: { polarity: number; label: string }
+  intent: { tag: string }
+}
+
+/** A post or a comment as a delivery carries it. */
+export type Item = {
+  id: string
+  title?: string | null
+  body?: string | null
+  text?: string | null
+  author?: string | null
+  url?: string | null
+  link_title?: string | null
+  created?: string | null
+  kind?: string
+  enrichment?: Enrichment
+  [field: string]: unknown
+}
+
+type Payload = {
+  count: number
+  grouped: boolean
+  items: Item[]
+  suppressed?: { reason: string; [figure: string]: string | number }
+}
+
+/** A delivery with its typed payload. */
+export type Delivery = Omit<
+  ResponseBody<'/forum/monitor/deliveries'>['deliveries'][number],
+  'payload'
+> & {
+  payload: Payload
+}
+
+export type Webhook = ResponseBody<'/forum/monitor/webhook/list'>['webhooks'][number]
+export type WebhookCreated = ResponseBody<'/forum/monitor/webhook/create', 'post'>
+export type SecretRotated = ResponseBody<'/forum/monitor/webhook/rotate', 'post'>
+export type TestReport = ResponseBody<'/forum/monitor/webhook/test', 'post'>
+
+export type Me = ResponseBody<'/account/me'>
+export type Payment = ResponseBody<'/account/payments'>['payments'][number]
+export type Usage = ResponseBody<'/account/usage'>
+
+type AnyFeedback = ResponseBody<'/feedback'>
+export type Feedback = AnyFeedback['feedback'][number] & Owned
+export type FeedbackList = Pick<AnyFeedback, 'next_cursor'> & { feedback: Feedback[] }
+
+type AnyDrafts = ResponseBody<'/drafts'>
+export type DraftView = Omit<AnyDrafts['drafts'][number], 'customer'> & Owned
+export type DraftList = Pick<AnyDrafts, 'next_cursor'> & { drafts: DraftView[] }
+
+export type Preview = Omit<ResponseBody<'/forum/monitor/preview', 'post'>, 'matches'> & {
+  matches: Item[]
+}
+export type Criterion = NonNullable<Preview['item']>['criteria'][number]
+
+type AnyWhy = ResponseBody<'/forum/monitor/why'>
+export type Why = Omit<AnyWhy, 'items'> & {
+  items: (Omit<AnyWhy['items'][number], 'enrichment'> & { enrichment: Enrichment | null })[]
+}
+export type Attempt = Why['deliveries'][number]['attempts'][number]
+
+// Responses that are not part of the public OpenAPI document. Instants are ISO 8601, money is USD.
+
+/** The signed-in user, and the API terms of this daemon. */
+export type UserSession = {
+  role: 'customer' | 'operator'
+  customer: { id: string; name: string } | null
+  key: { id: string; name: string | null; prefix: string; scopes: string[] }
+  insecure: boolean
+  version: string
+  words: { platform: string; community: string; communities: string }
+  base_path: string
+  monitor_path: string
+}
+
+/** The periodic snapshot of the event stream. */
+export type Snapshot = {
+  at: string
+  last_minute: {
+    checks: number
+    items_seen: number
+    matches: number
+    delivered: number
+    failed: number
+    reads: number
+    spent_usd: number
+  }
+  pending: number
+  recent: Recent[]
+  accounts?: { usable: number; cooling: number; needs_login: number }
+}
+
+/** A recent event. */
+export type Recent = {
+  at: string
+  what: string
+  monitor_id: string | null
+  monitor_name: string | null
+  delivery_id: string | null
+  title: string | null
+  status: string | null
+}
+
+/** An account of the pool. */
+export type Account = {
+  id: string
+  name: string
+  kind: string
+  status: string
+  paused: boolean
+  needs_login: boolean
+  proxy: string | null
+  budget: { limit_per_minute: number; remaining: number; resets_at: string | null } | null
+  cooling_until: string | null
+  last_used_at: string | null
+  last_error: string | null
+  requests_24h: number | null
+  blocked_24h: number | null
+}
+
+/** The accounts and proxies of the pool, and whether anonymous reads are allowed. */
+export type Pool = {
+  accounts: Account[]
+  proxies: {
+    id: string
+    name: string
+    scheme: string | null
+    host: string | null
+    status: string
+    last_tested_at: string | null
+    last_error: string | null
+  }[]
+  anonymous: { allowed: boolean }
+}
+
+/** A customer in the operator's list. */
+export type Customer = {
+  id: string
+  name: string
+  plan: string
+  credits_remaining: number
+  unlimited: boolean
+  created_at: string
+  monitors: number
+  requests_24h: number
+}
+
+/** The state of the daemon, for operators. */
+export type SystemInfo = {
+  version: string
+  started_at: string
+  reads: string
+  counts: { [name: string]: number }
+  storage: {
+    trouble: string | null
+    schema: number
+    free_bytes: number
+    db_bytes: number
+    wal_bytes: number
+    ballast: boolean
+  }
+  auditor: { last_run_at: string | null; findings: { invariant: string; subject: string }[] }
+}

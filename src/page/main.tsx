@@ -1,0 +1,130 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+
+import { ErrorNotice, Skeleton } from './components/base/notice.tsx'
+import { Frame, PageLayout } from './components/layout.tsx'
+import { CurrentUser, LiveNow, useLiveConnection } from './hooks/contexts.ts'
+import { callApi, clearCache, type Failure, onSessionEnd, requestSession } from './lib/api.ts'
+import { dashboardPath, Link, useRoute } from './lib/route.tsx'
+import type { UserSession } from './lib/types.ts'
+import { Customers } from './pages/customers.tsx'
+import { Deliveries } from './pages/deliveries.tsx'
+import { DeliveryPage } from './pages/delivery.tsx'
+import { Drafts } from './pages/drafts.tsx'
+import { FeedbackPage } from './pages/feedback.tsx'
+import { MonitorEdit, MonitorNew } from './pages/monitors/form.tsx'
+import { MonitorPage } from './pages/monitors/monitor.tsx'
+import { Monitors } from './pages/monitors/monitors.tsx'
+import { Overview } from './pages/overview.tsx'
+import { PoolPage } from './pages/pool.tsx'
+import { SignInPage } from './pages/sign-in.tsx'
+import { SystemPage } from './pages/system.tsx'
+import { UsagePage } from './pages/usage.tsx'
+import { Webhooks } from './pages/webhooks/webhooks.tsx'
+
+/** The page for an unknown path. */
+export const NotFound = () => (
+  <PageLayout title="Page not found">
+    <p>
+      The URL may be mistyped, or the page needs another kind of key.{' '}
+      <Link to={dashboardPath()}>Go to the overview</Link>
+    </p>
+  </PageLayout>
+)
+
+type State =
+  | { at: 'looking' }
+  | { at: 'out'; ended: boolean }
+  | { at: 'in'; user: UserSession }
+  | { at: 'lost'; failure: Failure }
+
+function App() {
+  const [state, setState] = useState<State>({ at: 'looking' })
+
+  async function checkSession() {
+    const answer = await requestSession<UserSession>()
+    if (answer.ok) setState({ at: 'in', user: answer.value })
+    else if (answer.failure.status === 401) setState({ at: 'out', ended: false })
+    else setState({ at: 'lost', failure: answer.failure })
+  }
+
+  useEffect(() => {
+    onSessionEnd(() => {
+      clearCache()
+      setState({ at: 'out', ended: true })
+    })
+    void checkSession()
+  }, [])
+
+  async function leave() {
+    await requestSession({ method: 'DELETE' })
+    clearCache()
+    setState({ at: 'out', ended: false })
+  }
+
+  switch (state.at) {
+    case 'looking':
+      return (
+        <main class="sign-in">
+          <Skeleton rows={1} />
+        </main>
+      )
+    case 'lost':
+      return (
+        <main class="sign-in">
+          <ErrorNotice failure={state.failure} again={() => void checkSession()} />
+        </main>
+      )
+    case 'out':
+      return <SignInPage ended={state.ended} onSignIn={(user) => setState({ at: 'in', user })} />
+    case 'in':
+      return (
+        <CurrentUser value={state.user}>
+          <Dashboard role={state.user.role} leave={() => void leave()} />
+        </CurrentUser>
+      )
+  }
+}
+
+function Dashboard({ role, leave }: { role: UserSession['role']; leave: () => void }) {
+  const live = useLiveConnection()
+  // A disconnect may mean that the session ended: any API call finds out.
+  useEffect(() => {
+    if (live.broken) void callApi(role === 'operator' ? '/operator/overview' : '/account/me')
+  }, [live.broken, role])
+  return (
+    <LiveNow value={live}>
+      <Frame leave={leave}>{role === 'operator' ? <OperatorPages /> : <CustomerPages />}</Frame>
+    </LiveNow>
+  )
+}
+
+function CustomerPages() {
+  const { parts } = useRoute()
+  const [first = '', second, third] = parts
+  if (first === '') return <Overview />
+  if (first === 'monitors' && second === undefined) return <Monitors />
+  if (first === 'monitors' && second === 'new') return <MonitorNew />
+  if (first === 'monitors' && second !== undefined)
+    return third === 'edit' ? <MonitorEdit id={second} /> : <MonitorPage id={second} />
+  if (first === 'deliveries')
+    return second === undefined ? <Deliveries /> : <DeliveryPage id={second} />
+  if (first === 'webhooks') return <Webhooks />
+  if (first === 'usage') return <UsagePage />
+  if (first === 'drafts') return <Drafts />
+  if (first === 'feedback') return <FeedbackPage />
+  return <NotFound />
+}
+
+function OperatorPages() {
+  const [first = ''] = useRoute().parts
+  if (first === '') return <SystemPage />
+  if (first === 'pool') return <PoolPage />
+  if (first === 'customers') return <Customers />
+  if (first === 'drafts') return <Drafts />
+  if (first === 'feedback') return <FeedbackPage />
+  return <NotFound />
+}
+
+const root = document.querySelector('#app')
+if (root !== null) render(<App />, root)

@@ -1,0 +1,200 @@
+import { Badge, DeliveryBadge } from '../components/base/badge.tsx'
+import { Copyable } from '../components/base/copyable.tsx'
+import { Facts } from '../components/base/facts.tsx'
+import { ErrorNotice, Skeleton } from '../components/base/notice.tsx'
+import { DataTable } from '../components/base/table.tsx'
+import { Time } from '../components/base/time.tsx'
+import { notify } from '../components/base/toast.tsx'
+import { ReasonsView } from '../components/criteria.tsx'
+import { headlineOf } from '../components/delivery-rows.tsx'
+import { ItemView } from '../components/item.tsx'
+import { PageLayout } from '../components/layout.tsx'
+import { useCurrentUser } from '../hooks/contexts.ts'
+import { useAction } from '../hooks/use-action.ts'
+import { useQuery } from '../hooks/use-query.ts'
+import { postJson } from '../lib/api.ts'
+import { inShort } from '../lib/filter-spec.ts'
+import { count } from '../lib/format.ts'
+import { errorReason, suppression } from '../lib/reasons.ts'
+import { dashboardPath, Link } from '../lib/route.tsx'
+import type { Attempt, Delivery, MonitorList, Webhook, Why } from '../lib/types.ts'
+
+const REFRESH_MS = 10_000
+
+/** One delivery: its payload, attempts and explanation. */
+export function DeliveryPage({ id }: { id: string }) {
+  const { monitor_path } = useCurrentUser()
+  const why = useQuery<Why>(`${monitor_path}/why?delivery_id=${encodeURIComponent(id)}`, {
+    every_ms: REFRESH_MS,
+  })
+  const delivery = why.value?.deliveries[0]
+  const payload = usePayload(why.value)
+  const names = useNames(why.value)
+  const action = useAction()
+  async function again() {
+    const answer = await action.run(() =>
+      postJson<{ queued: number }>(`${monitor_path}/deliveries/redeliver`, { delivery_id: id }),
+    )
+    if (!answer.ok) return
+    notify(
+      answer.value.queued > 0
+        ? 'Queued again.'
+        : 'Not queued: it is already pending, its webhook was deleted, is paused or switched off, or its content is past its retention.',
+    )
+    why.again()
+  }
+  return (
+    <PageLayout
+      title={payload ? headlineOf(payload) : 'Delivery'}
+      beside={
+        delivery && (
+          <button
+            type="button"
+            disabled={
+              action.busy || delivery.status === 'pending' || delivery.status === 'suppressed'
+            }
+            onClick={() => void again()}
+          >
+            Send again
+          </button>
+        )
+      }
+    >
+      <ErrorNotice failure={action.failure ?? why.failure} again={why.again} />
+      {why.value === undefined && why.failure === null && <Skeleton rows={5} />}
+      {why.value && delivery && (
+        <>
+          <section class="card" aria-labelledby="state">
+            <div class="card-head">
+              <h2 id="state">State</h2>
+              <DeliveryBadge status={delivery.status} />
+            </div>
+            <Facts
+              rows={[
+                ['Matched', <Time at={delivery.created_at} />],
+                [
+                  'Delivered',
+                  <Time
+                    at={delivery.delivered_at}
+                    none={delivery.status === 'pending' ? 'not yet' : 'no'}
+                  />,
+                ],
+                [
+                  'Monitor',
+                  <Link to={dashboardPath('monitors', why.value.monitor_id)}>{names.monitor}</Link>,
+                ],
+                [
+                  'Webhook',
+                  delivery.webhook_id && (
+                    <Link to={dashboardPath('webhooks')}>{names.webhook}</Link>
+                  ),
+                ],
+                delivery.gate.verdict === 'suppressed'
+                  ? ['Suppressed', suppression(delivery.gate.reason ?? 'unknown')]
+                  : null,
+                delivery.last_error === null
+                  ? null
+                  : ['Last error', errorReason(delivery.last_error)],
+              ]}
+            />
+            <Copyable text={id} label="Delivery id" />
+          </section>
+          <Attempts attempts={delivery.attempts} />
+          <section aria-labelledby="why">
+            <h2 id="why">Explanation</h2>
+            <ReasonsView items={why.value.items} />
+          </section>
+        </>
+      )}
+      {payload && <PayloadView delivery={payload} />}
+    </PageLayout>
+  )
+}
+
+/** The names of a delivery's monitor and webhook; their ids if they were removed. */
+function useNames(why: Why | undefined) {
+  const { monitor_path, words } = useCurrentUser()
+  const monitors = useQuery<MonitorList>(`${monitor_path}/list`, { fresh_ms: REFRESH_MS })
+  const webhooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    fresh_ms: REFRESH_MS,
+  })
+  const monitor = monitors.value?.monitors.find((it) => it.id === why?.monitor_id)
+  const target = why?.deliveries[0]?.webhook_id ?? ''
+  const webhook = webhooks.value?.webhooks.find((it) => it.id === target)
+  return {
+    monitor: monitor ? (monitor.name ?? inShort(monitor.filter_spec, words)) : why?.monitor_id,
+    webhook: webhook ? (webhook.name ?? webhook.url) : target,
+  }
+}
+
+/** The payload of a delivery, read from the list by its unique `created_at`. */
+function usePayload(why: Why | undefined): Delivery | undefined {
+  const { monitor_path } = useCurrentUser()
+  const delivery = why?.deliveries[0]
+  const before = delivery && new Date(Date.parse(delivery.created_at) + 1).toISOString()
+  const list = useQuery<{ deliveries: Delivery[] }>(
+    why && before
+      ? `${monitor_path}/deliveries?id=${encodeURIComponent(why.monitor_id)}&limit=1&before=${encodeURIComponent(before)}`
+      : null,
+  )
+  return list.value?.deliveries.find((it) => it.delivery_id === delivery?.delivery_id)
+}
+
+function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+  return (
+    <section aria-labelledby="attempts">
+      <h2 id="attempts">Attempts</h2>
+      {attempts.length === 0 ? (
+        <p class="quiet">No attempts.</p>
+      ) : (
+        <DataTable<Attempt>
+          caption="Attempts, first to last"
+          keyOf={(it) => `${it.round} ${it.n}`}
+          rows={attempts}
+          columns={[
+            {
+              title: 'Attempt',
+              kind: 'main',
+              cell: (it) => `${it.n}${it.round > 1 ? ` (round ${it.round})` : ''}`,
+            },
+            { title: 'Started', cell: (it) => <Time at={it.started_at} /> },
+            { title: 'Duration', kind: 'figure', cell: (it) => `${count(it.duration_ms)} ms` },
+            {
+              title: 'Response',
+              cell: (it) =>
+                it.error === null ? (
+                  <Badge tone="good">{it.status_code ?? 'delivered'}</Badge>
+                ) : (
+                  <Badge tone="bad">{errorReason(it.error)}</Badge>
+                ),
+            },
+            {
+              title: 'Response body',
+              cell: (it) =>
+                it.body_start ? (
+                  <code class="said-back">{it.body_start}</code>
+                ) : (
+                  <span class="quiet">empty</span>
+                ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  )
+}
+
+function PayloadView({ delivery }: { delivery: Delivery }) {
+  return (
+    <section aria-labelledby="payload">
+      <h2 id="payload">Payload</h2>
+      {delivery.payload.items.map((it) => (
+        <ItemView key={it.id} item={it} />
+      ))}
+      <details>
+        <summary>Raw payload</summary>
+        <pre tabIndex={0}>{JSON.stringify(delivery.payload, null, 2)}</pre>
+      </details>
+    </section>
+  )
+}

@@ -1,0 +1,150 @@
+import { Badge } from '../../components/base/badge.tsx'
+import { DataTable } from '../../components/base/table.tsx'
+import { Time } from '../../components/base/time.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
+import { count, formatDuration, many, words as inWords } from '../../lib/format.ts'
+import { groupGaps, type TruncatedChecks } from '../../lib/monitor-status.ts'
+import { coverageReason, gapReason } from '../../lib/reasons.ts'
+import type { Health, Monitor, PollEvent, Stream } from '../../lib/types.ts'
+
+/** The gaps of the last 24 hours. */
+export function CoverageDetails({ health }: { health: Health }) {
+  const { gaps, gaps_truncated, posts_in_window_at_least, unobserved_events } = health.coverage_24h
+  return (
+    <>
+      <p class="quiet">
+        At least {count(posts_in_window_at_least)} items were observed in its feeds.
+        {health.coverage_24h.posts_missed_estimate !== null &&
+          ` Estimated missed items: ${count(health.coverage_24h.posts_missed_estimate)}.`}
+      </p>
+      {gaps.length > 0 && (
+        <>
+          <h3>Truncated checks</h3>
+          <DataTable<TruncatedChecks>
+            caption="Truncated checks"
+            keyOf={(it) => `${it.stream} ${it.at} ${it.reason}`}
+            rows={groupGaps(gaps)}
+            columns={[
+              {
+                title: 'Reason',
+                kind: 'main',
+                cell: (it) =>
+                  gapReason(it.reason) + (it.checks > 1 ? ` ${many(it.checks, 'check')}.` : ''),
+              },
+              { title: 'Detected', cell: (it) => <Time at={it.at} /> },
+              { title: 'Missing from', cell: (it) => <Time at={it.from} none="not known" /> },
+              { title: 'Missing until', cell: (it) => <Time at={it.until} none="not known" /> },
+              {
+                title: 'Estimated missed',
+                kind: 'figure',
+                cell: (it) => count(it.missed_estimate),
+              },
+              {
+                title: 'Recovered',
+                cell: (it) => (it.healed_at === null ? 'no' : <Time at={it.healed_at} />),
+              },
+            ]}
+          />
+          {gaps_truncated && <p class="quiet">Only the newest are listed.</p>}
+        </>
+      )}
+      {unobserved_events.length > 0 && (
+        <>
+          <h3>Not observed</h3>
+          <DataTable<PollEvent>
+            caption="Periods without observation"
+            keyOf={(it) => `${it.kind} ${it.at}`}
+            rows={unobserved_events}
+            columns={[
+              { title: 'Reason', kind: 'main', cell: (it) => gapReason(it.kind) },
+              { title: 'From', cell: (it) => <Time at={it.at} /> },
+              { title: 'Until', cell: (it) => <Time at={it.until} none="not known" /> },
+            ]}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+/** Delivery counts of the last 24 hours. */
+export function DeliveryStats({ health }: { health: Health }) {
+  const { suppressed_breakdown: breakdown } = health
+  const tiles: [string, number][] = [
+    ['Delivered', health.delivered_24h],
+    ['Dead-lettered', health.failed_24h],
+    ['Rejected by the receiver', health.rejected_24h],
+    ['Suppressed', health.suppressed_24h],
+  ]
+  const reasons: [string, number][] = [
+    ['over the daily ceiling', breakdown.ceiling],
+    ['no longer fresh', breakdown.stale],
+    ['below the minimum relevance', breakdown.low_relevance],
+    ['for another reason', breakdown.unknown],
+  ]
+  const suppressionReasons = reasons.filter(([, n]) => n > 0)
+  return (
+    <section aria-labelledby="doings">
+      <h2 id="doings">Deliveries in 24 hours</h2>
+      <dl class="tiles">
+        {tiles.map(([title, n]) => (
+          <div key={title}>
+            <dt>{title}</dt>
+            <dd>{count(n)}</dd>
+          </div>
+        ))}
+      </dl>
+      {suppressionReasons.length > 0 && (
+        <p>
+          Suppressed: {suppressionReasons.map(([why, n]) => `${count(n)} ${why}`).join(', ')}.
+          {!breakdown.resolved && ' Some reasons are unknown, so the counts are lower bounds.'}
+        </p>
+      )}
+      <p class="quiet small-text">
+        Daily ceiling: {count(health.daily_delivery_ceiling)} deliveries per UTC day across all
+        targets; {health.ceiling_reached ? 'it was reached.' : 'it was not reached.'}
+      </p>
+    </section>
+  )
+}
+
+/** The monitor's feeds and their poll intervals. */
+export function Streams({ monitor, health }: { monitor: Monitor; health: Health | undefined }) {
+  const { words } = useCurrentUser()
+  const failing = new Map(health?.stream_liveness.streams.map((it) => [it.id, it.reason]))
+  const cadence = health?.cadence
+  const placeOf = (it: Stream) => {
+    const place = it[words.community]
+    return typeof place === 'string' ? place : it.id
+  }
+  return (
+    <section aria-labelledby="streams">
+      <h2 id="streams">Feeds</h2>
+      <p class="quiet">
+        Each feed is polled at least every {formatDuration(monitor.cadence_s)}.
+        {cadence && cadence.last_checked_s_ago !== null && (
+          <> The slowest feed was last polled {formatDuration(cadence.last_checked_s_ago)} ago.</>
+        )}
+      </p>
+      <DataTable<Stream>
+        caption="Feeds of this monitor"
+        keyOf={(it) => it.id}
+        rows={monitor.streams}
+        columns={[
+          { title: 'Feed', kind: 'main', cell: placeOf },
+          { title: 'Kind', cell: (it) => inWords(it.kind) },
+          { title: 'Interval', kind: 'figure', cell: (it) => formatDuration(it.interval_s) },
+          {
+            title: 'State',
+            cell: (it) => {
+              const reason = failing.get(it.id)
+              if (!monitor.active) return <Badge tone="quiet">paused</Badge>
+              if (reason) return <Badge tone="bad">{coverageReason(reason)}</Badge>
+              return <Badge tone="good">polled</Badge>
+            },
+          },
+        ]}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,94 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { Field } from '../components/base/field.tsx'
+import { ErrorNotice, Notice } from '../components/base/notice.tsx'
+import { useAction } from '../hooks/use-action.ts'
+import { requestSession } from '../lib/api.ts'
+import type { UserSession } from '../lib/types.ts'
+
+type SignInProps = { ended: boolean; onSignIn: (user: UserSession) => void }
+
+/** The sign-in form. The key is sent once; the browser then holds an HttpOnly cookie instead. */
+export function SignInPage({ ended, onSignIn: signedIn }: SignInProps) {
+  const [key, setKey] = useState('')
+  const [missing, setMissing] = useState(false)
+  const action = useAction()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    document.title = 'Sign in · forumd'
+    input.current?.focus()
+  }, [])
+
+  async function signIn(event: Event) {
+    event.preventDefault()
+    setMissing(key.trim() === '')
+    if (key.trim() === '') return
+    const answer = await action.run(() =>
+      requestSession<UserSession>({ method: 'POST', body: { key: key.trim() } }),
+    )
+    if (answer.ok) signedIn(answer.value)
+    else input.current?.select()
+  }
+
+  const { failure } = action
+  const wrong =
+    failure?.code === 'invalid_token'
+      ? 'The key is unknown, revoked or expired.'
+      : failure && failure.field === 'key'
+        ? failure.message
+        : missing
+          ? 'Enter an API key. It starts with fk_ or fo_.'
+          : null
+  return (
+    <main class="sign-in" id="main">
+      <form onSubmit={(event) => void signIn(event)} noValidate>
+        <h1>
+          <Logo /> forumd
+        </h1>
+        {ended && <Notice tone="plain">Your session has ended. Sign in again to continue.</Notice>}
+        {/* Password managers need a user name to store the key. */}
+        <input name="username" autocomplete="username" value="forumd" readOnly hidden />
+        <Field
+          label="API key"
+          hint="A customer key (fk_…) or an operator key (fo_…)."
+          error={wrong}
+        >
+          {(attributes) => (
+            <input
+              {...attributes}
+              ref={input}
+              type="password"
+              name="key"
+              autocomplete="current-password"
+              spellcheck={false}
+              value={key}
+              onInput={(event) => setKey(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        {wrong === null && <ErrorNotice failure={failure} />}
+        <button type="submit" class="main" disabled={action.busy}>
+          {action.busy ? 'Signing in …' : 'Sign in'}
+        </button>
+        {location.protocol === 'http:' && (
+          <p class="quiet small-text">
+            This page was loaded over plain HTTP. That is safe only on the daemon's own machine:
+            elsewhere, anyone on the network path can read the key. Set up TLS first.
+          </p>
+        )}
+        <p class="quiet small-text">
+          No key yet? On the daemon's host: <code>forumd key create --customer NAME</code>, or{' '}
+          <code>forumd key create --operator</code>
+        </p>
+      </form>
+    </main>
+  )
+}
+
+/** The logo. */
+export const Logo = () => (
+  <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+    <rect width="32" height="32" rx="8" />
+    <path d="M7 18h4l3-8 4 13 3-8h4" />
+  </svg>
+)

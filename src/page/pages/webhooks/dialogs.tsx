@@ -1,0 +1,240 @@
+import { useState } from 'preact/hooks'
+
+import { Secret } from '../../components/base/copyable.tsx'
+import { Dialog, FormDialog } from '../../components/base/dialog.tsx'
+import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
+import { assignErrors, Notice } from '../../components/base/notice.tsx'
+import { Time } from '../../components/base/time.tsx'
+import { notify } from '../../components/base/toast.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
+import { useAction } from '../../hooks/use-action.ts'
+import { postJson } from '../../lib/api.ts'
+import type { SecretRotated, Webhook, WebhookCreated } from '../../lib/types.ts'
+
+const NAMES: Record<Webhook['kind'], string> = {
+  webhook: 'webhook',
+  slack: 'Slack',
+  discord: 'Discord',
+  email: 'email',
+}
+const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(NAMES)]
+
+/** Creates a webhook and shows its secret once. */
+export function WebhookNewDialog({ close, again }: { close: () => void; again: () => void }) {
+  const { monitor_path } = useCurrentUser()
+  const [url, setUrl] = useState('')
+  const [kind, setKind] = useState<string>('')
+  const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
+  const action = useAction()
+
+  async function create() {
+    const answer = await action.run(() =>
+      postJson<WebhookCreated>(`${monitor_path}/webhook/create`, {
+        url: url.trim(),
+        ...(kind !== '' && { kind }),
+      }),
+    )
+    if (!answer.ok) return
+    setWebhook(answer.value)
+    again()
+  }
+
+  if (webhook !== null) return <WebhookCreatedDialog webhook={webhook} close={close} />
+  const { errorOf, rest } = assignErrors(action.failure, ['url', 'kind'])
+  return (
+    <FormDialog
+      title="New webhook"
+      does="Create"
+      doing="Creating …"
+      busy={action.busy}
+      failure={rest}
+      submit={create}
+      close={close}
+    >
+      <TextField
+        label="URL"
+        hint="An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com"
+        error={errorOf('url')}
+        inputMode="url"
+        value={url}
+        spellcheck={false}
+        autocapitalize="none"
+        change={setUrl}
+      />
+      <Field
+        label="Kind"
+        hint={guess(url) && kind === '' ? `Detected: ${guess(url)}.` : undefined}
+        error={errorOf('kind')}
+      >
+        {(attributes) => (
+          <Choice<string> {...attributes} value={kind} options={KINDS} change={setKind} />
+        )}
+      </Field>
+    </FormDialog>
+  )
+}
+
+function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; close: () => void }) {
+  const signed = webhook.kind === 'webhook'
+  return (
+    <Dialog title="Webhook created" close={close}>
+      <p>
+        Kind: <strong>{webhook.kind}</strong>
+        {webhook.kind_inferred_from !== null && `, inferred from ${webhook.kind_inferred_from}`}.
+      </p>
+      {webhook.confirmation !== undefined && (
+        <Notice tone={webhook.confirmation === 'sent' ? 'plain' : 'warn'}>
+          {webhook.confirmation === 'sent'
+            ? 'A confirmation email was sent. Deliveries start once its link is opened.'
+            : `The confirmation email could not be sent (${webhook.confirmation}). A test sends it again.`}
+        </Notice>
+      )}
+      <Notice tone="warn">
+        <p>
+          <strong>The signing secret is shown only once.</strong>{' '}
+          {signed
+            ? 'Your receiver needs it to verify signatures.'
+            : 'This kind does not use it; store it anyway.'}
+        </p>
+      </Notice>
+      <Secret text={webhook.secret} close={close} />
+    </Dialog>
+  )
+}
+
+/** The kind that the daemon will probably detect from a URL; null: unknown. */
+function guess(url: string): string | null {
+  if (/^mailto:/i.test(url.trim())) return 'email'
+  const host = URL.parse(url.trim())?.hostname ?? ''
+  if (host === 'hooks.slack.com') return 'Slack'
+  if (host === 'discord.com' || host.endsWith('.discord.com') || host === 'discordapp.com')
+    return 'Discord'
+  return host === '' ? null : 'webhook'
+}
+
+type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
+
+/** Edits a webhook: name, active, rate limit, ordering. */
+export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
+  const { monitor_path } = useCurrentUser()
+  const [name, setName] = useState(webhook.name ?? '')
+  const [active, setActive] = useState(webhook.active)
+  const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
+  const [ordered, setOrdered] = useState(webhook.ordered)
+  const action = useAction()
+  const paceText = pace.trim()
+
+  async function save() {
+    const answer = await action.run(() =>
+      postJson(`${monitor_path}/webhook/update`, {
+        id: webhook.id,
+        name: name.trim() === '' ? null : name.trim(),
+        // Sent only if changed: an email webhook that awaits confirmation keeps its state.
+        ...(active !== webhook.active && { active }),
+        max_per_second:
+          paceText === '' ? null : /^\d+(\.\d+)?$/.test(paceText) ? Number(paceText) : paceText,
+        ordered,
+      }),
+    )
+    if (!answer.ok) return
+    notify('Saved.')
+    close()
+    again()
+  }
+  const { errorOf, rest } = assignErrors(action.failure, ['name', 'max_per_second'])
+  return (
+    <FormDialog
+      title="Edit webhook"
+      does="Save"
+      busy={action.busy}
+      failure={rest}
+      submit={save}
+      close={close}
+    >
+      <TextField
+        label="Name"
+        hint="Optional. A label for your own use."
+        error={errorOf('name')}
+        value={name}
+        maxLength={100}
+        change={setName}
+      />
+      <TextField
+        label="Rate limit"
+        hint="Deliveries per second, such as 0.5. Empty: no limit."
+        error={errorOf('max_per_second')}
+        inputMode="decimal"
+        value={pace}
+        change={setPace}
+      />
+      <Checkbox label="Active" checked={active} change={setActive} />
+      <Checkbox
+        label="Ordered: one delivery at a time, in the order of each monitor"
+        checked={ordered}
+        change={setOrdered}
+      />
+    </FormDialog>
+  )
+}
+
+const OVERLAPS = [
+  ['0', 'not at all'],
+  ['600', '10 minutes'],
+  ['3600', 'an hour'],
+  ['86400', 'a day'],
+] as const
+
+/** Rotates a webhook's secret and shows the new one once. */
+export function WebhookRotateDialog({ webhook, close }: { webhook: Webhook; close: () => void }) {
+  const { monitor_path } = useCurrentUser()
+  const [overlap, setOverlap] = useState<string>('3600')
+  const [rotation, setRotation] = useState<SecretRotated | null>(null)
+  const action = useAction()
+  async function rotate() {
+    const answer = await action.run(() =>
+      postJson<SecretRotated>(`${monitor_path}/webhook/rotate`, {
+        id: webhook.id,
+        overlap_s: Number(overlap),
+      }),
+    )
+    if (answer.ok) setRotation(answer.value)
+  }
+  if (rotation !== null)
+    return (
+      <Dialog title="New secret" close={close}>
+        <Notice tone="warn">
+          <p>
+            <strong>Shown only once.</strong>{' '}
+            {rotation.old_secret_until === null ? (
+              'The old secret is no longer used.'
+            ) : (
+              <>
+                The old secret also signs; it expires <Time at={rotation.old_secret_until} />.
+              </>
+            )}
+          </p>
+        </Notice>
+        <Secret text={rotation.secret} close={close} />
+      </Dialog>
+    )
+  return (
+    <FormDialog
+      title="Rotate the secret?"
+      does="Rotate secret"
+      busy={action.busy}
+      failure={action.failure}
+      submit={rotate}
+      close={close}
+    >
+      <p>
+        Deliveries can be signed with both secrets for a while, so that your receiver can switch
+        without losing any.
+      </p>
+      <Field label="Keep signing with the old secret for">
+        {(attributes) => (
+          <Choice<string> {...attributes} value={overlap} options={OVERLAPS} change={setOverlap} />
+        )}
+      </Field>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,175 @@
+import { useState } from 'preact/hooks'
+
+import { Badge } from '../../components/base/badge.tsx'
+import { Confirm } from '../../components/base/dialog.tsx'
+import { Icon } from '../../components/base/icon.tsx'
+import {
+  EmptyState,
+  ErrorNotice,
+  Notice,
+  sentence,
+  Skeleton,
+} from '../../components/base/notice.tsx'
+import { Time } from '../../components/base/time.tsx'
+import { notify } from '../../components/base/toast.tsx'
+import { PageLayout } from '../../components/layout.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
+import { useAction } from '../../hooks/use-action.ts'
+import { useQuery } from '../../hooks/use-query.ts'
+import { postJson } from '../../lib/api.ts'
+import { count } from '../../lib/format.ts'
+import { errorReason, pauseReason } from '../../lib/reasons.ts'
+import type { TestReport, Webhook } from '../../lib/types.ts'
+import { WebhookEditDialog, WebhookNewDialog, WebhookRotateDialog } from './dialogs.tsx'
+
+type WebhookDialog = 'edit' | 'rotate' | 'delete' | null
+
+/** One webhook and its actions. */
+function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }) {
+  const { monitor_path } = useCurrentUser()
+  const { id, name, url, kind, active, paused_at } = webhook
+  const [dialog, setDialog] = useState<WebhookDialog>(null)
+  const [report, setReport] = useState<TestReport | null>(null)
+  const action = useAction()
+  const done = () => setDialog(null)
+
+  async function test() {
+    setReport(null)
+    const answer = await action.run(() =>
+      postJson<TestReport>(`${monitor_path}/webhook/test`, { id }),
+    )
+    if (!answer.ok) return
+    setReport(answer.value)
+    if (answer.value.ok) again()
+  }
+  return (
+    <li class="card">
+      <div class="card-head">
+        <h2>{name ?? <span class="address">{url}</span>}</h2>
+        <State webhook={webhook} />
+      </div>
+      {name !== null && <p class="quiet address">{url}</p>}
+      <p class="quiet small-text facts">
+        <span>{kind}</span>
+        <span>
+          created <Time at={webhook.created_at} />
+        </span>
+        {webhook.max_per_second !== null && <span>at most {webhook.max_per_second} a second</span>}
+        {webhook.ordered && <span>ordered</span>}
+      </p>
+      {paused_at !== null && (
+        <Notice tone="warn">
+          <p>
+            Paused <Time at={paused_at} />: {pauseReason(webhook.pause_reason ?? 'unknown')}. Fix
+            the receiver, then test it: a successful test resumes the webhook.
+          </p>
+        </Notice>
+      )}
+      {kind === 'email' && !active && paused_at === null && (
+        <Notice tone="plain">
+          <p>
+            No deliveries until the recipient confirms through the link in the confirmation email. A
+            test sends that email again, at most three times a day.
+          </p>
+        </Notice>
+      )}
+      <ErrorNotice failure={action.failure} />
+      {report && <Report report={report} />}
+      <div class="actions">
+        <button type="button" disabled={action.busy} onClick={() => void test()}>
+          {action.busy ? 'Sending …' : 'Test'}
+        </button>
+        <button type="button" onClick={() => setDialog('edit')}>
+          Edit
+        </button>
+        <button type="button" onClick={() => setDialog('rotate')}>
+          New secret
+        </button>
+        <button type="button" class="danger-quiet" onClick={() => setDialog('delete')}>
+          Delete
+        </button>
+      </div>
+      {dialog === 'edit' && <WebhookEditDialog webhook={webhook} close={done} again={again} />}
+      {dialog === 'rotate' && <WebhookRotateDialog webhook={webhook} close={done} />}
+      {dialog === 'delete' && (
+        <Confirm
+          title="Delete this webhook?"
+          does="Delete webhook"
+          close={done}
+          run={() => postJson(`${monitor_path}/webhook/delete`, { id })}
+          done={() => {
+            notify('Deleted.')
+            again()
+          }}
+        >
+          <p>
+            <strong class="address">{name ?? url}</strong> receives no more deliveries, and pending
+            ones are abandoned. Monitors with no other target have none afterwards.
+          </p>
+        </Confirm>
+      )}
+    </li>
+  )
+}
+
+function State({ webhook: { active, paused_at } }: { webhook: Webhook }) {
+  if (paused_at !== null) return <Badge tone="warn">Paused</Badge>
+  return active ? <Badge tone="good">Active</Badge> : <Badge tone="quiet">Off</Badge>
+}
+
+function Report({ report: { ok, detail, hint, reason, duration_ms } }: { report: TestReport }) {
+  return (
+    <Notice tone={ok ? 'good' : 'bad'}>
+      <p>
+        <strong>{ok ? 'Test delivered.' : 'Test failed.'}</strong> {sentence(detail)} Duration:{' '}
+        {count(duration_ms)} ms.
+      </p>
+      {!ok && hint !== null && <p>{sentence(hint)}</p>}
+      {!ok && hint === null && reason !== null && <p>{sentence(errorReason(reason))}</p>}
+    </Notice>
+  )
+}
+
+const REFRESH_MS = 20_000
+
+/** All webhooks: create, test, edit, rotate, delete. */
+export function Webhooks() {
+  const { monitor_path } = useCurrentUser()
+  const list = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    every_ms: REFRESH_MS,
+  })
+  const [making, setMaking] = useState(false)
+  const webhooks = list.value?.webhooks
+  const button = (
+    <button type="button" class="main" onClick={() => setMaking(true)}>
+      <Icon name="plus" /> New webhook
+    </button>
+  )
+  return (
+    <PageLayout
+      title="Webhooks"
+      beside={button}
+      lead="Targets of matches. Deliveries are signed and sent at least once."
+    >
+      <ErrorNotice failure={list.failure} again={list.again} />
+      {webhooks === undefined && list.failure === null && <Skeleton rows={3} />}
+      {webhooks?.length === 0 && (
+        <EmptyState title="No webhooks yet">
+          <p>
+            Use an https URL of your own, a Slack or Discord webhook URL, or <code>mailto:</code>{' '}
+            and an address. Without webhooks, read matches from each monitor's Atom feed.
+          </p>
+          <button type="button" class="main" onClick={() => setMaking(true)}>
+            <Icon name="plus" /> Create a webhook{' '}
+          </button>
+        </EmptyState>
+      )}
+      <ul class="cards">
+        {webhooks?.map((it) => (
+          <WebhookCard key={it.id} webhook={it} again={list.again} />
+        ))}
+      </ul>
+      {making && <WebhookNewDialog close={() => setMaking(false)} again={list.again} />}
+    </PageLayout>
+  )
+}

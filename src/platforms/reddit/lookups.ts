@@ -1,0 +1,217 @@
+import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import type { ItemLiveness, Node, Post } from '../../core/forum/items.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+import type { Call, Platform } from '../port.ts'
+import type { NativeRequest } from './client.ts'
+import { readRules, readWiki } from './readers/community-pages.ts'
+import { textAt, unreadable } from './readers/fields.ts'
+import {
+  childrenOf,
+  dataOf,
+  livenessOf,
+  nodesOf,
+  readMore,
+  readNativeTree,
+  visibilityOf,
+} from './readers/items.ts'
+import {
+  isNothing,
+  type Reader,
+  readListing,
+  readOne,
+  readPeople,
+  type RowReaders,
+} from './readers/listing.ts'
+import { MODERATOR_NEEDS, readAchievements, toModerator } from './readers/people.ts'
+import { clearViewer } from './readers/viewer.ts'
+import type { SessionCheck } from './session-check.ts'
+
+type About = Pick<Platform, 'user' | 'community' | 'moderators' | 'rules' | 'wiki' | 'achievements'>
+
+/** Creates the calls that read people and subforums. */
+export function createAbout(client: SessionCheck, read: RowReaders): About {
+  /** Sends one request and reads its answer. */
+  async function lookUp<T>(
+    what: NativeRequest,
+    call: Call,
+    reading: (value: unknown) => Outcome<T>,
+  ) {
+    const answer = await client.get(what, call)
+    return answer.ok ? reading(answer.value) : answer
+  }
+
+  const one = <T>(what: NativeRequest, kind: string, reader: Reader<T>, call: Call) =>
+    lookUp(what, call, (value) => readOne(value, kind, reader))
+
+  return {
+    user(name, call) {
+      const path = `/user/${encodeURIComponent(name)}/about.json`
+      return one({ path_kind: 'user', path }, 't2', read.user, call)
+    },
+    community(name, call) {
+      const path = `${placeOf(name)}/about.json`
+      return one({ path_kind: 'community', path }, 't5', read.community, call)
+    },
+    moderators(name, call) {
+      const path = `${placeOf(name)}/about/moderators.json`
+      return lookUp({ path_kind: 'moderators', path, own: true }, call, (value) =>
+        readPeople(value, { needs: MODERATOR_NEEDS, map: toModerator }),
+      )
+    },
+    rules(name, call) {
+      const path = `${placeOf(name)}/about/rules.json`
+      return lookUp({ path_kind: 'rules', path }, call, readRules)
+    },
+    wiki({ subforum, page }, call) {
+      // A wiki page can lie within another; its path keeps its slashes.
+      const inner = page.split('/').map(encodeURIComponent).join('/')
+      const path = `${placeOf(subforum)}/wiki/${inner}.json`
+      return lookUp({ path_kind: 'wiki', path }, call, readWiki)
+    },
+    achievements(name, call) {
+      const path = `/api/v1/user/${encodeURIComponent(name)}/trophies.json`
+      return lookUp({ path_kind: 'achievements', path }, call, (value) =>
+        readAchievements(client.base, value),
+      )
+    },
+  }
+}
+
+const placeOf = (name: string): string => `/r/${encodeURIComponent(name)}`
+
+/**
+ * Runs calls of one identity one after another; null if the call's deadline passed before its turn.
+ */
+export type KeyedQueue = <T>(call: Call, work: () => Promise<T>) => Promise<T | null>
+
+/** Queue for calls that the platform accepts one at a time per user. */
+export function createKeyedQueue(clock: Clock): KeyedQueue {
+  const lines = new Map<string, Promise<void>>()
+
+  return async (call, work) => {
+    const { id } = call.identity
+    const before = lines.get(id)
+    const mine = Promise.withResolvers<void>()
+    // A call that stops waiting still keeps its place before later ones.
+    const line = Promise.all([before, mine.promise]).then(() => undefined)
+    lines.set(id, line)
+    void line.then(() => {
+      if (lines.get(id) === line) lines.delete(id)
+    })
+    try {
+      if (before && !(await inTime(before, call))) return null
+      return await work()
+    } finally {
+      mine.resolve()
+    }
+  }
+
+  async function inTime(before: Promise<void>, { deadline_at, signal }: Call): Promise<boolean> {
+    const given = new AbortController()
+    const stop = signal ? AbortSignal.any([signal, given.signal]) : given.signal
+    const waited = clock.sleep(Math.max(0, deadline_at - clock.now()), stop).then(() => false)
+    const come = await Promise.race([before.then(() => true), waited])
+    given.abort()
+    return come
+  }
+}
+
+type ById = Pick<Platform, 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'>
+
+/** Creates the calls that look items up by id. */
+export function createById(client: SessionCheck, read: RowReaders, clock: Clock): ById {
+  const enqueue = createKeyedQueue(clock)
+
+  const info = (prefix: string, ids: readonly string[], native: boolean, call: Call) => {
+    const id = ids.map((it) => prefix + it.toLowerCase()).join(',')
+    return client.get({ path_kind: 'info', path: '/api/info.json', query: { id }, native }, call)
+  }
+
+  async function postsById(ids: string[], call: Call): Promise<Outcome<Post[]>> {
+    if (ids.length === 0) return ok([])
+    const answer = await info('t3_', ids, false, call)
+    if (!answer.ok) return answer
+    const page = readListing(answer.value, { t3: read.post })
+    return page.ok ? ok(onlyRequested(ids, page.value.rows, (it) => it.id)) : page
+  }
+
+  async function nodesById(ids: string[], call: Call): Promise<Outcome<Node[]>> {
+    if (ids.length === 0) return ok([])
+    const answer = await info('t1_', ids, true, call)
+    if (!answer.ok) return answer
+    const children = isNothing(answer.value) ? [] : childrenOf(answer.value)
+    if (!children) return unreadable('data.children')
+    const nodes = nodesOf(children, 'data.children')
+    if (!nodes.ok) return nodes
+    return ok(onlyRequested(ids, publicNodes(nodes.value, call), (it) => textAt(it.data, 'id')))
+  }
+
+  return {
+    async tree({ post_id, comment_id, ...query }, call) {
+      const path = `/comments/${encodeURIComponent(post_id)}.json`
+      const branch = comment_id === undefined ? {} : { comment: comment_id, context: 0 }
+      // Without a limit, the platform uses the number that the account prefers.
+      const limit = query.limit ?? (call.identity.whose === 'pool' ? TREE_COMMENTS : null)
+      const request = {
+        path_kind: 'tree',
+        path,
+        query: { ...query, limit, ...branch },
+        native: true,
+      }
+      const answer = await client.get(request, call)
+      if (!answer.ok) return answer
+      const tree = readNativeTree(client.base, answer.value)
+      if (tree.ok) publicNodes(tree.value.comments, call)
+      return tree
+    },
+    async more({ post_id, ids, sort }, call) {
+      if (ids.length === 0) return ok([])
+      const query = {
+        api_type: 'json',
+        link_id: `t3_${post_id}`,
+        children: ids.join(','),
+        sort,
+        limit_children: 'false',
+      }
+      const request = { path_kind: 'more', path: '/api/morechildren.json', query, native: true }
+      const answer = await enqueue(call, () => client.get(request, call))
+      if (answer === null) return fail({ kind: 'timeout' })
+      if (!answer.ok) return answer
+      const nodes = readMore(answer.value)
+      return nodes.ok ? ok(publicNodes(nodes.value, call)) : nodes
+    },
+    postsById,
+    nodesById,
+    async liveness(ids, call) {
+      const nodes = await nodesById(ids, call)
+      if (!nodes.ok) return nodes
+      const found = new Map<string, ItemLiveness>()
+      for (const { data } of nodes.value) found.set(textAt(data, 'id') ?? '', livenessOf(data))
+      return ok(found)
+    },
+    async visibility(id, call) {
+      const answer = await info('t3_', [id], false, call)
+      if (!answer.ok) return answer
+      const children = isNothing(answer.value) ? [] : childrenOf(answer.value)
+      if (!children) return unreadable('data.children')
+      const rows = children.map((child) => dataOf(child, 't3'))
+      const row = rows.find((it) => it !== null && textAt(it, 'id') === id.toLowerCase())
+      return ok(visibilityOf(row ?? null))
+    },
+  }
+}
+
+/** Comments of a tree if the request has no limit. */
+const TREE_COMMENTS = 200
+
+/** Nodes as an anonymous visitor sees them, unless a caller reads through their own session. */
+function publicNodes(nodes: Node[], { identity }: Call): Node[] {
+  if (identity.whose === 'pool') clearViewer(nodes)
+  return nodes
+}
+
+/** Only the requested rows: for an unacceptable list the platform returns another one. */
+function onlyRequested<T>(ids: readonly string[], rows: T[], idOf: (row: T) => string | null): T[] {
+  const wanted = new Set(ids.map((it) => it.toLowerCase()))
+  return rows.filter((row) => wanted.has(idOf(row) ?? ''))
+}

@@ -1,0 +1,76 @@
+import { timingSafeEqual } from 'node:crypto'
+
+import { type Db, transact } from '../db/connection.ts'
+import { findKeyById, type KeyHolder, touchKey } from './keys.ts'
+
+/** Idle time after which a session ends, ms. */
+export const SESSION_IDLE_MS = 7 * 86_400_000
+/** Most sessions of one key; the one unused for longest is removed first. */
+const SESSIONS_MAX = 20
+
+/** A dashboard session: the key that signed in, and the last use. */
+export type WebSession = KeyHolder & { hash: Uint8Array; last_used_at: number }
+
+/** SHA-256 of a session's token, the only stored form. */
+const hashOf = (token: string): Uint8Array => new Bun.CryptoHasher('sha256').update(token).digest()
+
+/** Inserts a session of this key, and deletes expired ones. */
+export function insertWebSession(
+  db: Db,
+  { token, key_id }: { token: string; key_id: string },
+  now: number,
+): void {
+  transact(db, () => {
+    db.query('DELETE FROM web_sessions WHERE last_used_at <= $ended').run({
+      ended: now - SESSION_IDLE_MS,
+    })
+    db.query(
+      'INSERT INTO web_sessions (hash, key_id, created_at, last_used_at) VALUES ($hash, $key_id, $now, $now)',
+    ).run({ hash: hashOf(token), key_id, now })
+    db.query(
+      `DELETE FROM web_sessions WHERE key_id = $key_id AND hash IN
+         (SELECT hash FROM web_sessions WHERE key_id = $key_id AND hash <> $hash
+           ORDER BY last_used_at DESC LIMIT -1 OFFSET ${SESSIONS_MAX - 1})`,
+    ).run({ key_id, hash: hashOf(token) })
+  })
+}
+
+/**
+ * The holder of a session's token; null when the session is unknown or ended, or its key is no longer valid. Read for
+ * every call, so that a key revoked by another process ends its sessions at once.
+ */
+export function findWebSession(db: Db, token: string, now: number): WebSession | null {
+  const hash = hashOf(token)
+  const row = db
+    .query<
+      { hash: Uint8Array; key_id: string; last_used_at: number },
+      [{ hash: Uint8Array; ended: number }]
+    >(
+      `SELECT hash, key_id, last_used_at FROM web_sessions
+        WHERE hash = $hash AND last_used_at > $ended`,
+    )
+    .get({ hash, ended: now - SESSION_IDLE_MS })
+  if (!row || !timingSafeEqual(row.hash, hash)) return null
+  const holder = findKeyById(db, row.key_id, now)
+  return holder && { ...holder, hash, last_used_at: row.last_used_at }
+}
+
+/** Records the last use of a session and its key; the times never move back. */
+export function touchWebSession(db: Db, { hash, key }: WebSession, now: number): void {
+  transact(db, () => {
+    db.query(
+      'UPDATE web_sessions SET last_used_at = $now WHERE hash = $hash AND last_used_at < $now',
+    ).run({ hash, now })
+    touchKey(db, key.id, now)
+  })
+}
+
+/** Ends all sessions. */
+export function removeWebSessions(db: Db): void {
+  db.run('DELETE FROM web_sessions')
+}
+
+/** Ends a session, if it exists. */
+export function removeWebSession(db: Db, token: string): void {
+  db.query('DELETE FROM web_sessions WHERE hash = $hash').run({ hash: hashOf(token) })
+}

@@ -1,0 +1,257 @@
+import { type Db, schemaVersion } from '../db/connection.ts'
+import { unpackBody } from '../delivery/deliveries.ts'
+import { pendingDeliveries } from '../delivery/pending.ts'
+
+/** Longest backlog that is counted exactly. */
+const PENDING_MAX = 10_000
+
+/** The current work of the daemon; deliveries are counted up to ten thousand. */
+export function countActive(db: Db): { monitors: number; streams: number; pending: number } {
+  const row = db
+    .query<{ monitors: number; streams: number; pending: number }, []>(
+      `SELECT (SELECT count(*) FROM monitors WHERE active = 1 AND removed_at IS NULL) AS monitors,
+              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams,
+              (SELECT count(*) FROM (SELECT 1 FROM ${pendingDeliveries('row')} LIMIT ${PENDING_MAX})) AS pending`,
+    )
+    .get()
+  return row ?? { monitors: 0, streams: 0, pending: 0 }
+}
+
+// Queries of the live dashboard. Each one has a row limit, because it runs again every second.
+
+const CHECKS_SCAN_MAX = 5000
+const MATCHES_COUNT_MAX = 10_000
+const RECENT_MAX = 20
+/** Rows scanned: more than are shown, because the last to end need not be the last to begin. */
+const RECENT_SCAN_MAX = 60
+
+/** Customer to restrict a query to; null: all customers. */
+type CustomerScope = string | null
+
+/** Checks finished since an instant, and the number of new items in them. */
+export function countChecks(db: Db, customer_id: CustomerScope, since: number) {
+  const counted = `SELECT count(*) AS checks, coalesce(sum(new_items), 0) AS items_seen`
+  type Row = { checks: number; items_seen: number }
+  const row =
+    customer_id === null
+      ? db
+          .query<Row, [{ since: number }]>(
+            `${counted} FROM (SELECT ended_at, new_items FROM checks ORDER BY id DESC LIMIT ${CHECKS_SCAN_MAX})
+              WHERE ended_at > $since`,
+          )
+          .get({ since })
+      : db
+          .query<Row, [{ since: number; whose: string }]>(
+            `${counted} FROM (
+               SELECT c.new_items FROM checks c WHERE c.ended_at > $since AND c.feed_id IN (
+                 SELECT ms.feed_id FROM monitors m JOIN monitor_feeds ms ON ms.monitor_id = m.id
+                  WHERE m.customer_id = $whose AND m.removed_at IS NULL AND m.active = 1)
+                LIMIT ${CHECKS_SCAN_MAX})`,
+          )
+          .get({ since, whose: customer_id })
+  return row ?? { checks: 0, items_seen: 0 }
+}
+
+/** Matches since an instant, a bundle counting as one; at most 10,000 are counted. */
+export function countMatches(db: Db, customer_id: CustomerScope, since: number): number {
+  const row = db
+    .query<{ n: number }, [{ since: number; whose: CustomerScope }]>(
+      `SELECT count(*) AS n FROM (
+         SELECT 1 FROM match_bodies b JOIN monitors m ON m.id = b.monitor_id
+          WHERE b.matched_at > $since AND ($whose IS NULL OR m.customer_id = $whose) LIMIT ${MATCHES_COUNT_MAX})`,
+    )
+    .get({ since, whose: customer_id })
+  return row?.n ?? 0
+}
+
+/** Waiting and leased deliveries, counted up to `max`. */
+export function countPending(db: Db, customer_id: CustomerScope, max: number): number {
+  const mine = 'WHERE webhook_id IN (SELECT id FROM webhooks WHERE customer_id = $whose)'
+  const row = db
+    .query<{ n: number }, [{ max: number; whose?: string }]>(
+      `SELECT count(*) AS n FROM (
+         SELECT 1 FROM ${pendingDeliveries('webhook_id')} ${customer_id === null ? '' : mine} LIMIT $max)`,
+    )
+    .get(customer_id === null ? { max } : { max, whose: customer_id })
+  return row?.n ?? 0
+}
+
+/** A recent event. `body`: the matched item as it is sent; null where there is none. */
+export type ActivityEvent = {
+  at: number
+  what: 'match' | 'delivered' | 'failed' | 'dead' | 'suppressed' | 'paused'
+  /** Stable key: the same event always has the same key. */
+  key: string
+  monitor_id: string | null
+  monitor_name: string | null
+  delivery_id: string | null
+  webhook_id: string | null
+  /** Status or reason, if the row has one. */
+  status: string | null
+}
+
+/** The latest events, newest first. */
+export function listActivity(db: Db, customer_id: CustomerScope): ActivityEvent[] {
+  return [
+    ...endedDeliveries(db, customer_id),
+    ...recentMatches(db, customer_id),
+    ...pausedWebhooks(db, customer_id),
+  ]
+    .toSorted((a, b) => b.at - a.at || (a.key < b.key ? -1 : 1))
+    .slice(0, RECENT_MAX)
+}
+
+const queryActivity = (db: Db, customer_id: CustomerScope, sql: string): ActivityEvent[] =>
+  db
+    .query<ActivityEvent, [{ whose?: string }]>(sql)
+    .all(customer_id === null ? {} : { whose: customer_id })
+
+/** Deliveries that have ended, or were never started. */
+function endedDeliveries(db: Db, customer_id: CustomerScope): ActivityEvent[] {
+  const newest =
+    customer_id === null
+      ? 'ORDER BY rowid DESC'
+      : 'WHERE customer_id = $whose ORDER BY created_at DESC, id DESC'
+  return queryActivity(
+    db,
+    customer_id,
+    `SELECT coalesce(d.delivered_at, (SELECT max(ended_at) FROM attempts a WHERE a.delivery_row = d.row),
+                     d.created_at) AS at,
+            d.status AS what, d.status || ' ' || d.id || ' ' || d.round AS key,
+            d.monitor_id, m.name AS monitor_name, d.id AS delivery_id, d.webhook_id,
+            CASE d.status WHEN 'delivered' THEN NULL ELSE coalesce(d.reason, d.last_error) END AS status
+       FROM (SELECT row, id, monitor_id, webhook_id, status, reason, last_error, round, created_at, delivered_at
+               FROM deliveries ${newest} LIMIT ${RECENT_SCAN_MAX}) d
+       JOIN monitors m ON m.id = d.monitor_id
+      WHERE d.status <> 'pending'`,
+  )
+}
+
+/**
+ * Matches as the pull API returns them. A customer's are found by monitor, so that no rows of other customers are
+ * read.
+ */
+function recentMatches(db: Db, customer_id: CustomerScope): ActivityEvent[] {
+  const rows =
+    customer_id === null
+      ? `(SELECT monitor_id, seq, matched_at FROM match_bodies ORDER BY matched_at DESC LIMIT ${RECENT_MAX}) b
+         JOIN monitors m ON m.id = b.monitor_id`
+      : `(SELECT id, name FROM monitors WHERE customer_id = $whose AND last_match_at IS NOT NULL
+           ORDER BY last_match_at DESC LIMIT ${RECENT_MAX}) m
+         JOIN match_bodies b ON b.monitor_id = m.id
+          AND b.seq > (SELECT max(seq) FROM match_bodies WHERE monitor_id = m.id) - ${RECENT_MAX}`
+  return queryActivity(
+    db,
+    customer_id,
+    `SELECT b.matched_at AS at, 'match' AS what, 'match ' || b.monitor_id || ' ' || b.seq AS key,
+            b.monitor_id, m.name AS monitor_name, NULL AS delivery_id, NULL AS webhook_id, NULL AS status
+       FROM ${rows}`,
+  )
+}
+
+/** Targets that are paused. */
+function pausedWebhooks(db: Db, customer_id: CustomerScope): ActivityEvent[] {
+  const mine = customer_id === null ? '' : 'AND customer_id = $whose'
+  return queryActivity(
+    db,
+    customer_id,
+    `SELECT paused_at AS at, 'paused' AS what, 'paused ' || id || ' ' || paused_at AS key,
+            NULL AS monitor_id, NULL AS monitor_name, NULL AS delivery_id, id AS webhook_id, pause_reason AS status
+       FROM webhooks WHERE paused_at IS NOT NULL AND deleted_at IS NULL ${mine}
+      ORDER BY paused_at DESC LIMIT ${RECENT_MAX}`,
+  )
+}
+
+/** The body of an event's match as it was sent; null where the event has none, or it was deleted. */
+export function bodyOf(
+  db: Db,
+  { key, what, delivery_id, monitor_id }: ActivityEvent,
+): Uint8Array | null {
+  if (delivery_id !== null) {
+    const row = db
+      .query<{ body: Uint8Array }, [{ id: string }]>(
+        'SELECT body FROM delivery_bodies WHERE delivery_row = (SELECT row FROM deliveries WHERE id = $id)',
+      )
+      .get({ id: delivery_id })
+    return row && unpackBody(row.body)
+  }
+  if (what !== 'match' || monitor_id === null) return null
+  const row = db
+    .query<{ body: Uint8Array }, [{ monitor_id: string; seq: number }]>(
+      'SELECT body FROM match_bodies WHERE monitor_id = $monitor_id AND seq = $seq',
+    )
+    .get({ monitor_id, seq: Number(key.split(' ').at(-1)) })
+  return row?.body ?? null
+}
+
+/** The customer of a delivery; null when there is none of this id. */
+export function customerOfDelivery(db: Db, id: string): string | null {
+  return (
+    db
+      .query<{ customer_id: string }, [{ id: string }]>(
+        'SELECT customer_id FROM deliveries WHERE id = $id',
+      )
+      .get({ id })?.customer_id ?? null
+  )
+}
+
+const PENDING_TOTAL_MAX = 100_000
+
+/** Totals for the operator. */
+export type SystemCounts = {
+  customers: number
+  keys: number
+  monitors: number
+  monitors_paused: number
+  webhooks: number
+  webhooks_paused: number
+  streams: number
+  /** Capped at 100,000. */
+  pending: number
+  feedback_new: number
+}
+
+/** Counts the current rows. Each count is one index step or reads a table that stays small. */
+export function countSystem(db: Db): SystemCounts & { schema: number } {
+  const counts = db
+    .query<SystemCounts, []>(
+      `SELECT (SELECT count(*) FROM customers WHERE removed_at IS NULL) AS customers,
+              (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL) AS keys,
+              (SELECT count(*) FROM monitors WHERE removed_at IS NULL) AS monitors,
+              (SELECT count(*) FROM monitors WHERE removed_at IS NULL AND active = 0) AS monitors_paused,
+              (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL) AS webhooks,
+              (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL AND paused_at IS NOT NULL) AS webhooks_paused,
+              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams,
+              (SELECT count(*) FROM (SELECT 1 FROM ${pendingDeliveries('row')} LIMIT ${PENDING_TOTAL_MAX})) AS pending,
+              (SELECT count(*) FROM feedback WHERE status = 'new') AS feedback_new`,
+    )
+    .get()
+  if (counts === null) throw new Error('a count returned no row')
+  return { ...counts, schema: schemaVersion(db) }
+}
+
+/** A customer as its operator sees it. Money is micro-dollars, instants are epoch ms. */
+export type CustomerSummary = {
+  id: string
+  name: string
+  plan: string
+  balance_micros: number
+  unlimited: number
+  created_at: number
+  monitors: number
+  /** Metered calls in the hours that begin since the given instant. */
+  requests: number
+}
+
+/** Customers, oldest first, with their resources and their calls since an instant; at most `limit`. */
+export function listCustomerSummaries(db: Db, since: number, limit: number): CustomerSummary[] {
+  return db
+    .query<CustomerSummary, [{ since: number; limit: number }]>(
+      `SELECT c.id, c.name, c.plan, c.balance_micros, c.unlimited, c.created_at,
+              (SELECT count(*) FROM monitors m WHERE m.customer_id = c.id AND m.removed_at IS NULL) AS monitors,
+              (SELECT coalesce(sum(calls), 0) FROM usage_hours u
+                WHERE u.customer_id = c.id AND u.hour_at > $since) AS requests
+         FROM customers c WHERE c.removed_at IS NULL ORDER BY c.created_at, c.id LIMIT $limit`,
+    )
+    .all({ since, limit })
+}

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+
+import type { Ring } from '../../core/base/secrets.ts'
+import { isPostBy, isTraced, nameOf, type Purged, purgeItem } from '../../core/forum/purge.ts'
+import type { Chunks } from '../db/chunked.ts'
+import { type Db, transact } from '../db/connection.ts'
+import { unpackBody } from '../delivery/deliveries.ts'
+import { pruneChecks } from '../monitoring/checks.ts'
+import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
+
+/** Days for which checks, gaps, events, seen items and pull-API matches are stored; health reads back one. */
+export const RETENTION_DAYS = 14
+/** Rows of a kind deleted in one commit, which takes milliseconds. */
+const AT_ONCE = 500
+
+/**
+ * Deletes checks, gaps, seen items and pull-API matches from before `before_at`, in steps: on a busy daemon every hour
+ * deletes as many rows as it adds. Every feed keeps its newest `keep` seen items.
+ */
+export function* pruneOld(
+  db: Db,
+  { before_at, keep }: { before_at: number; keep: number },
+): Chunks<void> {
+  const old = { before_at, limit: AT_ONCE }
+  for (const { id: feed_id } of db.query<{ id: number }, []>('SELECT id FROM feeds').all()) {
+    yield* untilNone(() => pruneChecks(db, { ...old, feed_id }))
+    yield* untilNone(() => pruneSeen(db, { ...old, feed_id, keep }))
+  }
+  // By position, because the rows that stay would be read in every step.
+  let after: FetchPosition | null = { matched_at: -1, row: 0 }
+  while (after !== null) {
+    after = pruneMatchBodies(db, { ...old, after })
+    yield
+  }
+}
+
+function* untilNone(prune: () => number): Chunks<void> {
+  while (prune() > 0) yield
+  yield
+}
+
+/** Numbers of blanked rows by kind. */
+export type PurgeCounts = {
+  deliveries: number
+  matches: number
+  waiting: number
+  candidates: number
+}
+
+/** Rows in one transaction, which limits how long a daemon that runs beside this waits for the lock. */
+const BATCH = 500
+
+type PurgeScope = {
+  purged: Purged
+  /** The API's word for a subforum. */
+  community: string
+  /** Called after each batch with the completed share, 0 to 1. */
+  on_progress?: (share: number) => void
+}
+
+/**
+ * Blanks content wherever it is stored, in batches; rows and ids stay. The audit records the purge without the name.
+ */
+export function purge(
+  db: Db,
+  {
+    purged,
+    community,
+    on_progress = () => {},
+    ring,
+    now,
+  }: PurgeScope & { ring: Ring; now: number },
+): PurgeCounts {
+  // Overwritten content must not remain in the file.
+  db.run('PRAGMA secure_delete = ON')
+  const blank = (body: Uint8Array) => blankBody(body, purged, community)
+  const counts: PurgeCounts = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
+  const of_deliveries = rowsOf(db, 'delivery_bodies')
+  const all = of_deliveries + rowsOf(db, 'match_bodies') || 1
+
+  const set = db.query(
+    'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
+  )
+  // A receiver's response may echo the request.
+  const forget = db.query(
+    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
+  )
+  counts.deliveries = walk(
+    db,
+    'delivery_bodies',
+    (row, body) => {
+      const left = blank(body)
+      if (left === null) return false
+      set.run({ row, body: left, digest: createHash('sha256').update(left).digest() })
+      forget.run({ row })
+      return true
+    },
+    (done) => on_progress(done / all),
+  )
+  const keep = db.query('UPDATE match_bodies SET body = $body WHERE rowid = $row')
+  counts.matches = walk(
+    db,
+    'match_bodies',
+    (row, body) => {
+      const left = blank(body)
+      if (left !== null) keep.run({ row, body: left })
+      return left !== null
+    },
+    (done) => on_progress((of_deliveries + done) / all),
+  )
+  transact(db, () => {
+    counts.waiting = purgeBundled(db, purged, community)
+    counts.candidates = purgeCandidates(db, purged)
+    const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
+    db.query(
+      "INSERT INTO audit (at, kind, subject, detail) VALUES ($now, 'content.purged', 'content', $detail)",
+    ).run({ now, detail })
+  })
+  // The log holds the old pages until it is truncated. An active reader prevents that.
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  return counts
+}
+
+/** Keyed digest of a purged name: a given name can be verified with the key, but not recovered. */
+const purgeDigest = (ring: Ring, purged: Purged): string =>
+  (ring.proofs(`purge ${purged.by} ${nameOf(purged)}`)[0] ?? '').slice(0, 22)
+
+type Table = 'delivery_bodies' | 'match_bodies'
+
+const rowsOf = (db: Db, table: Table): number =>
+  db.query<{ n: number | null }, []>(`SELECT max(rowid) AS n FROM ${table}`).get()?.n ?? 0
+
+/** Visits every row of a table in its current state. Returns the number of rows that `work` changed. */
+function walk(
+  db: Db,
+  table: Table,
+  work: (row: number, body: Uint8Array) => boolean,
+  on_progress: (done: number) => void,
+): number {
+  const next = db.query<{ row: number; body: Uint8Array }, [{ from: number }]>(
+    `SELECT rowid AS row, body FROM ${table} WHERE rowid > $from ORDER BY rowid LIMIT ${BATCH}`,
+  )
+  let changed = 0
+  for (let from = 0; ;) {
+    const last = transact(db, () => {
+      const rows = next.all({ from })
+      for (const { row, body } of rows) if (work(row, body)) changed += 1
+      return rows.at(-1)?.row ?? null
+    })
+    if (last === null) return changed
+    from = last
+    on_progress(from)
+  }
+}
+
+type Body = { items?: Record<string, unknown>[] }
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** Ids of all stored posts by this author, whose name is in lower case. */
+export function findPostsBy(db: Db, name: string): Set<string> {
+  const posts = new Set<string>()
+  const note = (items: readonly Record<string, unknown>[]) => {
+    for (const it of items)
+      if (isPostBy(it, name) && typeof it['id'] === 'string') posts.add(it['id'])
+  }
+  const collect = (_: number, stored: Uint8Array) => {
+    const text = new TextDecoder().decode(unpackBody(stored))
+    if (!isTraced(text, { by: 'author', name, posts: NONE })) return false
+    const body: Body = JSON.parse(text)
+    note(body.items ?? [])
+    return false
+  }
+  walk(db, 'delivery_bodies', collect, () => {})
+  walk(db, 'match_bodies', collect, () => {})
+  const waiting = db.query<{ body: string }, []>('SELECT body FROM bundle_items')
+  for (const { body } of waiting.iterate()) note([JSON.parse(body)])
+  return posts
+}
+
+/** The body without the purged content; null when it contains none. */
+function blankBody(stored: Uint8Array, purged: Purged, community: string): Uint8Array | null {
+  const text = new TextDecoder().decode(unpackBody(stored))
+  if (!isTraced(text, purged)) return null
+  const body: Body = JSON.parse(text)
+  const before = body.items ?? []
+  const items = before.map((it) => purgeItem(it, purged, community))
+  if (items.every((it, at) => it === before[at])) return null
+  return new TextEncoder().encode(JSON.stringify({ ...body, items }))
+}
+
+/** Matches in open bundles. */
+function purgeBundled(db: Db, purged: Purged, community: string): number {
+  const set = db.query(
+    'UPDATE bundle_items SET body = $body WHERE bundle_id = $bundle_id AND item_id = $item_id',
+  )
+  const rows = db
+    .query<{ bundle_id: number; item_id: string; body: string }, []>(
+      'SELECT bundle_id, item_id, body FROM bundle_items',
+    )
+    .all()
+  let changed = 0
+  for (const { bundle_id, item_id, body } of rows) {
+    const item: Record<string, unknown> = JSON.parse(body)
+    const left = purgeItem(item, purged, community)
+    if (left === item) continue
+    set.run({ bundle_id, item_id, body: JSON.stringify(left) })
+    changed += 1
+  }
+  return changed
+}
+
+/** Candidates have no delivery or match rows yet, so they are deleted. */
+function purgeCandidates(db: Db, purged: Purged): number {
+  const column = purged.by === 'author' ? 'author' : 'id'
+  return db
+    .query(`DELETE FROM candidates WHERE lower(json_extract(item, '$.${column}')) = $trace`)
+    .run({ trace: nameOf(purged) }).changes
+}

@@ -1,0 +1,321 @@
+import { type Audited, auditIntervalS } from '../../core/polling/audit.ts'
+import { intervalOf } from '../../core/polling/batching.ts'
+import type { Checkpoint } from '../../core/polling/cursor.ts'
+import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
+import type { Db } from '../db/connection.ts'
+
+/** A polled feed of the platform. `checkpoint` is null until a check of it has finished. */
+export type Feed = {
+  id: number
+  key: string
+  kind: FeedKind
+  place: string
+  /** Present poll interval, seconds. */
+  interval_s: number
+  /** The fastest cadence of its monitors, seconds. */
+  requested_interval_s: number
+  /** Slow-down by throttling: 1 is none. */
+  backoff_factor: number
+  /** True: no active monitor watches it, and it is not polled. */
+  asleep: boolean
+  checkpoint: Checkpoint | null
+  next_seq: number
+  last_check_at: number | null
+  last_fault: string | null
+  /** New items a second: recently, and in its busiest hours. */
+  rate_per_s: number | null
+  peak_rate_per_s: number | null
+  created_at: number
+  /** Last time at which any row was seen, by our clock. */
+  last_item_seen_at: number | null
+  /** Creation of the newest row seen. */
+  newest_item_at: number | null
+  /** Last individual poll that reached the checkpoint. */
+  individual_poll_at: number | null
+  /**
+   * Its batch, the epoch of the batch poll that last covered it, and the epoch of its last complete individual poll.
+   */
+  poll_batch_id: number | null
+  synced_epoch: number
+  covered_epoch: number
+  /** Seconds between two audits, and the start of the last complete one (epoch ms, our clock). */
+  audit_interval_s: number
+  audited_at: number | null
+} & Audited
+
+/** A feed as it is stored. */
+export type StoredFeed = Omit<Feed, 'checkpoint' | 'asleep'> & {
+  anchor_ids: string
+  checkpoint_at: number | null
+  next_check_at: number | null
+  audit_due_at: number | null
+}
+
+/** The columns of a {@link StoredFeed}. */
+export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interval_s, backoff_factor, anchor_ids, checkpoint_at, next_seq,
+  next_check_at, last_check_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, individual_poll_at, poll_batch_id, synced_epoch, covered_epoch,
+  audit_due_at, audit_interval_s, audits, audited_at, audited_from, audited_until, lateness_ms`
+
+/** A feed from its stored row. */
+export const toFeed = ({ anchor_ids, checkpoint_at, next_check_at, ...row }: StoredFeed): Feed => ({
+  ...row,
+  asleep: next_check_at === null,
+  checkpoint:
+    row.last_check_at === null
+      ? null
+      : { anchor_ids: JSON.parse(anchor_ids) as string[], checkpoint_at },
+})
+
+/** A feed by its id; null when there is none. */
+export function findFeed(db: Db, id: number): Feed | null {
+  const row = db
+    .query<StoredFeed, [{ id: number }]>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE id = $id`)
+    .get({ id })
+  return row && toFeed(row)
+}
+
+/** A feed by its key; null when there is none. */
+export function findFeedByKey(db: Db, key: string): Feed | null {
+  const row = db
+    .query<StoredFeed, [{ key: string }]>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE key = $key`)
+    .get({ key })
+  return row && toFeed(row)
+}
+
+/** Postpones a feed's next check, never advances it; an unpolled feed stays unpolled. */
+export function postponeFeed(db: Db, id: number, until: number): void {
+  db.query(
+    'UPDATE feeds SET next_check_at = max(next_check_at, $until) WHERE id = $id AND next_check_at IS NOT NULL',
+  ).run({ id, until })
+}
+
+/** Sets a feed's next check, earlier or later; an unpolled feed stays unpolled. */
+export function scheduleFeed(db: Db, id: number, at: number): void {
+  db.query('UPDATE feeds SET next_check_at = $at WHERE id = $id AND next_check_at IS NOT NULL').run(
+    { id, at },
+  )
+}
+
+/** Makes feeds due now whose last poll did not reach the platform. */
+export function pollUnreached(db: Db, now: number): void {
+  db.query(
+    `UPDATE feeds SET next_check_at = min(next_check_at, $now)
+      WHERE next_check_at IS NOT NULL AND last_fault IN ('unavailable', 'timeout')`,
+  ).run({ now })
+}
+
+/** Sets the slow-down of a feed by throttling. */
+export function slowFeed(
+  db: Db,
+  id: number,
+  pace: { backoff_factor: number; interval_s: number },
+): void {
+  db.query(
+    'UPDATE feeds SET backoff_factor = $backoff_factor, interval_s = $interval_s WHERE id = $id',
+  ).run({
+    id,
+    ...pace,
+  })
+}
+
+/** Due time of the next feed; Infinity when none is polled. */
+export function nextFeedDueAt(db: Db): number {
+  const row = db
+    .query<{ due_at: number | null }, []>('SELECT min(next_check_at) AS due_at FROM feeds')
+    .get()
+  return row?.due_at ?? Infinity
+}
+
+/** Fields of a feed that a check changes, besides the checkpoint. */
+export type FeedProgress = Pick<
+  Feed,
+  | 'next_seq'
+  | 'last_check_at'
+  | 'last_fault'
+  | 'rate_per_s'
+  | 'peak_rate_per_s'
+  | 'backoff_factor'
+  | 'interval_s'
+  | 'last_item_seen_at'
+  | 'newest_item_at'
+  | 'individual_poll_at'
+  | 'synced_epoch'
+  | 'covered_epoch'
+>
+
+/** Stores a feed's state after a check. */
+export function advanceFeed(
+  db: Db,
+  id: number,
+  { checkpoint, ...rest }: FeedProgress & { checkpoint: Checkpoint },
+): void {
+  db.query(
+    `UPDATE feeds SET anchor_ids = $anchor_ids, checkpoint_at = $checkpoint_at, next_seq = $next_seq,
+            last_check_at = $last_check_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
+            peak_rate_per_s = $peak_rate_per_s, backoff_factor = $backoff_factor, interval_s = $interval_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at, individual_poll_at = $individual_poll_at,
+            synced_epoch = $synced_epoch, covered_epoch = $covered_epoch
+      WHERE id = $id`,
+  ).run({
+    ...rest,
+    id,
+    anchor_ids: JSON.stringify(checkpoint.anchor_ids),
+    checkpoint_at: checkpoint.checkpoint_at,
+  })
+}
+
+/**
+ * Shifts instants of the wall clock by a jump, so that ages and due times continue unchanged. Instants written since
+ * the jump move no further than to now, and no wait exceeds one interval.
+ */
+export function rebaseFeeds(db: Db, jump_ms: number, now: number): void {
+  db.query(
+    `UPDATE feeds SET next_check_at = min(next_check_at + $jump_ms, max(next_check_at, $now + 1000 * interval_s)),
+            last_check_at = min(last_check_at + $jump_ms, $now), created_at = min(created_at + $jump_ms, $now),
+            last_item_seen_at = min(last_item_seen_at + $jump_ms, $now), individual_poll_at = min(individual_poll_at + $jump_ms, $now),
+            audit_due_at = min(audit_due_at + $jump_ms, max(audit_due_at, $now + 1000 * audit_interval_s)),
+            audited_at = min(audited_at + $jump_ms, $now)`,
+  ).run({ jump_ms, now })
+}
+
+/** Limits every wait to the feed's interval: the clock may have changed while the daemon was down. */
+export function clampFeeds(db: Db, now: number): void {
+  db.query(
+    `UPDATE feeds SET next_check_at = min(next_check_at, $now + 1000 * interval_s),
+            last_check_at = min(last_check_at, $now), last_item_seen_at = min(last_item_seen_at, $now),
+            individual_poll_at = min(individual_poll_at, $now), audited_at = min(audited_at, $now),
+            audit_due_at = min(audit_due_at, $now + 1000 * audit_interval_s) WHERE next_check_at IS NOT NULL`,
+  ).run({ now })
+}
+
+// Assignment of monitors to feeds, which determines the interval of each feed and whether it is polled at all.
+
+/**
+ * Adds these places to a monitor, starting fresh on each: every item from `active_since` on is new to it, whether or
+ * not another monitor's check has seen it.
+ */
+export function attachFeeds(
+  db: Db,
+  monitor_id: string,
+  places: readonly { kind: FeedKind; place: string }[],
+  { active_since, cadence_s, now }: { active_since: number; cadence_s: number; now: number },
+): void {
+  for (const { kind, place } of places) {
+    const key = feedKey({ kind, place })
+    db.query(
+      `INSERT OR IGNORE INTO feeds (key, kind, place, interval_s, requested_interval_s, audit_interval_s, created_at)
+       VALUES ($key, $kind, $place, $cadence_s, $cadence_s, $audit_interval_s, $now)`,
+    ).run({ key, kind, place, cadence_s, audit_interval_s: auditIntervalS(cadence_s, 0), now })
+    db.query(
+      `INSERT OR REPLACE INTO monitor_feeds (monitor_id, feed_id, active_since, active_from_seq)
+       SELECT $monitor_id, id, $active_since, ${FIRST_POLL_SEQ} FROM feeds WHERE key = $key`,
+    ).run({ monitor_id, key, active_since })
+  }
+}
+
+/** Value of active_from_seq until a check has read back to the monitor's start. */
+export const FIRST_POLL_SEQ = -1
+
+/** Removes a monitor from all feeds but those of `keep`. */
+export function detachFeeds(db: Db, monitor_id: string, keep: readonly string[] = []): void {
+  db.query(
+    `DELETE FROM monitor_feeds WHERE monitor_id = $monitor_id AND feed_id NOT IN
+       (SELECT id FROM feeds WHERE key IN (SELECT value FROM json_each($keep)))`,
+  ).run({ monitor_id, keep: JSON.stringify(keep) })
+}
+
+/** Restarts every feed of a monitor from `active_since`. */
+export function restartFeeds(db: Db, monitor_id: string, active_since: number): void {
+  db.query(
+    `UPDATE monitor_feeds SET active_since = $active_since, active_from_seq = ${FIRST_POLL_SEQ}
+      WHERE monitor_id = $monitor_id`,
+  ).run({ monitor_id, active_since })
+}
+
+/** Keys of the feeds that a monitor watches. */
+export function listFeedKeys(db: Db, monitor_id: string): string[] {
+  return db
+    .query<{ key: string }, [{ monitor_id: string }]>(
+      `SELECT key FROM monitor_feeds JOIN feeds ON feeds.id = feed_id
+        WHERE monitor_id = $monitor_id ORDER BY feed_id`,
+    )
+    .all({ monitor_id })
+    .map(({ key }) => key)
+}
+
+type FeedDemand = Pick<
+  Feed,
+  'id' | 'requested_interval_s' | 'backoff_factor' | 'peak_rate_per_s'
+> & {
+  next_check_at: number | null
+  fastest_s: number | null
+}
+
+/** The poll interval of a feed from all known facts. */
+export const paceOf = (
+  it: Pick<Feed, 'requested_interval_s' | 'backoff_factor' | 'peak_rate_per_s'>,
+): number => Math.round(intervalOf(it.requested_interval_s, it.peak_rate_per_s) * it.backoff_factor)
+
+/**
+ * Sets the interval of these feeds, or of all, by the fastest cadence of their monitors. A feed without monitors is no
+ * longer polled; one that gets a monitor again starts over, with nothing to catch up on.
+ */
+export function updateFeedPace(db: Db, now: number, keys: readonly string[] | null = null): void {
+  const rows = db
+    .query<FeedDemand, [{ keys: string | null }]>(
+      `SELECT s.id, s.requested_interval_s, s.backoff_factor, s.peak_rate_per_s, s.next_check_at,
+              (SELECT min(m.cadence_s) FROM monitor_feeds ms
+                 JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
+                 JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
+                WHERE ms.feed_id = s.id) AS fastest_s
+         FROM feeds s ${keys === null ? 'WHERE $keys IS NULL' : 'WHERE key IN (SELECT value FROM json_each($keys))'}`,
+    )
+    .all({ keys: keys === null ? null : JSON.stringify(keys) })
+  for (const {
+    id,
+    requested_interval_s,
+    backoff_factor,
+    peak_rate_per_s,
+    next_check_at,
+    fastest_s,
+  } of rows) {
+    if (fastest_s === null) {
+      if (next_check_at !== null)
+        db.query('UPDATE feeds SET next_check_at = NULL, poll_batch_id = NULL WHERE id = $id').run({
+          id,
+        })
+    } else if (next_check_at === null) {
+      const interval_s = paceOf({
+        requested_interval_s: fastest_s,
+        backoff_factor: 1,
+        peak_rate_per_s,
+      })
+      db.query(
+        `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
+                anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now,
+                last_item_seen_at = NULL, newest_item_at = NULL, individual_poll_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
+                audit_due_at = $now, audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL
+          WHERE id = $id`,
+      ).run({ id, fastest_s, interval_s, now })
+      closeGaps(db, id, now)
+    } else if (requested_interval_s !== fastest_s) {
+      const interval_s = paceOf({
+        requested_interval_s: fastest_s,
+        backoff_factor,
+        peak_rate_per_s,
+      })
+      // A batch contains only feeds of one interval.
+      db.query(
+        `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, poll_batch_id = NULL,
+                next_check_at = min(next_check_at, $now + 1000 * $interval_s) WHERE id = $id`,
+      ).run({ id, fastest_s, interval_s, now })
+    }
+  }
+}
+
+/** Closes the gaps left open when polling of a feed stopped: they are not searched for after a restart. */
+function closeGaps(db: Db, feed_id: number, now: number): void {
+  db.query(
+    `UPDATE gaps SET until_at = coalesce(until_at, $now), anchor_ids = '[]'
+      WHERE feed_id = $feed_id AND closed_at IS NULL`,
+  ).run({ feed_id, now })
+}

@@ -1,0 +1,343 @@
+import { CEILING_ROWS_A_DAY, utcDay } from '../../core/limits/plan.ts'
+import type { DeliveryCounts } from '../../core/polling/health.ts'
+import type { Db } from '../db/connection.ts'
+
+/** Inserts a match into the ledger; false when this monitor has matched this item before. */
+export function insertMatch(
+  db: Db,
+  row: { monitor_id: string; item_id: string; feed_id: number; matched_at: number },
+): boolean {
+  return (
+    db
+      .query(
+        `INSERT OR IGNORE INTO matches (monitor_id, item_id, feed_id, matched_at)
+         VALUES ($monitor_id, $item_id, $feed_id, $matched_at)`,
+      )
+      .run(row).changes === 1
+  )
+}
+
+/** Reserves one of the day's deliveries; false when the ceiling is reached. */
+export function reserveDelivery(
+  db: Db,
+  { monitor_id, ceiling, now }: { monitor_id: string; ceiling: number; now: number },
+): boolean {
+  if (ceiling < 1) return false
+  const row = db
+    .query(
+      `INSERT INTO monitor_days (monitor_id, day, deliveries) VALUES ($monitor_id, $day, 1)
+       ON CONFLICT DO UPDATE SET deliveries = deliveries + 1 WHERE deliveries < $ceiling
+       RETURNING deliveries`,
+    )
+    .get({ monitor_id, day: utcDay(now), ceiling })
+  return row !== null
+}
+
+/** Counts a delivery suppressed by the ceiling. True while a row for it is still to be stored. */
+export function countCeiling(
+  db: Db,
+  { monitor_id, now }: { monitor_id: string; now: number },
+): boolean {
+  const row = db
+    .query<{ n: number }, [{ monitor_id: string; day: number }]>(
+      `INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES ($monitor_id, $day, 1)
+       ON CONFLICT DO UPDATE SET ceiling_suppressed = ceiling_suppressed + 1
+       RETURNING ceiling_suppressed AS n`,
+    )
+    .get({ monitor_id, day: utcDay(now) })
+  return row !== null && row.n <= CEILING_ROWS_A_DAY
+}
+
+/** True when a day within the time since `since_at` had more ceiling suppressions than are stored. */
+export function ceilingCapped(
+  db: Db,
+  { monitor_id, since_at }: { monitor_id: string; since_at: number },
+): boolean {
+  return (
+    db
+      .query(
+        `SELECT 1 FROM monitor_days
+          WHERE monitor_id = $monitor_id AND day >= $day AND ceiling_suppressed > ${CEILING_ROWS_A_DAY}`,
+      )
+      .get({ monitor_id, day: utcDay(since_at) }) !== null
+  )
+}
+
+// A row may end long after it was written, when the daemon was down or it was redelivered.
+const ENDS_WITHIN_MS = 15 * 86_400_000
+
+/**
+ * A monitor's deliveries by final status since `since_at`. Suppressed ones end when written, all others with their
+ * last attempt. Failed counts refusals of receivers, not deliveries that were never sent.
+ */
+export function countDeliveries(
+  db: Db,
+  { monitor_id, since_at }: { monitor_id: string; since_at: number },
+): DeliveryCounts {
+  const ended_counts = db
+    .query<
+      Pick<DeliveryCounts, 'delivered' | 'dead' | 'failed'>,
+      [{ monitor_id: string; since_at: number; earliest_at: number }]
+    >(
+      `SELECT (SELECT count(*) FROM deliveries
+                WHERE monitor_id = $monitor_id AND delivered_at > $since_at) AS delivered,
+              count(*) FILTER (WHERE status = 'dead') AS dead,
+              count(*) FILTER (WHERE status = 'failed') AS failed
+         FROM deliveries d
+        WHERE monitor_id = $monitor_id AND created_at > $earliest_at AND status IN ('dead', 'failed')
+          AND coalesce(last_error, '') NOT IN ('webhook_paused', 'webhook_deleted')
+          AND coalesce((SELECT ended_at FROM attempts WHERE delivery_row = d.row ORDER BY n DESC LIMIT 1),
+                created_at) > $since_at`,
+    )
+    .get({ monitor_id, since_at, earliest_at: since_at - ENDS_WITHIN_MS })
+  const suppressed_counts = db
+    .query<
+      Pick<DeliveryCounts, 'ceiling' | 'stale' | 'low_relevance' | 'unknown'>,
+      [{ monitor_id: string; since_at: number }]
+    >(
+      `SELECT count(*) FILTER (WHERE reason = 'delivery_ceiling') AS ceiling,
+              count(*) FILTER (WHERE reason = 'stale_item') AS stale,
+              count(*) FILTER (WHERE reason = 'low_relevance') AS low_relevance,
+              count(*) FILTER (WHERE reason IS NULL
+                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance')) AS unknown
+         FROM deliveries
+        WHERE monitor_id = $monitor_id AND created_at > $since_at AND status = 'suppressed'`,
+    )
+    .get({ monitor_id, since_at })
+  if (ended_counts === null || suppressed_counts === null)
+    throw new Error('the aggregate query returned no row')
+  return { ...ended_counts, ...suppressed_counts }
+}
+
+/** Creation of a monitor's newest delivery of any status; null when it has none. */
+export function lastDeliveryAt(db: Db, monitor_id: string): number | null {
+  return (
+    db
+      .query<{ created_at: number }, [{ monitor_id: string }]>(
+        'SELECT created_at FROM deliveries WHERE monitor_id = $monitor_id ORDER BY created_at DESC LIMIT 1',
+      )
+      .get({ monitor_id })?.created_at ?? null
+  )
+}
+
+/** A match of the pull API. `seq` counts from 1 within the monitor; `body` is the body that a webhook would get. */
+export type MatchBody = { seq: number; body: Uint8Array; matched_at: number }
+
+/**
+ * Stores a match for the pull API, in the transaction that finds it. A monitor without earlier matches counts from the
+ * last restore, see {@link skipAhead}.
+ */
+export function insertMatchBody(
+  db: Db,
+  match: { monitor_id: string; body: Uint8Array; matched_at: number },
+): void {
+  db.query(
+    `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
+     VALUES ($monitor_id,
+             coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = $monitor_id),
+                      (SELECT max(at) FROM observation_events WHERE kind = 'restore_detected'), 0) + 1,
+             $body, $matched_at)`,
+  ).run(match)
+}
+
+/**
+ * Continues every monitor's sequence from the instant of a restore. Its previous position is unknown, and a client
+ * that had read further would miss the next matches. Each monitor's newest match is stored once more.
+ */
+export function skipAhead(db: Db, now: number): void {
+  db.query(
+    `UPDATE match_bodies AS it SET seq = $now
+      WHERE seq < $now AND seq = (SELECT max(seq) FROM match_bodies WHERE monitor_id = it.monitor_id)`,
+  ).run({ now })
+}
+
+/** A monitor's matches after `seq`, oldest first. */
+export function listMatchesAfter(
+  db: Db,
+  query: { monitor_id: string; seq: number; limit: number },
+): MatchBody[] {
+  return db
+    .query<MatchBody, [typeof query]>(
+      `SELECT seq, body, matched_at FROM match_bodies
+        WHERE monitor_id = $monitor_id AND seq > $seq ORDER BY seq LIMIT $limit`,
+    )
+    .all(query)
+}
+
+/** A monitor's newest matches, newest first. */
+export function listNewestMatches(
+  db: Db,
+  query: { monitor_id: string; limit: number },
+): MatchBody[] {
+  return db
+    .query<MatchBody, [typeof query]>(
+      `SELECT seq, body, matched_at FROM match_bodies
+        WHERE monitor_id = $monitor_id ORDER BY seq DESC LIMIT $limit`,
+    )
+    .all(query)
+}
+
+/**
+ * Identifies the state of a monitor's `limit` newest matches without reading their bodies. It changes when one was
+ * added, removed or blanked, and after any write of another process, such as `forumd purge`.
+ */
+export function matchesVersion(db: Db, query: { monitor_id: string; limit: number }): string {
+  const found = db
+    .query<Record<'newest' | 'oldest' | 'rows' | 'bytes', number | null>, [typeof query]>(
+      `SELECT max(seq) AS newest, min(seq) AS oldest, count(*) AS rows, sum(bytes) AS bytes FROM (
+         SELECT seq, length(body) AS bytes FROM match_bodies
+          WHERE monitor_id = $monitor_id ORDER BY seq DESC LIMIT $limit)`,
+    )
+    .get(query)
+  const others = db.query<{ data_version: number }, []>('PRAGMA data_version').get()
+  return JSON.stringify([found, others])
+}
+
+/** The seq of a monitor's newest match; 0 before the first. */
+export function newestSeq(db: Db, monitor_id: string): number {
+  return (
+    db
+      .query<{ seq: number | null }, [{ monitor_id: string }]>(
+        'SELECT max(seq) AS seq FROM match_bodies WHERE monitor_id = $monitor_id',
+      )
+      .get({ monitor_id })?.seq ?? 0
+  )
+}
+
+/** A position in all pull-API matches, oldest first. */
+export type FetchPosition = { matched_at: number; row: number }
+
+/**
+ * Deletes expired matches among the next `limit` after a position, those from before `before_at`. The newest of each
+ * monitor stays, because it holds the sequence. Returns the new position; null at the end.
+ */
+export function pruneMatchBodies(
+  db: Db,
+  { after, before_at, limit }: { after: FetchPosition; before_at: number; limit: number },
+): FetchPosition | null {
+  const last = db
+    .query<FetchPosition, [{ at: number; row: number; before_at: number; limit: number }]>(
+      `SELECT matched_at, row FROM (
+         SELECT matched_at, rowid AS row FROM match_bodies
+          WHERE matched_at < $before_at AND (matched_at, rowid) > ($at, $row)
+          ORDER BY matched_at, rowid LIMIT $limit + 0)
+        ORDER BY matched_at DESC, row DESC LIMIT 1`,
+    )
+    .get({ at: after.matched_at, row: after.row, before_at, limit })
+  if (last === null) return null
+  db.query(
+    `DELETE FROM match_bodies AS old
+      WHERE (matched_at, rowid) > ($from_at, $from_row) AND (matched_at, rowid) <= ($at, $row)
+        AND seq < (SELECT max(seq) FROM match_bodies WHERE monitor_id = old.monitor_id)`,
+  ).run({ from_at: after.matched_at, from_row: after.row, at: last.matched_at, row: last.row })
+  return last
+}
+
+/** An item that a feed has shown: its position in the feed's order, and when it was first seen (epoch ms). */
+export type SeenItem = {
+  item_id: string
+  seq: number
+  first_seen_at: number
+  found_by: FoundBy
+}
+
+/** The items that a feed has shown before. */
+export function listSeen(db: Db, feed_id: number, item_ids: readonly string[]): SeenItem[] {
+  return db
+    .query<SeenItem, [{ feed_id: number; ids: string }]>(
+      `SELECT item_id, seq, first_seen_at, found_by FROM feed_items
+        WHERE feed_id = $feed_id AND item_id IN (SELECT value FROM json_each($ids))`,
+    )
+    .all({ feed_id, ids: JSON.stringify(item_ids) })
+}
+
+/** Ids of these items that polls of these feeds have shown. Items that only other feeds have shown prove no position. */
+export function findPolled(
+  db: Db,
+  feed_ids: readonly number[],
+  item_ids: readonly string[],
+): ReadonlySet<string> {
+  // CROSS JOIN fixes this order: otherwise SQLite reads all items of the feeds.
+  const rows = db
+    .query<{ item_id: string }, [{ feed_ids: string; item_ids: string }]>(
+      `SELECT DISTINCT i.item_id FROM json_each($feed_ids) f
+         CROSS JOIN json_each($item_ids) w
+         CROSS JOIN feed_items i ON i.feed_id = f.value AND i.item_id = w.value
+        WHERE i.found_by <> 'other_feed'`,
+    )
+    .all({ feed_ids: JSON.stringify(feed_ids), item_ids: JSON.stringify(item_ids) })
+  return new Set(rows.map(({ item_id }) => item_id))
+}
+
+/** Ways in which an item is found: by a poll, by an audit, or through another feed that shows the same place. */
+export const FOUND_BY = ['poll', 'audit', 'other_feed'] as const
+export type FoundBy = (typeof FOUND_BY)[number]
+
+/** Inserts a seen item; false when it was seen before. */
+export function insertSeen(
+  db: Db,
+  row: {
+    feed_id: number
+    item_id: string
+    seq: number
+    created_at: number
+    first_seen_at: number
+    found_by: FoundBy
+  },
+): boolean {
+  return (
+    db
+      .query(
+        `INSERT OR IGNORE INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at, found_by)
+         VALUES ($feed_id, $item_id, $seq, $created_at, $first_seen_at, $found_by)`,
+      )
+      .run(row).changes === 1
+  )
+}
+
+/** Records that a feed now lists items that only other feeds had shown. */
+export function markListed(db: Db, feed_id: number, item_ids: readonly string[]): void {
+  db.query<never, { feed_id: number; ids: string }>(
+    `UPDATE feed_items SET found_by = 'poll'
+      WHERE feed_id = $feed_id AND found_by = 'other_feed'
+        AND item_id IN (SELECT value FROM json_each($ids))`,
+  ).run({ feed_id, ids: JSON.stringify(item_ids) })
+}
+
+/**
+ * Number of distinct items created since `since_at` (platform clock) that a monitor's feeds have shown. Only searches
+ * can show the same item twice.
+ */
+export function countSeen(db: Db, query: { monitor_id: string; since_at: number }): number {
+  const row = db
+    .query<{ placed: number; found: number }, [typeof query]>(
+      `SELECT count(*) FILTER (WHERE s.kind <> 'search') AS placed,
+              count(DISTINCT CASE s.kind WHEN 'search' THEN i.item_id END) AS found
+         FROM monitor_feeds ms
+         JOIN feeds s ON s.id = ms.feed_id
+         JOIN feed_items i ON i.feed_id = ms.feed_id
+          AND i.created_at > $since_at AND i.created_at >= ms.active_since AND i.found_by <> 'other_feed'
+        WHERE ms.monitor_id = $monitor_id`,
+    )
+    .get(query)
+  return (row?.placed ?? 0) + (row?.found ?? 0)
+}
+
+/**
+ * Deletes at most `limit` seen items of a feed created before `before_at`, but keeps its newest `keep`. Returns the
+ * number of rows.
+ */
+export function pruneSeen(
+  db: Db,
+  old: { feed_id: number; before_at: number; keep: number; limit: number },
+): number {
+  return db
+    .query<never, [typeof old]>(
+      `DELETE FROM feed_items WHERE feed_id = $feed_id AND item_id IN (
+         SELECT item_id FROM feed_items
+          WHERE feed_id = $feed_id AND created_at < $before_at
+            AND seq < (SELECT next_seq FROM feeds WHERE id = $feed_id) - $keep
+          LIMIT $limit)`,
+    )
+    .run(old).changes
+}

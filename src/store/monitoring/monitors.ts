@@ -1,0 +1,295 @@
+import type { Slots } from '../../core/limits/plan.ts'
+import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
+import { type Db, transact } from '../db/connection.ts'
+import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
+
+/** Reasons for which the service pauses a monitor: its patterns exceed their time budget. */
+export const MONITOR_PAUSE_REASONS = ['filter_too_slow'] as const
+export type MonitorPauseReason = (typeof MONITOR_PAUSE_REASONS)[number]
+
+/** A customer's filter and its targets. `filter_spec` is its stored text. */
+export type Monitor = {
+  id: string
+  customer_id: string
+  name: string | null
+  filter_spec: string
+  cadence_s: number
+  requested_cadence_s: number | null
+  baseline_item_id: string | null
+  /** Null: every active webhook. */
+  webhook_ids: string[] | null
+  active: boolean
+  /** Reason for which the service paused it; null: its owner paused it, or it is active. */
+  pause_reason: MonitorPauseReason | null
+  active_since: number
+  created_at: number
+  updated_at: number
+  last_match_at: number | null
+}
+
+/** A monitor to be stored; only the service sets a pause reason. */
+export type WrittenMonitor = Omit<Monitor, 'pause_reason'>
+
+type Stored<T> = Omit<T, 'webhook_ids' | 'active'> & { webhook_ids: string | null; active: number }
+type Row = Stored<Monitor>
+
+const WRITTEN_COLUMNS =
+  'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at'
+const COLUMNS = `${WRITTEN_COLUMNS}, pause_reason`
+
+/** A stored list of ids. */
+export const readIds = (text: string | null): string[] | null =>
+  text === null ? null : (JSON.parse(text) as string[])
+
+const fromRow = ({ webhook_ids, active, ...row }: Row): Monitor => ({
+  ...row,
+  webhook_ids: readIds(webhook_ids),
+  active: active === 1,
+})
+
+const toRow = ({ webhook_ids, active, ...row }: WrittenMonitor): Stored<WrittenMonitor> => ({
+  ...row,
+  webhook_ids: webhook_ids === null ? null : JSON.stringify(webhook_ids),
+  active: active ? 1 : 0,
+})
+
+/** Inserts a monitor. */
+function insertMonitor(db: Db, monitor: WrittenMonitor): void {
+  db.query(
+    `INSERT INTO monitors (${WRITTEN_COLUMNS})
+     VALUES ($id, $customer_id, $name, $filter_spec, $cadence_s, $requested_cadence_s, $baseline_item_id,
+             $webhook_ids, $active, $active_since, $created_at, $updated_at, $last_match_at)`,
+  ).run(toRow(monitor))
+}
+
+/** Stores the editable fields of a monitor; those that a match changes stay unchanged. */
+function updateMonitor(db: Db, monitor: WrittenMonitor): void {
+  const { id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, ...row } =
+    toRow(monitor)
+  db.query(
+    `UPDATE monitors SET name = $name, filter_spec = $filter_spec, cadence_s = $cadence_s,
+            requested_cadence_s = $requested_cadence_s, baseline_item_id = $baseline_item_id,
+            webhook_ids = $webhook_ids, active = $active,
+            pause_reason = iif($active = 1, NULL, pause_reason), active_since = $active_since,
+            updated_at = $updated_at
+      WHERE id = $id AND removed_at IS NULL`,
+  ).run({
+    id,
+    name,
+    filter_spec,
+    cadence_s,
+    requested_cadence_s,
+    baseline_item_id,
+    webhook_ids: row.webhook_ids,
+    active: row.active,
+    active_since: row.active_since,
+    updated_at: row.updated_at,
+  })
+}
+
+/** Removes a monitor; its row stays, because deliveries name it. False when the customer has no such monitor. */
+function removeMonitor(db: Db, customer_id: string, id: string, now: number): boolean {
+  return (
+    db
+      .query(
+        `UPDATE monitors SET removed_at = $now, active = 0
+          WHERE id = $id AND customer_id = $customer_id AND removed_at IS NULL`,
+      )
+      .run({ id, customer_id, now }).changes === 1
+  )
+}
+
+/** A customer's monitor by id; null when absent, removed or owned by another customer. */
+export function findMonitor(db: Db, customer_id: string, id: string): Monitor | null {
+  const row = db
+    .query<Row, [{ id: string; customer_id: string }]>(
+      `SELECT ${COLUMNS} FROM monitors
+        WHERE id = $id AND customer_id = $customer_id AND removed_at IS NULL`,
+    )
+    .get({ id, customer_id })
+  return row && fromRow(row)
+}
+
+/** A customer's monitors, oldest first. */
+export function listMonitors(db: Db, customer_id: string): Monitor[] {
+  return db
+    .query<Row, [{ customer_id: string }]>(
+      `SELECT ${COLUMNS} FROM monitors
+        WHERE customer_id = $customer_id AND removed_at IS NULL ORDER BY created_at, id`,
+    )
+    .all({ customer_id })
+    .map(fromRow)
+}
+
+/** Slots of its plan that a customer's monitors use, paused ones included. */
+export function countSlots(db: Db, customer_id: string): Slots {
+  const row = db
+    .query<Slots, [{ customer_id: string }]>(
+      `SELECT count(*) AS used,
+              count(*) FILTER (WHERE EXISTS (
+                SELECT 1 FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id
+                 WHERE ms.monitor_id = m.id AND s.kind = 'search')) AS sitewide_used
+         FROM monitors m WHERE customer_id = $customer_id AND removed_at IS NULL`,
+    )
+    .get({ customer_id })
+  return row ?? { used: 0, sitewide_used: 0 }
+}
+
+/** One feed from the view of one of its monitors. */
+export type MonitorFeed = {
+  key: string
+  kind: FeedKind
+  place: string
+  interval_s: number
+  next_check_at: number | null
+  last_check_at: number | null
+  created_at: number
+  active_since: number
+  audit_interval_s: number
+  /** Start of the last complete audit, our clock. */
+  audited_at: number | null
+  /** Creation times that audits have verified, platform clock. */
+  audited_from: number | null
+  audited_until: number | null
+}
+
+/** The feeds that a monitor watches. */
+export function listMonitorFeeds(db: Db, monitor_id: string): MonitorFeed[] {
+  return db
+    .query<MonitorFeed, [{ monitor_id: string }]>(
+      `SELECT s.key, s.kind, s.place, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
+              s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since
+         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id
+        WHERE ms.monitor_id = $monitor_id ORDER BY s.id`,
+    )
+    .all({ monitor_id })
+}
+
+/** An active monitor on one feed: its start there, and its settings for matching and delivery. */
+export type Watcher = {
+  id: string
+  customer_id: string
+  plan: string
+  webhook_ids: string[] | null
+  baseline_item_id: string | null
+  updated_at: number
+  active_since: number
+  active_from_seq: number
+}
+
+/** The stored row of a watcher. */
+export type WatcherRow = Omit<Watcher, 'webhook_ids'> & { webhook_ids: string | null }
+
+/** The active monitors of a feed. */
+export function listWatchers(db: Db, feed_id: number): Watcher[] {
+  return db
+    .query<WatcherRow, [{ feed_id: number }]>(
+      `SELECT m.id, m.customer_id, c.plan, m.webhook_ids, m.baseline_item_id, m.updated_at,
+              ms.active_since, ms.active_from_seq
+         FROM monitor_feeds ms
+         JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
+         JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
+        WHERE ms.feed_id = $feed_id ORDER BY m.created_at, m.id`,
+    )
+    .all({ feed_id })
+    .map((row) => ({ ...row, webhook_ids: readIds(row.webhook_ids) }))
+}
+
+/** The stored text of a monitor's filter; null when the monitor was removed. */
+export function findFilterSpec(db: Db, monitor_id: string): string | null {
+  return (
+    db
+      .query<{ filter_spec: string }, [{ id: string }]>(
+        'SELECT filter_spec FROM monitors WHERE id = $id',
+      )
+      .get({ id: monitor_id })?.filter_spec ?? null
+  )
+}
+
+/** Records a monitor's last match. */
+export function recordMatchAt(db: Db, monitor_id: string, now: number): void {
+  db.query('UPDATE monitors SET last_match_at = $now WHERE id = $id').run({ id: monitor_id, now })
+}
+
+/** Ends the first poll of these monitors on a feed: from now on only items new to the feed count. */
+export function endFirstPolls(
+  db: Db,
+  feed_id: number,
+  monitor_ids: readonly string[],
+  seq: number,
+): void {
+  db.query(
+    `UPDATE monitor_feeds SET active_from_seq = $seq
+      WHERE feed_id = $feed_id AND monitor_id IN (SELECT value FROM json_each($ids))`,
+  ).run({ feed_id, seq, ids: JSON.stringify(monitor_ids) })
+}
+
+// A monitor and its feeds change together. Each function here belongs into one transaction with the checks that
+// allowed the change.
+
+/** A place that a monitor watches. */
+export type WatchedFeed = { kind: FeedKind; place: string }
+
+/** Inserts a monitor and assigns its feeds from `active_since` on. */
+export function startMonitor(
+  db: Db,
+  monitor: WrittenMonitor,
+  places: readonly WatchedFeed[],
+): void {
+  const { id, active_since, cadence_s, created_at: now } = monitor
+  insertMonitor(db, monitor)
+  attachFeeds(db, id, places, { active_since, cadence_s, now })
+  updateFeedPace(db, now, listFeedKeys(db, id))
+}
+
+/**
+ * Stores a changed monitor. Added places begin at `begins_at`; kept ones continue, unless `restart` makes all of them
+ * begin there. Null places: unchanged.
+ */
+export function changeMonitor(
+  db: Db,
+  monitor: WrittenMonitor,
+  change: {
+    places: readonly WatchedFeed[] | null
+    restart: boolean
+    begins_at: number
+    now: number
+  },
+): void {
+  const { id, cadence_s } = monitor
+  const { places, restart, begins_at: active_since, now } = change
+  const before = listFeedKeys(db, id)
+  updateMonitor(db, monitor)
+  if (places !== null) {
+    const added = places.filter((it) => !before.includes(feedKey(it)))
+    attachFeeds(db, id, added, { active_since, cadence_s, now })
+    detachFeeds(db, id, places.map(feedKey))
+  }
+  if (restart) restartFeeds(db, id, active_since)
+  updateFeedPace(db, now, [...new Set([...before, ...listFeedKeys(db, id)])])
+}
+
+/** Pauses a monitor until its owner resumes it; false when it was not active. */
+export function pauseMonitor(db: Db, id: string, reason: MonitorPauseReason, now: number): boolean {
+  return transact(db, () => {
+    const { changes } = db
+      .query(
+        `UPDATE monitors SET active = 0, pause_reason = $reason
+          WHERE id = $id AND active = 1 AND removed_at IS NULL`,
+      )
+      .run({ id, reason })
+    if (changes > 0) updateFeedPace(db, now, listFeedKeys(db, id))
+    return changes > 0
+  })
+}
+
+/** Removes a customer's monitor, which stops it at once; false when there is no such monitor. */
+export function removeMonitorOf(db: Db, customer_id: string, id: string, now: number): boolean {
+  return transact(db, () => {
+    if (!removeMonitor(db, customer_id, id, now)) return false
+    const keys = listFeedKeys(db, id)
+    detachFeeds(db, id)
+    updateFeedPace(db, now, keys)
+    return true
+  })
+}

@@ -1,0 +1,43 @@
+import { Database } from 'bun:sqlite'
+
+import { type Db, migrate, schemaVersion } from '../db/connection.ts'
+import { migrations } from '../db/migrations.ts'
+
+/** The database has the schema number of this build and other tables. Exit 78: a restart would not help. */
+class OtherSchema extends Error {
+  override name = 'OtherSchema'
+}
+
+type SchemaObject = { type: string; name: string; sql: string }
+
+const objectsOf = (db: Db): SchemaObject[] =>
+  db
+    .query<SchemaObject, []>(
+      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^' ORDER BY rowid",
+    )
+    .all()
+
+/**
+ * Throws OtherSchema unless the database has every table, index and trigger that the migrations make which it says to have
+ * been through: a number alone does not tell two builds apart. What an operator has added to them is left alone.
+ */
+export function requireOwnSchema(
+  db: Db,
+  file: string,
+  steps: readonly string[] = migrations,
+): void {
+  // In one transaction: a daemon beside us may be bringing the database up to date.
+  const [version, objects] = db.transaction(() => [schemaVersion(db), objectsOf(db)] as const)()
+  // A newer one is refused by migrate.
+  if (version > steps.length) return
+  using model = new Database(':memory:', { strict: true })
+  migrate(model, steps.slice(0, version))
+  const found = new Map(objects.map((it) => [`${it.type} ${it.name}`, it.sql]))
+  for (const { type, name, sql } of objectsOf(model)) {
+    const present = found.get(`${type} ${name}`)
+    if (present === sql) continue
+    throw new OtherSchema(
+      `${file} was made by another build of forumd: it says schema ${version}, as this build does, and ${present === undefined ? `has no ${type} ${name}` : `its ${type} ${name} is not the same`}. Nothing in it was changed: run the build that made it, restore a backup that this build made, or name an empty folder in [storage].dir`,
+    )
+  }
+}

@@ -1,0 +1,325 @@
+import { join } from 'node:path'
+
+import { createPool, type Pool } from '../accounts/pool.ts'
+import { createApp } from '../api/app.ts'
+import { onDeliveries } from '../api/dashboard/counters.ts'
+import { countAttempt } from '../api/metrics/counters.ts'
+import { createReadsHealth } from '../api/status.ts'
+import type { Config } from '../config/schema.ts'
+import type { AccountState } from '../core/accounts/status.ts'
+import { createAllowed } from '../core/base/address.ts'
+import { createLinks } from '../core/forum/links.ts'
+import { createNaming } from '../core/forum/naming.ts'
+import { linkHosts } from '../core/forum/permalink.ts'
+import { createByteBudget } from '../core/limits/byte-budget.ts'
+import type { Plan } from '../core/limits/plan.ts'
+import { createItemClock } from '../core/polling/item-clock.ts'
+import { createSender } from '../delivery/sender.ts'
+import { createTester } from '../delivery/test-delivery.ts'
+import { createReads } from '../gateway/read.ts'
+import { createWatch } from '../gateway/watch.ts'
+import { createFilters } from '../monitor/match.ts'
+import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
+import { createStorage } from '../monitor/storage.ts'
+import { createGarbageCollector } from '../net/egress.ts'
+import { createGuard } from '../net/guard.ts'
+import { createPatternJudge } from '../patterns/judge.ts'
+import { createPatternThread } from '../patterns/thread.ts'
+import type { LoopFailure } from '../runtime/loop.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { recordConfig } from '../store/maintenance/audit.ts'
+import { customerOfDelivery } from '../store/maintenance/counts.ts'
+import { hasReserveFile, readDisk } from '../store/maintenance/disk.ts'
+import type { Instance } from '../store/maintenance/instance.ts'
+import { lastSnapshotAt } from '../store/maintenance/snapshots.ts'
+import { countSlots } from '../store/monitoring/monitors.ts'
+import { createDelivery, receiversOf } from './delivery.ts'
+import { createLoops } from './loops.ts'
+import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
+import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
+import { createRoutes } from './routes.ts'
+
+/**
+ * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
+ * ones.
+ */
+const NO_PLAN: Plan = { slots: 0, sitewide_slots: 0, cadence_s: 3600, daily_deliveries: 10_000 }
+
+/** A mail has this many steps, each with its own time-out; a page may be read again through another identity. */
+const SEND_STEPS = 4
+const POLL_STEPS = 2
+const MIB = 1024 * 1024
+
+/** Dependencies of one daemon's parts. */
+type AssemblyInput = {
+  config: Config
+  runtime: Runtime
+  instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring'>
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
+  /** Wakes a loop. */
+  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator') => void
+  /** Registers work of a loop that should end within `limit_ms`, so that an overrun is visible. */
+  expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
+  /** The URL on which the daemon listens; empty before that. */
+  url: () => string
+  /** Called when the daemon cannot go on and must be restarted. */
+  lost: (reason: 'storage' | 'database_replaced') => void
+  /** Loops whose iterations fail in succession. */
+  failing_loops: () => LoopFailure[]
+}
+
+/** Creates every part of the daemon from its dependencies. Nothing runs or listens yet. */
+export function assemble({
+  config,
+  runtime,
+  instance,
+  signal,
+  wake,
+  expect,
+  url,
+  lost,
+  failing_loops,
+}: AssemblyInput) {
+  const { clock, random } = runtime
+  const { db, run_id, instance_id, ring } = instance
+  const receivers = receiversOf(config)
+  const { timeout_ms } = receivers
+  const shared = { config, runtime, db, receivers }
+  const { operator, metrics, log, tally, requests } = createObservers(shared, {
+    wakeOperator: () => wake('operator'),
+  })
+  const words = createNaming(config.wire)
+  const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
+
+  const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
+  // Shared by incoming and outgoing HTTP: a GC frees the memory of both.
+  const collectGarbage = createGarbageCollector(runtime)
+  const wiring = createPlatform(
+    config,
+    { ...runtime, log },
+    {
+      guard,
+      signal,
+      collectGarbage,
+      on_recovered: () => monitoring.resume(),
+      on_request: onPlatformRequest({ metrics, reads_health, requests, pool: () => pool }),
+    },
+  )
+  const { platform, craft, close } = wiring
+  const pool: Pool = createPool({
+    db,
+    ring,
+    clock,
+    log,
+    client: craft,
+    allow_anonymous: config.pool.allow_anonymous,
+    signal,
+    nudge: () => wake('pool'),
+  })
+  const deadline_ms = config.platform.read_deadline_s * 1000
+  const budget = createByteBudget(() => config.limits.in_flight_mib * MIB)
+  const gateway = createReads({
+    budget,
+    platform,
+    identities: pool,
+    clock,
+    read_deadline_ms: deadline_ms,
+    read_wait_ms: () => config.limits.read_wait_s * 1000,
+    tree_fetches: config.limits.tree_fetches,
+    read_cache_ms: config.limits.read_cache_s * 1000,
+    on_read: (state) => metrics.count('reads_cache_total', { state }),
+    hosts: linkHosts(config.platform),
+  })
+  const write_actions = createWriteActions(
+    config,
+    { ...runtime, log },
+    { guard, wiring, identities: pool },
+  )
+
+  const public_url = () => config.server.public_url || url()
+  const links = createLinks({ ring, words, public_url })
+  const { email, send, sealSecret } = createDelivery(
+    { ...shared, ring, words },
+    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
+  )
+  const nudgeSender = () => wake('sender')
+  const item_clock = createItemClock(clock, platform.clock_measured_ms)
+  const watch = createWatch({ platform, identities: pool, clock, item_clock, deadline_ms })
+  const sender = createSender({
+    db,
+    run_id,
+    send: (...one) => expect('sender', timeout_ms * SEND_STEPS, send(...one)),
+    clock,
+    random,
+    log: onDeliveries(log, tally, (id) => customerOfDelivery(db, id)),
+    retry_schedule: config.delivery,
+    concurrency: config.delivery.concurrency,
+    per_target_concurrency: config.delivery.per_target_concurrency,
+    pause_after_ms: config.delivery.pause_after_h * 3_600_000,
+    nudge: nudgeSender,
+    on_attempt: (event) => countAttempt(metrics, event),
+  })
+
+  const storage = createStorage({
+    db,
+    path: instance.path,
+    dir: config.storage.dir,
+    run_id,
+    instance_id,
+    clock,
+    log,
+    attempts_max: config.delivery.retry_delays_s.length,
+    longest_wait_ms: Math.max(...config.delivery.retry_delays_s) * 1000,
+    in_flight: sender.isInFlight,
+    snapshots: {
+      ...config.maintenance,
+      retention_days: config.storage.retention_days,
+      schedule: createSchedule(config.maintenance.snapshots, config.maintenance.time_zone),
+    },
+    noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
+    lost,
+    signal,
+  })
+
+  const last_reload = { ok: true, at: clock.now() }
+  const storageReport = () => ({
+    trouble: storage.trouble(),
+    ...readDisk(config.storage.dir, instance.path),
+    ballast: hasReserveFile(config.storage.dir),
+    snapshot_at: lastSnapshotAt(join(config.storage.dir, 'snapshots')),
+    audit: storage.findings(),
+  })
+
+  const patterns = createPatternJudge(clock, createPatternThread(clock))
+  signal.addEventListener('abort', patterns.stop, { once: true })
+
+  const plan_of = (name: string): Plan => config.plans[name] ?? NO_PLAN
+  const monitoring = createMonitoring({
+    db,
+    run_id,
+    instance_id,
+    words,
+    watch: {
+      ...watch,
+      page: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.page(...one)),
+      refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
+    },
+    clock,
+    log,
+    signal,
+    schedule: createSchedule(config.monitor.schedule, config.monitor.time_zone),
+    filters: createFilters(db, log, patterns.verdicts),
+    patterns,
+    plan_of,
+    freshness_ms: config.monitor.freshness_s * 1000,
+    audit_interval_s: config.monitor.audit_interval_s,
+    requests_per_minute: () => pool.requestsPerMinute(),
+    wake: () => wake('monitor'),
+    on_pending: nudgeSender,
+    on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
+  })
+
+  const scraped = {
+    metrics,
+    pool,
+    platform,
+    watch,
+    reads_health,
+    storage: storageReport,
+    bytes_in_flight: budget.used,
+    failing_loops,
+    reloads: () => last_reload,
+    signal,
+  }
+  connectGauges(shared, scraped)
+
+  const readers = new AbortController()
+  const endStreams = () => readers.abort()
+  const { routes, drafting } = createRoutes(
+    { config, clock, instance },
+    {
+      guard,
+      platform,
+      pool,
+      item_clock,
+      patterns,
+      gateway,
+      write_actions,
+      links,
+      reads_health,
+      requests,
+      plan_of,
+      sealSecret,
+      testTarget: createTester({ db, send, clock, random, words, email }),
+      mails: email !== undefined,
+      storage: storageReport,
+      nudgeMonitors: monitoring.nudge,
+      nudgeSender,
+      ended: readers.signal,
+    },
+  )
+  const app = createApp({
+    db,
+    clock,
+    random,
+    log,
+    words,
+    limits: config.limits,
+    billing: { enabled: config.billing.enabled, prices: config.billing.price_micros },
+    health_cache_s: config.limits.health_cache_s,
+    metrics,
+    metrics_token: config.metrics.token,
+    trusted_proxies: config.server.trusted_proxies,
+    features: config.features,
+    platform_s: longestAtPlatform(config.platform),
+    hosts: config.server.hosts,
+    page: async () => (await import('../page/assets.ts')).pageFiles(),
+    live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
+    public_url,
+    reads_health,
+    trouble: () => (signal.aborted ? 'stopping' : null),
+    failing_loops: () => failing_loops().map(({ loop }) => loop),
+    storage_failing: storage.trouble,
+    collect: collectGarbage,
+    monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
+    budget,
+    routes,
+  })
+  const { retention_days } = config.storage
+  const { checkDue, ...turns } = createLoops(
+    {
+      db,
+      clock,
+      log,
+      own: runtime.own,
+      signal,
+      collectGarbage,
+      clock_offset_ms: watch.clock_offset_ms,
+      retention_days,
+      feedback_days: () => config.limits.feedback_days,
+    },
+    { monitoring, pool, operator, storage, nudgeSender, drafting },
+  )
+  return {
+    app,
+    sender,
+    monitoring: { ...monitoring, checkDue },
+    pool,
+    storage,
+    ...turns,
+    close,
+    endStreams,
+    draftsIdle: async () => drafting()?.idle(),
+    noteReload: (ok: boolean) => void Object.assign(last_reload, { ok }, ok && { at: clock.now() }),
+    /** The log, as metrics and operator events observe it. */
+    log,
+  }
+}
+
+/** States of the pool's accounts, for the operator's page. */
+function accountCounts(pool: Pool) {
+  const states = pool.list().map(({ state }) => state)
+  const of = (state: AccountState) => states.filter((it) => it === state).length
+  return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
+}

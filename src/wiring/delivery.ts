@@ -1,0 +1,78 @@
+import type { Config } from '../config/schema.ts'
+import type { Ring } from '../core/base/secrets.ts'
+import type { Links } from '../core/forum/links.ts'
+import type { Naming } from '../core/forum/naming.ts'
+import { createEmailSender } from '../delivery/email.ts'
+import { createSend } from '../delivery/send.ts'
+import { createMailer } from '../delivery/smtp.ts'
+import type { Guard } from '../net/guard.ts'
+import { createTransport } from '../net/transport.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { authority } from './platform.ts'
+
+/**
+ * Settings for requests to receivers: the time-out, and certificate authorities trusted in addition to the public
+ * ones.
+ */
+export type Receivers = { timeout_ms: number; ca?: string }
+
+/**
+ * The receiver settings of a configuration.
+ *
+ * @throws {Error} of the file system, if the authorities' file cannot be read
+ */
+export function receiversOf({ delivery }: Config): Receivers {
+  const ca = authority(delivery.ca_file)
+  return { timeout_ms: delivery.timeout_s * 1000, ...(ca !== undefined && { ca }) }
+}
+
+/** The context that a target's sealed secret is bound to. */
+const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
+
+type DeliveryContext = {
+  config: Config
+  runtime: Runtime
+  ring: Ring
+  words: Naming
+  receivers: Receivers
+}
+
+type Needs = {
+  guard: Guard
+  links: Links
+  public_url: () => string
+  /** Milliseconds by which true time is ahead of the local clock. */
+  clock_offset_ms: () => number
+}
+
+/** Creates the senders of deliveries: mail where a server is named, all else over a guarded transport. */
+export function createDelivery(
+  { config, runtime, ring, words, receivers }: DeliveryContext,
+  { guard, links, public_url, clock_offset_ms }: Needs,
+) {
+  const { clock } = runtime
+  const { timeout_ms, ca } = receivers
+  const showing = { community: words.community, media_hosts: config.platform.media_hosts }
+  const email =
+    config.smtp.url === ''
+      ? undefined
+      : createEmailSender({
+          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock }),
+          links,
+          display: showing,
+          public_url,
+        })
+  return {
+    email,
+    send: createSend({
+      transport: createTransport({ ...runtime, ...receivers, guard }),
+      clock,
+      clock_offset_ms,
+      openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
+      display: showing,
+      email,
+      user_agent: config.platform.user_agent,
+    }),
+    sealSecret: (id: string, secret: string) => ring.seal(secretPlace(id), secret),
+  }
+}

@@ -1,0 +1,154 @@
+import type { Pool } from '../accounts/pool.ts'
+import { createTally } from '../api/dashboard/counters.ts'
+import {
+  countEnded,
+  onLog,
+  startSeries,
+  timeCommits,
+  watchLateness,
+} from '../api/metrics/counters.ts'
+import { type GaugeSources, registerGauges } from '../api/metrics/gauges.ts'
+import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
+import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
+import type { ReadsHealth } from '../api/status.ts'
+import type { Config } from '../config/schema.ts'
+import { ACCOUNT_STATES } from '../core/accounts/status.ts'
+import { FEED_KINDS } from '../core/polling/feed.ts'
+import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
+import type { Watch } from '../gateway/watch.ts'
+import { createTransport } from '../net/transport.ts'
+import { ANONYMOUS, type Identity } from '../platforms/port.ts'
+import type { Forum } from '../platforms/reddit/adapter.ts'
+import type { RequestEvent } from '../platforms/reddit/request.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { listAccounts } from '../store/accounts/accounts.ts'
+import type { Db } from '../store/db/connection.ts'
+import type { Receivers } from './delivery.ts'
+
+type ObserverContext = { config: Config; runtime: Runtime; db: Db; receivers: Receivers }
+
+/**
+ * Creates the observers of events: the log, which feeds operator events and metrics; the dashboard; and the request
+ * counters.
+ */
+export function createObservers(
+  { config, runtime, db, receivers }: ObserverContext,
+  { wakeOperator }: { wakeOperator: () => void },
+) {
+  const { clock } = runtime
+  const { timeout_ms } = receivers
+  const operator = createOperatorNotifier({
+    ...runtime,
+    ...config.operator,
+    db,
+    transport: createTransport({
+      ...runtime,
+      ...receivers,
+      guard: createTrustedGuard({ ...runtime, timeout_ms }),
+    }),
+    user_agent: config.platform.user_agent,
+    nudge: wakeOperator,
+  })
+  const metrics = createMetrics()
+  startSeries(metrics)
+  timeCommits(metrics, db, clock)
+  countEnded(metrics, db)
+  return {
+    operator,
+    metrics,
+    log: onLog(operator.log, metrics),
+    tally: createTally(clock),
+    requests: createRequestCounts(clock),
+  }
+}
+
+type Listeners = {
+  metrics: Metrics
+  reads_health: ReadsHealth
+  requests: RequestCounts
+  pool: () => Pick<Pool, 'onRequest'>
+}
+
+/** Reports the outcome of each request to the platform. */
+export const onPlatformRequest =
+  ({ metrics, reads_health, requests, pool }: Listeners) =>
+  (event: RequestEvent, through: Identity): void => {
+    const { identity: identity_id, path_kind, fault, duration_ms } = event
+    const owner = identity_id.startsWith('caller:') ? 'caller' : 'pool'
+    // A caller's own session proves nothing about the pool.
+    if (owner === 'pool') {
+      reads_health.record(fault?.kind ?? null)
+      requests.count(identity_id, fault?.kind === 'blocked')
+    }
+    pool().onRequest(event, through)
+    const outcome = fault?.kind ?? 'ok'
+    metrics.count('upstream_requests_total', { kind: path_kind, identity: owner, outcome })
+    metrics.observe('upstream_request_seconds', duration_ms / 1000)
+  }
+
+type GaugeDeps = {
+  metrics: Metrics
+  pool: Pool
+  platform: Pick<
+    Forum,
+    'budget' | 'clock_offset_ms' | 'clock_measured_ms' | 'isClockKnown' | 'isDown'
+  >
+  watch: Pick<Watch, 'item_clock'>
+  reads_health: ReadsHealth
+  storage: GaugeSources['storage']
+  bytes_in_flight: GaugeSources['bytes_in_flight']
+  failing_loops: GaugeSources['failing_loops']
+  reloads: GaugeSources['reloads']
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
+}
+
+/** Connects gauges to the state that a scrape reads on demand. */
+export function connectGauges(
+  { config, runtime, db }: Omit<ObserverContext, 'receivers'>,
+  {
+    metrics,
+    pool,
+    platform,
+    watch,
+    reads_health,
+    storage,
+    failing_loops,
+    reloads,
+    bytes_in_flight,
+    signal,
+  }: GaugeDeps,
+): void {
+  registerGauges(metrics, {
+    db,
+    clock: runtime.clock,
+    accounts: () => {
+      // The states in memory are newer than the stored ones.
+      const states = new Map(pool.list().map(({ name, state }) => [name, state]))
+      const account_rows = listAccounts(db).map(({ id, name, state }) => ({
+        name,
+        state: states.get(name) ?? state,
+        budget: platform.budget(id),
+      }))
+      return [
+        ...account_rows,
+        { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) },
+      ]
+    },
+    account_states: ACCOUNT_STATES,
+    usable: pool.usable,
+    unreachable: platform.isDown,
+    reads: reads_health.state,
+    stream_kinds: FEED_KINDS,
+    true_ahead_ms: platform.clock_offset_ms,
+    platform_ahead_ms: watch.item_clock.earliest_ms,
+    attempts_max: config.delivery.retry_delays_s.length,
+    storage,
+    bytes_in_flight,
+    failing_loops,
+    reloads,
+    clock_offset_ms: () => (platform.isClockKnown() ? platform.clock_measured_ms() : null),
+    read_price: () => config.billing.price_micros.read,
+    worst_stall: watchLateness(metrics, runtime, signal),
+  })
+}

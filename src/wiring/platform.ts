@@ -1,0 +1,245 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createAccountClient } from '../accounts/client.ts'
+import { createProbe } from '../accounts/probe.ts'
+import type { Config } from '../config/schema.ts'
+import { linkHosts } from '../core/forum/permalink.ts'
+import { IMAGE_BYTES_MAX } from '../core/forum/writes.ts'
+import { tryMailServer } from '../delivery/smtp.ts'
+import type { Identities } from '../gateway/identity.ts'
+import { createSignIn } from '../gateway/login.ts'
+import { createAccountWrites } from '../gateway/writes.ts'
+import { createDownload } from '../net/download.ts'
+import { type CollectGarbage, createEgress } from '../net/egress.ts'
+import type { Guard } from '../net/guard.ts'
+import { createTransport } from '../net/transport.ts'
+import { ANONYMOUS, type Identity } from '../platforms/port.ts'
+import { createForum } from '../platforms/reddit/adapter.ts'
+import {
+  type Browser,
+  BROWSER_SCHEMES,
+  createBrowser,
+  removeProfileFiles,
+} from '../platforms/reddit/browser/browser.ts'
+import { createBrowserComment } from '../platforms/reddit/browser/comment.ts'
+import { createLaunch } from '../platforms/reddit/browser/launch.ts'
+import { createBrowserLogin } from '../platforms/reddit/browser/login.ts'
+import { createJars } from '../platforms/reddit/login/cookie-jar.ts'
+import { createLogin } from '../platforms/reddit/login/login.ts'
+import { createOAuthTokens } from '../platforms/reddit/login/oauth.ts'
+import type { RequestEvent } from '../platforms/reddit/request.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { WriteActions } from './routes.ts'
+
+/** Folder for the browser's own files, within the data folder. */
+const browserFolder = (dir: string) => join(dir, 'browser')
+
+/** Removes browser files that a killed daemon left in its data folder. The caller must hold that folder's lock. */
+export const removeBrowserFiles = (dir: string): void => removeProfileFiles(browserFolder(dir))
+
+type PlatformDeps = {
+  /** Approves the proxies that callers name. */
+  guard: Guard
+  /** Aborts requests made for accounts. */
+  signal: AbortSignal
+  on_request?: (event: RequestEvent, through: Identity) => void
+  /** Called when a platform that was unreachable has answered again. */
+  on_recovered?: () => void
+  /** Called after responses that leave garbage. */
+  collectGarbage?: CollectGarbage
+}
+
+/** Creates the configured platform: its reads, and the operations on the operator's accounts. */
+export function createPlatform(
+  { platform: at, pool, browser: at_hand, storage }: Config,
+  runtime: Runtime,
+  { guard, signal, on_request, on_recovered, collectGarbage }: PlatformDeps,
+) {
+  const { clock } = runtime
+  const ca = authority(at.ca_file)
+  const timeout_ms = at.timeout_s * 1000
+  const egress = createEgress({ ...runtime, guard, ca, collectGarbage })
+  const platform = createForum({
+    ...runtime,
+    egress,
+    base_url: at.base_url,
+    api_url: at.api_url,
+    chat_url: at.chat_url,
+    link_hosts: linkHosts(at).link,
+    // The platform itself names the host that stores its pictures.
+    store: createTransport({ ...runtime, guard, timeout_ms }),
+    user_agent: at.user_agent,
+    timeout_ms,
+    retries: at.retries,
+    requests_per_minute: pool.session_requests_per_minute,
+    oauth_requests_per_minute: pool.oauth_requests_per_minute,
+    on_request,
+    on_recovered,
+  })
+  const { base_url, session_cookie, token_url, user_agent } = at
+  const jars = createJars({ base_url, session_cookie, clock })
+  const login_deps = { egress, clock, user_agent, timeout_ms }
+  const login = createLogin({ ...login_deps, jars, base_url })
+  const craft = createAccountClient({
+    forum: platform,
+    jars,
+    login,
+    tokens: createOAuthTokens({ ...login_deps, token_url }),
+    clock,
+    signal,
+  })
+  const browser = lazyBrowser(() =>
+    createBrowser({
+      ...runtime,
+      ...at_hand,
+      folder: browserFolder(storage.dir),
+      base_url,
+      user_agent,
+      guard,
+      ca,
+    }),
+  )
+  const paged = { browser, clock, base_url, session_cookie }
+  return {
+    platform,
+    craft,
+    jars,
+    login,
+    browser_login: createBrowserLogin({ ...paged, jars }),
+    browser_comment: createBrowserComment(paged),
+    async close() {
+      egress.close()
+      await browser.close()
+    },
+  }
+}
+
+/** A browser created at its first call: it clears its folder, which until then may belong to a running daemon. */
+function lazyBrowser(make: () => Browser): Browser {
+  let browser: Browser | null = null
+  return {
+    withTab: (request, work) => (browser ??= make()).withTab(request, work),
+    close: async () => browser?.close(),
+  }
+}
+
+/** The platform operations of the command line, without a daemon. */
+export function openPlatformTools(config: Config, runtime: Runtime) {
+  const stopping = new AbortController()
+  const { platform, craft, jars, close } = createPlatform(config, runtime, {
+    // No configured proxy needs the guard, and there are no other callers.
+    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+    signal: stopping.signal,
+  })
+  return {
+    ...createProbe({ client: craft, jars, clock: runtime.clock }),
+    async tryPlatform() {
+      const identity: Identity = { ...ANONYMOUS, id: 'desk', whose: 'pool' }
+      let answer = await craft.me(identity)
+      // A refusal has a Date header too. Only a platform that is down or throttles should get no further requests.
+      const mayAsk = () => answer.ok || !STOPS_A_PROBE.has(answer.fault.kind)
+      for (let n = 1; n < ANSWERS_FOR_A_CLOCK && mayAsk(); n += 1) answer = await craft.me(identity)
+      return { answer, ahead_ms: platform.isClockKnown() ? platform.clock_measured_ms() : null }
+    },
+    tryBrowser: () => tryBrowser(config, runtime),
+    tryMail: () =>
+      tryMailServer({
+        ...config.smtp,
+        timeout_ms: config.delivery.timeout_s * 1000,
+        ca: authority(config.delivery.ca_file),
+        clock: runtime.clock,
+      }),
+    [Symbol.asyncDispose]() {
+      stopping.abort()
+      return close()
+    },
+  }
+}
+
+const STOPS_A_PROBE: ReadonlySet<string> = new Set([
+  'unavailable',
+  'timeout',
+  'throttled',
+  'blocked',
+])
+
+/** A single Date may be wrong: the median of three is used (clock-offset.ts). */
+const ANSWERS_FOR_A_CLOCK = 3
+
+/** Starts a separate browser with files of its own; a daemon may be running one. */
+async function tryBrowser({ browser, platform: { user_agent } }: Config, { clock }: Runtime) {
+  const folder = mkdtempSync(join(tmpdir(), 'forumd-browser-'))
+  try {
+    const launched = await createLaunch({ ...browser, folder, user_agent, believed: null, clock })()
+    if (!launched.ok) return launched
+    const { chromium, bare, kill } = launched.running
+    const version = await chromium.version()
+    await kill()
+    return { ok: true as const, version, bare }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * The operator's own certificate authorities, in PEM; undefined when none are named.
+ *
+ * @throws {Error} of the file system, if the file cannot be read
+ */
+export const authority = (path: string): string | undefined =>
+  path === '' ? undefined : readFileSync(path, 'utf8')
+
+/** A page takes longer than a request: the browser has to start, load it and type. */
+const BROWSER_DEADLINE_MS = 60_000
+
+const browserDeadline = (deadline_ms: number) => Math.max(deadline_ms, BROWSER_DEADLINE_MS)
+
+/** Longest duration of a call at the platform, seconds: one over HTTP that is repeated in a browser. */
+export const longestAtPlatform = ({
+  read_deadline_s,
+}: Pick<Config['platform'], 'read_deadline_s'>): number =>
+  read_deadline_s + browserDeadline(read_deadline_s * 1000) / 1000
+
+type WriteDeps = {
+  /** Approves the pictures that callers name. */
+  guard: Guard
+  wiring: ReturnType<typeof createPlatform>
+  /** Egress for the sessions of callers. */
+  identities: Pick<Identities, 'lease' | 'delegatedIdentity' | 'egress'>
+}
+
+/**
+ * Creates the write actions of a caller's own account on the configured platform, and the means to get its session.
+ */
+export function createWriteActions(
+  { platform: at }: Config,
+  runtime: Runtime,
+  { guard, wiring, identities }: WriteDeps,
+): WriteActions {
+  const { platform, login, browser_login, browser_comment } = wiring
+  const deadline_ms = at.read_deadline_s * 1000
+  const within = {
+    eyes_of: identities,
+    clock: runtime.clock,
+    deadline_ms,
+    browser_deadline_ms: browserDeadline(deadline_ms),
+  }
+  return {
+    acting: createAccountWrites({
+      ...within,
+      acts: platform.acts,
+      browser_comment,
+      hosts: linkHosts(at),
+    }),
+    signIn: createSignIn({ ...within, login, browser_login, browser_schemes: BROWSER_SCHEMES }),
+    loadPicture: createDownload({
+      ...runtime,
+      guard,
+      user_agent: at.user_agent,
+      timeout_ms: at.timeout_s * 1000,
+      bytes_max: IMAGE_BYTES_MAX,
+    }),
+  }
+}

@@ -1,0 +1,209 @@
+import type { AnyElysia } from 'elysia'
+
+import type { Pool } from '../accounts/pool.ts'
+import { feedback } from '../api/account/feedback.ts'
+import type { RouteContext } from '../api/context.ts'
+import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
+import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
+import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
+import { deliveries } from '../api/matches/deliveries.ts'
+import { items } from '../api/matches/pull.ts'
+import { sse } from '../api/matches/sse.ts'
+import { mcpRoute } from '../api/mcp.ts'
+import { createPreviewPace, preview } from '../api/monitors/preview.ts'
+import { monitors } from '../api/monitors/routes.ts'
+import { why } from '../api/monitors/why.ts'
+import { operator as operatorRoutes, type OperatorRouteDeps } from '../api/operator/routes.ts'
+import { commentReads } from '../api/reads/comments.ts'
+import { communityReads, directoryReads } from '../api/reads/communities.ts'
+import { createReadContext, type ReadsOptions } from '../api/reads/context.ts'
+import { ownReads } from '../api/reads/own.ts'
+import { postReads } from '../api/reads/posts.ts'
+import { searchReads } from '../api/reads/search.ts'
+import { userReads } from '../api/reads/users.ts'
+import type { ReadsHealth } from '../api/status.ts'
+import { confirmPage, unsubscribePage } from '../api/webhooks/mail-consent.ts'
+import { type WebhookDeps, webhooks } from '../api/webhooks/routes.ts'
+import { commentWrites } from '../api/writes/comments.ts'
+import { createWriteContext, type WritesOptions } from '../api/writes/context.ts'
+import { loginWrite } from '../api/writes/login.ts'
+import { messageWrites } from '../api/writes/messages.ts'
+import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
+import { voteWrites } from '../api/writes/votes.ts'
+import type { Config } from '../config/schema.ts'
+import type { Links } from '../core/forum/links.ts'
+import type { Plan } from '../core/limits/plan.ts'
+import type { ItemClock } from '../core/polling/item-clock.ts'
+import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
+import type { Reads } from '../gateway/reads.ts'
+import { createPreviewSource } from '../gateway/sampling.ts'
+import { createWatch } from '../gateway/watch.ts'
+import type { AccountWrites } from '../gateway/writes.ts'
+import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
+import type { PatternJudge } from '../patterns/judge.ts'
+import type { Forum } from '../platforms/reddit/adapter.ts'
+import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import type { Instance } from '../store/maintenance/instance.ts'
+
+/** The routes of the reads. */
+export function reads(
+  route_context: RouteContext,
+  gateway: Reads,
+  options: ReadsOptions,
+): AnyElysia[] {
+  const context = createReadContext(route_context, options)
+  return [
+    postReads,
+    searchReads,
+    commentReads,
+    userReads,
+    communityReads,
+    directoryReads,
+    ownReads,
+  ].map((group) => group(context, gateway))
+}
+
+/** Write actions on behalf of a caller. */
+export type WriteActions = {
+  acting: AccountWrites
+  signIn: (request: SignInRequest) => Promise<LoginSuccess>
+  /** Fetches a picture by the URL that a caller named, through the guard. */
+  loadPicture: LoadPicture
+}
+
+/** The routes of all actions with a caller's own account. */
+export function writes(
+  route_context: RouteContext,
+  write_actions: WriteActions,
+  options: WritesOptions,
+): AnyElysia[] {
+  const context = createWriteContext(route_context, options)
+  return [
+    loginWrite(context, write_actions.signIn),
+    commentWrites(context, write_actions.acting),
+    voteWrites(context, write_actions.acting),
+    messageWrites(context, write_actions.acting),
+    profileWrites(context, write_actions.acting, write_actions.loadPicture),
+  ]
+}
+
+/** The caller waits while a place is looked up for its monitor. */
+const LOOKUP_DEADLINE_MS = 10_000
+
+type RoutesInput = {
+  config: Config
+  clock: Clock
+  instance: Pick<Instance, 'db' | 'instance_id' | 'ring'>
+}
+
+/** Dependencies of the routes that the API cannot import, and its callbacks. */
+type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
+  Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
+    guard: Guard
+    platform: Forum
+    pool: Pool
+    item_clock: ItemClock
+    patterns: PatternJudge
+    gateway: Reads
+    write_actions: WriteActions
+    links: Links
+    reads_health: ReadsHealth
+    plan_of: (name: string) => Plan
+    /** True when a mail server is named. */
+    mails: boolean
+    nudgeMonitors: () => void
+    nudgeSender: () => void
+    /** Aborts when event streams have to end. */
+    ended: AbortSignal
+  }
+
+/** The daemon's groups of routes, and the executor of drafts behind some of them once they are created. */
+export function createRoutes({ config, clock, instance }: RoutesInput, parts: Parts) {
+  const { db, instance_id, ring } = instance
+  const { guard, platform, pool, links, reads_health } = parts
+  const sessions = {
+    session_cookie: config.platform.session_cookie,
+    guardProxy: createProxyGuard(guard),
+  }
+  const lookup = createWatch({
+    platform,
+    identities: pool,
+    clock,
+    item_clock: parts.item_clock,
+    deadline_ms: LOOKUP_DEADLINE_MS,
+  })
+  const preview_deps = {
+    patterns: parts.patterns,
+    sampling: createPreviewSource({ watch: lookup, clock }),
+    pace: createPreviewPace(clock),
+    ahead_ms: () => lookup.item_clock.ms(),
+  }
+  const freshness_ms = config.monitor.freshness_s * 1000
+  let draft_executor: DraftExecutor | null = null
+  const draftRoutes = (route_context: RouteContext) => {
+    const executor = (draft_executor = createDraftExecutor(route_context, {
+      db,
+      delegate: pool.delegate,
+    }))
+    return [
+      drafts(route_context, { db, executor: executor }),
+      operatorDrafts(route_context, { db, executor: executor }),
+    ]
+  }
+  const routes = (route_context: RouteContext) => [
+    ...draftRoutes(route_context),
+    mcpRoute(route_context, {
+      open: async (document) => (await import('../mcp/server.ts')).createMcpHttp(document),
+    }),
+    ...writes(route_context, parts.write_actions, {
+      ...sessions,
+      db,
+      ring,
+      browser_schemes: BROWSER_SCHEMES,
+    }),
+    ...reads(route_context, parts.gateway, {
+      ...sessions,
+      limits: config.limits,
+      degraded: () => reads_health.state() === 'degraded',
+    }),
+    ...monitors(route_context, {
+      db,
+      patterns: parts.patterns,
+      watch: lookup,
+      plan_of: parts.plan_of,
+      nudge: parts.nudgeMonitors,
+      feed_url: (id) => atomFeedUrl({ db, links }, id),
+    }),
+    ...webhooks(route_context, {
+      db,
+      sealSecret: parts.sealSecret,
+      checkTarget: createCheck(guard),
+      testTarget: parts.testTarget,
+      mails: parts.mails,
+      nudge: parts.nudgeSender,
+    }),
+    ...items(route_context, db),
+    ...sse(route_context, { db, ended: parts.ended }),
+    ...atomFeed(route_context, { db, links }),
+    confirmPage({ db, links }),
+    unsubscribePage({ db, links, clock }),
+    ...deliveries(route_context, db, parts.nudgeSender),
+    feedback(route_context, { db, limits: config.limits }),
+    operatorRoutes({
+      db,
+      ring,
+      clock,
+      log: route_context.log,
+      pool,
+      budget_of: platform.budget,
+      requests: parts.requests,
+      allow_anonymous: config.pool.allow_anonymous,
+      storage: parts.storage,
+      reads: reads_health.state,
+    }),
+    ...preview(route_context, preview_deps),
+    ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),
+  ]
+  return { routes, drafting: () => draft_executor }
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+
+import { launch } from 'puppeteer-core'
+
+import { apiKey } from '../../src/core/base/ids.ts'
+import { findChromium } from '../../src/platforms/reddit/browser/launch.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import { addAccounts } from '../support/accounts.ts'
+import { tempFolder } from '../support/folder.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
+import { openDashboardClient } from './dashboard-client.ts'
+
+export const MINUTE = 60_000
+/** A test daemon on a fake clock with accounts, and a browser for its dashboard. */
+export async function startDashboard() {
+  await using stack = new AsyncDisposableStack()
+  const daemon = stack.use(
+    await startTestDaemon({
+      start_at: Date.now(),
+      change: (config) => {
+        config.limits.management_per_minute = 0
+        config.limits.account_per_minute = 0
+        config.limits.open_per_minute = 0
+        config.limits.writes_per_minute = 0
+        config.limits.dashboard_per_minute = 0
+        config.limits.webhook_test_per_minute = 0
+        config.limits.feedback_per_minute = 0
+        // A short retry schedule and freshness limit.
+        config.delivery.retry_delays_s = [0, 1, 1, 1, 1, 1]
+        config.monitor.freshness_s = 120
+      },
+    }),
+  )
+  const session = daemon.sandbox.session({ username: 'house_one' })
+  addAccounts(daemon, [{ name: 'house_one', cookies: session.cookies }, { name: 'house_two' }])
+  const operator = mintOperator(daemon)
+  const folder = stack.use(tempFolder())
+  const browser = await launch({
+    executablePath: findChromium('') ?? '',
+    headless: true,
+    pipe: true,
+    userDataDir: join(folder.path, 'chromium'),
+    // A killed browser leaves the folder of its socket behind.
+    env: { ...process.env, TMPDIR: folder.path },
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking'],
+  })
+  stack.defer(() => browser.close())
+  const owned = stack.move()
+  return {
+    house: daemon,
+    operator,
+    /** Opens a separate browser context without a session; end it with `close`. */
+    openClient: () => openDashboardClient(browser, daemon.url()),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+export type Dashboard = Awaited<ReturnType<typeof startDashboard>>
+type TestDaemon = Dashboard['house']
+
+/** Creates an operator key like the command line. */
+function mintOperator({ config, clock }: TestDaemon): string {
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    bytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
+  }
+  const { db, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const token = apiKey('operator', random.bytes(32))
+  insertKey(db, {
+    id: `key_${random.uuid()}`,
+    customer_id: null,
+    token,
+    name: 'dashboard',
+    scopes: [],
+    created_at: clock.now(),
+    expires_at: null,
+  })
+  close()
+  return token
+}

@@ -1,0 +1,162 @@
+import { expect } from 'bun:test'
+
+import axe from 'axe-core'
+
+import type { DashboardClient, Theme, Width } from './dashboard-client.ts'
+import type { Dashboard } from './dashboard-fixture.ts'
+import { telling } from './dashboard-scenarios.ts'
+
+/** A page: name, path, text that shows it is loaded, and a control to press before the check. */
+type PageCheck = { name: string; path: string; text: string; press?: string; drawn?: string }
+
+const CUSTOMER: readonly PageCheck[] = [
+  { name: 'overview', path: '', text: 'Sourdough' },
+  { name: 'monitors', path: '/monitors', text: 'Caught up' },
+  { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
+  { name: 'monitor-new', path: '/monitors/new', text: 'No filter yet' },
+  {
+    name: 'monitor-edit',
+    path: '/monitors/MONITOR/edit',
+    text: 'Items per term',
+    press: 'More conditions',
+  },
+  {
+    name: 'monitor-remove',
+    path: '/monitors/MONITOR',
+    text: 'Feeds of this monitor',
+    press: 'Remove',
+  },
+  { name: 'deliveries', path: '/deliveries', text: 'sourdough worth it' },
+  { name: 'delivery', path: '/deliveries/DELIVERY', text: 'oven is cold', press: 'Raw payload' },
+  {
+    name: 'deliveries-again',
+    path: '/deliveries',
+    text: 'worth it',
+    press: 'Send failed deliveries again',
+  },
+  { name: 'webhooks', path: '/webhooks', text: 'The bakery' },
+  { name: 'webhook-new', path: '/webhooks', text: 'The bakery', press: 'New webhook' },
+  {
+    name: 'usage',
+    path: '/usage',
+    text: 'Signup credit',
+    press: 'Show as a table',
+    drawn: '.chart canvas',
+  },
+  { name: 'drafts', path: '/drafts', text: 'Thanks for the recipe!' },
+  {
+    name: 'draft-approve',
+    path: '/drafts',
+    text: 'Thanks for the recipe!',
+    press: 'Approve',
+  },
+  { name: 'feedback', path: '/feedback', text: 'A bell' },
+  { name: 'nowhere', path: '/elsewhere', text: 'Page not found' },
+]
+
+const OPERATOR: readonly PageCheck[] = [
+  { name: 'house', path: '', text: 'Invariants checked' },
+  { name: 'pool', path: '/pool', text: 'house_two' },
+  { name: 'customers', path: '/customers', text: 'on this daemon' },
+  { name: 'house-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
+  { name: 'house-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
+]
+
+/** A theme can only break colours; a width can break everything. */
+const RENDERINGS: readonly (readonly [Width, Theme, 'all' | 'colours'])[] = [
+  ['wide', 'light', 'all'],
+  ['wide', 'dark', 'colours'],
+  ['phone', 'dark', 'colours'],
+  ['phone', 'light', 'all'],
+]
+
+/** Tests every page in both themes and two widths for accessibility and overflow, and saves screenshots. */
+export function pageTests(fixture: () => Dashboard) {
+  const { story: scenario } = telling(fixture)
+
+  scenario('the sign-in page is accessible', async (it) => {
+    await using client = await it.openClient()
+    await client.open()
+    await client.sees('API key')
+    expect(await faultsOf(client, 'sign-in')).toEqual([])
+  })
+
+  scenario("the customer's pages are accessible", async (it) => {
+    const { deliveries } = (await it.house.call('/forum/monitor/deliveries')).body
+    const opened = deliveries.find((one: { payload: { items: { title: string }[] } }) =>
+      one.payload.items[0]?.title.endsWith('never arrives'),
+    )
+    await using client = await it.openClient()
+    await client.signIn(it.house.key)
+    await client.press('Dismiss')
+    for (const page_check of CUSTOMER) {
+      const path = page_check.path
+        .replace('MONITOR', opened.monitor_id)
+        .replace('DELIVERY', opened.delivery_id)
+      expect(await checkPage(client, { ...page_check, path })).toEqual([])
+    }
+    expect(client.strange).toEqual([])
+  })
+
+  scenario("the operator's pages are accessible", async (it) => {
+    await using client = await it.openClient()
+    await client.signIn(it.operator)
+    for (const page_check of OPERATOR) expect(await checkPage(client, page_check)).toEqual([])
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('the first paint takes less than 100 KB and loads no chart library', async (it) => {
+    await using client = await it.openClient()
+    await client.open()
+    await client.sees('API key')
+    const loaded: unknown = await client.page.evaluate(`JSON.stringify(
+      [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .map(({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize]))`)
+    const files: [string, number][] = JSON.parse(String(loaded))
+    const bytes = files.reduce((sum, [, size]) => sum + size, 0)
+
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(bytes).toBeLessThan(100 * 1024)
+    expect(files.filter(([name]) => name.includes('draw-chart'))).toEqual([])
+  })
+}
+
+/** Opens a page in all renderings and returns its faults. */
+async function checkPage(
+  client: DashboardClient,
+  { name, path, text, press, drawn }: PageCheck,
+): Promise<string[]> {
+  await client.setViewport('wide', 'light')
+  await client.go(path)
+  await client.sees(text)
+  if (press) await client.press(press)
+  if (drawn) await client.page.waitForSelector(drawn)
+  return faultsOf(client, name)
+}
+
+async function faultsOf(client: DashboardClient, name: string): Promise<string[]> {
+  const found: string[] = []
+  for (const [width, theme, rules] of RENDERINGS) {
+    await client.setViewport(width, theme)
+    await client.picture(`${name}-${width}-${theme}`)
+    const seen = `${name} ${width} ${theme}`
+    found.push(...(await judged(client, rules)).map((fault) => `${seen}: ${fault}`))
+    const wider: unknown = await client.page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    if (wider !== 0) found.push(`${seen}: overflows by ${String(wider)} px`)
+  }
+  return found
+}
+
+/** Serious and critical findings of axe. */
+async function judged({ page }: DashboardClient, rules: 'all' | 'colours'): Promise<string[]> {
+  const only = rules === 'all' ? '' : ", runOnly: ['color-contrast']"
+  await page.evaluate(`globalThis.axe ?? (() => { ${axe.source} })()`)
+  const violations: unknown =
+    await page.evaluate(`axe.run(document, { preload: false, iframes: false, resultTypes: ['violations']${only} }).then(({ violations }) =>
+    JSON.stringify(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.map((it) => [id, it.html.slice(0, 120), it.failureSummary]))))`)
+  const faults: string[][] = JSON.parse(String(violations))
+  return faults.map((it) => it.join(' '))
+}

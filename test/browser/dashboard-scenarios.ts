@@ -1,0 +1,46 @@
+import { expect, test } from 'bun:test'
+
+import type { DashboardClient } from './dashboard-client.ts'
+import type { Dashboard } from './dashboard-fixture.ts'
+import { TEST_MS } from './fixture.ts'
+
+/** Timeout; some scenarios visit every page in several renderings. */
+const SCENARIO_MS = 3 * TEST_MS
+
+/** Registers scenarios against the shared daemon; `asCustomer` signs in as the established customer. */
+export function telling(fixture: () => Dashboard) {
+  const scenario = (title: string, run: (it: Dashboard) => Promise<void>) =>
+    test(title, () => run(fixture()), SCENARIO_MS)
+  const asCustomer = (
+    title: string,
+    run: (client: DashboardClient, it: Dashboard) => Promise<void>,
+  ) =>
+    scenario(title, async (it) => {
+      await using client = await it.openClient()
+      await client.setViewport('wide', 'light')
+      await client.signIn(it.house.key)
+      await run(client, it)
+      expect(client.strange).toEqual([])
+    })
+  return { story: scenario, asCustomer }
+}
+
+/** A new customer with the name, signed in. */
+export async function newcomer(it: Dashboard, name: string) {
+  const key = it.house.mint(name)
+  const client = await it.openClient()
+  await client.signIn(key)
+  return client
+}
+
+/** Creates a webhook for the receiver on the page and returns the displayed secret. */
+export async function register(client: DashboardClient, url: string) {
+  await client.open('/webhooks')
+  await client.press('New webhook')
+  await client.type('URL', url)
+  await client.press('Create')
+  await client.sees('The signing secret')
+  const secret = await client.value('Secret')
+  await client.press('I have stored it')
+  return secret
+}

@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+
+import { createSeededRandom } from '../../sandbox/world/random.ts'
+import { startProcess } from '../support/process.ts'
+import { countLost, mintKey, nothingYet, useUntilGone } from './acknowledged.ts'
+import { startChaosFixture } from './fixture.ts'
+import { type Books, readBooks, waitForDeliveries, whichAreDelivered } from './ledger-check.ts'
+import { mountPowered } from './mounts.ts'
+import { judge } from './recording-receiver.ts'
+
+export type Cutting = {
+  cuts: number
+  seed: number
+  items_per_s: number
+  /** Time from listening to the power cut. */
+  life_ms: readonly [number, number]
+  report?: (line: string) => void
+}
+
+export type Cut = {
+  cuts: number
+  matches: number
+  /** Acknowledged writes that were lost. */
+  lost_writes: { webhooks: number; keys: number; delivered: number; reads: number }
+  /** All acknowledged writes. */
+  acknowledged: { webhooks: number; keys: number; delivered: number; reads: number }
+  /** Matches that did not arrive, summed over all receivers. */
+  lost: number
+  under_two_ids: number
+  unstable_bodies: number
+  /** Starts with a damaged database or violated invariants. */
+  refused_or_broken: number
+  books: Books
+}
+
+const WEBHOOKS_A_LIFE = 20
+/** Every nth run creates a key with the command line, a slow separate process. */
+const KEY_EVERY = 4
+
+/**
+ * Cuts the power of a working daemon repeatedly.
+ *
+ * @throws {MountRefused} the system does not permit mounts
+ */
+export async function cutThePower(plan: Cutting): Promise<Cut> {
+  const chance = createSeededRandom(plan.seed)
+  await using disk = await mountPowered()
+  await using fixture = await startChaosFixture({
+    seed: plan.seed + 1,
+    data: join(disk.path, 'data'),
+    places: ['hay0', 'hay1'],
+    items_per_s: plan.items_per_s,
+  })
+  const report = plan.report ?? (() => {})
+  const book = nothingYet()
+  const lost_writes = { webhooks: 0, keys: 0, delivered: 0, reads: 0 }
+  const acknowledged = { webhooks: 0, keys: 0, delivered: 0, reads: 0 }
+  let refused_or_broken = 0
+  let daemon = await startProcess(fixture.config)
+  // Ends all processes that use the file system, so that it can be unmounted after a failure too.
+  await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
+  await fixture.begin(daemon)
+  const delivered = new Set<string>()
+  for (let cut = 0; cut < plan.cuts; cut++) {
+    const using = useUntilGone(fixture, daemon, book, { webhooks_max: WEBHOOKS_A_LIFE })
+    if (cut % KEY_EVERY === 0) await mintKey(fixture, book)
+    await Bun.sleep(chance.whole(...plan.life_ms))
+    await disk.cut()
+    await daemon.end('SIGKILL')
+    await using
+    await disk.restore()
+    daemon = await startProcess(fixture.config).catch(async (error: unknown) => {
+      refused_or_broken++
+      report(String(error))
+      throw error
+    })
+    acknowledged.webhooks += book.webhooks.size
+    acknowledged.keys += book.keys.size
+    const lost = await countLost(fixture, daemon, book)
+    lost_writes.webhooks += lost.webhooks
+    lost_writes.keys += lost.keys
+    const still = whichAreDelivered(fixture.data)
+    lost_writes.delivered += [...book.delivered].filter((id) => !still.has(id)).length
+    for (const id of book.delivered) delivered.add(id)
+    book.delivered.clear()
+    refused_or_broken += daemon.lines.filter((it) => it.includes('storage.invariant_broken')).length
+    if (cut % 20 === 19)
+      report(`${cut + 1} cuts, ${fixture.poster.wanted.length} matches, ${book.reads} reads`)
+  }
+  await fixture.poster.stop()
+  const truth = fixture.poster.wanted.map(({ name }) => name)
+  await waitForDeliveries(fixture.data, truth.length * fixture.witnesses.length)
+  await daemon.end('SIGTERM')
+  const books = readBooks(fixture.data)
+  lost_writes.reads = Math.max(0, book.reads - books.reads_billed)
+  const verdicts = fixture.witnesses.map((it) => judge(it, truth))
+  const sum = (key: keyof (typeof verdicts)[number]) =>
+    verdicts.reduce((total, it) => total + it[key], 0)
+  return {
+    cuts: plan.cuts,
+    matches: truth.length,
+    lost_writes,
+    acknowledged: { ...acknowledged, delivered: delivered.size, reads: book.reads },
+    lost: sum('lost'),
+    under_two_ids: sum('under_two_ids'),
+    unstable_bodies: sum('unstable_bodies'),
+    refused_or_broken,
+    books,
+  }
+}

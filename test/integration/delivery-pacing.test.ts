@@ -1,0 +1,176 @@
+import { expect, test } from 'bun:test'
+
+import { listAttempts } from '../../src/store/delivery/deliveries.ts'
+import { redeliver } from '../../src/store/delivery/redeliver.ts'
+import { rotateSecret, updateWebhook } from '../../src/store/delivery/webhooks.ts'
+import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
+
+const ids = (it: Delivering) =>
+  it.receiver.received.map(({ headers }) => headers.get('x-service-delivery-id'))
+
+const editWebhook = (it: Delivering, edit: Parameters<typeof updateWebhook>[3]) =>
+  updateWebhook(it.db, 'cus_1', 'wh_1', edit)
+
+test('a target limited to two a second gets two a second', async () => {
+  await using it = await startDelivering()
+  editWebhook(it, { max_per_second: 2 })
+  for (let n = 0; n < 5; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  const counts: number[] = []
+  for (let second = 0; second < 3; second++) {
+    await it.clock.advance(second === 0 ? 0 : 1000)
+    counts.push(ids(it).length)
+  }
+  expect(counts).toEqual([2, 4, 5])
+})
+
+test.each([3_600_000, -3_600_000])(
+  'a clock change of %i ms does not change the rate',
+  async (jump) => {
+    await using it = await startDelivering()
+    editWebhook(it, { max_per_second: 1 })
+    for (let n = 0; n < 4; n++) it.put(`dlv_${n}`)
+    it.nudge()
+    await it.clock.advance(0)
+    expect(ids(it)).toHaveLength(1)
+    it.clock.jump(jump)
+    it.nudge()
+    await it.clock.advance(900)
+    expect(ids(it)).toHaveLength(1)
+    await it.clock.advance(100)
+    expect(ids(it)).toHaveLength(2)
+  },
+)
+
+test.each([
+  ['ahead', 3_600_000, false],
+  ['back', -3_600_000, false],
+  // The clock change has not been observed when it is used.
+  ['back just before', -3_600_000, true],
+])('a clock that is set %s does not shorten an overlap of two secrets', async (_, jump, before) => {
+  await using it = await startDelivering()
+  const secret = new TextEncoder().encode(`whsec_${Buffer.alloc(32, 8).toString('base64')}`)
+  if (before) it.clock.jump(jump)
+  rotateSecret(it.db, 'cus_1', { id: 'wh_1', secret, until: it.clock.now() + 600_000 })
+  const signedBy = () =>
+    it.receiver.received.at(-1)?.headers.get('x-service-signature')?.match(/v1=/g)?.length
+  if (!before) it.clock.jump(jump)
+  await it.deliver('dlv_1')
+  expect(signedBy()).toBe(2)
+  await it.clock.advance(590_000)
+  await it.deliver('dlv_2')
+  expect(signedBy()).toBe(2)
+  await it.clock.advance(20_000 + Math.max(0, -jump))
+  await it.deliver('dlv_3')
+  expect(signedBy()).toBe(1)
+})
+
+test('ordered: the next waits until the one before has ended, with any outcome', async () => {
+  await using it = await startDelivering()
+  editWebhook(it, { ordered: true })
+  it.receiver.answers.push(500)
+  for (let n = 0; n < 4; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(4000)
+  expect(ids(it)).toEqual(['dlv_0'])
+  await it.clock.advance(10_000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1', 'dlv_2', 'dlv_3'])
+})
+
+test('a permanently refused one lets the next go', async () => {
+  await using it = await startDelivering()
+  editWebhook(it, { ordered: true })
+  it.receiver.answers.push(400)
+  for (let n = 0; n < 2; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(1000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_1'])
+  expect(it.row('dlv_0').status).toBe('failed')
+})
+
+test('order is per monitor, and monitors do not wait for each other', async () => {
+  await using it = await startDelivering()
+  editWebhook(it, { ordered: true })
+  it.receiver.answers.push(500)
+  for (let n = 0; n < 2; n++) it.put(`dlv_${n}`)
+  it.db
+    .run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+             VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
+  it.put('dlv_other')
+  it.db.run("UPDATE deliveries SET monitor_id = 'mon_2' WHERE id = 'dlv_other'")
+  it.nudge()
+  await it.clock.advance(1000)
+  expect(new Set(ids(it))).toEqual(new Set(['dlv_0', 'dlv_other']))
+  expect(ids(it)).toHaveLength(2)
+})
+
+test('a restart in the middle keeps the order', async () => {
+  await using it = await startDelivering()
+  editWebhook(it, { ordered: true })
+  it.receiver.answers.push({ hang: true })
+  for (let n = 0; n < 3; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(0)
+  it.die()
+  await it.reboot()
+  await it.clock.advance(1000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1', 'dlv_2'])
+})
+
+test.each([
+  ['waits for its next attempt', 500],
+  ['is on its way', { hang: true } as const],
+])(
+  'what %s when its target begins to want order goes before what comes later',
+  async (_, answer) => {
+    await using it = await startDelivering()
+    it.receiver.answers.push(answer)
+    await it.deliver('dlv_0')
+    editWebhook(it, { ordered: true })
+    await it.deliver('dlv_1')
+    expect(ids(it)).toEqual(['dlv_0'])
+    await it.clock.advance(30_000)
+    expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1'])
+  },
+)
+
+test('redeliveries follow the current ordering of their target', async () => {
+  await using it = await startDelivering()
+  for (let n = 0; n < 2; n++) await it.deliver(`dlv_${n}`)
+  editWebhook(it, { ordered: true })
+  it.receiver.answers.push(500)
+  const which = { since: 0, until: Infinity, statuses: ['delivered'], webhook_id: null } as const
+  const now = it.clock.now()
+  const redelivery = { customer_id: 'cus_1', which, dry_run: false, rows_max: 10, now }
+  expect(redeliver(it.db, redelivery)).toEqual({ queued: 2, skipped: 0 })
+  it.nudge()
+  await it.clock.advance(1000)
+  expect(ids(it).slice(2)).toEqual(['dlv_0'])
+  await it.clock.advance(10_000)
+  expect(ids(it).slice(2)).toEqual(['dlv_0', 'dlv_0', 'dlv_1'])
+})
+
+test("an attempt stores the receiver's answer, visible to its owner only", async () => {
+  await using it = await startDelivering()
+  it.receiver.answers.push({
+    status: 500,
+    body: 'queue is full',
+    headers: { 'retry-after': '7', 'set-cookie': 'a=1' },
+  })
+  await it.deliver('dlv_1')
+  await it.clock.advance(10_000)
+
+  expect(listAttempts(it.db, 'cus_1', 'dlv_1')).toMatchObject([
+    {
+      n: 1,
+      round: 1,
+      http_status: 500,
+      error: 'http_500',
+      headers: { 'retry-after': '7' },
+      body_start: 'queue is full',
+    },
+    { n: 2, http_status: 200, error: null },
+  ])
+  expect(JSON.stringify(listAttempts(it.db, 'cus_1', 'dlv_1'))).not.toContain('set-cookie')
+  expect(listAttempts(it.db, 'cus_2', 'dlv_1')).toBeNull()
+})

@@ -1,0 +1,25 @@
+/** Folders that each folder may import, besides itself. ARCHITECTURE.md shows this table. */
+export const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: [],
+  store: ['core'],
+  net: ['core', 'runtime'],
+  platforms: ['core', 'net', 'runtime'],
+  accounts: ['core', 'store', 'platforms', 'runtime'],
+  gateway: ['core', 'platforms', 'runtime'],
+  patterns: ['core', 'runtime'],
+  monitor: ['core', 'store', 'gateway', 'patterns', 'runtime'],
+  delivery: ['core', 'store', 'net', 'runtime'],
+  api: ['core', 'store', 'gateway', 'patterns', 'runtime'],
+  mcp: ['core', 'runtime'],
+  page: [],
+  sandbox: [],
+  config: ['core'],
+  cli: ['core', 'store', 'runtime', 'config'],
+  runtime: [],
+}
+
+/** The composition root: it creates everything, and decides nothing. */
+export const ROOTS = ['main', 'daemon', 'wiring']
+
+/** Below `platforms`, callers see the port alone; the one adapter that `accounts` calls directly is listed. */
+export const PORT = 'src/platforms/port.ts'

@@ -1,0 +1,87 @@
+import { createApp } from '../../src/api/app.ts'
+import { deliveries } from '../../src/api/matches/deliveries.ts'
+import { monitors } from '../../src/api/monitors/routes.ts'
+import { createNaming } from '../../src/core/forum/naming.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
+import { CUSTOMER, PLAN, startMonitorFixture } from '../unit/monitor/fixture.ts'
+import { NO_LIMITS, quietApp } from './app-options.ts'
+import { realPatterns } from './patterns.ts'
+
+export type Answer = { status: number; text: string; body: any }
+
+/** Monitoring with its interface: two customers, a scripted platform, and a clock that is held. */
+export function startMonitors({ plan = PLAN, community = 'subforum', platform = 'forum' } = {}) {
+  const fixture = startMonitorFixture({ plan, community })
+  const { db, clock } = fixture
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    fraction: () => 0.5,
+    bytes: (count: number) => new Uint8Array(count),
+  }
+  insertCustomer(db, {
+    id: 'cus_2',
+    name: 'bob',
+    plan: 'entry',
+    created_at: clock.now(),
+    starting_credit_micros: 0,
+    payment_id: 'pay_2',
+  })
+  for (const customer_id of [CUSTOMER, 'cus_2'])
+    insertKey(db, {
+      id: `key_${customer_id}`,
+      customer_id,
+      token: `fk_${customer_id}`,
+      name: null,
+      scopes: ['monitor'],
+      created_at: clock.now(),
+      expires_at: null,
+    })
+  let nudges = 0
+  const app = createApp({
+    db,
+    // The stage's own sleepers wake at once: time would pass while a body is read.
+    ...quietApp({ ...clock, sleep: () => new Promise(() => {}) }),
+    random,
+    words: createNaming({ platform, community }),
+    limits: NO_LIMITS,
+    routes: (context) => [
+      ...monitors(context, {
+        db,
+        patterns: realPatterns(),
+        watch: fixture.feed.watch,
+        plan_of: () => plan,
+        feed_url: (id) => `https://api.forum.example/feed/${id}`,
+        nudge: () => void (nudges += 1),
+      }),
+      ...deliveries(context, db),
+    ],
+  })
+  app.listen({ port: 0, hostname: '127.0.0.1' })
+
+  async function call(path: string, body?: object, customer = CUSTOMER): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${app.server?.port}${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer fk_${customer}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, text, body: JSON.parse(text) }
+  }
+  return {
+    stage: fixture,
+    call,
+    nudges: () => nudges,
+    document: () => call('/openapi.json'),
+    add: (body: object, customer?: string) => call('/forum/monitor/add', body, customer),
+    update: (body: object, customer?: string) => call('/forum/monitor/update', body, customer),
+    remove: (body: object, customer?: string) => call('/forum/monitor/remove', body, customer),
+    list: async (customer?: string) =>
+      (await call('/forum/monitor/list', undefined, customer)).body,
+    health: async (id: string) => (await call(`/forum/monitor/health?id=${id}`)).body,
+    async [Symbol.asyncDispose]() {
+      await app.stop(true)
+      await fixture[Symbol.asyncDispose]()
+    },
+  }
+}

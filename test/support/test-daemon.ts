@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { apiKey } from '../../src/core/base/ids.ts'
+import { startDaemon } from '../../src/daemon.ts'
+import type { OwnProcess, Runtime } from '../../src/runtime/runtime.ts'
+import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
+import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import { fakeClock } from './clock.ts'
+import { startReceiver } from './receiver.ts'
+
+type Choice = {
+  change?: (config: Config) => void
+  /** Replaces the sandbox: an address that answers like the platform. */
+  platform_url?: string
+  world?: 'seeded' | 'empty'
+  /** With its chat, on a port of its own. */
+  chat?: boolean
+  /** Start time of the clock; a real browser needs the real time. */
+  start_at?: number
+  /** Called when unreferenced memory should be freed. */
+  collect?: () => void
+  /** Memory and processor time of the process; undefined: not measured. */
+  own?: OwnProcess
+  /** Takes 32 MiB of the real disk as it does in life, in the disk's time; otherwise they seem to be taken already. */
+  hold_back?: boolean
+}
+
+/** The whole daemon against the sandbox and a receiver over TLS, on a clock we hold. */
+export async function startTestDaemon({
+  change,
+  platform_url,
+  world = 'empty',
+  chat = false,
+  start_at,
+  collect,
+  own,
+  hold_back = false,
+}: Choice = {}) {
+  await using stack = new AsyncDisposableStack()
+  // Time may move when no request is out and the event loop has gone quiet.
+  let out = 0
+  const clock = fakeClock(async () => {
+    for (let quiet = 0; quiet < 3; quiet = out > 0 ? 0 : quiet + 1) await Bun.sleep(1)
+  }, start_at)
+  const sandbox = stack.use(
+    await startSandbox({
+      port: 0,
+      ...(chat && { chat_port: 0 }),
+      seed: 1,
+      speed: 0,
+      world,
+      now: clock.now,
+      allowance: 1_000_000,
+      session_allowance: 1_000_000,
+    }),
+  )
+  const receiver = stack.use(await startReceiver())
+  const dir = await mkdtemp(join(tmpdir(), 'forumd-house-'))
+  stack.defer(() => rm(dir, { recursive: true }))
+  if (!hold_back) await writeFile(join(dir, RESERVE_FILE_NAME), '')
+
+  const config = parseConfig(
+    `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "${sandbox.session_cookie}" }`,
+  )
+  config.platform.chat_url = sandbox.chat_url ?? ''
+  config.server.port = 0
+  config.storage.dir = dir
+  config.guard.allow_targets = ['receiver.test']
+  config.pool.session_requests_per_minute = 60_000
+  change?.(config)
+
+  const events: { level: string; event: string; fields: Record<string, unknown> }[] = []
+  let count = 0
+  const runtime: Runtime = {
+    clock,
+    random: {
+      uuid: () => `0199a000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
+      fraction: () => 0.5,
+      bytes: (size) => bytesOf(++count, size),
+    },
+    resolve: (host) =>
+      host.endsWith('.test')
+        ? Promise.resolve(['127.0.0.1'])
+        : Promise.reject(new Error('no such name')),
+    fetch: (url, init) => {
+      out++
+      const tls = url.startsWith('https:') ? { tls: { ...init.tls, ca: receiver.ca } } : {}
+      return fetch(url, { ...init, ...tls }).finally(() => out--)
+    },
+    log: (level, event, fields = {}) => events.push({ level, event, fields }),
+    ...(collect && { collect }),
+    ...(own && { own }),
+  }
+
+  const mint = (name: string) => mintKey(config, runtime, name)
+  const key = mint('ann')
+  let daemon = await startDaemon(config, runtime)
+  stack.defer(() => daemon[Symbol.asyncDispose]())
+
+  async function call(path: string, { headers, ...init }: RequestInit = {}, as = key) {
+    out++
+    try {
+      const all = new Headers({
+        authorization: `Bearer ${as}`,
+        'content-type': 'application/json',
+      })
+      for (const [name, value] of new Headers(headers)) all.set(name, value)
+      const response = await fetch(daemon.url + path, { headers: all, ...init })
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: JSON.parse(await response.text()),
+      }
+    } finally {
+      out--
+    }
+  }
+
+  const owned = stack.move()
+  return {
+    sandbox,
+    receiver,
+    clock,
+    config,
+    events,
+    key,
+    /** A key of a further customer. */
+    mint,
+    dir,
+    call,
+    url: () => daemon.url,
+    /** The loop that does not advance, as the service manager's watchdog judges it. */
+    stuck: (slack_ms: number) => daemon.stuck(slack_ms),
+    send: (path: string, body: object) =>
+      call(path, { method: 'POST', body: JSON.stringify(body) }),
+    async restart() {
+      await daemon[Symbol.asyncDispose]()
+      daemon = await startDaemon(config, runtime)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A key of a customer with 100 dollars, written as the command line would. */
+/** Bytes that tell one number from all others: as many as a token has, and never the same twice. */
+function bytesOf(n: number, size: number): Uint8Array {
+  const bytes = Buffer.alloc(size, n % 256)
+  if (size >= 8) bytes.writeUInt32BE(n, size - 4)
+  return new Uint8Array(bytes)
+}
+
+function mintKey(config: Config, { clock, random }: Runtime, name: string): string {
+  const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const token = apiKey('customer', createHash('sha256').update(name).digest())
+  const created_at = clock.now()
+  const { id: customer_id } = insertCustomer(instance.db, {
+    id: `cus_${random.uuid()}`,
+    name,
+    plan: config.billing.default_plan,
+    created_at,
+    starting_credit_micros: 100_000_000,
+    payment_id: `pay_${random.uuid()}`,
+  })
+  insertKey(instance.db, {
+    id: `key_${random.uuid()}`,
+    customer_id,
+    token,
+    name: null,
+    scopes: ['read', 'write', 'monitor'],
+    created_at,
+    expires_at: null,
+  })
+  instance.close()
+  return token
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test'
+
+import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
+import { run } from '../../../../src/cli/run.ts'
+import { surroundings } from '../environment.ts'
+
+async function forumd(...args: string[]) {
+  const { around: environment, said: output } = surroundings()
+  return { code: await run(args, environment), ...output }
+}
+
+test('the overview names every command', async () => {
+  const { code, out } = await forumd('help')
+
+  expect(code).toBe(0)
+  for (const name of COMMANDS.keys()) expect(out).toContain(`\n  ${name} `)
+})
+
+test('the overview of a group names its commands and no others', async () => {
+  const { out } = await forumd('help', 'key')
+
+  expect(out).toContain('key create')
+  expect(out).not.toContain('customer create')
+})
+
+test.each([...COMMANDS.keys()])(
+  'help of %s shows how it is called, its options and an example',
+  async (name) => {
+    const { code, out } = await forumd('help', ...name.split(' '))
+
+    expect(code).toBe(0)
+    expect(out).toStartWith((out[0] ?? '').toUpperCase())
+    expect(out).toContain(`\nUsage: forumd ${name}`)
+    expect(out).toContain('\n  --config FILE ')
+    const examples_text = out.slice(out.indexOf('\nExamples:\n')).replaceAll(' \\\n   ', '')
+    const examples = examples_text.split('\n').slice(2, -1)
+    expect(examples.length).toBeGreaterThan(0)
+    for (const example of examples) expect(example).toContain(`forumd ${name}`)
+  },
+)
+
+test.each([[['key', 'create', '--help']], [['key', 'create', '--customer', 'x', '-h']]])(
+  '%j shows help and does nothing',
+  async (args) => {
+    const { code, out } = await forumd(...args)
+
+    expect(code).toBe(0)
+    expect(out).toContain('Usage: forumd key create')
+  },
+)
+
+test.each(['--help', '-h'])('key %s shows the commands of the group', async (option) => {
+  expect(await forumd('key', option)).toEqual(await forumd('help', 'key'))
+})
+
+test.each([[['--config', 'x.toml', 'serve']], [['--custmer']]])(
+  'an option before the command is refused with its correct position: %j',
+  async (args) => {
+    const { code, err } = await forumd(...args)
+
+    expect(code).toBe(2)
+    expect(err).toBe(`forumd: options must follow the command: forumd COMMAND ${args[0]}\n`)
+  },
+)
+
+test('no line of help is longer than a terminal is wide, and none parts an option from its value', async () => {
+  const texts = [await forumd('help')]
+  for (const { name, options } of await loadAll()) {
+    const help = await forumd('help', ...name.split(' '))
+    const usage = help.out.slice(0, help.out.indexOf('\n  --'))
+    for (const [option, { value = '' }] of Object.entries(options))
+      expect(usage).toContain(`--${option} ${value}`.trim())
+    texts.push(help)
+  }
+  const lines = texts.flatMap(({ out }) => out.split('\n'))
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+})
+
+test('an example that is too long for a line goes on in the next, as a shell reads it', async () => {
+  const { out } = await forumd('help', 'key', 'create')
+
+  expect(out).toContain('--scopes read,monitor \\\n    --expires 2027-01-31\n')
+})
+
+test('each command is known by the name it gives itself', async () => {
+  for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)
+})
+
+test('every command that lists or tests something answers as JSON when asked', async () => {
+  const listing =
+    /(^| )(list|show|test|doctor|check-config|backup|restore|redrive|apply|export|purge)$/
+  for (const { name, options } of await Promise.all([...COMMANDS.values()].map((load) => load())))
+    if (listing.test(name)) expect([name, options['json']?.type]).toEqual([name, 'boolean'])
+})
+
+test('only the overview of everything ends with the first steps', async () => {
+  expect((await forumd('help')).out).toContain('\n  forumd check-config\n')
+  expect((await forumd('help', 'key')).out).not.toContain('check-config')
+})

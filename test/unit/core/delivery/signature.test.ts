@@ -1,0 +1,130 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import {
+  sign,
+  signedHeaders,
+  signStandard,
+  toSecret,
+} from '../../../../src/core/delivery/signature.ts'
+import { standardTakes, stripeTakes } from '../../../support/verifiers.ts'
+
+const KEY = Uint8Array.from({ length: 32 }, (_, n) => n * 7)
+const SECRET = toSecret(KEY)
+const AT_S = 1_767_225_600
+const BODY = new TextEncoder().encode(
+  '{"delivery_id":"dlv_1","items":[{"title":"Grüße, 世界 \\ud83d"}]}',
+)
+
+const accepts = (body: Uint8Array, header: string, at_s = AT_S) =>
+  stripeTakes({ headers: { 'x-service-signature': header }, body, at: at_s * 1000 }, SECRET)
+
+test('a secret is whsec_ and the base64 of its bytes', () => {
+  expect(SECRET).toBe(`whsec_${Buffer.from(KEY).toString('base64')}`)
+  expect(() => toSecret(new Uint8Array(31))).toThrow('32 bytes')
+})
+
+test("an independent verifier, Stripe's, accepts the header with the body", async () => {
+  expect(await accepts(BODY, sign(SECRET, AT_S, BODY))).toBe(true)
+})
+
+const flipped = (bytes: Uint8Array, bit: number) =>
+  bytes.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte))
+
+test("Stripe's verifier refuses every single changed bit of body and signature", async () => {
+  const header = sign(SECRET, AT_S, BODY)
+  for (let bit = 0; bit < BODY.length * 8; bit += 5)
+    expect(await accepts(flipped(BODY, bit), header)).toBe(false)
+
+  const hex = header.slice(header.indexOf('v1=') + 3)
+  for (let at = 0; at < hex.length; at++) {
+    const other = hex[at] === '0' ? '1' : '0'
+    expect(
+      await accepts(BODY, `t=${AT_S},v1=${hex.slice(0, at)}${other}${hex.slice(at + 1)}`),
+    ).toBe(false)
+  }
+})
+
+test('a timestamp more than 300 seconds old is refused', async () => {
+  expect(await accepts(BODY, sign(SECRET, AT_S, BODY), AT_S + 301)).toBe(false)
+})
+
+/**
+ * Implements the Standard Webhooks page over the Web Crypto API, independent of the code under
+ * test.
+ */
+async function standard(secret: string, id: string, at_s: number, body: Uint8Array) {
+  const raw = Uint8Array.from(atob(secret.replace('whsec_', '')), (c) => c.charCodeAt(0))
+  const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ])
+  const signed = new Blob([`${id}.${at_s}.`, new Uint8Array(body)])
+  const mac = await crypto.subtle.sign('HMAC', key, await signed.arrayBuffer())
+  return `v1,${btoa(String.fromCharCode(...new Uint8Array(mac)))}`
+}
+
+test('the Standard Webhooks signature equals an independent computation, for any bytes', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      fc.uint8Array({ maxLength: 500 }),
+      async (key, body) => {
+        const secret = toSecret(key)
+        expect(signStandard(secret, 'dlv_1', AT_S, body)).toBe(
+          await standard(secret, 'dlv_1', AT_S, body),
+        )
+      },
+    ),
+  )
+})
+
+test('the headers of both schemes agree on id and time', () => {
+  expect(signedHeaders(SECRET, 'dlv_1', AT_S, BODY)).toEqual({
+    'x-service-signature': sign(SECRET, AT_S, BODY),
+    'x-service-timestamp': String(AT_S),
+    'x-service-delivery-id': 'dlv_1',
+    'webhook-id': 'dlv_1',
+    'webhook-timestamp': String(AT_S),
+    'webhook-signature': signStandard(SECRET, 'dlv_1', AT_S, BODY),
+  })
+  expect(sign(SECRET, AT_S, BODY)).toMatch(/^t=1767225600,v1=[0-9a-f]{64}$/)
+})
+
+test('the Standard Webhooks verifier accepts our headers, and no changed bit of body, id or signature', () => {
+  const headers = signedHeaders(SECRET, 'dlv_1', AT_S, BODY)
+  const takes = (it: { body?: Uint8Array; headers?: Record<string, string>; at_s?: number }) =>
+    standardTakes(
+      {
+        headers: { ...headers, ...it.headers },
+        body: it.body ?? BODY,
+        at: (it.at_s ?? AT_S) * 1000,
+      },
+      SECRET,
+    )
+  expect(takes({})).toBe(true)
+  expect(takes({ at_s: AT_S + 301 })).toBe(false)
+  expect(takes({ at_s: AT_S - 301 })).toBe(false)
+  expect(takes({ headers: { 'webhook-id': 'dlv_2' } })).toBe(false)
+  for (let bit = 0; bit < BODY.length * 8; bit += 5)
+    expect(takes({ body: flipped(BODY, bit) })).toBe(false)
+  const mac = Buffer.from(headers['webhook-signature'] ?? '')
+  for (let bit = 'v1,'.length * 8; bit < mac.length * 8; bit++) {
+    const other = Buffer.from(flipped(mac, bit)).toString('latin1')
+    expect(takes({ headers: { 'webhook-signature': other } })).toBe(false)
+  }
+})
+
+test('with two active secrets, a receiver with either one accepts the headers of both schemes', async () => {
+  const old = toSecret(KEY.map((byte) => byte ^ 1))
+  const headers = signedHeaders(SECRET, 'dlv_1', AT_S, BODY, old)
+  const request = { headers, body: BODY, at: AT_S * 1000 }
+  for (const [secret, taken] of [
+    [SECRET, true],
+    [old, true],
+    [toSecret(new Uint8Array(32)), false],
+  ] as const) {
+    expect(standardTakes(request, secret)).toBe(taken)
+    expect(await stripeTakes(request, secret)).toBe(taken)
+  }
+})

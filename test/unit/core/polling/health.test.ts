@@ -1,0 +1,494 @@
+import { describe, expect, test } from 'bun:test'
+
+import {
+  ENTRIES_MAX,
+  type FeedFacts,
+  feedFacts,
+  type FeedLiveness,
+  type Gap,
+  judgeAudits,
+  judgeCoverage,
+  judgeLiveness,
+  type PollEvent,
+  type PollLog,
+  windowSince,
+} from '../../../../src/core/polling/coverage.ts'
+import {
+  countersOf,
+  type DeliveryCounts,
+  judgeCadence,
+} from '../../../../src/core/polling/health.ts'
+
+const NOW = Date.parse('2026-06-01T12:00:00Z')
+const S = 1000
+const H = 3_600_000
+
+const stream = (fields: Partial<FeedFacts> = {}): FeedFacts => ({
+  id: 'posts:cats',
+  interval_s: 60,
+  registered: true,
+  created_at: NOW - 10 * H,
+  attached_at: NOW - 10 * H,
+  last_check_at: NOW - 30 * S,
+  audit_interval_s: 600,
+  audited_at: NOW - 300 * S,
+  audited_from: 0,
+  audited_until: NOW - 350 * S,
+  active_since: NOW - 10 * H,
+  ...fields,
+})
+const gap = (fields: Partial<Gap> = {}): Gap => ({
+  stream: 'posts:cats',
+  reason: 'poll_overflow',
+  recorded_at: NOW - H,
+  from_at: NOW - 2 * H,
+  until_at: NOW - H,
+  missed_estimate: 40,
+  closed_at: null,
+  ...fields,
+})
+const event = (kind: PollEvent['kind'], fields: Partial<PollEvent> = {}): PollEvent => ({
+  kind,
+  at: NOW - H,
+  until_at: NOW - H,
+  stream: null,
+  ...fields,
+})
+
+const LIVE = [stream()]
+const STALLED = [stream({ last_check_at: NOW - 181 * S })]
+const AWAITING = [
+  stream({ last_check_at: null, created_at: NOW - 5 * S, attached_at: NOW - 5 * S }),
+]
+const CLEAN: PollLog = { gaps: [], events: [], seen: 12 }
+const since_at = NOW - 24 * H
+
+/** Coverage of a monitor with these feeds and this log. */
+function coverage(streams: FeedFacts[] | null, log: PollLog | null, active = true) {
+  const liveness = judgeLiveness(streams, { active, now: NOW })
+  const audits = judgeAudits(streams ?? [], { now: NOW, since_at, offset_ms: 0 })
+  return judgeCoverage(log, liveness, { active, since_at, audits })
+}
+
+type Case = [
+  title: string,
+  streams: FeedFacts[] | null,
+  log: PollLog | null,
+  active: boolean,
+  expected: [status: string, reason: string | null, missed: number | null],
+]
+const jump = (ms: number) => event('clock_jump', { until_at: NOW - H + ms })
+
+test.each<Case>([
+  ['live and never truncated', LIVE, CLEAN, true, ['complete', null, 0]],
+  ['paused', LIVE, CLEAN, false, ['unknown', 'monitor_paused', null]],
+  [
+    'paused, with gaps',
+    LIVE,
+    { ...CLEAN, gaps: [gap()] },
+    false,
+    ['unknown', 'monitor_paused', null],
+  ],
+  ['a log that cannot be read', LIVE, null, true, ['unknown', 'poll_log_unreadable', null]],
+  ['feeds that cannot be read', null, CLEAN, true, ['unknown', 'poll_log_unreadable', null]],
+  ['one truncated poll', LIVE, { ...CLEAN, gaps: [gap()] }, true, ['degraded', null, 40]],
+  [
+    'two truncated polls',
+    LIVE,
+    { ...CLEAN, gaps: [gap(), gap({ missed_estimate: 2 })] },
+    true,
+    ['degraded', null, 42],
+  ],
+  [
+    'a truncated poll, healed',
+    LIVE,
+    { ...CLEAN, gaps: [gap({ closed_at: NOW })] },
+    true,
+    ['degraded', null, 0],
+  ],
+  [
+    'a gap of unknown size',
+    LIVE,
+    { ...CLEAN, gaps: [gap(), gap({ missed_estimate: null })] },
+    true,
+    ['degraded', null, null],
+  ],
+  [
+    'a healed gap of unknown size',
+    LIVE,
+    { ...CLEAN, gaps: [gap({ missed_estimate: null, closed_at: NOW })] },
+    true,
+    ['degraded', null, 0],
+  ],
+  [
+    'a gap on a feed that has stalled since',
+    STALLED,
+    { ...CLEAN, gaps: [gap()] },
+    true,
+    ['degraded', null, null],
+  ],
+  [
+    'a gap beside a failed poll log',
+    LIVE,
+    { ...CLEAN, gaps: [gap()], events: [event('poll_log_failed')] },
+    true,
+    ['degraded', null, null],
+  ],
+  ['stalled', STALLED, CLEAN, true, ['partial', 'streams_not_polling', null]],
+  [
+    'one of two stalled',
+    [...LIVE, ...STALLED],
+    CLEAN,
+    true,
+    ['partial', 'streams_not_polling', null],
+  ],
+  [
+    'no feed is scheduled',
+    [stream({ registered: false })],
+    CLEAN,
+    true,
+    ['partial', 'streams_not_polling', null],
+  ],
+  ['no feed at all', [], CLEAN, true, ['partial', 'streams_not_polling', null]],
+  ['created a moment ago', AWAITING, CLEAN, true, ['partial', 'stream_liveness_unknown', null]],
+  [
+    'created a moment ago, first check failed',
+    AWAITING,
+    { ...CLEAN, gaps: [gap({ reason: 'error' })] },
+    true,
+    ['degraded', null, null],
+  ],
+  [
+    'a check that could not be stored',
+    LIVE,
+    { ...CLEAN, events: [event('poll_log_failed')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'a backup was restored',
+    LIVE,
+    { ...CLEAN, events: [event('restore_detected')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the log was pruned',
+    LIVE,
+    { ...CLEAN, events: [event('log_pruned')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the feed was replaced',
+    LIVE,
+    { ...CLEAN, events: [event('feed_replaced')] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the clock jumped two minutes forward',
+    LIVE,
+    { ...CLEAN, events: [jump(120 * S)] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the clock jumped two minutes back',
+    LIVE,
+    { ...CLEAN, events: [jump(-120 * S)] },
+    true,
+    ['partial', 'loss_events_not_observed', null],
+  ],
+  [
+    'the clock jumped by exactly a minute',
+    LIVE,
+    { ...CLEAN, events: [jump(60 * S)] },
+    true,
+    ['complete', null, 0],
+  ],
+  [
+    'the process was down and missed nothing',
+    LIVE,
+    { ...CLEAN, events: [event('process_down')] },
+    true,
+    ['complete', null, 0],
+  ],
+  [
+    'stalled and an unobserved period: stalled takes precedence',
+    STALLED,
+    { ...CLEAN, events: [event('poll_log_failed')] },
+    true,
+    ['partial', 'streams_not_polling', null],
+  ],
+])('coverage: %s', (_, streams, log, active, [status, reason, missed]) => {
+  const found = coverage(streams, log, active)
+
+  const reported: (string | number | null)[] = [
+    found.status,
+    found.reason,
+    found.posts_missed_estimate,
+  ]
+  expect(reported).toEqual([status, reason, missed])
+  if (status === 'unknown')
+    expect([found.posts_in_window_at_least, found.gap_events_24h]).toEqual([null, null])
+  else expect(found.posts_in_window_at_least).toBe(12)
+})
+
+describe('coverage in detail', () => {
+  test('the newest gaps are listed, all are counted', () => {
+    const gaps = Array.from({ length: ENTRIES_MAX + 3 }, () => gap({ missed_estimate: 1 }))
+    const found = coverage(LIVE, { ...CLEAN, gaps })
+
+    expect(found).toMatchObject({
+      gaps_returned: ENTRIES_MAX,
+      gaps_truncated: true,
+      gap_events_24h: ENTRIES_MAX + 3,
+      posts_missed_estimate: ENTRIES_MAX + 3,
+    })
+    expect(found.gaps).toHaveLength(ENTRIES_MAX)
+    const listed = { ...CLEAN, gaps: gaps.slice(0, ENTRIES_MAX) }
+    expect(coverage(LIVE, listed).gaps_truncated).toBe(false)
+  })
+
+  test('events are listed newest first, truncated polls included', () => {
+    const events = [event('process_down', { at: NOW - 1 * H })]
+    const gaps = [gap({ recorded_at: NOW - 2 * H })]
+    const found = coverage(LIVE, { ...CLEAN, gaps, events })
+
+    expect(found.observed_events.map(({ at }) => at)).toEqual([NOW - 1 * H, NOW - 2 * H])
+  })
+
+  test('a clock jump of unknown size may hide items', () => {
+    const events = [event('clock_jump', { until_at: null })]
+
+    expect(coverage(LIVE, { ...CLEAN, events }).status).toBe('partial')
+  })
+
+  test('a truncated poll and a pause of the process are listed, and add no unobserved event', () => {
+    const events = [event('process_down', { at: NOW - 3 * H, until_at: NOW - 2 * H })]
+    const found = coverage(LIVE, { ...CLEAN, gaps: [gap()], events })
+
+    expect(found.observed_events.map(({ kind }) => kind)).toEqual(['poll_overflow', 'process_down'])
+    expect(found.unobserved_events).toEqual([])
+  })
+
+  test('the window begins with the monitor if that is younger than a day', () => {
+    expect(windowSince(NOW, NOW - H)).toBe(NOW - H)
+    expect(windowSince(NOW, NOW - 48 * H)).toBe(NOW - 24 * H)
+  })
+})
+
+describe('a stored feed', () => {
+  const stored = {
+    key: 'posts:cats',
+    interval_s: 60,
+    created_at: NOW - 10 * H,
+    last_check_at: null,
+    next_check_at: NOW,
+    active_since: NOW - 2 * H,
+    audit_interval_s: 600,
+    audited_at: null,
+    audited_from: null,
+    audited_until: null,
+  }
+
+  test('covers a monitor from its start on the platform clock, converted to ours', () => {
+    expect(feedFacts(stored, 0, 300 * S).attached_at).toBe(NOW - 2 * H - 300 * S)
+  })
+
+  test('does not cover a monitor before its creation', () => {
+    expect(feedFacts(stored, NOW - H, 0).attached_at).toBe(NOW - H)
+  })
+
+  test('that is never due is not polled', () => {
+    expect(feedFacts(stored, 0, 0).registered).toBe(true)
+    expect(feedFacts({ ...stored, next_check_at: null }, 0, 0).registered).toBe(false)
+  })
+})
+
+test.each<[string, FeedFacts[], FeedLiveness['status'], string | null, string[]]>([
+  ['checked half an interval ago', LIVE, 'live', null, []],
+  [
+    'checked exactly three intervals ago',
+    [stream({ last_check_at: NOW - 180 * S })],
+    'live',
+    null,
+    [],
+  ],
+  ['checked longer ago than that', STALLED, 'degraded', null, ['stalled']],
+  [
+    'an hourly feed, two hours ago',
+    [stream({ interval_s: 3600, last_check_at: NOW - 2 * H })],
+    'live',
+    null,
+    [],
+  ],
+  [
+    'never checked in ten hours',
+    [stream({ last_check_at: null })],
+    'degraded',
+    null,
+    ['never_polled'],
+  ],
+  [
+    'never checked in three minutes',
+    [stream({ last_check_at: null, attached_at: NOW - 180 * S })],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'never checked in three minutes and a second',
+    [stream({ last_check_at: null, attached_at: NOW - 181 * S })],
+    'degraded',
+    null,
+    ['never_polled'],
+  ],
+  [
+    'never checked since its restart a minute ago',
+    [stream({ last_check_at: null, created_at: NOW - 60 * S })],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'an hourly feed, awaiting for two hours',
+    [stream({ interval_s: 3600, last_check_at: null, attached_at: NOW - 2 * H })],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'a feed added a moment ago beside a live one',
+    [...LIVE, ...AWAITING],
+    'unknown',
+    'streams_awaiting_first_poll',
+    [],
+  ],
+  [
+    'a failing one outweighs an awaiting one',
+    [...STALLED, ...AWAITING],
+    'degraded',
+    null,
+    ['stalled'],
+  ],
+  [
+    'idle with an active monitor',
+    [stream({ registered: false })],
+    'degraded',
+    null,
+    ['unregistered'],
+  ],
+  ['a clock that was put back', [stream({ last_check_at: NOW + H })], 'live', null, []],
+])('liveness: %s', (_, streams, status, reason, failures) => {
+  const found = judgeLiveness(streams, { active: true, now: NOW })
+
+  expect(found).toMatchObject({ status, reason })
+  expect(found.streams.map((it) => it.reason)).toEqual(
+    failures as (typeof found.streams)[number]['reason'][],
+  )
+})
+
+const NONE: DeliveryCounts = {
+  delivered: 0,
+  dead: 0,
+  failed: 0,
+  ceiling: 0,
+  stale: 0,
+  low_relevance: 0,
+  unknown: 0,
+}
+
+test.each<[string, Partial<DeliveryCounts>, boolean, object, object]>([
+  [
+    'nothing',
+    {},
+    false,
+    { suppressed_24h: 0, ceiling_reached: false },
+    { resolved: true, sampled: 0 },
+  ],
+  [
+    'stale ones do not count toward the ceiling',
+    { stale: 3 },
+    false,
+    { suppressed_24h: 3, ceiling_reached: false },
+    { resolved: true, stale: 3 },
+  ],
+  [
+    'one at the ceiling',
+    { ceiling: 1 },
+    false,
+    { suppressed_24h: 1, ceiling_reached: true },
+    { resolved: true, unresolved_reason: null },
+  ],
+  [
+    'more than can be stored',
+    { ceiling: 500 },
+    true,
+    { suppressed_24h: 500, ceiling_reached: true },
+    { resolved: false, sample_truncated: true, unresolved_reason: 'ceiling_records_capped' },
+  ],
+  [
+    'an unknown reason',
+    { unknown: 1, stale: 1 },
+    false,
+    { suppressed_24h: 2, ceiling_reached: true },
+    { resolved: false, unresolved_reason: 'reason_unknown' },
+  ],
+  [
+    'low relevance is counted separately',
+    { low_relevance: 5 },
+    false,
+    { suppressed_24h: 0, ceiling_reached: false },
+    { resolved: true, low_relevance: 5, sampled: 5 },
+  ],
+  [
+    'dead is failed, refused is rejected',
+    { dead: 2, failed: 3, delivered: 4 },
+    false,
+    { delivered_24h: 4, failed_24h: 2, rejected_24h: 3 },
+    {},
+  ],
+])('counters: %s', (_, counts, capped, counters, breakdown) => {
+  const found = countersOf({ ...NONE, ...counts }, capped)
+
+  expect(found).toMatchObject(counters)
+  expect(found.suppressed_breakdown).toMatchObject(breakdown)
+})
+
+describe('cadence', () => {
+  const promise = { active: true, cadence_s: 60, requested_cadence_s: 10, now: NOW }
+
+  test('is measured at the feed with the oldest poll', () => {
+    const streams = [stream(), stream({ id: 'posts:dogs', last_check_at: NOW - 90 * S })]
+
+    expect(judgeCadence(streams, promise)).toEqual({
+      promised_cadence_s: 60,
+      requested_cadence_s: 10,
+      meets_entitlement: true,
+      last_checked_s_ago: 90,
+      freshness_ratio: 1.5,
+      within_margin: true,
+      slowest_stream: 'posts:dogs',
+      unknown_reason: null,
+    })
+  })
+
+  test('a feed slower than promised does not meet the entitlement', () => {
+    expect(judgeCadence([stream({ interval_s: 61 })], promise).meets_entitlement).toBe(false)
+  })
+
+  test.each([
+    ['paused', LIVE, { ...promise, active: false }, 'monitor_paused'],
+    ['not polled yet', AWAITING, promise, 'streams_awaiting_first_poll'],
+    ['unreadable', null, promise, 'poll_log_unreadable'],
+  ] as const)('is unknown when %s', (_, streams, is_queried, reason) => {
+    expect(judgeCadence(streams, is_queried)).toMatchObject({
+      last_checked_s_ago: null,
+      freshness_ratio: null,
+      meets_entitlement: null,
+      unknown_reason: reason,
+    })
+  })
+})

@@ -1,0 +1,219 @@
+import { expect, test } from 'bun:test'
+
+import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
+import { createItemClock } from '../../../src/core/polling/item-clock.ts'
+import { createWatch } from '../../../src/gateway/watch.ts'
+import { ANONYMOUS, type Identity, type Platform } from '../../../src/platforms/port.ts'
+import { commentOf, postOf } from '../../support/items.ts'
+
+/** A platform that records its calls and answers with the given outcomes. */
+function createScriptedWatch(
+  answers: Partial<Record<keyof Platform, unknown>>,
+  identities: readonly Identity[] = [ANONYMOUS],
+  free_in_ms: number | null = null,
+) {
+  const calls: { name: string; query: any; call: any }[] = []
+  const platform = new Proxy({} as Platform, {
+    get: (_, name: string) => (query: unknown, call: unknown) => {
+      calls.push({ name, query, call })
+      const answer = answers[name as keyof Platform]
+      if (name === 'commentOf') return commentOf({})
+      return Array.isArray(answer) ? (answer.shift() as unknown) : answer
+    },
+  })
+  const clock = { now: () => 5_000, mono: () => 0, sleep: async () => {} }
+  const reports: [string, Fault | null][] = []
+  const identity_source = {
+    lease: (_: string, avoid: readonly string[] = []) =>
+      identities.find(({ id }) => !avoid.includes(id)) ?? null,
+    report: ({ id }: Identity, fault: Fault | null) => void reports.push([id, fault]),
+    free_in_ms: () => free_in_ms,
+  }
+  return {
+    asked: calls,
+    reports,
+    watch: createWatch({
+      platform,
+      identities: identity_source,
+      clock,
+      item_clock: createItemClock(clock, () => 0),
+      deadline_ms: 1_000,
+    }),
+  }
+}
+const paging = { limit: 100, after: null }
+const { signal } = new AbortController()
+
+test('posts are requested newest first within the deadline, and returned as items', async () => {
+  const { asked: calls, watch } = createScriptedWatch({
+    posts: ok({ rows: [postOf({})], after: 't3_p1', logged_in: null }),
+  })
+  const page = await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
+
+  expect(page).toMatchObject({ ok: true, value: { rows: [{ kind: 'post' }], after: 't3_p1' } })
+  expect(calls).toMatchObject([
+    {
+      name: 'posts',
+      query: { subforums: ['cats'], sort: 'new', limit: 100 },
+      call: {
+        deadline_at: 6_000,
+        signal,
+        identity: { id: 'anonymous', cookie: null },
+        use: 'poll',
+      },
+    },
+  ])
+})
+
+test('a search covers all subforums, newest first', async () => {
+  const { asked: calls, watch } = createScriptedWatch({
+    search: ok({ rows: [], after: null, logged_in: null }),
+  })
+  await watch.page({ kind: 'search', place: '"a cat"' }, paging, signal)
+
+  expect(calls[0]?.query).toMatchObject({
+    q: '"a cat"',
+    subforum: null,
+    sort: 'new',
+    t: 'all',
+    nsfw: true,
+  })
+})
+
+test('comments are returned as items too, and a fault stays a fault', async () => {
+  const { watch } = createScriptedWatch({
+    comments: ok({ rows: [commentOf({})], after: null, logged_in: null }),
+  })
+  const page = await watch.page({ kind: 'comments', place: 'cats' }, paging, signal)
+  expect(page).toMatchObject({ ok: true, value: { rows: [{ kind: 'comment' }] } })
+
+  const { watch: down } = createScriptedWatch({ comments: fail({ kind: 'timeout' }) })
+  expect(await down.page({ kind: 'comments', place: 'cats' }, paging, signal)).toEqual(
+    fail({ kind: 'timeout' }),
+  )
+})
+
+test.each([
+  ['is there', ok({ type: 'public' }), { kind: 'exists' }],
+  ['is private', ok({ type: 'private' }), { kind: 'refused', why: 'private' }],
+  ['is missing', fail({ kind: 'not_found', reason: 'absent' }), { kind: 'refused', why: 'absent' }],
+  ['is banned', fail({ kind: 'not_found', reason: 'banned' }), { kind: 'refused', why: 'banned' }],
+  [
+    'is private',
+    fail({ kind: 'forbidden', reason: 'private' }),
+    { kind: 'refused', why: 'private' },
+  ],
+  ['cannot be checked', fail({ kind: 'throttled', retry_after_s: 1 }), { kind: 'unverified' }],
+])('a subforum that %s has its verdict', async (_, answer, verdict) => {
+  const { watch } = createScriptedWatch({ community: answer })
+
+  expect(await watch.subforum('cats')).toEqual(verdict as never)
+})
+
+test('names that combine many subforums are not checked', async () => {
+  const { asked: calls, watch } = createScriptedWatch({})
+
+  expect(await watch.subforum('All')).toEqual({ kind: 'reserved' })
+  expect(calls).toEqual([])
+})
+
+test('the age of an item is looked up by its kind; a missing one is null', async () => {
+  const { asked: calls, watch } = createScriptedWatch({
+    postsById: ok([postOf({ created_utc: 7 })]),
+    nodesById: ok([]),
+  })
+
+  expect(await watch.createdAt('t3_p1')).toEqual(ok(7_000))
+  expect(await watch.createdAt('t1_c1')).toEqual(ok(null))
+  expect(calls.map(({ name, query }) => [name, query])).toEqual([
+    ['postsById', ['p1']],
+    ['nodesById', ['c1']],
+  ])
+})
+
+const pair = (id: string): Identity => ({ ...ANONYMOUS, id, whose: 'pool', cookie: `c=${id}` })
+const page = (logged_in: boolean | null) => ok({ rows: [], after: null, logged_in })
+
+test.each<[string, Fault]>([
+  ['blocked', { kind: 'blocked' }],
+  ['sent to sign in', { kind: 'login_required' }],
+  ['throttled', { kind: 'throttled', retry_after_s: 9 }],
+])('an identity with the fault %s is replaced by another once, and reported', async (_, fault) => {
+  const answers = { posts: [fail(fault), page(true), page(true)] }
+  const { asked: calls, reports, watch } = createScriptedWatch(answers, [pair('a'), pair('b')])
+
+  const seen = await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
+  expect(seen).toEqual(ok({ rows: [], after: null }))
+  expect(calls.map(({ call }) => call.identity.id)).toEqual(['a', 'b'])
+  expect(reports).toEqual([
+    ['a', fault],
+    ['b', null],
+  ])
+})
+
+test('an account that the platform treats as anonymous is reported, and another one is used', async () => {
+  const {
+    asked: calls,
+    reports,
+    watch,
+  } = createScriptedWatch({ posts: [page(false), page(true)] }, [pair('a'), pair('b')])
+
+  await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
+  expect(calls.length).toBe(2)
+  expect(reports[0]).toEqual(['a', { kind: 'login_required' }])
+})
+
+test('a refusal is not retried with another account', async () => {
+  const refusal: Fault = { kind: 'forbidden', reason: 'private' }
+  const { asked: calls, watch } = createScriptedWatch({ posts: fail(refusal) }, [
+    pair('a'),
+    pair('b'),
+  ])
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(fail(refusal))
+  expect(calls.length).toBe(1)
+})
+
+test('without an identity no request is sent', async () => {
+  const { asked: calls, watch } = createScriptedWatch({ posts: page(true) }, [])
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toMatchObject({
+    ok: false,
+    fault: { kind: 'unavailable' },
+  })
+  expect(calls).toEqual([])
+})
+
+const OWN = { ...ANONYMOUS, id: 'one' }
+const OTHER = { ...ANONYMOUS, id: 'two' }
+const blocked = () => fail({ kind: 'blocked' })
+const resting = () => fail({ kind: 'throttled', retry_after_s: 300, unasked: true, resting: true })
+const over_budget = () => fail({ kind: 'throttled', retry_after_s: 300, unasked: true })
+
+test('the wait of one account does not delay a feed while another is usable', async () => {
+  const { watch } = createScriptedWatch({ posts: [blocked(), resting()] }, [OWN, OTHER], 0)
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
+    fail({ kind: 'throttled', retry_after_s: 0, unasked: true, resting: true }),
+  )
+})
+
+test('a wait is that of the first usable account, and does not apply after a block', async () => {
+  const { watch } = createScriptedWatch({ posts: [blocked(), over_budget()] }, [OWN, OTHER], 12_400)
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
+    fail({ kind: 'throttled', retry_after_s: 13, unasked: true, resting: true }),
+  )
+})
+
+test('an exhausted budget of all accounts is reported as one', async () => {
+  const { watch } = createScriptedWatch(
+    { posts: [over_budget(), over_budget()] },
+    [OWN, OTHER],
+    40_000,
+  )
+
+  expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
+    fail({ kind: 'throttled', retry_after_s: 40, unasked: true }),
+  )
+})

@@ -1,0 +1,536 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import * as z from 'zod'
+
+import type { Fault } from '../../../../src/core/base/result.ts'
+import {
+  BACKOFF_FIRST_S,
+  classify,
+  type RequestInfo,
+} from '../../../../src/platforms/reddit/response.ts'
+
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
+const HTML_TYPE = { 'content-type': 'text/html; charset=UTF-8' }
+const PLAIN_TYPE = { 'content-type': 'text/plain' }
+
+function outcomeOf(
+  status: number,
+  headers: Record<string, string>,
+  body: string,
+  request: Omit<RequestInfo, 'now'> = {},
+) {
+  return classify({ status, headers: new Headers(headers), body }, { now: NOW, ...request })
+}
+
+function faultOf(...answer: Parameters<typeof outcomeOf>): Fault | 'believed' {
+  const outcome = outcomeOf(...answer)
+  return outcome.ok ? 'believed' : outcome.fault
+}
+
+const page = (title: string, content = '') =>
+  `<!doctype html><html><head><title>${title}</title></head><body>${content}</body></html>`
+
+const BLOCKED = page('Blocked', `<h1>whoa there, pardner!</h1> network policy ${'x'.repeat(9_000)}`)
+const CHALLENGE = page(
+  'Example',
+  'Please wait for verification <form action="/login"><input name="js_challenge" type="password"></form>',
+)
+const LOGIN = page('Welcome to Reddit', '<form action="/login" method="post"></form>')
+const OLD_LOGIN = page('forum', '<form action="/post/login"><input type="password"></form>')
+const throttled = (retry_after_s: number): Fault => ({ kind: 'throttled', retry_after_s })
+const BACKOFF: Fault = { kind: 'throttled', retry_after_s: BACKOFF_FIRST_S, estimated: true }
+const USED_UP = { 'x-ratelimit-remaining': '0.0' }
+const BUDGET_LEFT = { 'x-ratelimit-remaining': '5000.0' }
+const unavailable = (status: number, retry_after_s: number | null = null): Fault => ({
+  kind: 'unavailable',
+  status,
+  retry_after_s,
+})
+const forbidden = (reason: Extract<Fault, { kind: 'forbidden' }>['reason']): Fault => ({
+  kind: 'forbidden',
+  reason,
+})
+const notFound = (reason: Extract<Fault, { kind: 'not_found' }>['reason']): Fault => ({
+  kind: 'not_found',
+  reason,
+})
+const rejected = (status: number): Fault => ({ kind: 'rejected', status })
+const unreadable = (path: string): Fault => ({ kind: 'unreadable', path })
+
+type Case = [row: string, status: number, headers: Record<string, string>, body: string, Fault]
+
+// Row numbers are those of the native protocol's table of refusals. Row 1 has no answer to
+// classify.
+const CASES: Case[] = [
+  [
+    '2: JSON with Retry-After',
+    429,
+    { ...JSON_TYPE, 'retry-after': '7' },
+    '{"error":429}',
+    throttled(7),
+  ],
+  ['2: HTML with Retry-After', 429, { ...HTML_TYPE, 'retry-after': '2' }, page('x'), throttled(2)],
+  [
+    '2: the reset of a used-up budget',
+    429,
+    { ...JSON_TYPE, ...USED_UP, 'x-ratelimit-reset': '421' },
+    '{}',
+    throttled(421),
+  ],
+  [
+    '2: budget remains',
+    429,
+    { ...JSON_TYPE, ...BUDGET_LEFT, 'x-ratelimit-reset': '421' },
+    '{}',
+    BACKOFF,
+  ],
+  ['2: a reset alone', 429, { ...JSON_TYPE, 'x-ratelimit-reset': '421' }, '{}', BACKOFF],
+  [
+    '2: Retry-After wins',
+    429,
+    { 'retry-after': '3', 'x-ratelimit-reset': '421' },
+    '',
+    throttled(3),
+  ],
+  [
+    '2: a date by a clock an hour ahead of ours',
+    429,
+    { date: 'Thu, 01 Jan 2026 01:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2026 01:00:20 GMT' },
+    '',
+    throttled(20),
+  ],
+  ['2: a date', 429, { 'retry-after': 'Thu, 01 Jan 2026 00:01:30 GMT' }, '', throttled(90)],
+  ['2: no time stated', 429, HTML_TYPE, page('Too Many Requests'), BACKOFF],
+  ['2: an invalid time', 429, { 'retry-after': 'soon', 'x-ratelimit-reset': '-4' }, '', BACKOFF],
+  ['2: a wait of years', 429, { 'retry-after': '99999999' }, '', throttled(86_400)],
+  [
+    '3: 403 with Retry-After, no JSON',
+    403,
+    { ...HTML_TYPE, 'retry-after': '30' },
+    BLOCKED,
+    throttled(30),
+  ],
+  [
+    '3: 503 with Retry-After, no JSON',
+    503,
+    { ...HTML_TYPE, 'retry-after': '60' },
+    page('busy'),
+    throttled(60),
+  ],
+  ['4: an edge block', 403, HTML_TYPE, BLOCKED, { kind: 'blocked' }],
+  ['4: an empty 403', 403, PLAIN_TYPE, '', { kind: 'blocked' }],
+  ['4: JSON in name only', 403, JSON_TYPE, '<html>no</html>', { kind: 'blocked' }],
+  [
+    '4: a human check that says Retry-After: 0',
+    403,
+    { ...HTML_TYPE, 'retry-after': '0' },
+    page('Prove your humanity'),
+    { kind: 'blocked' },
+  ],
+  [
+    '4: a human check that says Retry-After: 9',
+    403,
+    { ...HTML_TYPE, 'retry-after': '9' },
+    page('Prove your humanity'),
+    { kind: 'blocked' },
+  ],
+  ['5: a challenge with a login form', 200, HTML_TYPE, CHALLENGE, { kind: 'blocked' }],
+  ['5: a human check', 200, HTML_TYPE, page('x', 'Prove your humanity'), { kind: 'blocked' }],
+  [
+    '5: a bare shell',
+    200,
+    HTML_TYPE,
+    page('Example', '<shreddit-app></shreddit-app>'),
+    { kind: 'blocked' },
+  ],
+  ['5: HTML with a JSON content type', 200, JSON_TYPE, page('Example'), { kind: 'blocked' }],
+  ['6: the login page', 200, HTML_TYPE, LOGIN, { kind: 'login_required' }],
+  ['6: the old login page', 200, HTML_TYPE, OLD_LOGIN, { kind: 'login_required' }],
+  [
+    '6: a redirect to it',
+    302,
+    { ...HTML_TYPE, location: 'https://forum.example/login/?dest=%2F' },
+    '',
+    { kind: 'login_required' },
+  ],
+  ['6: a relative one', 301, { location: '/login' }, '', { kind: 'login_required' }],
+  [
+    "6: a subforum's login page",
+    302,
+    { location: '/r/cats/login?dest=x' },
+    '',
+    { kind: 'login_required' },
+  ],
+  [
+    '6: the login page of the subforum list, as recorded',
+    302,
+    { ...HTML_TYPE, location: 'http://forum.example/subreddits/login.json?dest=http%3A%2F%2Fx' },
+    '302 Found',
+    { kind: 'login_required' },
+  ],
+  [
+    "6: an account's login page",
+    302,
+    { location: '/account/login?dest=x' },
+    '',
+    { kind: 'login_required' },
+  ],
+  [
+    '7: no such subforum',
+    302,
+    { location: 'https://forum.example/subreddits/search?q=nothing' },
+    page('302 Found'),
+    notFound('absent'),
+  ],
+  [
+    '7: with a suffix',
+    302,
+    { location: '/subreddits/search.json?q=nothing' },
+    '',
+    notFound('absent'),
+  ],
+  ['8: adults only', 302, { location: '/over18?dest=x' }, '', forbidden(null)],
+  ['8: quarantine', 302, { location: '/quarantine?dest=x' }, '', forbidden('quarantined')],
+  [
+    '8: quarantine within a subforum',
+    302,
+    { location: '/r/place/quarantine' },
+    '',
+    forbidden('quarantined'),
+  ],
+  ['8: gated', 302, { location: '/gated?dest=x' }, '', forbidden('gated')],
+  ['8: verify', 302, { location: '/verify' }, '', forbidden(null)],
+  [
+    '9: a redirect that was not followed',
+    302,
+    { location: '/r/login/new.json' },
+    '',
+    { kind: 'unreadable', path: 'location' },
+  ],
+  ['9: without a Location', 302, {}, '', { kind: 'unreadable', path: 'location' }],
+  [
+    '9: a redirect with an invalid address',
+    302,
+    { location: 'http://[' },
+    '',
+    { kind: 'unreadable', path: 'location' },
+  ],
+  [
+    '10: private',
+    403,
+    JSON_TYPE,
+    '{"reason":"private","message":"Forbidden","error":403}',
+    forbidden('private'),
+  ],
+  [
+    '10: gold_only',
+    403,
+    JSON_TYPE,
+    '{"reason":"gold_only","message":"Forbidden","error":403}',
+    forbidden('gold_only'),
+  ],
+  [
+    '10: quarantined',
+    403,
+    JSON_TYPE,
+    '{"reason":"quarantined","quarantine_message":"x","message":"Forbidden","error":403}',
+    forbidden('quarantined'),
+  ],
+  [
+    '10: gated',
+    403,
+    JSON_TYPE,
+    '{"reason":"gated","interstitial_warning_message":"x","error":403}',
+    forbidden('gated'),
+  ],
+  [
+    '11: banned',
+    404,
+    JSON_TYPE,
+    '{"reason":"banned","message":"Not Found","error":404}',
+    notFound('banned'),
+  ],
+  [
+    '11: banned, as one report has it',
+    403,
+    JSON_TYPE,
+    '{"reason":"banned","error":403}',
+    notFound('banned'),
+  ],
+  ['12: not yours', 403, JSON_TYPE, '{"message":"Forbidden","error":403}', forbidden(null)],
+  ['12: bare', 403, JSON_TYPE, '{"error":403}', forbidden(null)],
+  ['12: an unknown reason', 403, JSON_TYPE, '{"reason":"constructor"}', forbidden(null)],
+  [
+    '12: an anonymous request',
+    403,
+    JSON_TYPE,
+    '{"explanation":"Please log in to do that.","reason":"USER_REQUIRED"}',
+    { kind: 'login_required' },
+  ],
+  ['13: absent', 404, JSON_TYPE, '{"message":"Not Found","error":404}', notFound('absent')],
+  ['13: a bad name, as a page', 404, HTML_TYPE, page('page not found'), notFound('absent')],
+  ['13: an unknown path', 404, {}, '', notFound(null)],
+  ['13: gone', 410, JSON_TYPE, '{}', notFound('absent')],
+  [
+    '14: JSON',
+    401,
+    JSON_TYPE,
+    '{"message":"Unauthorized","error":401}',
+    { kind: 'login_required' },
+  ],
+  ['14: HTML', 401, HTML_TYPE, page('page not found'), { kind: 'login_required' }],
+  ['15: 400', 400, JSON_TYPE, '{"message":"Bad Request","error":400}', rejected(400)],
+  ['15: 413', 413, HTML_TYPE, page('x'), rejected(413)],
+  ['15: 414', 414, PLAIN_TYPE, 'Error: URI Too Long', rejected(414)],
+  ['15: 415', 415, JSON_TYPE, '{"reason":"SPECIAL_ERRORS"}', rejected(415)],
+  ['no row: another of its family', 422, JSON_TYPE, '{"reason":"x"}', unreadable('status')],
+  ['no row: 409', 409, JSON_TYPE, '{"message":"Conflict","error":409}', unreadable('status')],
+  ['16: legal', 451, JSON_TYPE, '', notFound('legal')],
+  ['17: 500', 500, JSON_TYPE, '{"message":"Internal Server Error","error":500}', unavailable(500)],
+  ['17: 502', 502, JSON_TYPE, '', unavailable(502)],
+  [
+    '17: 503 of the CDN',
+    503,
+    HTML_TYPE,
+    page('x', 'Our CDN was unable to reach our servers'),
+    unavailable(503),
+  ],
+  [
+    '17: 503 JSON with Retry-After',
+    503,
+    { ...JSON_TYPE, 'retry-after': '60' },
+    '{"error":503}',
+    unavailable(503, 60),
+  ],
+  ['17: 504', 504, {}, '', unavailable(504)],
+  ['17: 520', 520, {}, '', unavailable(520)],
+  ['17: 522', 522, {}, '', unavailable(522)],
+  ['17: 408', 408, {}, '', unavailable(408)],
+  [
+    '18: a 403 with a success status',
+    200,
+    JSON_TYPE,
+    '{"message":"Forbidden","error":403}',
+    forbidden(null),
+  ],
+  [
+    '18: with a reason',
+    200,
+    JSON_TYPE,
+    '{"reason":"private","message":"Forbidden","error":403}',
+    forbidden('private'),
+  ],
+  ['18: 404', 200, JSON_TYPE, '{"error":404}', notFound('absent')],
+  [
+    '18: a 429 with its reset',
+    200,
+    { ...JSON_TYPE, ...USED_UP, 'x-ratelimit-reset': '421' },
+    '{"message":"Too Many Requests","error":429}',
+    throttled(421),
+  ],
+  ['18: 429', 200, JSON_TYPE, '{"message":"Too Many Requests","error":429}', BACKOFF],
+  ['18: 500', 200, JSON_TYPE, '{"message":"oops","error":500}', unavailable(500)],
+  [
+    '19: an anonymous request',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["USER_REQUIRED","Please log in to do that.",null]]}}',
+    { kind: 'login_required' },
+  ],
+  [
+    '19: RATELIMIT with a number',
+    200,
+    JSON_TYPE,
+    '{"json":{"ratelimit":448.727,"errors":[["RATELIMIT","try again in 7 minutes.","ratelimit"]]}}',
+    throttled(449),
+  ],
+  [
+    '19: RATELIMIT in minutes',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["RATELIMIT","try again in 7 minutes.","ratelimit"]]}}',
+    throttled(420),
+  ],
+  [
+    '19: RATELIMIT in seconds',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["RATELIMIT","Take a break for 51 seconds before trying again.","ratelimit"]]}}',
+    throttled(51),
+  ],
+  [
+    '19: RATELIMIT in milliseconds',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["RATELIMIT","Take a break for 51 milliseconds.","ratelimit"]]}}',
+    throttled(1),
+  ],
+  [
+    '19: RATELIMIT without a number',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["RATELIMIT","slow down","ratelimit"]]}}',
+    throttled(60),
+  ],
+  [
+    '19: absent',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["SUBREDDIT_NOEXIST","…","sr"]]}}',
+    notFound('absent'),
+  ],
+  [
+    '19: an unknown code',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":[["placeholder","…","items"]]}}',
+    unreadable('json.errors'),
+  ],
+  [
+    '19: an error that is no list',
+    200,
+    JSON_TYPE,
+    '{"json":{"errors":["x"]}}',
+    unreadable('json.errors'),
+  ],
+  ['21: an empty body', 200, JSON_TYPE, '', BACKOFF],
+  [
+    '21: white space, and a used-up budget',
+    200,
+    { ...JSON_TYPE, ...USED_UP, 'x-ratelimit-reset': '12' },
+    ' \n',
+    throttled(12),
+  ],
+  [
+    '21: an empty body while budget remains',
+    200,
+    { ...JSON_TYPE, ...BUDGET_LEFT, 'x-ratelimit-reset': '500' },
+    '',
+    BACKOFF,
+  ],
+  ['a truncated answer', 200, JSON_TYPE, '{"kind":"Listing","data":{"chil', unavailable(200)],
+  [
+    'a complete but invalid answer',
+    200,
+    JSON_TYPE,
+    '{"kind":}',
+    { kind: 'unreadable', path: 'body' },
+  ],
+  ['plain text', 200, PLAIN_TYPE, 'pong', { kind: 'unreadable', path: 'body' }],
+]
+
+test.each(CASES)('row %s', (_row, status, headers, body, fault) => {
+  expect(faultOf(status, headers, body)).toEqual(fault)
+})
+
+test.each([
+  ['an object', '{"kind":"Listing","data":{}}', { kind: 'Listing', data: {} }],
+  ['row 20: a string', '"{}"', '{}'],
+  ['row 20: an empty object', '{}', {}],
+  ['an array', '[1]', [1]],
+  ['a form without errors', '{"json":{"errors":[],"data":{}}}', { json: { errors: [], data: {} } }],
+  [
+    'an object with data and an error field of its own',
+    '{"error":404,"data":1}',
+    { error: 404, data: 1 },
+  ],
+  ['an error field that is not a status', '{"error":7}', { error: 7 }],
+])('%s is accepted', (_what, body, value) => {
+  expect(outcomeOf(200, JSON_TYPE, body)).toEqual({ ok: true, value })
+})
+
+test('an empty body with another success status is not a throttling', () => {
+  expect(outcomeOf(204, JSON_TYPE, '')).toEqual({ ok: true, value: null })
+})
+
+describe("a user's listing", () => {
+  const bare = '{"message":"Forbidden","error":403}'
+
+  test('is forbidden as suspended without a reason', () => {
+    expect(faultOf(403, JSON_TYPE, bare, { person: 'public' })).toEqual(forbidden('user_suspended'))
+    expect(faultOf(200, JSON_TYPE, bare, { person: 'public' })).toEqual(forbidden('user_suspended'))
+  })
+
+  test('is forbidden with the stated reason', () => {
+    const private_body = '{"reason":"private","message":"Forbidden","error":403}'
+
+    expect(faultOf(403, JSON_TYPE, private_body, { person: 'public' })).toEqual(
+      forbidden('private'),
+    )
+  })
+
+  test('that is private is forbidden to other accounts, which says nothing about its owner', () => {
+    expect(faultOf(403, JSON_TYPE, bare, { person: 'own' })).toEqual(forbidden(null))
+  })
+
+  test('that is absent is not found', () => {
+    expect(faultOf(404, JSON_TYPE, '{"error":404}', { person: 'public' })).toEqual(
+      notFound('absent'),
+    )
+  })
+})
+
+const deep = (levels: number) => `${'['.repeat(levels)}"]["${']'.repeat(levels)}`
+
+const zeros = (count: number) => JSON.stringify(Array<number>(count).fill(0))
+
+describe('any other answer', () => {
+  test('can be 1,000 levels deep, and is unreadable beyond that', () => {
+    expect(outcomeOf(200, JSON_TYPE, deep(1000)).ok).toBe(true)
+    expect(outcomeOf(200, JSON_TYPE, deep(1001)).ok).toBe(false)
+  })
+
+  test('can hold 400,000 values, and is unreadable beyond that', () => {
+    expect(outcomeOf(200, JSON_TYPE, zeros(399_999)).ok).toBe(true)
+    expect(outcomeOf(200, JSON_TYPE, zeros(400_000)).ok).toBe(false)
+  })
+})
+
+describe('an answer that is passed on as it is', () => {
+  test('can be 512 levels deep', () => {
+    expect(outcomeOf(200, JSON_TYPE, deep(512), { native: true }).ok).toBe(true)
+  })
+
+  test('is unreadable if it is deeper', () => {
+    expect(faultOf(200, JSON_TYPE, deep(513), { native: true })).toEqual({
+      kind: 'unreadable',
+      path: 'body',
+    })
+  })
+
+  test('can hold any number of brackets in its strings', () => {
+    const text = JSON.stringify({ body: `\\"${'['.repeat(2_000)}\\`, more: '{"'.repeat(600) })
+    expect(outcomeOf(200, JSON_TYPE, text, { native: true }).ok).toBe(true)
+  })
+})
+
+const folder = process.env['FORUMD_RECORDINGS']
+const Quote = z.object({ status: z.number(), body: z.string(), endpoint: z.string() })
+
+if (folder === undefined) console.log('FORUMD_RECORDINGS is not set: quotations are skipped')
+
+describe.skipIf(folder === undefined)('quoted refusals', () => {
+  const lines = folder ? readFileSync(join(folder, 'quoted/errors.jsonl'), 'utf8').trim() : ''
+  const quotes = lines.split('\n').flatMap((it) => (it ? [Quote.parse(JSON.parse(it))] : []))
+
+  test('are all refusals, except an upload with its own format', () => {
+    const believed = quotes
+      .filter(({ status, body }) => outcomeOf(status, JSON_TYPE, body).ok)
+      .map(({ endpoint }) => endpoint)
+
+    expect(new Set(believed)).toEqual(new Set(['[/r/{subreddit}]/api/upload_sr_img']))
+    expect(quotes.length).toBeGreaterThan(90)
+  })
+
+  test('from a private subforum are classified as private', () => {
+    const private_quotes = quotes.filter(({ body }) => /"reason": ?"private"/.test(body))
+
+    expect(private_quotes.map(({ status, body }) => faultOf(status, JSON_TYPE, body))).toEqual(
+      private_quotes.map(() => forbidden('private')),
+    )
+    expect(private_quotes.length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,122 @@
+import { expect, test } from 'bun:test'
+
+import {
+  DRAFTS_OPEN_MAX,
+  endDraft,
+  failRunningDrafts,
+  findDraft,
+  insertDraft,
+  moveDraft,
+  queuedDrafts,
+} from '../../../../src/store/customers/drafts.ts'
+import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+
+const NOW = 1_700_000_000_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+function opened(): Db {
+  const db = openDb(':memory:', { create: true })
+  for (const n of [1, 2]) {
+    db.run(`INSERT INTO customers VALUES ('cus_${n}', 'name ${n}', 'entry', 0, 0, 0, NULL)`)
+    db.run(`INSERT INTO api_keys (id, customer_id, hash, prefix, scopes, created_at)
+            VALUES ('key_${n}', 'cus_${n}', x'0${n}', '', '', 0)`)
+  }
+  return db
+}
+
+/** Inserts a draft of the first customer that expires an hour after its creation. */
+const put = (db: Db, id: string, created_at = NOW, n = 1) =>
+  insertDraft(db, {
+    id,
+    customer_id: `cus_${n}`,
+    key_id: `key_${n}`,
+    action: 'comment',
+    body: {},
+    created_at,
+    expires_at: created_at + HOUR_MS,
+  })
+
+const fill = (db: Db) => {
+  for (let n = 0; n < DRAFTS_OPEN_MAX; n++) put(db, `drf_${n}`)
+}
+
+test('an approved draft counts toward the open limit until it starts', () => {
+  using db = opened()
+  fill(db)
+  moveDraft(db, 'drf_0', { from: 'waiting', to: 'queued', now: NOW })
+
+  expect(put(db, 'drf_more')).toBe(false)
+})
+
+test('a running draft does not count toward the limit', () => {
+  using db = opened()
+  fill(db)
+  moveDraft(db, 'drf_0', { from: 'waiting', to: 'running', now: NOW })
+
+  expect(put(db, 'drf_more')).toBe(true)
+})
+
+test('ended drafts and those of other customers do not count toward the limit', () => {
+  using db = opened()
+  fill(db)
+
+  expect(put(db, 'drf_other', NOW, 2)).toBe(true)
+  expect(put(db, 'drf_later', NOW + HOUR_MS)).toBe(true)
+})
+
+test('a draft is deleted after thirty days, unless it is running', () => {
+  using db = opened()
+  for (const id of ['drf_over', 'drf_running']) put(db, id)
+  moveDraft(db, 'drf_running', { from: 'waiting', to: 'running', now: NOW })
+  const retainedDrafts = () =>
+    ['drf_over', 'drf_running'].filter((id) => findDraft(db, id, 'cus_1') !== null)
+
+  put(db, 'drf_2', NOW + 30 * DAY_MS)
+  expect(retainedDrafts()).toEqual(['drf_over', 'drf_running'])
+  put(db, 'drf_3', NOW + 30 * DAY_MS + 1)
+  expect(retainedDrafts()).toEqual(['drf_running'])
+})
+
+test('an ended draft is neither approved nor started', () => {
+  using db = opened()
+  for (const id of ['drf_1', 'drf_2']) put(db, id)
+  moveDraft(db, 'drf_1', { from: 'waiting', to: 'queued', now: NOW })
+
+  expect(queuedDrafts(db, NOW + HOUR_MS)).toEqual([])
+  expect(moveDraft(db, 'drf_2', { from: 'waiting', to: 'queued', now: NOW + HOUR_MS })).toBe(false)
+})
+
+test('a start fails running drafts and keeps waiting ones', () => {
+  using db = opened()
+  for (const id of ['drf_1', 'drf_2']) put(db, id)
+  moveDraft(db, 'drf_1', { from: 'waiting', to: 'running', now: NOW })
+  moveDraft(db, 'drf_2', { from: 'waiting', to: 'queued', now: NOW })
+  failRunningDrafts(db, {})
+
+  expect(['drf_1', 'drf_2'].map((id) => findDraft(db, id, null)?.state)).toEqual([
+    'failed',
+    'queued',
+  ])
+})
+
+test('a draft whose write could not start can be claimed by any process again', () => {
+  using db = opened()
+  put(db, 'drf_1')
+  moveDraft(db, 'drf_1', { from: 'waiting', to: 'running', account: 'main', now: NOW })
+  endDraft(db, 'drf_1', { state: 'waiting', answer: {} })
+
+  expect(findDraft(db, 'drf_1', null)).toMatchObject({
+    state: 'waiting',
+    account: null,
+    decided_at: null,
+  })
+})
+
+test('an answer for a draft that is not running is not stored', () => {
+  using db = opened()
+  put(db, 'drf_1')
+  endDraft(db, 'drf_1', { state: 'done', answer: {} })
+
+  expect(findDraft(db, 'drf_1', null)).toMatchObject({ state: 'waiting', answer: null })
+})

@@ -1,0 +1,179 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { apiKey, base62, kindOfKey } from '../../../../src/core/base/ids.ts'
+import {
+  findCustomer,
+  findCustomerByName,
+  insertCustomer,
+  listCustomers,
+  removeCustomer,
+  setPlan,
+} from '../../../../src/store/customers/customers.ts'
+import {
+  findKey,
+  insertKey,
+  listKeys,
+  revokeKey,
+  type Scope,
+  touchKey,
+} from '../../../../src/store/customers/keys.ts'
+import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import { tempFolder } from '../../../support/folder.ts'
+
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+const TOKEN = apiKey('customer', new Uint8Array(32).fill(7))
+
+function withKey(path = ':memory:', over: { expires_at?: number; scopes?: Scope[] } = {}): Db {
+  const db = openDb(path, { create: true })
+  insertCustomer(db, {
+    id: 'cus_1',
+    name: 'acme',
+    plan: 'entry',
+    created_at: NOW,
+    starting_credit_micros: 0,
+    payment_id: 'pay_1',
+  })
+  insertKey(db, {
+    id: 'key_1',
+    customer_id: 'cus_1',
+    token: TOKEN,
+    name: 'laptop',
+    scopes: over.scopes ?? ['read', 'write', 'monitor'],
+    created_at: NOW,
+    expires_at: over.expires_at ?? null,
+  })
+  return db
+}
+
+test('a key is fk_ or fo_ and 43 letters and digits, for any bytes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
+      expect(apiKey('customer', bytes)).toMatch(/^fk_[0-9A-Za-z]{43}$/)
+      expect(kindOfKey(apiKey('operator', bytes))).toBe('operator')
+    }),
+  )
+  expect(() => apiKey('customer', new Uint8Array(31))).toThrow(RangeError)
+  expect(kindOfKey('sk_something')).toBeNull()
+})
+
+test('base62 preserves the order of numbers', () => {
+  expect(base62(Uint8Array.of(0), 1)).toBe('0')
+  expect(base62(Uint8Array.of(61), 1)).toBe('z')
+  expect(base62(Uint8Array.of(62), 2)).toBe('10')
+  expect(base62(Uint8Array.of(1, 0), 3)).toBe('048')
+})
+
+test('a key authenticates its customer', () => {
+  using db = withKey()
+  expect(findKey(db, TOKEN, NOW)).toMatchObject({
+    key: { id: 'key_1', prefix: TOKEN.slice(0, 8), scopes: ['read', 'write', 'monitor'] },
+    customer: { id: 'cus_1', name: 'acme', plan: 'entry', unlimited: false },
+  })
+  expect(findKey(db, `${TOKEN}x`, NOW)).toBeNull()
+  expect(findKey(db, '', NOW)).toBeNull()
+})
+
+test('the key itself is not stored in the file', async () => {
+  using folder = tempFolder()
+  const path = folder.file('a.sqlite')
+  withKey(path).close()
+
+  expect(await Bun.file(path).text()).toContain('laptop')
+  expect(await Bun.file(path).text()).not.toContain(TOKEN.slice(8))
+})
+
+test('a key is valid until it expires', () => {
+  using db = withKey(':memory:', { expires_at: NOW + 1000 })
+  expect(findKey(db, TOKEN, NOW + 999)).not.toBeNull()
+  expect(findKey(db, TOKEN, NOW + 1000)).toBeNull()
+})
+
+test('a key revoked through another connection is rejected at the next call', () => {
+  using folder = tempFolder()
+  const path = folder.file('a.sqlite')
+  using db = withKey(path)
+  expect(findKey(db, TOKEN, NOW)).not.toBeNull()
+  using other = openDb(path)
+
+  expect(revokeKey(other, 'key_1', NOW)).toBe(true)
+  expect(findKey(db, TOKEN, NOW)).toBeNull()
+  expect(revokeKey(other, 'key_1', NOW)).toBe(false)
+})
+
+test("an operator's key belongs to no customer", () => {
+  using db = withKey()
+  const token = apiKey('operator', new Uint8Array(32).fill(9))
+  insertKey(db, {
+    id: 'key_2',
+    customer_id: null,
+    token,
+    name: null,
+    scopes: [],
+    created_at: NOW + 1,
+    expires_at: null,
+  })
+
+  expect(findKey(db, token, NOW)).toMatchObject({ customer: null, key: { scopes: [] } })
+  expect(listKeys(db, 'cus_1').map(({ id }) => id)).toEqual(['key_1'])
+  expect(listKeys(db).map(({ id }) => id)).toEqual(['key_1', 'key_2'])
+})
+
+test('the time of the last use never moves back', () => {
+  using db = withKey()
+  touchKey(db, 'key_1', NOW + 5)
+  touchKey(db, 'key_1', NOW + 3)
+
+  expect(listKeys(db)[0]?.last_used_at).toBe(NOW + 5)
+})
+
+test('the same key cannot be stored twice', () => {
+  using db = withKey()
+  const again = { id: 'key_2', customer_id: 'cus_1', token: TOKEN, name: null, scopes: [] }
+  expect(() => insertKey(db, { ...again, created_at: NOW, expires_at: null })).toThrow(/UNIQUE/)
+})
+
+test('a removed customer loses its keys and name, and its ledger stays', () => {
+  using db = withKey()
+  expect(removeCustomer(db, 'cus_1', NOW)).toBe(true)
+
+  expect(findKey(db, TOKEN, NOW)).toBeNull()
+  expect([findCustomer(db, 'cus_1'), findCustomerByName(db, 'acme'), listCustomers(db)]).toEqual([
+    null,
+    null,
+    [],
+  ])
+  expect(removeCustomer(db, 'cus_1', NOW)).toBe(false)
+  expect(db.query('SELECT count(*) AS n FROM customers').get()).toEqual({ n: 1 })
+  insertCustomer(db, {
+    id: 'cus_2',
+    name: 'acme',
+    plan: 'entry',
+    created_at: NOW,
+    starting_credit_micros: 0,
+    payment_id: 'pay_2',
+  })
+})
+
+test('a key created while its customer is removed is not valid', () => {
+  using db = withKey()
+  removeCustomer(db, 'cus_1', NOW)
+  const second_key = {
+    id: 'key_2',
+    customer_id: 'cus_1',
+    token: `${TOKEN}2`,
+    name: null,
+    scopes: [],
+  }
+  insertKey(db, { ...second_key, created_at: NOW, expires_at: null })
+
+  expect(findKey(db, second_key.token, NOW)).toBeNull()
+})
+
+test('a customer moves to another plan', () => {
+  using db = withKey()
+  expect(setPlan(db, 'cus_1', 'large')).toBe(true)
+  expect(findCustomer(db, 'cus_1')?.plan).toBe('large')
+  expect(setPlan(db, 'cus_9', 'large')).toBe(false)
+})

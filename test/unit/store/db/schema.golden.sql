@@ -1,0 +1,602 @@
+CREATE TRIGGER audit_account_changed AFTER UPDATE OF secrets, proxy_id, revision, state ON accounts
+WHEN (NEW.secrets, NEW.proxy_id, NEW.revision) IS NOT (OLD.secrets, OLD.proxy_id, OLD.revision)
+  OR (NEW.state IS NOT OLD.state AND NEW.state <> 'cooling' AND OLD.state <> 'cooling') BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.changed', NEW.id,
+    json_object('new_secrets', NEW.secrets IS NOT OLD.secrets, 'state', NEW.state, 'reason', NEW.state_reason,
+      'proxy_id', NEW.proxy_id, 'revision', NEW.revision));
+END;
+
+CREATE TRIGGER audit_account_created AFTER INSERT ON accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.created', NEW.id,
+    json_object('name', NEW.name, 'account', NEW.kind, 'state', NEW.state, 'proxy_id', NEW.proxy_id));
+END;
+
+CREATE TRIGGER audit_account_removed AFTER DELETE ON accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.removed', OLD.id,
+    json_object('name', OLD.name));
+END;
+
+CREATE TRIGGER audit_balance_changed AFTER INSERT ON payments BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'balance.changed', NEW.customer_id,
+    json_object('payment_id', NEW.id, 'payment', NEW.kind, 'amount_micros', NEW.amount_micros));
+END;
+
+CREATE TRIGGER audit_customer_changed AFTER UPDATE OF name, plan, unlimited, removed_at ON customers
+WHEN (NEW.name, NEW.plan, NEW.unlimited, NEW.removed_at) IS NOT (OLD.name, OLD.plan, OLD.unlimited, OLD.removed_at) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'customer.changed', NEW.id,
+    json_object('name', NEW.name, 'plan', NEW.plan, 'unlimited', NEW.unlimited, 'removed_at', NEW.removed_at));
+END;
+
+CREATE TRIGGER audit_customer_created AFTER INSERT ON customers BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'customer.created', NEW.id,
+    json_object('name', NEW.name, 'plan', NEW.plan, 'unlimited', NEW.unlimited));
+END;
+
+CREATE TRIGGER audit_is_not_edited BEFORE UPDATE ON audit
+BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+
+CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+
+CREATE TRIGGER audit_key_changed AFTER UPDATE OF hash, scopes, expires_at, revoked_at, customer_id ON api_keys
+WHEN (NEW.hash, NEW.scopes, NEW.expires_at, NEW.revoked_at, NEW.customer_id) IS NOT
+     (OLD.hash, OLD.scopes, OLD.expires_at, OLD.revoked_at, OLD.customer_id) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'key.changed', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'scopes', NEW.scopes, 'expires_at', NEW.expires_at, 'revoked_at', NEW.revoked_at));
+END;
+
+CREATE TRIGGER audit_key_created AFTER INSERT ON api_keys BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'key.created', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'prefix', NEW.prefix, 'scopes', NEW.scopes, 'expires_at', NEW.expires_at));
+END;
+
+CREATE TRIGGER audit_monitor_changed AFTER UPDATE OF filter_spec, cadence_s, webhook_ids, active, removed_at ON monitors
+WHEN (NEW.filter_spec, NEW.cadence_s, NEW.webhook_ids, NEW.active, NEW.removed_at) IS NOT
+     (OLD.filter_spec, OLD.cadence_s, OLD.webhook_ids, OLD.active, OLD.removed_at) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'monitor.changed', NEW.id,
+    json_object('new_filter', NEW.filter_spec IS NOT OLD.filter_spec, 'cadence_s', NEW.cadence_s,
+      'webhook_ids', json(NEW.webhook_ids), 'active', NEW.active, 'removed_at', NEW.removed_at));
+END;
+
+CREATE TRIGGER audit_monitor_created AFTER INSERT ON monitors BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'monitor.created', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'webhook_ids', json(NEW.webhook_ids), 'active', NEW.active));
+END;
+
+CREATE TRIGGER audit_proxy_created AFTER INSERT ON proxies BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'proxy.created', NEW.id,
+    json_object('name', NEW.name));
+END;
+
+CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'proxy.removed', OLD.id,
+    json_object('name', OLD.name));
+END;
+
+CREATE TRIGGER audit_stays BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+
+CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
+WHEN (NEW.url, NEW.secret, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
+     (OLD.url, OLD.secret, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.changed', NEW.id,
+    json_object('new_secret', NEW.secret IS NOT OLD.secret, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
+      'paused_at', NEW.paused_at, 'max_per_second', NEW.max_per_second, 'ordered', NEW.ordered, 'deleted_at', NEW.deleted_at));
+END;
+
+CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.created', NEW.id,
+    json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
+END;
+
+CREATE TABLE accounts (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  kind            TEXT    NOT NULL CHECK (kind IN ('session', 'oauth')),
+  username        TEXT,
+  secrets         BLOB    NOT NULL,
+  jar             BLOB,
+  jar_expires_at  INTEGER,
+  proxy_id        TEXT    REFERENCES proxies (id),
+  revision        INTEGER NOT NULL DEFAULT 1,
+  state           TEXT    NOT NULL CHECK (state IN ('ready', 'cooling', 'needs_login', 'suspended', 'locked', 'paused')),
+  state_reason    TEXT,
+  state_since     INTEGER NOT NULL,
+  cooling_until   INTEGER,
+  strikes         INTEGER NOT NULL DEFAULT 0,
+  probes          INTEGER NOT NULL DEFAULT 0,
+  probe_at        INTEGER,
+  login_failures  INTEGER NOT NULL DEFAULT 0,
+  next_login_at   INTEGER,
+  created_at      INTEGER NOT NULL,
+  last_used_at    INTEGER,
+  last_ok_at      INTEGER,
+  CHECK ((state = 'cooling') = (cooling_until IS NOT NULL))
+) STRICT;
+
+CREATE TABLE api_keys (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    REFERENCES customers (id),
+  hash            BLOB    NOT NULL UNIQUE,
+  prefix          TEXT    NOT NULL,
+  name            TEXT,
+  scopes          TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  expires_at      INTEGER,
+  last_used_at    INTEGER,
+  revoked_at      INTEGER
+) STRICT;
+
+CREATE TABLE atom_feed_keys (
+  monitor_id      TEXT    PRIMARY KEY REFERENCES monitors (id),
+  round           INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE attempts (
+  delivery_row    INTEGER NOT NULL REFERENCES deliveries (row),
+  n               INTEGER NOT NULL,
+  run_id          TEXT    NOT NULL,
+  started_at      INTEGER NOT NULL,
+  ended_at        INTEGER NOT NULL,
+  http_status     INTEGER,
+  error           TEXT,
+  round           INTEGER NOT NULL DEFAULT 1,
+  headers         TEXT,
+  body_start      TEXT,
+  PRIMARY KEY (delivery_row, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+  seq             INTEGER PRIMARY KEY,
+  at              INTEGER NOT NULL,
+  kind            TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  detail          TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE bundle_items (
+  bundle_id       INTEGER NOT NULL REFERENCES bundles (id),
+  item_id         TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  PRIMARY KEY (bundle_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE bundles (
+  id              INTEGER PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  webhook_id      TEXT    REFERENCES webhooks (id),
+  opened_at       INTEGER NOT NULL,
+  close_at        INTEGER NOT NULL,
+  items           INTEGER NOT NULL DEFAULT 0,
+  bytes           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE candidates (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  feed_id         INTEGER NOT NULL,
+  item            TEXT    NOT NULL,
+  min_score       INTEGER,
+  min_comments    INTEGER,
+  first_seen_at   INTEGER NOT NULL,
+  until_at        INTEGER NOT NULL,
+  asked_at        INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checks (
+  id              INTEGER PRIMARY KEY,
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  started_at      INTEGER NOT NULL,
+  ended_at        INTEGER NOT NULL,
+  run_id          TEXT    NOT NULL,
+  cut_reason      TEXT,
+  new_items       INTEGER NOT NULL,
+  pages           INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE confirmation_mails (
+  id              INTEGER PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  address         TEXT    NOT NULL,
+  sent_at         INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE customers (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  plan            TEXT    NOT NULL,
+  balance_micros  INTEGER NOT NULL CHECK (balance_micros >= 0),
+  unlimited       INTEGER NOT NULL DEFAULT 0 CHECK (unlimited IN (0, 1)),
+  created_at      INTEGER NOT NULL,
+  removed_at      INTEGER
+) STRICT;
+
+CREATE TABLE deliveries (
+  row             INTEGER PRIMARY KEY,
+  id              TEXT    NOT NULL UNIQUE,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  webhook_id      TEXT    REFERENCES webhooks (id),
+  status          TEXT    NOT NULL CHECK (status IN ('pending', 'delivered', 'failed', 'dead', 'suppressed')),
+  reason          TEXT,
+  attempts        INTEGER NOT NULL DEFAULT 0,
+  retry_index     INTEGER NOT NULL DEFAULT 0,
+  round           INTEGER NOT NULL DEFAULT 1,
+  interrupted     INTEGER NOT NULL DEFAULT 0,
+  in_order        INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
+  next_attempt_at INTEGER,
+  lease           TEXT,
+  last_error      TEXT,
+  created_at      INTEGER NOT NULL,
+  delivered_at    INTEGER,
+  CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
+  CHECK (lease IS NULL OR status = 'pending')
+) STRICT;
+
+CREATE TABLE delivery_bodies (
+  delivery_row    INTEGER PRIMARY KEY REFERENCES deliveries (row),
+  body            BLOB    NOT NULL,
+  body_sha256     BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE drafts (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  -- The key that it was made with: it pays where the operator approves.
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  action          TEXT    NOT NULL,
+  -- JSON: the write's own fields, as they were given.
+  body            TEXT    NOT NULL,
+  state           TEXT    NOT NULL DEFAULT 'waiting'
+                  CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
+  -- The name of the pool's account that it was approved for, where it was.
+  account         TEXT,
+  -- JSON: what the write was answered with, last.
+  answer          TEXT,
+  created_at      INTEGER NOT NULL,
+  expires_at      INTEGER NOT NULL,
+  decided_at      INTEGER
+) STRICT;
+
+CREATE TABLE feed_hours (
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  hour            INTEGER NOT NULL,
+  items           INTEGER NOT NULL,
+  PRIMARY KEY (feed_id, hour)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE feed_items (
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  item_id         TEXT    NOT NULL,
+  seq             INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL,
+  first_seen_at   INTEGER NOT NULL,
+  found_by        TEXT    NOT NULL DEFAULT 'poll' CHECK (found_by IN ('poll', 'audit', 'other_feed')),
+  PRIMARY KEY (feed_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE feedback (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  type            TEXT    NOT NULL CHECK (type IN ('bug', 'idea', 'missing_capability')),
+  title           TEXT    NOT NULL,
+  details         TEXT    NOT NULL,
+  area            TEXT,
+  evidence        TEXT,
+  status          TEXT    NOT NULL DEFAULT 'new' CHECK (status IN ('new', 'triaged', 'shipped', 'declined')),
+  response        TEXT,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE feeds (
+  id                   INTEGER PRIMARY KEY,
+  key                  TEXT    NOT NULL UNIQUE,
+  kind                 TEXT    NOT NULL
+                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments')),
+  place                TEXT    NOT NULL,
+  requested_interval_s INTEGER NOT NULL,
+  interval_s           INTEGER NOT NULL,
+  backoff_factor       REAL    NOT NULL DEFAULT 1,
+  anchor_ids           TEXT    NOT NULL DEFAULT '[]',
+  checkpoint_at        INTEGER,
+  next_seq             INTEGER NOT NULL DEFAULT 1,
+  next_check_at        INTEGER,
+  last_check_at        INTEGER,
+  last_fault           TEXT,
+  rate_per_s           REAL,
+  peak_rate_per_s      REAL,
+  last_item_seen_at    INTEGER,
+  newest_item_at       INTEGER,
+  individual_poll_at   INTEGER,
+  poll_batch_id        INTEGER REFERENCES poll_batches (id),
+  synced_epoch         INTEGER NOT NULL DEFAULT 0,
+  covered_epoch        INTEGER NOT NULL DEFAULT 0,
+  audit_due_at         INTEGER,
+  audit_interval_s     INTEGER NOT NULL DEFAULT 60,
+  audits               INTEGER NOT NULL DEFAULT 0,
+  audit_pages          REAL    NOT NULL DEFAULT 1,
+  audited_at           INTEGER,
+  audited_from         INTEGER,
+  audited_until        INTEGER,
+  lateness_ms          INTEGER NOT NULL DEFAULT 0,
+  late_items           INTEGER NOT NULL DEFAULT 0,
+  created_at           INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE gaps (
+  id              INTEGER PRIMARY KEY,
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  check_id        INTEGER NOT NULL REFERENCES checks (id),
+  reason          TEXT    NOT NULL,
+  from_at         INTEGER,
+  until_at        INTEGER,
+  missed_estimate INTEGER,
+  anchor_ids      TEXT    NOT NULL DEFAULT '[]',
+  recorded_at     INTEGER NOT NULL,
+  closed_at       INTEGER,
+  close_attempts  INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE holds (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  tier            TEXT    NOT NULL,
+  amount_micros   INTEGER NOT NULL CHECK (amount_micros >= 0),
+  created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE idempotent_writes (
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  route           TEXT    NOT NULL,
+  name            TEXT    NOT NULL,
+  body_hash       BLOB    NOT NULL,
+  answer          BLOB,
+  created_at      INTEGER NOT NULL,
+  PRIMARY KEY (key_id, route, name)
+) STRICT;
+
+CREATE TABLE instance (
+  one             INTEGER PRIMARY KEY CHECK (one = 1),
+  id              TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  boot_count      INTEGER NOT NULL DEFAULT 0,
+  last_seen_at    INTEGER NOT NULL,
+  key_fingerprint TEXT,
+  packed_to       INTEGER NOT NULL DEFAULT 0,
+  blanked_to      INTEGER NOT NULL DEFAULT 0,
+  -- Time of the last backup of this database; null before the first.
+  backup_at       INTEGER
+) STRICT;
+
+CREATE TABLE match_bodies (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  seq             INTEGER NOT NULL,
+  body            BLOB    NOT NULL,
+  matched_at      INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, seq)
+) STRICT;
+
+CREATE TABLE matches (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  feed_id         INTEGER NOT NULL,
+  matched_at      INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE monitor_days (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  day             INTEGER NOT NULL,
+  deliveries      INTEGER NOT NULL DEFAULT 0,
+  ceiling_suppressed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (monitor_id, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE monitor_feeds (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  active_since    INTEGER NOT NULL,
+  active_from_seq INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, feed_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE monitors (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  name            TEXT,
+  filter_spec     TEXT    NOT NULL,
+  cadence_s       INTEGER NOT NULL,
+  requested_cadence_s INTEGER,
+  baseline_item_id TEXT,
+  webhook_ids     TEXT,
+  active          INTEGER NOT NULL DEFAULT 1 CHECK (active IN (0, 1)),
+  pause_reason   TEXT    CHECK (pause_reason IN ('filter_too_slow')),
+  active_since    INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL,
+  last_match_at   INTEGER,
+  removed_at      INTEGER
+) STRICT;
+
+CREATE TABLE observation_events (
+  id              INTEGER PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  feed_id         INTEGER,
+  at              INTEGER NOT NULL,
+  until_at        INTEGER
+) STRICT;
+
+CREATE TABLE operator_events (
+  id              TEXT    PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  body            BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  status          TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'dead')),
+  attempts        INTEGER NOT NULL DEFAULT 0,
+  next_attempt_at INTEGER,
+  last_error      TEXT,
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
+) STRICT;
+
+CREATE TABLE payments (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('signup_credit', 'top_up', 'adjustment')),
+  amount_micros   INTEGER NOT NULL,
+  note            TEXT,
+  created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE poll_batches (
+  id              INTEGER PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  anchor_ids      TEXT    NOT NULL DEFAULT '[]',
+  checkpoint_at   INTEGER,
+  epoch           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE poll_epochs (
+  one             INTEGER PRIMARY KEY CHECK (one = 1),
+  n               INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE proxies (
+  id              TEXT    PRIMARY KEY,
+  name            TEXT    NOT NULL UNIQUE,
+  way             BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  last_ok_at      INTEGER,
+  last_error      TEXT
+) STRICT;
+
+CREATE TABLE unsubscribed (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  unsubscribed_at INTEGER NOT NULL,
+  PRIMARY KEY (webhook_id, monitor_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE usage_hours (
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  hour_at         INTEGER NOT NULL,
+  tier            TEXT    NOT NULL,
+  calls           INTEGER NOT NULL,
+  billed_calls    INTEGER NOT NULL,
+  cost_micros     INTEGER NOT NULL,
+  errors          INTEGER NOT NULL,
+  PRIMARY KEY (customer_id, hour_at, tier)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE web_sessions (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  created_at      INTEGER NOT NULL,
+  last_used_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE webhooks (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email')),
+  url             TEXT    NOT NULL,
+  secret          BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  active          INTEGER NOT NULL DEFAULT 1 CHECK (active IN (0, 1)),
+  paused_at       INTEGER,
+  pause_reason    TEXT,
+  failing_since   INTEGER,
+  failing_days    INTEGER NOT NULL DEFAULT 0,
+  failing_day     INTEGER,
+  deleted_at      INTEGER,
+  awaits_confirmation INTEGER NOT NULL DEFAULT 0 CHECK (awaits_confirmation IN (0, 1)),
+  name            TEXT,
+  max_per_second  REAL    CHECK (max_per_second > 0),
+  ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
+  old_secret      BLOB,
+  old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
+) STRICT;
+
+CREATE INDEX api_keys_customer ON api_keys (customer_id);
+
+CREATE INDEX bundles_close ON bundles (close_at);
+
+CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
+
+CREATE INDEX candidates_asked ON candidates (asked_at);
+
+CREATE INDEX checks_feed ON checks (feed_id, ended_at DESC);
+
+CREATE INDEX confirmation_mails_sent ON confirmation_mails (sent_at);
+
+CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
+
+CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
+
+CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
+
+CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
+
+CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
+
+CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
+
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+  WHERE status IN ('failed', 'dead', 'suppressed');
+
+CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
+
+CREATE INDEX drafts_by_time ON drafts (created_at);
+
+CREATE INDEX drafts_customer ON drafts (customer_id, id DESC);
+
+CREATE INDEX drafts_open ON drafts (state, expires_at) WHERE state IN ('waiting', 'queued', 'running');
+
+CREATE INDEX feed_items_created ON feed_items (feed_id, created_at);
+
+CREATE INDEX feedback_customer ON feedback (customer_id, id DESC);
+
+CREATE INDEX feeds_audit ON feeds (audit_due_at) WHERE next_check_at IS NOT NULL;
+
+CREATE INDEX feeds_batch ON feeds (poll_batch_id) WHERE poll_batch_id IS NOT NULL;
+
+CREATE INDEX feeds_due ON feeds (next_check_at) WHERE next_check_at IS NOT NULL;
+
+CREATE INDEX gaps_check ON gaps (check_id);
+
+CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
+
+CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE closed_at IS NULL;
+
+CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
+
+CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
+
+CREATE INDEX matches_at ON matches (matched_at);
+
+CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
+
+CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
+
+CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
+
+CREATE INDEX named_writes_age ON idempotent_writes (created_at);
+
+CREATE INDEX observation_events_at ON observation_events (at);
+
+CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE status = 'pending';
+
+CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
+
+CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
+
+CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
+
+CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
+
+CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;

@@ -1,0 +1,115 @@
+import { expect, test } from 'bun:test'
+
+import { runNow } from '../../../../src/store/db/chunked.ts'
+import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import { pruneOld } from '../../../../src/store/maintenance/retention.ts'
+import { putTarget } from '../../../support/target-row.ts'
+
+const OLD = 1000
+
+/** Two feeds and a monitor, each with `count` old rows of every kind and one current row. */
+function createDb(count: number): Db {
+  const db = openDb(':memory:', { create: true })
+  putTarget(db)
+  db.run(`INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_seq, created_at)
+          VALUES (1, 'posts:a', 'posts', 'a', 60, 60, ${count + 1}, 0), (2, 'posts:b', 'posts', 'b', 60, 60, ${count + 1}, 0)`)
+  const rows = `WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ${count}),
+                     s (s) AS (VALUES (1), (2)), at (n, s, at) AS (SELECT n, s, iif(n = ${count}, ${OLD}, 1) FROM n, s)`
+  db.run(`${rows} INSERT INTO checks (feed_id, started_at, ended_at, run_id, new_items, pages)
+          SELECT s, 0, at, 'b', 0, 1 FROM at`)
+  db.run(`INSERT INTO gaps (feed_id, check_id, reason, recorded_at, missed_estimate)
+          SELECT feed_id, id, 'x', ended_at, 1 FROM checks`)
+  db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll' FROM at`)
+  db.run(`${rows} INSERT INTO match_bodies SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`)
+  return db
+}
+
+const TABLES = ['gaps', 'checks', 'feed_items', 'match_bodies']
+const counts = (db: Db) =>
+  TABLES.map((it) => db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${it}`).get()?.n)
+
+test('old rows of every kind are deleted, all others stay', () => {
+  using db = createDb(1200)
+  expect(counts(db)).toEqual([2402, 2402, 2402, 1201])
+
+  runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
+  expect(counts(db)).toEqual([2, 2, 2, 1])
+})
+
+test('no step deletes more than five hundred rows of a kind', () => {
+  using db = createDb(1200)
+  const total = () => counts(db).reduce((sum: number, n) => sum + (n ?? 0), 0)
+  let [before, most, parts] = [total(), 0, 0]
+  for (const _ of pruneOld(db, { before_at: OLD, keep: 1 })) {
+    most = Math.max(most, before - total())
+    before = total()
+    parts += 1
+  }
+
+  // A check is deleted together with its gap.
+  expect(most).toBeLessThanOrEqual(1000)
+  expect(parts).toBeGreaterThan(12)
+})
+
+test('a check stays as long as a gap refers to it', () => {
+  using db = createDb(10)
+  db.run(`UPDATE gaps SET recorded_at = ${OLD}`)
+
+  runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
+  expect(counts(db).slice(0, 2)).toEqual([22, 22])
+})
+
+test('a quiet feed keeps its newest items of any age', () => {
+  using db = createDb(10)
+  runNow(pruneOld(db, { before_at: OLD + 1, keep: 3 }))
+  expect(
+    db.query('SELECT feed_id, seq FROM feed_items WHERE feed_id = 1 ORDER BY seq').all(),
+  ).toEqual([8, 9, 10].map((seq) => ({ feed_id: 1, seq })))
+})
+
+test('an item seen by two feeds stays in the one where it is among the newest', () => {
+  using db = createDb(10)
+  // In the second feed the oldest of the first came last.
+  db.run('UPDATE feed_items SET seq = 10 - seq WHERE feed_id = 2')
+  runNow(pruneOld(db, { before_at: OLD + 1, keep: 3 }))
+  const left = db
+    .query<{ items: string }, []>(
+      `SELECT group_concat(item_id, ' ' ORDER BY seq) AS items FROM feed_items
+        GROUP BY feed_id ORDER BY feed_id`,
+    )
+    .all()
+  expect(left.map(({ items }) => items)).toEqual(['t3_8 t3_9 t3_10', 't3_2 t3_1 t3_0'])
+})
+
+test('recent pull-API matches all stay', () => {
+  using db = createDb(3)
+  db.run(
+    `INSERT INTO match_bodies VALUES ('mon_1', 50, x'00', ${OLD}), ('mon_1', 51, x'00', ${OLD})`,
+  )
+
+  runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
+  const left = db.query<{ seq: number }, []>('SELECT seq FROM match_bodies ORDER BY seq').all()
+  expect(left.map(({ seq }) => seq)).toEqual([4, 50, 51])
+})
+
+test('matches that stay are read in steps too: they may be the only ones of many monitors', () => {
+  using db = createDb(1)
+  const parts = () => [...pruneOld(db, { before_at: OLD, keep: 1 })].length
+  parts()
+  const few = parts()
+  const many = 'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)'
+  db.run(`${many} INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
+          SELECT 'mon_of_' || n, 'cus_1', '{}', 60, 0, 0, 0 FROM n`)
+  db.run(`${many} INSERT INTO match_bodies SELECT 'mon_of_' || n, 1, x'00', 1 FROM n`)
+
+  expect(parts()).toBe(few + 3)
+  expect(counts(db)[3]).toBe(1201)
+})
+
+test('the gap of a check is found through an index', () => {
+  using db = createDb(1)
+  const plan = db
+    .query<{ detail: string }, []>('EXPLAIN QUERY PLAN SELECT 1 FROM gaps g WHERE g.check_id = 1')
+    .all()
+  expect(plan.map(({ detail }) => detail).join()).toContain('gaps_check')
+})
