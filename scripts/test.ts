@@ -1,6 +1,8 @@
 /**
- * Runs every test that has no timing of its own and ends with one line, `N passed, N failed`. What follows
- * on the command line goes to `bun test`. A run in which no test ran has failed.
+ * Runs every test that has no timing of its own and ends with one line, `N passed, N failed`. Arguments
+ * after the command go to `bun test`. A run in which no test ran has failed.
+ *
+ * A few failed files run a second time by themselves; one that passes then counts as passed and is listed as flaky.
  */
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -17,49 +19,75 @@ const folders = [
   // The worlds themselves are timed and need the executable: `.ci/run` and `bar:world` run them.
   'test/world/judge.test.ts',
 ].filter((it) => existsSync(join(root, it)))
-/** What ends a test that hangs. Nothing else is told by it: how busy the machine is must not decide. */
+/** Ends a test that hangs; long enough that a busy machine does not decide the result. */
 const HANGS_MS = '30000'
 /** Tests wait, for browsers, processes and disks, about as much as they work: one more file at a time than there are cores. */
 const AT_ONCE = availableParallelism() + 1
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))
 
-const run = Bun.spawn(
-  [
-    process.execPath,
-    'test',
-    `--parallel=${AT_ONCE}`,
-    '--timeout',
-    HANGS_MS,
-    ...args,
-    ...(named ? [] : folders),
-  ],
-  {
+/** More failed files than this are a defect of the change, so they are not run a second time. */
+const RERUN_FILES_MAX = 5
+
+const all = await runTests([`--parallel=${AT_ONCE}`, ...args, ...(named ? [] : folders)])
+let failed = all.failed
+const fewFailed = all.failedFiles.size > 0 && all.failedFiles.size <= RERUN_FILES_MAX
+if (!named && fewFailed && all.isComplete) {
+  // On a busy machine a deadline of a test can pass beside other files. By itself the file has to pass.
+  failed = 0
+  for (const file of all.failedFiles) {
+    console.log(`\nA second run of ${file}, by itself:`)
+    const alone = await runTests([file])
+    failed += alone.failed
+    all.summary.push(`${alone.failed === 0 ? 'flaky ' : 'FAIL  '} ${file}`)
+  }
+} else for (const file of all.failedFiles) all.summary.push(`FAIL   ${file}`)
+
+console.log(`\n${all.summary.join('\n')}`)
+const passed = all.passed + all.failed - failed
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed > 0 ? 1 : 0)
+
+/** The counts, the files that failed, and a line for each failed test. An error outside of any test counts as failed. */
+async function runTests(arguments_: string[]) {
+  const run = Bun.spawn([process.execPath, 'test', '--timeout', HANGS_MS, ...arguments_], {
     cwd: root,
     stdout: 'inherit',
     stderr: 'pipe',
     env: process.stderr.isTTY ? { ...process.env, FORCE_COLOR: '1' } : process.env,
-  },
-)
+  })
+  const decoder = new TextDecoder()
+  let output = ''
+  for await (const chunk of run.stderr) {
+    process.stderr.write(chunk)
+    output += decoder.decode(chunk, { stream: true })
+  }
+  const code = await run.exited
 
-const decoder = new TextDecoder()
-let output = ''
-for await (const chunk of run.stderr) {
-  process.stderr.write(chunk)
-  output += decoder.decode(chunk, { stream: true })
+  const text = Bun.stripANSI(output)
+  const failedFiles = new Set<string>()
+  const summary: string[] = []
+  // A run that was killed has no summary; its files are not all known.
+  let isComplete = /^Ran \d+ tests? across /m.test(text)
+  let file = ''
+  for (const line of text.split('\n')) {
+    const heading = /^(test\/\S+\.test\.tsx?):$/.exec(line)?.[1]
+    if (heading !== undefined) file = heading
+    else if (/^\(fail\) |^✗ |^# Unhandled error/.test(line)) {
+      if (file === '') isComplete = false
+      else failedFiles.add(file)
+      summary.push(`failed ${file}: ${line}`)
+    }
+  }
+  const passed = last(text, /^ *(\d+) pass$/gm)
+  const counted = last(text, /^ *(\d+) fail$/gm) + last(text, /^ *(\d+) errors?$/gm)
+  const hidden = counted === 0 && (code !== 0 || passed === 0) ? 1 : 0
+  if (hidden > 0)
+    summary.push(passed === 0 ? 'no test ran' : `bun test ended with ${run.signalCode ?? code}`)
+  return { passed, failed: counted + hidden, failedFiles, summary, isComplete }
 }
-const code = await run.exited
-
-const passed = last(/^ *(\d+) pass$/gm)
-// An error outside of any test, such as a file that does not load, is a failure too.
-const failed = last(/^ *(\d+) fail$/gm) + last(/^ *(\d+) errors?$/gm)
-const hidden = failed === 0 && (code !== 0 || passed === 0) ? 1 : 0
-if (hidden > 0)
-  console.log(passed === 0 ? 'no test ran' : `bun test ended with ${run.signalCode ?? code}`)
-console.log(`${passed} passed, ${failed + hidden} failed`)
-process.exit(failed + hidden > 0 ? 1 : 0)
 
 /** The last such count: the summary comes after whatever the tests themselves print. */
-function last(pattern: RegExp): number {
-  return Number([...Bun.stripANSI(output).matchAll(pattern)].at(-1)?.[1] ?? 0)
+function last(text: string, pattern: RegExp): number {
+  return Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0)
 }
