@@ -79,12 +79,12 @@ async function runTests(arguments_: string[]) {
       summary.push(`failed ${file}: ${line}`)
     }
   }
-  const passed = last(text, /^ *(\d+) pass$/gm)
+  const passes = last(text, /^ *(\d+) pass$/gm)
   const counted = last(text, /^ *(\d+) fail$/gm) + last(text, /^ *(\d+) errors?$/gm)
-  const hidden = counted === 0 && (code !== 0 || passed === 0) ? 1 : 0
+  const hidden = counted === 0 && (code !== 0 || passes === 0) ? 1 : 0
   if (hidden > 0)
-    summary.push(passed === 0 ? 'no test ran' : `bun test ended with ${run.signalCode ?? code}`)
-  return { passed, failed: counted + hidden, failedFiles, summary, isComplete }
+    summary.push(passes === 0 ? 'no test ran' : `bun test ended with ${run.signalCode ?? code}`)
+  return { passed: passes, failed: counted + hidden, failedFiles, summary, isComplete }
 }
 
 /** The last such count: the summary comes after whatever the tests themselves print. */

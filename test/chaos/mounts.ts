@@ -43,7 +43,8 @@ export async function mountMemory(mib: number, inodes?: number): Promise<Mounted
   const path = join(dir, 'disk')
   await mkdir(path)
   try {
-    const bounds = inodes === undefined ? `size=${mib}m` : `size=${mib}m,nr_inodes=${inodes}`
+    const bounds =
+      inodes === undefined ? `size=${mib}m,mode=755` : `size=${mib}m,mode=755,nr_inodes=${inodes}`
     await sure('mount', '-t', 'tmpfs', '-o', bounds, 'forumd-test', path)
   } catch (error) {
     await rm(dir, { recursive: true })

@@ -64,6 +64,8 @@ function serve(config: string, ...options: string[]) {
   children.push(child)
   const lines: LogLine[] = []
   let wake = Promise.withResolvers<void>()
+  let isDrained = false
+  const stderr = new Response(child.stderr).text()
   const drained = (async () => {
     let rest = ''
     for await (const chunk of child.stdout) {
@@ -73,6 +75,7 @@ function serve(config: string, ...options: string[]) {
       wake.resolve()
       wake = Promise.withResolvers()
     }
+    isDrained = true
     wake.resolve()
   })()
   return {
@@ -81,13 +84,14 @@ function serve(config: string, ...options: string[]) {
       for (;;) {
         const found = lines.find((line) => line.event === event)
         if (found) return found
-        if (child.exitCode !== null)
-          throw new Error(`it ended with ${child.exitCode} before ${event}`)
-        await Promise.race([wake.promise, child.exited])
+        // The output can end before the exit is known: a wait for more of it would then never yield.
+        if (isDrained)
+          throw new Error(`it ended with ${await child.exited} before ${event}: ${await stderr}`)
+        await wake.promise
       }
     },
     async ended() {
-      const [err, code] = await Promise.all([new Response(child.stderr).text(), child.exited])
+      const [err, code] = await Promise.all([stderr, child.exited])
       await drained
       return { code, err }
     },
