@@ -74,6 +74,7 @@ export function toAccountResult(me: Outcome<Me | null>, secrets: AccountSecrets)
     case 'unavailable':
     case 'unreadable':
     case 'rejected':
+    case 'unsupported':
     case 'proxy':
       return { kind: 'unclear' }
   }

@@ -154,6 +154,7 @@ export function isIdentityFault(fault: Fault): boolean {
     case 'timeout':
     case 'unreadable':
     case 'rejected':
+    case 'unsupported':
       return false
   }
 }

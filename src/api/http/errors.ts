@@ -214,12 +214,21 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
       return unavailable(flavour, 'the platform gave an answer of another shape', null)
     case 'rejected':
       return upstreamError('the platform rejected the request')
+    case 'unsupported':
+      return unsupported(fault.capability)
     case 'proxy':
       return fault.trouble === 'refused'
         ? new ApiError('INVALID_PROXY', { message: 'the proxy must be on the public internet' })
         : new ApiError('PROXY_ERROR', { message: PROXY[fault.trouble ?? 'failed'] })
   }
 }
+
+/** Error for a call that the source has no means for. */
+export const unsupported = (capability: string): ApiError =>
+  new ApiError('NOT_SUPPORTED_BY_SOURCE', {
+    message: `this source does not support ${capability}; GET /api/forum/sources lists what it does`,
+    extra: { capability },
+  })
 
 /** Fields of a refusal that has a reason. */
 export const because = (reason: RefusalReason | null, otherwise: string) =>

@@ -115,6 +115,7 @@ function platformOf(base_url: string, answer: Outcome<unknown>): CheckResult {
     case 'not_found':
     case 'unreadable':
     case 'rejected':
+    case 'unsupported':
     case 'proxy':
       return bad(
         'platform',

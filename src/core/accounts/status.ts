@@ -131,6 +131,7 @@ export function afterAnswer(it: AccountStatus, fault: Fault | null, now: number)
     case 'not_found':
     case 'unreadable':
     case 'rejected':
+    case 'unsupported':
     case undefined:
       return it.strikes === 0 ? it : { ...it, strikes: 0 }
   }

@@ -15,6 +15,7 @@ export const CODES = {
   INVALID_PROXY: { status: 400, error: 'INVALID_PROXY', billed: false },
   PROXY_AS_COOKIE: { status: 400, error: 'PROXY_AS_COOKIE', billed: false },
   BODY_TOO_LARGE: { status: 413, error: 'BODY_TOO_LARGE', billed: false },
+  NOT_SUPPORTED_BY_SOURCE: { status: 501, error: 'NOT_SUPPORTED_BY_SOURCE', billed: false },
   METHOD_NOT_ALLOWED: { status: 405, error: 'METHOD_NOT_ALLOWED', billed: false },
   FEATURE_DISABLED: { status: 403, error: 'FEATURE_DISABLED', billed: false },
   MISDIRECTED: { status: 421, error: 'MISDIRECTED', billed: false },

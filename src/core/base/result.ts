@@ -59,6 +59,8 @@ export type Fault =
   | { kind: 'unreadable'; path: string }
   /** Status 400, 413, 414 or 415: the request is wrong. Never retried. */
   | { kind: 'rejected'; status: number }
+  /** The source has no such read. `capability` names it. */
+  | { kind: 'unsupported'; capability: string }
   /** Failure of the caller's own proxy. */
   | { kind: 'proxy'; trouble?: ProxyTrouble }
 

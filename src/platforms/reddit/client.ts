@@ -213,6 +213,7 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
     case 'not_found':
     case 'unreadable':
     case 'rejected':
+    case 'unsupported':
     case 'proxy':
       return null
   }

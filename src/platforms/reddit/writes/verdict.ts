@@ -55,6 +55,7 @@ function meant(fault: Fault, { status }: NativeResponse): WriteFault {
     case 'login_required':
     case 'forbidden':
     case 'not_found':
+    case 'unsupported':
       return fault
     case 'unreadable':
       // A refusal all the same, of an unknown kind.
