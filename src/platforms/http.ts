@@ -1,0 +1,257 @@
+import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { Egress } from '../net/egress.ts'
+import type { EgressRequest } from '../net/proxy-agents.ts'
+import { createReachability } from '../net/reachability.ts'
+import type { Clock, Log } from '../runtime/runtime.ts'
+
+/** One request of a source. */
+export type HttpRequest = {
+  /** From the slash on, with its query. */
+  path: string
+  method?: 'GET' | 'POST' | 'PUT'
+  /** Sent as JSON. */
+  body?: unknown
+  headers?: Record<string, string>
+  /** Default: JSON. `text` skips the check of the content type. */
+  expect?: 'json' | 'text'
+  /** A write is sent at most once. */
+  once?: boolean
+}
+
+export type HttpCall = {
+  /** Epoch ms of all attempts and waits. */
+  deadline_at: number
+  signal?: AbortSignal
+}
+
+/** A complete answer that is neither a limit nor a refusal of the edge. */
+export type HttpAnswer = { status: number; headers: Headers; value: unknown; text: string }
+
+export type HttpClient = {
+  /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
+  send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
+  /** As `send`, for answers with status 200 only. */
+  get(path: string, call: HttpCall, headers?: Record<string, string>): Promise<Outcome<unknown>>
+  /** Offset of the source's clock to ours in ms, by its newest Date header; 0 before the first. */
+  clock_offset_ms(): number
+  /** True while the source cannot be reached. */
+  isDown(): boolean
+  /** Milliseconds until a request may be sent. */
+  wait_ms(): number
+}
+
+export type HttpClientOptions = {
+  egress: Egress
+  clock: Clock
+  log: Log
+  random: { fraction(): number }
+  /** Without a slash at its end. */
+  base_url: string
+  user_agent: string
+  requests_per_minute: number
+  timeout_ms: number
+  /** Headers of every request, such as a key. */
+  headers?: () => Record<string, string>
+  /** Meaning of an answer that is no success; null: by its status. */
+  verdict?: (answer: HttpAnswer) => Fault | null
+  on_recovered?: () => void
+}
+
+/** Requests that may be sent at once after a quiet time. */
+const BURST = 10
+const ATTEMPTS_MAX = 3
+const FIRST_BACKOFF_MS = 500
+const BACKOFF_MAX_MS = 60_000
+/** Longest pause that a Retry-After header may request. */
+const PAUSE_MAX_S = 3600
+const ETAGS_MAX = 64
+
+/**
+ * Client for one source: paced, with retries of reads within the deadline. A source that asks for a
+ * pause gets it for every request, whoever made it.
+ */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options
+  const { host } = new URL(base_url)
+  const reachability = createReachability({
+    clock,
+    log,
+    onRecovered: options.on_recovered ?? (() => {}),
+  })
+  const every_ms = 60_000 / requests_per_minute
+  /** Token bucket as the instant at which the next request is due, monotonic ms. */
+  let next_at = -Infinity
+  let paused_until = -Infinity
+  let offset_ms = 0
+  const etags = new Map<string, { etag: string; text: string }>()
+
+  const wait_ms = (): number => {
+    const now = clock.mono()
+    return Math.max(0, paused_until - now, next_at - now - (BURST - 1) * every_ms)
+  }
+
+  function take(): void {
+    next_at = Math.max(next_at, clock.mono()) + every_ms
+  }
+
+  function pause(seconds: number): void {
+    paused_until = Math.max(paused_until, clock.mono() + Math.min(seconds, PAUSE_MAX_S) * 1000)
+  }
+
+  /** Waits for the pace; null when the deadline comes first. */
+  async function turn({ deadline_at, signal }: HttpCall): Promise<Fault | null> {
+    for (;;) {
+      const ms = wait_ms()
+      if (ms === 0) {
+        take()
+        return null
+      }
+      if (clock.now() + ms > deadline_at)
+        return { kind: 'throttled', retry_after_s: Math.ceil(ms / 1000), unasked: true }
+      await clock.sleep(ms, signal)
+      if (signal?.aborted) return { kind: 'timeout' }
+    }
+  }
+
+  async function attempt(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
+    const late = await turn(call)
+    if (late !== null) return fail(late)
+    const trial = reachability.start({ host, proxy: null })
+    if (trial === null)
+      return fail({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true })
+    const { path, method = 'GET', body, expect = 'json', once = false } = request
+    const known = method === 'GET' ? etags.get(path) : undefined
+    const sent: EgressRequest = {
+      url: `${base_url}${path}`,
+      method,
+      headers: {
+        'user-agent': user_agent,
+        accept: expect === 'json' ? 'application/json' : '*/*',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(known !== undefined && { 'if-none-match': known.etag }),
+        ...options.headers?.(),
+        ...request.headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      route: { proxy: null, guarded: false },
+      once,
+      timeout_ms: Math.min(options.timeout_ms, call.deadline_at - clock.now()),
+      signal: call.signal,
+    }
+    const result = await egress.send(sent)
+    trial.end(result.ok ? true : call.signal?.aborted ? null : result.why !== 'unreached' && null)
+    if (!result.ok) {
+      if (result.why === 'timeout') return fail({ kind: 'timeout' })
+      if (result.why === 'too_large') return fail({ kind: 'unreadable', path: 'size' })
+      return fail({ kind: 'unavailable', status: null, retry_after_s: null })
+    }
+    const { status, headers, body: text } = result.answer
+    const date = Date.parse(headers.get('date') ?? '')
+    if (!Number.isNaN(date)) offset_ms = date - clock.now()
+    if (status === 304 && known !== undefined)
+      return readAnswer({ status: 200, headers, text: known.text }, expect)
+    const etag = headers.get('etag')
+    if (status === 200 && etag !== null && method === 'GET') {
+      etags.delete(path)
+      etags.set(path, { etag, text })
+      const [oldest] = etags.keys()
+      if (etags.size > ETAGS_MAX && oldest !== undefined) etags.delete(oldest)
+    }
+    return readAnswer({ status, headers, text }, expect)
+  }
+
+  function readAnswer(
+    { status, headers, text }: Omit<HttpAnswer, 'value'>,
+    expect: 'json' | 'text',
+  ): Outcome<HttpAnswer> {
+    const value = parse(text)
+    const answer = { status, headers, text, value }
+    const fault = options.verdict?.(answer) ?? faultOf(answer)
+    if (fault !== null) {
+      if (fault.kind === 'throttled') pause(fault.retry_after_s)
+      return fail(fault)
+    }
+    // A page in place of JSON is a login wall, a shield or a notice: never an empty answer.
+    if (expect === 'json' && value === undefined && text !== '')
+      return fail(isPage(headers, text) ? { kind: 'blocked' } : { kind: 'unreadable', path: '$' })
+    return ok(answer)
+  }
+
+  async function send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
+    for (let tries = 1; ; tries++) {
+      const outcome = await attempt(request, call)
+      if (outcome.ok || request.once || tries === ATTEMPTS_MAX) return outcome
+      const ms = retryAfter(outcome.fault, tries, random.fraction())
+      if (ms === null || clock.now() + ms >= call.deadline_at) return outcome
+      await clock.sleep(ms, call.signal)
+      if (call.signal?.aborted) return outcome
+    }
+  }
+
+  return {
+    send,
+    async get(path, call, headers = {}) {
+      const outcome = await send({ path, headers }, call)
+      return outcome.ok ? ok(outcome.value.value) : outcome
+    },
+    clock_offset_ms: () => offset_ms,
+    isDown: reachability.isDown,
+    wait_ms,
+  }
+}
+
+/** The value of a JSON text; undefined if it is none. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isPage = (headers: Headers, text: string): boolean =>
+  (headers.get('content-type') ?? '').includes('html') || /^\s*<(?:!doctype|html)/i.test(text)
+
+/** Seconds of a Retry-After header (RFC 9110, 10.2.3); null without one. */
+export function retrySeconds(headers: Headers): number | null {
+  const text = headers.get('retry-after')
+  if (text === null) return null
+  if (/^\s*\d+\s*$/.test(text)) return Number(text)
+  const at = Date.parse(text)
+  const now = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(at) || Number.isNaN(now) ? null : Math.max(0, Math.ceil((at - now) / 1000))
+}
+
+/** Seconds to wait where a limit names none. */
+const UNNAMED_PAUSE_S = 5
+
+/** Fault of a status; null for one that is an answer. */
+export function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
+  if (status >= 200 && status < 300) return null
+  const retry_after_s = retrySeconds(headers)
+  if (status === 429)
+    return {
+      kind: 'throttled',
+      retry_after_s: retry_after_s ?? UNNAMED_PAUSE_S,
+      ...(retry_after_s === null && { estimated: true as const }),
+    }
+  if (status >= 300 && status < 400)
+    return /login|session/i.test(headers.get('location') ?? '')
+      ? { kind: 'login_required' }
+      : { kind: 'unreadable', path: 'redirect' }
+  if (status === 401) return { kind: 'login_required' }
+  if (status === 403)
+    return isPage(headers, text) ? { kind: 'blocked' } : { kind: 'forbidden', reason: null }
+  if (status === 404 || status === 410) return { kind: 'not_found', reason: null }
+  if (status >= 500) return { kind: 'unavailable', status, retry_after_s }
+  return { kind: 'rejected', status }
+}
+
+/** Milliseconds until a retry of a read may help; null if none will. Full jitter. */
+function retryAfter(fault: Fault, tries: number, fraction: number): number | null {
+  const backoff_ms = fraction * Math.min(BACKOFF_MAX_MS, FIRST_BACKOFF_MS * 2 ** tries)
+  if (fault.kind === 'timeout') return backoff_ms
+  if (fault.kind === 'throttled') return fault.unasked ? null : fault.retry_after_s * 1000
+  if (fault.kind !== 'unavailable' || fault.unasked) return null
+  return Math.max(backoff_ms, (fault.retry_after_s ?? 0) * 1000)
+}
