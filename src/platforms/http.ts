@@ -21,7 +21,7 @@ export type HttpRequest = {
 export type HttpCall = {
   /** Epoch ms of all attempts and waits. */
   deadline_at: number
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */

@@ -1,7 +1,6 @@
-import type { Fault, Outcome } from '../core/base/result.ts'
+import { fail, type Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
-import type { Egress } from '../net/egress.ts'
-import type { Runtime } from '../runtime/runtime.ts'
+import type { HttpClientOptions } from './http.ts'
 import type { Platform } from './port.ts'
 
 /** Kinds of platforms that forumd reads. */
@@ -13,7 +12,30 @@ export type ReadPort = Omit<
   Platform,
   'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms'
 >
-export type ReadCapability = keyof ReadPort
+export const READ_CAPABILITIES = [
+  'posts',
+  'comments',
+  'search',
+  'searchMedia',
+  'searchCommunities',
+  'searchUsers',
+  'userComments',
+  'userItems',
+  'tree',
+  'more',
+  'postsById',
+  'nodesById',
+  'liveness',
+  'rules',
+  'wiki',
+  'communities',
+  'achievements',
+  'visibility',
+  'user',
+  'community',
+  'moderators',
+] as const satisfies readonly (keyof ReadPort)[]
+export type ReadCapability = (typeof READ_CAPABILITIES)[number]
 
 /** What a source can do beyond reads. */
 export const ACT_CAPABILITIES = ['login', 'comment', 'vote', 'message'] as const
@@ -65,7 +87,7 @@ export type StreamCall = {
   requests: number
   /** Epoch ms. */
   deadline_at: number
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -84,17 +106,8 @@ export type ItemStream = {
   ): Promise<Outcome<Pick<StreamStep, 'items' | 'behind' | 'requests'>>>
 }
 
-/** Options of an adapter. */
-export type SourceOptions = Pick<Runtime, 'clock' | 'random'> & {
-  egress: Egress
-  /** Without a slash at its end; '' for a kind with a fixed address. */
-  base_url: string
-  user_agent: string
-  /** At most this many requests per minute to the source. */
-  requests_per_minute: number
-  timeout_ms: number
-  /** Answers larger than this are `unreadable`. */
-  bytes_max: number
+/** Options of an adapter. `base_url` is '' for a kind with a fixed address. */
+export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict'> & {
   /** API key or token of the operator's account at the source; null: anonymous. */
   credential: string | null
 }
@@ -114,20 +127,49 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
-  /** Path of a place's page at the source, for messages. */
-  placeUrl(place: string): string
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
-  /** Target of a link to the source: fullname; null if it is none. */
+  /** Id of the item that a link to the source leads to, without prefix; null if it is none. */
   fullnameOf(url: URL): string | null
+  /** Converts a node of its trees to the port's shape. */
+  commentOf: Platform['commentOf']
+  clock_offset_ms(): number
+  /** True while the source cannot be reached. */
+  isDown(): boolean
+  /** Requests the source's description once. */
   probe(call: StreamCall): Promise<Outcome<SourceProbe>>
 }
 
-/** Reads that a source has; the others answer `unsupported`. */
-export function withUnsupported(reads: Partial<ReadPort>): ReadPort {
-  const refuse = (capability: ReadCapability) => () =>
-    Promise.resolve({ ok: false as const, fault: { kind: 'unsupported', capability } as Fault })
-  return new Proxy(reads, {
-    get: (target, name) => Reflect.get(target, name) ?? refuse(name as ReadCapability),
-  }) as ReadPort
+const refuse = (capability: ReadCapability) => () =>
+  Promise.resolve(fail({ kind: 'unsupported', capability }))
+
+const NO_READS: ReadPort = {
+  posts: refuse('posts'),
+  comments: refuse('comments'),
+  search: refuse('search'),
+  searchMedia: refuse('searchMedia'),
+  searchCommunities: refuse('searchCommunities'),
+  searchUsers: refuse('searchUsers'),
+  userComments: refuse('userComments'),
+  userItems: refuse('userItems'),
+  tree: refuse('tree'),
+  more: refuse('more'),
+  postsById: refuse('postsById'),
+  nodesById: refuse('nodesById'),
+  liveness: refuse('liveness'),
+  rules: refuse('rules'),
+  wiki: refuse('wiki'),
+  communities: refuse('communities'),
+  achievements: refuse('achievements'),
+  visibility: refuse('visibility'),
+  user: refuse('user'),
+  community: refuse('community'),
+  moderators: refuse('moderators'),
 }
+
+/** All reads of the port: those that a source has, the others as `unsupported`. */
+export const withUnsupported = (reads: Partial<ReadPort>): ReadPort => ({ ...NO_READS, ...reads })
+
+/** The names of the reads that a source has. */
+export const readCapabilities = (reads: Partial<ReadPort>): ReadCapability[] =>
+  READ_CAPABILITIES.filter((name) => reads[name] !== undefined)

@@ -1,0 +1,422 @@
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import type { Comment, Item, Node, Post } from '../../core/forum/items.ts'
+import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
+import { fieldsOf, fromNode, type HiddenReplies, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import type { Call, Listing } from '../port.ts'
+import {
+  readCapabilities,
+  type ReadPort,
+  type Source,
+  type SourceOptions,
+  withUnsupported,
+} from '../source.ts'
+import {
+  commentsOfTree,
+  hitOf,
+  isComment,
+  isPost,
+  livenessOf,
+  type NativeItem,
+  type Place,
+  PLACES,
+  SITE,
+  type Story,
+  storyOf,
+  toComment,
+  toItem,
+  toPost,
+  toUser,
+} from './readers.ts'
+import { createStream } from './stream.ts'
+
+const FIREBASE = 'https://hacker-news.firebaseio.com'
+const ALGOLIA = 'https://hn.algolia.com'
+const HITS_MAX = 1000
+const AT_ONCE = 8
+const STORIES_MAX = 20_000
+/** A comment is this deep at most; a longer chain ends the search for its story. */
+const ANCESTORS_MAX = 60
+
+const LISTS: Readonly<Record<Place, string>> = {
+  story: 'newstories',
+  ask: 'askstories',
+  show: 'showstories',
+  job: 'jobstories',
+}
+
+/**
+ * Hacker News by its two public APIs: items by id (Firebase), search (Algolia). Neither has writes.
+ * `base_url` and `search_url` are set by tests only.
+ * @see https://github.com/HackerNews/API, https://hn.algolia.com/api
+ */
+export function createHackerNews(options: SourceOptions & { search_url?: string }): Source {
+  const { clock } = options
+  const firebase = createHttpClient({ ...options, base_url: options.base_url || FIREBASE })
+  const algolia = createHttpClient({
+    ...options,
+    base_url: options.search_url ?? (options.base_url || ALGOLIA),
+    verdict: searchFault,
+  })
+  /** Story of each comment that was read, by the comment's id. */
+  const stories = new Map<number, Story>()
+
+  const get = (name: string, call: HttpCall) => firebase.get(`/v0/${name}.json`, call)
+
+  async function readItem(
+    id: number | string,
+    call: HttpCall,
+  ): Promise<Outcome<NativeItem | null>> {
+    const answer = await get(`item/${id}`, call)
+    return answer.ok ? ok(toItem(answer.value)) : answer
+  }
+
+  function remember(id: number, story: Story): void {
+    stories.delete(id)
+    stories.set(id, story)
+    const [oldest] = stories.keys()
+    if (stories.size > STORIES_MAX && oldest !== undefined) stories.delete(oldest)
+  }
+
+  async function storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<Story | null>> {
+    const path: number[] = [item.id]
+    let parent = item.row['parent']
+    for (let steps = 0; steps < ANCESTORS_MAX && typeof parent === 'number'; steps++) {
+      const known = stories.get(parent)
+      const above = known === undefined ? await readItem(parent, call) : null
+      if (above !== null && !above.ok) return above
+      const native = above?.value ?? null
+      const story =
+        known ?? (native !== null && !isComment(native) ? storyOf(toPost(native)) : undefined)
+      if (story !== undefined) {
+        for (const id of [...path, parent]) remember(id, story)
+        return ok(story)
+      }
+      if (native === null) return ok(null)
+      path.push(parent)
+      parent = native.row['parent']
+    }
+    return ok(null)
+  }
+
+  /** Items in the order of `ids`; `null` answers are left out. */
+  async function readAll(
+    ids: readonly (number | string)[],
+    call: HttpCall,
+  ): Promise<Outcome<NativeItem[]>> {
+    const found: NativeItem[] = []
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const answers = await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => readItem(id, call)))
+      for (const answer of answers) {
+        if (!answer.ok) return answer
+        if (answer.value !== null) found.push(answer.value)
+      }
+    }
+    return ok(found)
+  }
+
+  async function list(
+    name: string,
+    { limit, after }: { limit: number; after: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Post>>> {
+    const answer = await get(name, call)
+    if (!answer.ok) return answer
+    if (!Array.isArray(answer.value)) return fail({ kind: 'unreadable', path: '$' })
+    const ids = answer.value.filter((it) => typeof it === 'number')
+    const from = after === null ? 0 : ids.indexOf(Number(after.replace(/^t3_/, ''))) + 1
+    // The row of the cursor has left the list.
+    if (after !== null && from === 0) return ok({ rows: [], after: null, logged_in: null })
+    const taken = ids.slice(from, from + limit)
+    const items = await readAll(taken, call)
+    if (!items.ok) return items
+    const rows = items.value.filter((it) => isPost(it) && livenessOf(it) === 'live').map(toPost)
+    const last = taken.at(-1)
+    const has_more = last !== undefined && from + limit < ids.length
+    return ok({ rows, after: has_more ? `t3_${last}` : null, logged_in: null })
+  }
+
+  /** A page of the search index, newest first unless `ranked`. Its cursor is the number of the page. */
+  async function search(
+    query: { q: string; tags: string; ranked?: boolean; since_s?: number | null },
+    { limit, after }: { limit: number; after: string | null },
+    call: Call,
+  ): Promise<Outcome<Listing<Item>>> {
+    const page = after === null ? 0 : Number(after.replace(/^p/, ''))
+    if (!Number.isInteger(page) || page < 0) return fail({ kind: 'rejected', status: 400 })
+    const params = new URLSearchParams({
+      query: query.q,
+      tags: query.tags,
+      page: String(page),
+      hitsPerPage: String(limit),
+      typoTolerance: 'false',
+    })
+    if (query.since_s != null) params.set('numericFilters', `created_at_i>${query.since_s}`)
+    const answer = await algolia.get(
+      `/api/v1/${query.ranked ? 'search' : 'search_by_date'}?${params.toString()}`,
+      call,
+    )
+    if (!answer.ok) return answer
+    const body = fieldsOf(answer.value)
+    if (!Array.isArray(body['hits'])) return fail({ kind: 'unreadable', path: '$.hits' })
+    const hits = rowsOf(body['hits'])
+    const rows = hits.flatMap((row): Item[] => {
+      const hit = hitOf(row)
+      if (hit === null) return []
+      return hit.kind === 'post'
+        ? [{ kind: 'post', ...hit.post }]
+        : [{ kind: 'comment', ...hit.comment }]
+    })
+    const pages = typeof body['nbPages'] === 'number' ? body['nbPages'] : 0
+    const has_more = page + 1 < pages && (page + 1) * limit < HITS_MAX && hits.length > 0
+    return ok({ rows, after: has_more ? `p${page + 1}` : null, logged_in: null })
+  }
+
+  const reads: Partial<ReadPort> = {
+    async posts({ subforums, sort, t, ...paging }, call) {
+      const [place = 'story'] = subforums
+      if (sort === 'hot' || sort === 'rising') return list('topstories', paging, call)
+      if (sort === 'top' || sort === 'controversial') {
+        const tags = place === 'story' ? 'story' : TAGS[asPlace(place) ?? 'story']
+        const since_s = sinceOf(t, clock.now())
+        const page = await search({ q: '', tags, ranked: true, since_s }, paging, call)
+        return postsOf(page)
+      }
+      const name = LISTS[asPlace(place) ?? 'story']
+      return list(name, paging, call)
+    },
+
+    async comments({ subforums, ...paging }, call) {
+      const page = await search({ q: '', tags: 'comment' }, paging, call)
+      const places = new Set(subforums.filter((it) => it !== 'story'))
+      const comments = commentsOf(page)
+      if (!comments.ok || places.size === 0) return comments
+      const rows = comments.value.rows.filter(({ subforum }) => places.has(subforum))
+      return ok({ ...comments.value, rows })
+    },
+
+    async search({ q, subforum, sort, t, limit, after }, call) {
+      const place = subforum === null ? null : asPlace(subforum)
+      const tags = place === null ? '(story,poll,job)' : TAGS[place]
+      const ranked = sort === 'relevance' || sort === 'top' || sort === 'hot'
+      const since_s = sinceOf(t, clock.now())
+      return postsOf(await search({ q, tags, ranked, since_s }, { limit, after }, call))
+    },
+
+    async userComments({ name, t, limit, after }, call) {
+      const since_s = sinceOf(t, clock.now())
+      return commentsOf(
+        await search({ q: '', tags: `comment,author_${name}`, since_s }, { limit, after }, call),
+      )
+    },
+
+    async userItems({ name, tab, t, limit, after }, call) {
+      const kinds = tab === 'submitted' ? '(story,poll,job)' : tab === 'comments' ? 'comment' : null
+      if (kinds === null && tab !== 'overview')
+        return fail({ kind: 'unsupported', capability: 'userItems' })
+      const tags = `${kinds ?? '(story,poll,job,comment)'},author_${name}`
+      return search({ q: '', tags, since_s: sinceOf(t, clock.now()) }, { limit, after }, call)
+    },
+
+    async tree({ post_id, comment_id }, call) {
+      const root = await readItem(post_id, call)
+      if (!root.ok) return root
+      if (root.value === null || !isPost(root.value)) return fail(ABSENT)
+      const post = toPost(root.value)
+      const story = storyOf(post)
+      const answer = await algolia.get(`/api/v1/items/${comment_id ?? post_id}`, call)
+      if (!answer.ok) return answer
+      const native = fieldsOf(answer.value)
+      const branch = comment_id === undefined ? native : { children: [native] }
+      const comments = commentsOfTree(branch, story)
+      // The index lags: top-level comments that it does not have yet are named by id.
+      const indexed = new Set(rowsOf(native['children']).map(({ id }) => id))
+      const kids = Array.isArray(root.value.row['kids']) ? root.value.row['kids'] : []
+      const missing = kids.filter((id) => typeof id === 'number' && !indexed.has(id)).map(String)
+      const hidden: HiddenReplies[] =
+        comment_id === undefined && missing.length > 0 ? [{ parent: post.name, ids: missing }] : []
+      return ok({ post, comments: toTree(post.name, comments, hidden) })
+    },
+
+    async more({ ids }, call) {
+      return nodesOf(ids, call)
+    },
+
+    async postsById(ids, call) {
+      const items = await readAll(ids, call)
+      if (!items.ok) return items
+      return ok(items.value.filter((it) => isPost(it) && livenessOf(it) === 'live').map(toPost))
+    },
+
+    nodesById: (ids, call) => nodesOf(ids, call),
+
+    async liveness(ids, call) {
+      const found = new Map<string, ReturnType<typeof livenessOf>>()
+      const items = await readAll(ids, call)
+      if (!items.ok) return items
+      for (const item of items.value) found.set(String(item.id), livenessOf(item))
+      return ok(found)
+    },
+
+    async visibility(id, call) {
+      const item = await readItem(id, call)
+      if (!item.ok) return item
+      const state = livenessOf(item.value)
+      if (state === 'live') return ok({ verdict: 'live', reason: null, confident: true })
+      const reason = state === 'not_found' ? 'absent' : state
+      return ok({ verdict: 'not_visible', reason, confident: true })
+    },
+
+    async user(name, call) {
+      const answer = await get(`user/${encodeURIComponent(name)}`, call)
+      if (!answer.ok) return answer
+      const user = toUser(fieldsOf(answer.value))
+      return user === null ? fail(ABSENT) : ok(user)
+    },
+
+    community: async (name) => {
+      const place = asPlace(name)
+      return place === null ? fail(ABSENT) : ok(toCommunity(place))
+    },
+    communities: async () => ok({ rows: PLACES.map(toCommunity), after: null, logged_in: null }),
+  }
+
+  async function nodesOf(ids: readonly string[], call: Call): Promise<Outcome<Node[]>> {
+    const items = await readAll(ids, call)
+    if (!items.ok) return items
+    const nodes: Node[] = []
+    for (const item of items.value) {
+      if (!isComment(item)) continue
+      const story = await storyAbove(item, call)
+      if (!story.ok) return story
+      if (story.value !== null) nodes.push(toNode(toComment(item, story.value)))
+    }
+    return ok(nodes)
+  }
+
+  return {
+    kind: 'hackernews',
+    capabilities: new Set([...readCapabilities(reads), 'monitor']),
+    reads: withUnsupported(reads),
+    commentOf: fromNode,
+    stream: createStream({
+      clock,
+      async maxItem(call) {
+        const answer = await get('maxitem', call)
+        if (!answer.ok) return answer
+        return typeof answer.value === 'number'
+          ? ok(answer.value)
+          : fail({ kind: 'unreadable', path: '$' })
+      },
+      item: (id, call) => get(`item/${id}`, call),
+      updates: (call) => get('updates', call),
+      storyAbove,
+    }),
+    isPlace: (place) => asPlace(place) !== null,
+    fullnameOf({ hostname, pathname, searchParams }) {
+      const id = searchParams.get('id') ?? ''
+      const is_item = hostname === new URL(SITE).hostname && pathname === '/item'
+      return is_item && /^\d{1,10}$/.test(id) ? id : null
+    },
+    clock_offset_ms: firebase.clock_offset_ms,
+    isDown: firebase.isDown,
+    async probe(call) {
+      const answer = await get('maxitem', call)
+      if (!answer.ok) return answer
+      return ok({
+        title: 'Hacker News',
+        version: null,
+        notes: [`newest item: ${String(answer.value)}`],
+      })
+    },
+  }
+}
+
+const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
+
+const TAGS: Readonly<Record<Place, string>> = {
+  story: '(story,poll)',
+  ask: 'ask_hn',
+  show: 'show_hn',
+  job: 'job',
+}
+
+const asPlace = (name: string): Place | null =>
+  PLACES.find((it) => it === name.toLowerCase()) ?? null
+
+const DAY_S = 86_400
+const SPANS_S: Readonly<Record<string, number>> = {
+  hour: 3600,
+  day: DAY_S,
+  week: 7 * DAY_S,
+  month: 31 * DAY_S,
+  year: 366 * DAY_S,
+}
+
+/** Epoch seconds at which a span such as `week` begins; null: no limit. */
+const sinceOf = (span: string | null, now: number): number | null => {
+  const span_s = span === null ? undefined : SPANS_S[span]
+  return span_s === undefined ? null : Math.floor(now / 1000) - span_s
+}
+
+function postsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Post>> {
+  if (!page.ok) return page
+  const rows = page.value.rows.flatMap((item): Post[] => {
+    if (item.kind !== 'post') return []
+    const { kind: _, ...post } = item
+    return [post]
+  })
+  return ok({ ...page.value, rows })
+}
+
+function commentsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Comment>> {
+  if (!page.ok) return page
+  const rows = page.value.rows.flatMap((item): Comment[] => {
+    if (item.kind !== 'comment') return []
+    const { kind: _, ...comment } = item
+    return [comment]
+  })
+  return ok({ ...page.value, rows })
+}
+
+/** The index answers 200 with a message where it refuses to go on: never "nothing found". */
+function searchFault({ status, value }: HttpAnswer): Fault | null {
+  const { hits, message } = fieldsOf(value)
+  if (status === 200 && Array.isArray(hits) && hits.length === 0 && typeof message === 'string')
+    return { kind: 'rejected', status: 400 }
+  return status === 403 && textAt(fieldsOf(value), 'message') !== null
+    ? { kind: 'throttled', retry_after_s: 60, estimated: true }
+    : null
+}
+
+const TITLES: Readonly<Record<Place, string>> = {
+  story: 'Stories and polls',
+  ask: 'Ask HN',
+  show: 'Show HN',
+  job: 'Jobs',
+}
+
+const PATHS: Readonly<Record<Place, string>> = {
+  story: 'newest',
+  ask: 'ask',
+  show: 'show',
+  job: 'jobs',
+}
+
+const toCommunity = (place: Place) => ({
+  id: place,
+  name: place,
+  display_name_prefixed: place,
+  title: TITLES[place],
+  description: null,
+  subscribers: null,
+  active_users: null,
+  created: null,
+  created_utc: null,
+  type: 'public',
+  over_18: false,
+  quarantined: false,
+  url: `${SITE}/${PATHS[place]}`,
+  icon_url: null,
+  banner_url: null,
+  language: 'en',
+})
