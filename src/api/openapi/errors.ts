@@ -1,6 +1,6 @@
 import { CODES, type ErrorCode } from '../../core/base/errors.ts'
 import { type Naming, wireCode } from '../../core/forum/naming.ts'
-import type { Policy } from '../http/route-policy.ts'
+import type { Policy } from '../http/routes.ts'
 
 /** Error codes of calls to the platform. */
 const PLATFORM_CODES: Record<'GET' | 'POST', ErrorCode[]> = {
