@@ -40,6 +40,7 @@ import { countMoney } from './metrics/counters.ts'
 import type { Metrics } from './metrics/registry.ts'
 import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
+import { forSource } from './reads/sources.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
 
 /** Growth of resident memory per error response (headers, errors, sockets), measured. */
@@ -77,6 +78,8 @@ export type AppDeps = {
   trusted_proxies: readonly string[]
   /** Enabled writes; absent: all. */
   features?: Features
+  /** Names of the sources beside `main`; absent: none. */
+  sources?: readonly string[]
   /**
    * Seconds that a call may spend at the platform, without its rate limit wait; absent: those of a
    * read with the default deadline.
@@ -195,9 +198,12 @@ export function createApp(deps: AppDeps) {
       reusePort: false,
     },
   })
-    .onRequest(({ request, set, server }) => {
+    .onRequest(async ({ request, set, server }) => {
+      // Admitted as the request that named the source.
+      if (holders.find(request)) return undefined
       started.set(request, clock.mono())
-      return admit({ request, headers: set.headers, server })
+      const answer = await admit({ request, headers: set.headers, server })
+      return answer ?? answerForSource(request)
     })
     .onParse({ as: 'global' }, ({ request }) => {
       const path = requestPath(request.url)
@@ -235,6 +241,17 @@ export function createApp(deps: AppDeps) {
       .use(dashboardPage(deps.page))
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))
   }
+  const sources = deps.sources ?? []
+
+  /** Answers a read that names another source through that source's own routes. */
+  async function answerForSource(request: Request): Promise<Response | undefined> {
+    const named = forSource(words, sources, request)
+    const holder = holders.find(request)
+    if (named === null || holder === undefined) return undefined
+    holders.put(named, { ...holder, request: named })
+    return app.handle(named)
+  }
+
   const internal = createInternalClient(delegation, (request) => app.handle(request))
   const context = {
     words,

@@ -79,6 +79,22 @@ export const userAgent = (initial: string) =>
     initial,
   )
 
+/** The name of a source, which is part of paths; `main` is the one of `[platform]`. */
+export const sourceName = () =>
+  text(
+    'a name of lower-case letters, digits and -, at most 31 characters, other than main',
+    (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main',
+  )
+
+/** A day such as `2027-03-31`; empty: none. */
+export const day = () =>
+  text(
+    'a day such as "2027-03-31" in quotes, or "" for none',
+    (value) =>
+      value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))),
+    '',
+  )
+
 /** The name of a plan. */
 export const planName = (initial?: string) =>
   text(
@@ -268,7 +284,7 @@ export const auto = () =>
   )
 
 /** One of the given words. */
-export const choice = <const T extends string>(names: readonly T[], initial: NoInfer<T>) =>
+export const choice = <const T extends string>(names: readonly T[], initial?: NoInfer<T>) =>
   kind(
     (value, refuse) =>
       names.find((name) => name === value) ??

@@ -1,5 +1,6 @@
 import { fail, type Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
+import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { HttpClientOptions } from './http.ts'
 import type { Platform } from './port.ts'
 
@@ -124,13 +125,15 @@ export type SourceProbe = {
 /** A platform that forumd reads by ids. */
 export type Source = {
   kind: Exclude<SourceKind, 'reddit'>
+  /** Address of its pages. */
+  url: string
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
-  /** Id of the item that a link to the source leads to, without prefix; null if it is none. */
-  fullnameOf(url: URL): string | null
+  /** Post, or comment under it, that a link to the source leads to; null if it is none. */
+  targetOf(url: URL): PermalinkTarget | null
   /** Converts a node of its trees to the port's shape. */
   commentOf: Platform['commentOf']
   clock_offset_ms(): number
@@ -140,8 +143,10 @@ export type Source = {
   probe(call: StreamCall): Promise<Outcome<SourceProbe>>
 }
 
-const refuse = (capability: ReadCapability) => () =>
-  Promise.resolve(fail({ kind: 'unsupported', capability }))
+/** Outcome of a call that a source has no means for. */
+export const unsupported = (capability: string) => fail({ kind: 'unsupported', capability })
+
+const refuse = (capability: ReadCapability) => async () => unsupported(capability)
 
 const NO_READS: ReadPort = {
   posts: refuse('posts'),

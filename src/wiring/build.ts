@@ -38,6 +38,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
+import { createSources } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -130,6 +131,14 @@ export function assemble({
     read_cache_ms: config.limits.read_cache_s * 1000,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     hosts: linkHosts(config.platform),
+  })
+  const sources = createSources(config, {
+    clock,
+    random,
+    log,
+    egress: wiring.egress,
+    budget,
+    on_read: (state) => metrics.count('reads_cache_total', { state }),
   })
   const write_actions = createWriteActions(
     config,
@@ -245,6 +254,7 @@ export function assemble({
       item_clock,
       patterns,
       gateway,
+      sources,
       write_actions,
       links,
       reads_health,
@@ -272,6 +282,7 @@ export function assemble({
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
+    sources: [...sources.keys()],
     platform_s: longestAtPlatform(config.platform),
     hosts: config.server.hosts,
     page: async () => (await import('../page/assets.ts')).pageFiles(),

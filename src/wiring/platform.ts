@@ -104,6 +104,8 @@ export function createPlatform(
   const paged = { browser, clock, base_url, session_cookie }
   return {
     platform,
+    /** Also of the sources. */
+    egress,
     craft,
     jars,
     login,

@@ -5,6 +5,7 @@ import { feedback } from '../api/account/feedback.ts'
 import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
+import { sourcePath } from '../api/http/routes.ts'
 import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
 import { deliveries } from '../api/matches/deliveries.ts'
 import { items } from '../api/matches/pull.ts'
@@ -20,6 +21,7 @@ import { createReadContext, type ReadsOptions } from '../api/reads/context.ts'
 import { ownReads } from '../api/reads/own.ts'
 import { postReads } from '../api/reads/posts.ts'
 import { searchReads } from '../api/reads/search.ts'
+import { sourceReads } from '../api/reads/sources.ts'
 import { userReads } from '../api/reads/users.ts'
 import type { ReadsHealth } from '../api/status.ts'
 import { confirmPage, unsubscribePage } from '../api/webhooks/mail-consent.ts'
@@ -45,6 +47,7 @@ import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
+import { listSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -62,6 +65,22 @@ export function reads(
     directoryReads,
     ownReads,
   ].map((group) => group(context, gateway))
+}
+
+/** The routes of the reads of every further source. */
+function readsOfSources(
+  route_context: RouteContext,
+  sources: ReadonlyMap<string, ReadySource>,
+  options: Omit<ReadsOptions, 'source' | 'degraded'>,
+): AnyElysia[] {
+  return [...sources.values()].flatMap(({ name, reads: gateway }) => {
+    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
+    return reads({ ...route_context, words }, gateway, {
+      ...options,
+      degraded: () => false,
+      source: name,
+    })
+  })
 }
 
 /** Write actions on behalf of a caller. */
@@ -106,6 +125,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
     item_clock: ItemClock
     patterns: PatternJudge
     gateway: Reads
+    sources: ReadonlyMap<string, ReadySource>
     write_actions: WriteActions
     links: Links
     reads_health: ReadsHealth
@@ -166,7 +186,10 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       ...sessions,
       limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
+      source: null,
     }),
+    sourceReads(route_context, () => listSources(config, parts.platform, parts.sources)),
+    ...readsOfSources(route_context, parts.sources, { ...sessions, limits: config.limits }),
     ...monitors(route_context, {
       db,
       patterns: parts.patterns,

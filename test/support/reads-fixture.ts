@@ -93,6 +93,7 @@ export async function startReading({
           degraded_reads_per_key: 4,
           degraded_waiting_per_key: 8,
         },
+        source: null,
         degraded: () => degraded,
       }),
   }).listen({ hostname: '127.0.0.1', port: 0 })

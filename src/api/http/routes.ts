@@ -164,6 +164,10 @@ const FEATURES: readonly (readonly [string, Feature])[] = [
 
 const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
+/** Path of the reads of one source; '' : of all of them. */
+export const sourcePath = ({ api }: Naming, source: string): string =>
+  source === '' ? `${api}/sources` : `${api}/sources/${source}`
+
 /** Policy of a route by its path alone, so that no route lacks one. Unknown paths need a key. */
 export function policyOf(words: Naming, method: string, path: string): Policy {
   if (under(path, '/health')) return { ...OPEN, limit: 'health' }
@@ -181,6 +185,7 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
     if (under(path, place)) return { ...CLOSED, scope: 'monitor' }
   }
   if (under(path, words.api)) {
+    if (under(path, sourcePath(words, ''))) return { ...CLOSED, scope: 'read', limit: 'reads' }
     const reads = method === 'GET' || path === `${words.api}/comments/verify`
     if (reads) return { ...CLOSED, scope: 'read', limit: 'reads' }
     const [, feature = null] = FEATURES.find(([place]) => under(path, words.api + place)) ?? []
