@@ -105,11 +105,6 @@ const DRAIN_BYTES_MAX = IMAGE_BODY_MAX
 const DRAIN_TIMEOUT_MS = 2000
 /** Each drain uses one or two MiB of the server's buffers. */
 const DRAINS_MAX = 8
-/**
- * Garbage per byte of a body: the decoded text and the parsed value. The bytes themselves are
- * released here.
- */
-const GARBAGE_PER_BYTE = 2
 /** Memory per byte of a body: the bytes, their text and the parsed value. */
 const HELD_PER_BYTE = 3
 /** Bytes that a call holds for a body of this size. */
@@ -167,8 +162,6 @@ export type ReadJson = (request: Request, max: number) => Promise<unknown>
 
 type Deps = {
   clock: Clock
-  /** Receives the bytes of garbage that a body has left behind. */
-  collect: (bytes: number) => void
   /**
    * Counts bytes held for a request.
    * @throws {ApiError} if there is no room for them
@@ -178,12 +171,10 @@ type Deps = {
 
 /** Creates the reader of request bodies. */
 export const createReadJson =
-  ({ clock, collect, hold }: Deps): ReadJson =>
+  ({ clock, hold }: Deps): ReadJson =>
   async (request, max) => {
     mustBeJson(request)
-    const bytes = await readBytes(request, max, { clock, hold })
-    collect(bytes.byteLength * GARBAGE_PER_BYTE)
-    return valueOf(bytes)
+    return valueOf(await readBytes(request, max, { clock, hold }))
   }
 
 function mustBeJson(request: Request): void {

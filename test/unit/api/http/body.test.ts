@@ -21,14 +21,9 @@ const arriving = (chunks: readonly Uint8Array[]) =>
   })
 
 function createFixture() {
-  const left: number[] = []
   const clock = fakeClock(() => Promise.resolve())
-  const readJson = createReadJson({
-    clock,
-    collect: (bytes) => void left.push(bytes),
-    hold: () => {},
-  })
-  return { left, read: (chunks: readonly Uint8Array[]) => readJson(arriving(chunks), MAX) }
+  const readJson = createReadJson({ clock, hold: () => {} })
+  return { read: (chunks: readonly Uint8Array[]) => readJson(arriving(chunks), MAX) }
 }
 
 /** Code of the thrown error; `read` if none was thrown. */
@@ -73,13 +68,4 @@ test('the rest of a shared buffer is unchanged', async () => {
   expect(await createFixture().read([shared.subarray(6, 13)])).toEqual({ a: 1 })
 
   expect(new TextDecoder().decode(shared)).toBe('before{"a":1}after')
-})
-
-test('a body reports its text and parsed value as garbage', async () => {
-  const { left, read } = createFixture()
-
-  await read([bytesOf('{"a"'), bytesOf(':1}')])
-  await read([bytesOf('nonsense')]).catch(() => {})
-
-  expect(left).toEqual([14, 16])
 })
