@@ -36,7 +36,7 @@ const endOf = (reading: Promise<unknown>) =>
 test.each([
   ['of one piece', ['{"a":"ü"}'], 'read'],
   ['of several', ['{"a"', ':"', 'ü"}'], 'read'],
-  ['that is no JSON', ['{"a"', '}'], 'body is not valid JSON at position 4: found "}"'],
+  ['that is no JSON', ['{"a"', '}'], 'body is not valid JSON'],
   ['that is nested too deeply', ['['.repeat(40), ']'.repeat(40)], /^body is nested too deeply/],
   ['that is too large', [' '.repeat(MAX), ' '], 'the body must be at most 1 MiB'],
 ])('the bytes of a body %s are released', async (_, texts, end) => {
