@@ -21,26 +21,6 @@ import {
   takeLock,
 } from './paths.ts'
 
-/** `ford`: application id of databases from builds before 1.0.0, the first release. */
-const UNRELEASED_ID = 0x666f7264
-
-/** The database was made by a build from before the first release, whose schemas no release can read. */
-class UnreleasedDatabase extends Error {
-  override name = 'UnreleasedDatabase'
-}
-
-/**
- * Refuses databases from before 1.0.0 by their application id.
- *
- * @throws {UnreleasedDatabase} when the id is theirs
- */
-export function refuseUnreleased(application_id: number | undefined, file: string): void {
-  if (application_id === UNRELEASED_ID)
-    throw new UnreleasedDatabase(
-      `${file} was made by a build of forumd from before 1.0.0, which was never released, and cannot be migrated: keep using that build, or start with a new folder in [storage].dir`,
-    )
-}
-
 // SQLite reads its log up to the first frame with a wrong checksum and drops the rest. That is right at the end of the
 // log: a write torn by a power cut was never acknowledged. In the middle it means that the disk has changed the data,
 // and continuing would silently undo commits.
@@ -174,9 +154,7 @@ function openExisting(paths: InstanceFiles, { check }: { check: boolean }): Db {
   }
   if (header.toString('latin1', 0, FILE_MAGIC.length) !== FILE_MAGIC)
     throw databaseDamaged(paths, 'it is empty or not a database')
-  const application_id = header.readUInt32BE(APPLICATION_ID_AT)
-  refuseUnreleased(application_id, paths.db)
-  if (application_id !== APPLICATION_ID)
+  if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID)
     throw databaseDamaged(paths, 'it is the database of another program')
   try {
     using stack = new DisposableStack()

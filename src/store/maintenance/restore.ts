@@ -29,7 +29,7 @@ import { insertEvent } from '../monitoring/checks.ts'
 import { skipAhead } from '../monitoring/matches.ts'
 import { writeRecord } from '../startup/record.ts'
 import { type NewFile, type OpenFolder, openFolder } from './folder.ts'
-import { isWalBroken, refuseUnreleased } from './integrity.ts'
+import { isWalBroken } from './integrity.ts'
 import {
   DatabaseDamaged,
   type InstanceFiles,
@@ -85,7 +85,7 @@ const APPLICATION_ID_AT = 68
 /**
  * Opens a backup. Other files are refused, because the owner of the data folder could read them there.
  *
- * @throws {DatabaseDamaged | UnreleasedDatabase} when it is not a backup of forumd
+ * @throws {DatabaseDamaged} when it is not a backup of forumd
  */
 export function openBackup(path: string): BackupFile {
   const handle = openSync(path, 'r')
@@ -94,7 +94,6 @@ export function openBackup(path: string): BackupFile {
     const header = Buffer.alloc(FILE_HEADER_BYTES)
     if (fstatSync(handle).isFile()) readSync(handle, header, 0, FILE_HEADER_BYTES, 0)
     const application_id = header.readUInt32BE(APPLICATION_ID_AT)
-    refuseUnreleased(application_id, path)
     const is_database = header.toString('latin1', 0, FILE_MAGIC.length) === FILE_MAGIC
     if (!is_database || application_id !== APPLICATION_ID) throw notABackup(path)
     const log = existsSync(`${path}-wal`) ? openLog(path, fstatSync(handle).uid) : null
@@ -130,7 +129,7 @@ const notABackup = (path: string) => new DatabaseDamaged(`${path} is not a backu
  * database is moved aside.
  *
  * @throws {InstanceLocked} while a daemon runs
- * @throws {DatabaseDamaged | NewerDatabase | UnreleasedDatabase | WrongFolder | KeyMissing} without any change
+ * @throws {DatabaseDamaged | NewerDatabase | WrongFolder | KeyMissing} without any change
  */
 export function restoreInstance(
   backup: BackupFile,
@@ -197,7 +196,6 @@ function connectTo(copy: string, file: string): Db {
     const found = db.query<{ application_id: number }, []>('PRAGMA application_id').get()
     if (found?.application_id === APPLICATION_ID) return db
     db.close()
-    refuseUnreleased(found?.application_id, file)
   } catch (error) {
     if (!isStorageError(error)) throw error
   }
