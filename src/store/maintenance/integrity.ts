@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   openSync,
   readFileSync,
   readSync,
@@ -144,17 +145,24 @@ const FILE_HEADER_BYTES = 72
 const FILE_MAGIC = 'SQLite format 3\u0000'
 const APPLICATION_ID_AT = 68
 
-function openExisting(paths: InstanceFiles, { check }: { check: boolean }): Db {
+/** The application id of an open database file; null for any other file. */
+export function readApplicationId(handle: number): number | null {
   const header = Buffer.alloc(FILE_HEADER_BYTES)
+  if (fstatSync(handle).isFile()) readSync(handle, header, 0, FILE_HEADER_BYTES, 0)
+  const is_database = header.toString('latin1', 0, FILE_MAGIC.length) === FILE_MAGIC
+  return is_database ? header.readUInt32BE(APPLICATION_ID_AT) : null
+}
+
+function openExisting(paths: InstanceFiles, { check }: { check: boolean }): Db {
   const handle = openSync(paths.db, 'r')
+  let application_id: number | null
   try {
-    readSync(handle, header)
+    application_id = readApplicationId(handle)
   } finally {
     closeSync(handle)
   }
-  if (header.toString('latin1', 0, FILE_MAGIC.length) !== FILE_MAGIC)
-    throw databaseDamaged(paths, 'it is empty or not a database')
-  if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID)
+  if (application_id === null) throw databaseDamaged(paths, 'it is empty or not a database')
+  if (application_id !== APPLICATION_ID)
     throw databaseDamaged(paths, 'it is the database of another program')
   try {
     using stack = new DisposableStack()
