@@ -216,19 +216,18 @@ export function assemble({
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
-  const scraped = {
+  connectGauges(shared, {
     metrics,
     pool,
     platform,
-    watch,
+    platform_ahead_ms: watch.item_clock.earliest_ms,
     reads_health,
     storage: storageReport,
     bytes_in_flight: budget.used,
     failing_loops,
     reloads: () => last_reload,
     signal,
-  }
-  connectGauges(shared, scraped)
+  })
 
   const readers = new AbortController()
   const endStreams = () => readers.abort()
