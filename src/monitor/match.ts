@@ -8,7 +8,7 @@ import type { Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
 import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
-import type { FeedResult } from './poll-types.ts'
+import type { FeedResult } from './pages.ts'
 
 /** Items of one feed that a poll has read. */
 export type Seen = {

@@ -5,9 +5,14 @@ import { type CutReason, nextCheckpoint } from '../core/polling/cursor.ts'
 import { feedKey, nextPollAt } from '../core/polling/feed.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { countHours } from '../store/monitoring/arrivals.ts'
-import { advanceSeq, recordLate, requestAudit } from '../store/monitoring/audits.ts'
-import { allTruncated, closeOpenGaps } from '../store/monitoring/checks.ts'
+import {
+  advanceSeq,
+  allTruncated,
+  closeOpenGaps,
+  countHours,
+  recordLate,
+  requestAudit,
+} from '../store/monitoring/checks.ts'
 import {
   type Feed,
   findFeed,
@@ -27,7 +32,7 @@ import {
 } from '../store/monitoring/poll-batches.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
 import { type Hit, isEdited, matchAll, type Seen } from './match.ts'
-import type { BatchResult, FeedResult, PollEnd, PollResult } from './poll-types.ts'
+import type { BatchResult, FeedResult, PollEnd, PollResult } from './pages.ts'
 import {
   isNewHour,
   movesCheckpoint,
