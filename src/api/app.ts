@@ -221,7 +221,13 @@ export function createApp(deps: AppDeps) {
     const holder = holders.find(request)
     if (named === null || holder === undefined) return undefined
     holders.put(named, { ...holder, request: named })
-    return app.handle(named)
+    started.set(named, started.get(request) ?? clock.mono())
+    try {
+      return await app.handle(named)
+    } finally {
+      // The request itself ends here, without a route of its own.
+      in_flight.end(request)
+    }
   }
 
   const internal = createInternalClient(delegation, (request) => app.handle(request))

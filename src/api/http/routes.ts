@@ -185,6 +185,7 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
     if (under(path, place)) return { ...CLOSED, scope: 'monitor' }
   }
   if (under(path, words.api)) {
+    if (path === sourcePath(words, '')) return { ...CLOSED, scope: 'read' }
     if (under(path, sourcePath(words, ''))) return { ...CLOSED, scope: 'read', limit: 'reads' }
     const reads = method === 'GET' || path === `${words.api}/comments/verify`
     if (reads) return { ...CLOSED, scope: 'read', limit: 'reads' }

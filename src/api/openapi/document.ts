@@ -5,12 +5,12 @@ import { isObject } from '../../core/base/object.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { bodyMax } from '../http/body.ts'
 import { schemaOf } from '../http/fields.ts'
-import { monitorPaths, type Policy, policyOf } from '../http/routes.ts'
+import { monitorPaths, type Policy, policyOf, sourcePath } from '../http/routes.ts'
 import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
 import { toParameters } from './parameters.ts'
-import { isNamed, jsonSchema, NAMING_PARAMETER } from './route-docs.ts'
+import { isNamed, jsonSchema, NAMING_PARAMETER, SOURCE_PARAMETER } from './route-docs.ts'
 
 // Written here rather than by @elysiajs/openapi, which copies a route's `detail` and lists its fields. Of an operation it
 // derives no error, security, header, bound or description, it converts inputs and outputs alike, and it repeats the
@@ -148,6 +148,8 @@ export function openApiDocument({
     if (detail.hide === true || !METHODS.includes(method)) continue
     // An operation is described once: a second path with the same operation would repeat its operationId.
     if (path.startsWith(`${other_place}/`)) continue
+    // Reads of a source are documented by the parameter `source`.
+    if (path.startsWith(`${sourcePath(words, '')}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)
     const openapi_path = openApiPath(path)
     const operation = toOperation({
@@ -211,6 +213,7 @@ function toOperation(operation: Operation): Json {
     ...toParameters(words, path, schemas),
     ...session.parameters,
     ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
+    ...(policy.limit === 'reads' ? [SOURCE_PARAMETER] : []),
   ]
   const body = schemaOf(schemas['body'])
   const takes_body = body !== null

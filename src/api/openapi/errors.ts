@@ -13,6 +13,7 @@ const METERED_CODES: readonly ErrorCode[] = [
   'PERMISSION_DENIED',
   'HTTP_429',
   'too_many_concurrent_reads',
+  'NOT_SUPPORTED_BY_SOURCE',
 ]
 
 /** Error codes of calls as the caller's account. */

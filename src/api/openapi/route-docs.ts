@@ -65,6 +65,16 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<st
 /** True if a call takes an Idempotency-Key, so that a repeat has no effect. */
 export const isNamed = ({ feature }: Policy): boolean => feature !== null && feature !== 'login'
 
+/** Query parameter of every read. */
+export const SOURCE_PARAMETER = {
+  name: 'source',
+  in: 'query',
+  required: false,
+  description:
+    'Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source.',
+  schema: { type: 'string', default: 'main', pattern: '^[a-z0-9][a-z0-9-]{0,30}$', maxLength: 31 },
+}
+
 /** Parameter for the header Idempotency-Key. */
 export const NAMING_PARAMETER = {
   name: 'Idempotency-Key',
