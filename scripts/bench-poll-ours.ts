@@ -79,6 +79,7 @@ export async function watchOurs(
       run_id: name,
       words,
       watch,
+      streams: new Map(),
       clock,
       log,
       signal,

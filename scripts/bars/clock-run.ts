@@ -111,6 +111,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     run_id: 'boot_1',
     words,
     watch: platform.watch,
+    streams: new Map(),
     clock,
     log,
     signal,

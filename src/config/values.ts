@@ -82,8 +82,8 @@ export const userAgent = (initial: string) =>
 /** The name of a source, which is part of paths; `main` is the one of `[platform]`. */
 export const sourceName = () =>
   text(
-    'a name of lower-case letters, digits and -, at most 31 characters, other than main',
-    (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main',
+    'a name of lower-case letters, digits and -, at most 31 characters, other than main and all',
+    (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main' && value !== 'all',
   )
 
 /** A day such as `2027-03-31`; empty: none. */

@@ -1,9 +1,10 @@
-import { ok, type Outcome } from '../core/base/result.ts'
-import type { Item, Page } from '../core/forum/items.ts'
+import { fail, ok, type Outcome } from '../core/base/result.ts'
+import { type Item, MAIN, ofItemKey, type Page } from '../core/forum/items.ts'
 import { joinPlaces } from '../core/polling/batching.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { type CacheResult, createShare } from './cache.ts'
+import type { StreamSources } from './streams.ts'
 import type { Watch } from './watch.ts'
 
 /** Feeds that one request lists together. */
@@ -14,10 +15,10 @@ export type PreviewSource = {
   /** The newest items of a batch. An identical recent request is answered from the cache. */
   page(batch: PreviewBatch): Promise<Outcome<CacheResult<Page<Item>>>>
   /**
-   * An item as it is now, a comment with its post's title and address; null if it is deleted or not
+   * An item by its key as it is now, a comment with its post's title and address; null if it is deleted or not
    * visible to us.
    */
-  item(fullname: string): Promise<Outcome<Item | null>>
+  item(key: string): Promise<Outcome<Item | null>>
 }
 
 const PAGE_ROWS = 100
@@ -27,9 +28,12 @@ const KEEP_MS = 30_000
 /** Creates the preview source, which uses the monitors' requests to the platform. */
 export function createPreviewSource({
   watch,
+  streams,
   clock,
 }: {
   watch: Watch
+  /** Further sources by name. */
+  streams: StreamSources
   clock: Clock
 }): PreviewSource {
   const share = createShare(clock, KEEP_MS)
@@ -55,7 +59,13 @@ export function createPreviewSource({
 
   return {
     page: cachedPage,
-    async item(fullname) {
+    async item(key) {
+      const { source, name: fullname } = ofItemKey(key)
+      if (source !== MAIN) {
+        const found = await streams.get(source)?.refetch([fullname])
+        if (found?.fault) return fail(found.fault)
+        return ok(found?.found[0] ?? null)
+      }
       const found = await watch.refetch([fullname])
       if (!found.ok) return found
       const item = found.value.find(({ name }) => name === fullname)

@@ -148,6 +148,9 @@ export function createWatch({
       }
       case 'thread':
         return withIdentity((call) => threadPage(platform, place, call), signal)
+      // A stream has no pages: `streams.ts` reads it.
+      case 'stream':
+        return fail({ kind: 'unsupported', capability: 'page' })
     }
   }
 

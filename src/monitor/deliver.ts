@@ -7,6 +7,7 @@ import {
   minRelevanceOf,
   thresholdsOf,
 } from '../core/filter/spec.ts'
+import { itemKey } from '../core/forum/items.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { judgeFreshness, type Plan } from '../core/limits/plan.ts'
 import type { Watch } from '../gateway/watch.ts'
@@ -43,7 +44,7 @@ export type InsertDeps = {
 export type DeliveryBatch = {
   monitor_id: string
   customer_id: string
-  /** Fullnames, in the order of the rows. */
+  /** Keys of the items, in the order of the rows. */
   names: readonly string[]
   /** Items in the form in which they are delivered. */
   rows: readonly object[]
@@ -171,7 +172,7 @@ function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
   }
   return insertMatch(db, {
     monitor_id: watcher.id,
-    item_id: item.name,
+    item_id: itemKey(item),
     feed_id,
     // True time, like the deliveries' own instants.
     matched_at: now + watch.clock_offset_ms(),
@@ -202,7 +203,7 @@ function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
     const { row, enrichment } = rowOf(deps.words, spec, item)
     const withheld = staleness(hit, deps.freshness_ms) ?? irrelevance(spec, enrichment)
     const created_at = item.created_utc * 1000
-    const ready = { hit, name: item.name, created_at, row, bytes: 0 }
+    const ready = { hit, name: itemKey(item), created_at, row, bytes: 0 }
     if (withheld !== null || group === null)
       pending += insertDeliveries(deps, toBatch([ready], withheld), targets)
     else bundled_items.push({ ...ready, bytes: Buffer.byteLength(JSON.stringify(row)) })

@@ -1,7 +1,7 @@
 import { createMatcher, type Matcher } from '../core/filter/index.ts'
 import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { FilterSpec, Thresholds } from '../core/filter/spec.ts'
-import type { Item } from '../core/forum/items.ts'
+import { type Item, itemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
 import type { Log } from '../runtime/runtime.ts'
@@ -14,7 +14,7 @@ import type { FeedResult } from './pages.ts'
 export type Seen = {
   /** Oldest first. */
   ordered: readonly Item[]
-  /** Names of items that are new to the feed. */
+  /** Keys of items that are new to the feed. */
   fresh: ReadonlySet<string>
   /** Instant at which each item was first seen, by the item clock. */
   first_seen: ReadonlyMap<string, number>
@@ -33,21 +33,35 @@ export type Hit = {
   thresholds?: Thresholds
 }
 
+/** A check whose items are matched. */
+export type Round = {
+  now: number
+  /** True when it reads back to the start of new monitors, which also take items that others have seen before them. */
+  begins: boolean
+  /** True for a known item that may match now. The match ledger prevents counting an item twice. */
+  isAgain: (item: Item) => boolean
+}
+
 /** True for an item with an edited text, read by an audit: it may match now. */
 export const isEdited = ({ edited }: Item, { audit }: Pick<FeedResult, 'audit'>): boolean =>
   audit !== null && edited !== false
+
+/** A check of listings as a round of matching. */
+export const roundOf = (result: FeedResult): Round => ({
+  now: result.ended_at,
+  begins: result.state.floor_at !== null,
+  isAgain: (item) => isEdited(item, result),
+})
 
 /** Runs the filters of all monitors of a feed on the items that are new to them. */
 export function matchAll(
   deps: { db: Db; filters: Filters },
   stream: Feed,
-  result: FeedResult,
+  { now, begins: some_begin, isAgain }: Round,
   { ordered, fresh, first_seen }: Seen,
 ): Hit[] {
-  const { state, ended_at: now } = result
-  // A new monitor also takes items that others have seen before it; the match ledger prevents counting an item twice.
-  const some_begin = state.floor_at !== null
-  const eligible = ordered.filter((it) => some_begin || fresh.has(it.name) || isEdited(it, result))
+  const isNew = (item: Item): boolean => fresh.has(itemKey(item)) || isAgain(item)
+  const eligible = ordered.filter((it) => some_begin || isNew(it))
   if (eligible.length === 0) return []
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
   const matchItem = deps.filters.among(stream.id, [...watchers.values()])
@@ -64,11 +78,11 @@ export function matchAll(
       const watcher = watchers.get(monitor_id)
       if (watcher === undefined) continue
       const begins = watcher.active_from_seq === FIRST_POLL_SEQ
-      if (!begins && !fresh.has(item.name) && !isEdited(item, result)) continue
+      if (!begins && !isNew(item)) continue
       if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue
       const spec = specOf(watcher)
       if (spec === null) continue
-      const first_seen_at = first_seen.get(item.name) ?? item.created_utc * 1000
+      const first_seen_at = first_seen.get(itemKey(item)) ?? item.created_utc * 1000
       hits.push({ watcher, spec, item, feed_id: stream.id, first_seen_at, now })
     }
   return hits

@@ -2,19 +2,20 @@ import { errorCode } from '../core/base/errors.ts'
 import type { Fault } from '../core/base/result.ts'
 import { auditSince } from '../core/polling/audit.ts'
 import { type CutReason, startPoll } from '../core/polling/cursor.ts'
+import type { StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Log } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import type { Feed } from '../store/monitoring/feeds.ts'
 import { findPolled } from '../store/monitoring/matches.ts'
-import { listWatchers, pauseMonitor } from '../store/monitoring/monitors.ts'
 import {
   type BatchState,
   type PollJob,
   type PollTarget,
   refreshExtra,
 } from '../store/monitoring/poll-batches.ts'
+import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
 import {
   feedOf,
   type FeedResult,
@@ -27,7 +28,7 @@ import {
   splitBatch,
 } from './pages.ts'
 import { pollWhenUsable, postponeOverBudget, type Unwritten } from './position.ts'
-import { record, type RecordDeps, type Recorded, UnknownVerdicts } from './record.ts'
+import { record, type RecordDeps } from './record.ts'
 
 /** Plans batches and audits from recent rates. */
 export type Planner = {
@@ -47,6 +48,8 @@ export type MonitoringDeps = PollDeps &
   RecordDeps & {
     log: Log
     schedule: Schedule
+    /** Further sources by name. */
+    streams: StreamSources
     /** Seconds between two audits of a feed; 0 or absent: by its cadence. */
     audit_interval_s?: number
     /** Requests a minute that the platform allows for polls; absent: no limit is known. */
@@ -251,16 +254,10 @@ async function explainEmpty(watch: Watch, { kind, place }: Feed): Promise<PollEn
 const refusalFault = (why: string | null) => (why === null ? {} : { fault: `refused:${why}` })
 
 /** A fault as one word, such as `throttled` or `forbidden:private`, for row and log. */
-function faultText(fault: Fault): string {
+export function faultText(fault: Fault): string {
   if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
   if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
   return fault.kind
-}
-
-/** One of the limited number of concurrent polls. */
-export type PollSlot = {
-  /** Frees the slot for another poll: this one needs the platform no more and waits for its patterns. */
-  release(): void
 }
 
 /** Creates the function that polls, records the result and wakes the sender. */
@@ -276,10 +273,19 @@ export function createPollRunner(
     const result = await pollOnce(deps, job)
     if ('why' in result) return recordSkipped(job, result)
     logTruncated(result)
-    await prewarmFilters(result)
+    const feed_ids = result.results.map(({ stream }) => stream.id)
+    await prewarmFilters(
+      deps,
+      result.results.flatMap(({ stream, items }) => (items.size === 0 ? [] : [stream.id])),
+    )
     if (deps.signal.aborted) return
     try {
-      const recorded = await recordJudged(result, slot)
+      const recorded = await recordJudged(
+        deps,
+        feed_ids,
+        () => record(deps, result, unwritten),
+        slot,
+      )
       if (recorded === null) return
       const { new_items, matched, pending } = recorded
       for (const { stream } of result.results) unwritten.delete(stream.id)
@@ -292,52 +298,6 @@ export function createPollRunner(
       const kind = isFull(error) ? 'storage_full' : 'poll_log_failed'
       for (const { stream, ended_at: at } of result.results) unwritten.set(stream.id, { at, kind })
       throw error
-    }
-  }
-
-  /**
-   * Records a check, with the patterns of its filters evaluated outside the event loop: a first pass notes what they are
-   * asked and is rolled back. A monitor over its budget is paused, and the check recorded without it. Null when the
-   * daemon stops.
-   */
-  async function recordJudged(result: PollResult, slot: PollSlot): Promise<Recorded | null> {
-    const { patterns, signal } = deps
-    for (;;) {
-      patterns?.verdicts.takeNeeds()
-      try {
-        return record(deps, result, unwritten)
-      } catch (error) {
-        if (!(error instanceof UnknownVerdicts) || patterns === undefined) throw error
-      }
-      const needs = patterns.verdicts.takeNeeds()
-      slot.release()
-      const owners = ownersIn(result)
-      const owner = (monitor_id: string) => owners.get(monitor_id) ?? monitor_id
-      const too_slow = await patterns.judge(needs, { owner, kind: 'check' })
-      if (signal.aborted) return null
-      for (const { subjects, spent_ms } of too_slow)
-        for (const monitor of subjects)
-          if (pauseMonitor(db, monitor, 'filter_too_slow', clock.now()))
-            log('warn', 'filter.too_slow', { monitor, duration_ms: spent_ms })
-    }
-  }
-
-  /** The customers of the monitors that a check concerns. */
-  function ownersIn({ results }: PollResult): Map<string, string> {
-    const watchers = results.flatMap(({ stream }) => listWatchers(db, stream.id))
-    return new Map(watchers.map(({ id, customer_id }) => [id, customer_id]))
-  }
-
-  /**
-   * Compiles filters in small parts before the transaction, which blocks everything else while it lasts. The first poll
-   * of a feed may need thousands of them.
-   */
-  async function prewarmFilters({ results }: PollResult): Promise<void> {
-    const { filters, signal } = deps
-    for (const { stream, items } of results) {
-      if (items.size === 0 || filters.isWarm(stream.id)) continue
-      const watchers = listWatchers(db, stream.id)
-      while (filters.warmUp(stream.id, watchers) && !signal.aborted) await clock.sleep(0, signal)
     }
   }
 

@@ -1,6 +1,7 @@
 import { countsOf, meetsThresholds } from '../core/filter/spec.ts'
-import type { Item } from '../core/forum/items.ts'
+import { type Item, itemKey, MAIN, ofItemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
+import type { StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
@@ -19,10 +20,18 @@ import type { Hit } from './match.ts'
 // Every item starts with a score of one. So items that match but for their score or comment count wait here, in rows, and
 // are read again by id, many in one request, until they are stale.
 
-export type RecheckDeps = DeliverDeps & { watch: Watch; clock: Clock; signal: AbortSignal }
+export type RecheckDeps = DeliverDeps & {
+  watch: Watch
+  /** Further sources by name. */
+  streams: StreamSources
+  clock: Clock
+  signal: AbortSignal
+}
 
 const RECHECK_EVERY_MS = 120_000
 const RECHECK_MAX = 100
+/** A candidate that its source had no request left for is due again after this time. */
+const PUT_OFF_MS = 30_000
 
 /** Due time of the next recheck; Infinity: no candidates. */
 export const nextRecheckAt = (db: Db): number => oldestRecheckAt(db) + RECHECK_EVERY_MS
@@ -37,18 +46,43 @@ export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
   transact(db, () => pruneCandidates(db, began_at + watch.item_clock.ms()))
   const names = listDueCandidates(db, began_at - RECHECK_EVERY_MS, RECHECK_MAX)
   if (names.length === 0) return NONE
-  const found = await watch.refetch(names, signal)
+  const { tried, found } = await refetch(deps, names)
   if (signal.aborted) return NONE
   const now = clock.now()
   return transact(db, () => {
-    touchCandidates(db, names, now)
+    const untried = names.filter((it) => !tried.has(it))
+    touchCandidates(db, untried, now - RECHECK_EVERY_MS + PUT_OFF_MS)
     // Candidates that could not be read are due again like the others.
-    if (!found.ok) return NONE
-    const items = new Map(found.value.map((item) => [item.name, item]))
+    touchCandidates(db, [...tried], now)
+    const items = new Map(found.map((item) => [itemKey(item), item]))
     const hits = listCandidates(db, names).flatMap((it) => hitOf(deps, it, items, now) ?? [])
-    for (const { watcher, item } of hits) deleteCandidate(db, watcher.id, item.name)
+    for (const { watcher, item } of hits) deleteCandidate(db, watcher.id, itemKey(item))
     return deliver(deps, hits)
   })
+}
+
+/** Reads items by their keys, each from its source. `tried`: the keys that were asked for. */
+async function refetch(
+  { watch, streams, signal }: RecheckDeps,
+  keys: readonly string[],
+): Promise<{ tried: ReadonlySet<string>; found: Item[] }> {
+  const by_source = Map.groupBy(keys.map(ofItemKey), ({ source }) => source)
+  const parts = await Promise.all(
+    [...by_source].map(async ([source, mine]) => {
+      const names = mine.map(({ name }) => name)
+      const stream = source === MAIN ? undefined : streams.get(source)
+      if (stream !== undefined) return { source, ...(await stream.refetch(names, signal)) }
+      if (source !== MAIN) return { source, tried: names, found: [] }
+      const outcome = await watch.refetch(names, signal)
+      return { source: undefined, tried: names, found: outcome.ok ? outcome.value : [] }
+    }),
+  )
+  return {
+    tried: new Set(
+      parts.flatMap(({ source, tried }) => tried.map((name) => itemKey({ name, source }))),
+    ),
+    found: parts.flatMap(({ found }) => found),
+  }
 }
 
 /** The match of a candidate that reached its thresholds; null: not yet. */
@@ -58,7 +92,7 @@ function hitOf(
   items: ReadonlyMap<string, Item>,
   now: number,
 ): Hit | null {
-  const item = items.get(before.name)
+  const item = items.get(itemKey(before))
   if (item === undefined || !meetsThresholds(thresholds, countsOf(item))) return null
   // It may have waited since before its monitor was paused, and resuming begins afresh.
   if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) return null

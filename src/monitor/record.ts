@@ -31,7 +31,7 @@ import {
   touchQuiet,
 } from '../store/monitoring/poll-batches.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
-import { type Hit, isEdited, matchAll, type Seen } from './match.ts'
+import { type Hit, isEdited, matchAll, roundOf, type Seen } from './match.ts'
 import type { BatchResult, FeedResult, PollEnd, PollResult } from './pages.ts'
 import {
   isNewHour,
@@ -147,7 +147,7 @@ function recordOne(
   const seen = writeSeen(db, stream, result)
   // A merged search is split by wider rules than the platform's, so its new rows may be old.
   if (stream.kind !== 'search' || at.synced_epoch === 0) noteLate(db, stream, result, seen.fresh)
-  const found = matchAll(deps, stream, result, seen)
+  const found = matchAll(deps, stream, roundOf(result), seen)
   const is_empty = ending.kind === 'cut' && isConfirmedEmpty(db, stream, ending)
   const { next_seq, fresh } = seen
   const new_items = fresh.size
@@ -285,7 +285,7 @@ function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[
     for (const { name } of missed) first_seen.set(name, seen_at)
     const fresh = new Set(missed.map(({ name }) => name))
     const seen = { ordered: [...missed, ...edited], fresh, first_seen, next_seq: feed.next_seq }
-    return matchAll(deps, feed, { ...result, stream: feed }, seen)
+    return matchAll(deps, feed, roundOf(result), seen)
   })
 }
 

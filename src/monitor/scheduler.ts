@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 
+import { beginningAt } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
 import { createJumpWatch } from '../runtime/runtime.ts'
@@ -15,10 +16,12 @@ import {
   updateFeedPace,
 } from '../store/monitoring/feeds.ts'
 import { claimDuePolls, listFeedLoads, writeBatches } from '../store/monitoring/poll-batches.ts'
+import { attachConfigured, claimDueStreams, nextStreamDueAt } from '../store/monitoring/streams.ts'
 import { closeBundles } from './deliver.ts'
 import type { Schedule } from './pages.ts'
 import { createPollRunner, type MonitoringDeps, type Planner } from './poll.ts'
 import { nextRecheckAt, recheckCandidates } from './recheck.ts'
+import { createStreamRunner } from './stream-poll.ts'
 
 const PLAN_EVERY_MS = 600_000
 /** The intervals of audits follow what audits have cost, and what the platform allows. */
@@ -112,24 +115,33 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clock, log, signal } = deps
   const running = new Set<Promise<void>>()
   const busy = { feeds: new Set<number>(), batches: new Set<number>() }
+  const busy_streams = new Set<number>()
   const jumped = createJumpWatch(clock)
   const planner = createPlanner(deps)
   const runPoll = createPollRunner(deps, planner)
+  const runStep = createStreamRunner(deps)
   let active_polls = 0
   let judged_polls = 0
   let rechecking = false
   let next_poll_at = -Infinity
+  let next_step_at = -Infinity
   let recovered = false
   /** Clock jump that the rows have yet to follow, ms: the disk may have been full. */
   let jump_owed_ms = 0
   let failure: { error: unknown } | null = null
   let is_progressing = true
 
-  transact(db, () => wakeUp(db, clock.now()))
+  transact(db, () => {
+    const now = clock.now()
+    const active_since = beginningAt(now, deps.watch.item_clock.earliest_ms())
+    attachConfigured(db, [...deps.streams.keys()], { active_since, now })
+    wakeUp(db, now)
+  })
 
   function followJump(jump_ms: number): void {
     const now = clock.now()
     next_poll_at = -Infinity
+    next_step_at = -Infinity
     transact(db, () => {
       rebaseFeeds(db, jump_ms, now)
       rebaseBundles(db, jump_ms, now)
@@ -195,6 +207,21 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     }
   }
 
+  /** Starts the step of every due stream. Each source answers at its own pace, and takes no slot from the others. */
+  function startDueSteps(now: number): void {
+    const dueAt = () => nextStreamDueAt(db, busy_streams)
+    const due = dueAt() > now ? [] : transact(db, () => claimDueStreams(db, now, busy_streams))
+    for (const feed of due) {
+      busy_streams.add(feed.id)
+      start(runStep(feed), () => {
+        busy_streams.delete(feed.id)
+        next_step_at = -Infinity
+      })
+    }
+    const due_at = dueAt()
+    next_step_at = due_at === Infinity ? Infinity : deps.schedule(Math.max(now, due_at - 1))
+  }
+
   async function startRecheck(): Promise<void> {
     const { matched, pending } = await recheckCandidates(deps)
     if (matched > 0) log('debug', 'candidates.matched', { matched, pending })
@@ -231,14 +258,21 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         const due_at = Math.min(nextFeedDueAt(db), audit_at, now + DUE_CHECK_MS)
         next_poll_at = deps.schedule(Math.max(now, due_at - 1))
       }
+      if (now >= next_step_at) startDueSteps(now)
       // With every slot taken nothing can start until one is free, which wakes the loop.
       const wake_at = active_polls >= POLLS_MAX ? Infinity : next_poll_at
       if (active_polls >= POLLS_MAX) next_poll_at = -Infinity
-      return Math.min(wake_at, nextCloseAt(db), rechecking ? Infinity : nextRecheckAt(db))
+      return Math.min(
+        wake_at,
+        next_step_at,
+        nextCloseAt(db),
+        rechecking ? Infinity : nextRecheckAt(db),
+      )
     },
 
     nudge() {
       next_poll_at = -Infinity
+      next_step_at = -Infinity
       planner.changed(clock.mono())
       deps.wake()
     },
@@ -246,6 +280,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     resume() {
       recovered = true
       next_poll_at = -Infinity
+      next_step_at = -Infinity
       deps.wake()
     },
 
@@ -259,7 +294,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
 /** Records downtime, and clamps due times that a clock set back meanwhile would put far ahead. */
 function wakeUp(db: Db, now: number): void {
-  const due_at = nextFeedDueAt(db)
+  const due_at = Math.min(nextFeedDueAt(db), nextStreamDueAt(db))
   if (now - due_at > DOWN_MIN_MS)
     insertEvent(db, { kind: 'process_down', feed_id: null, at: due_at, until_at: now })
   clampFeeds(db, now)

@@ -37,7 +37,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
-import { createSources } from './sources.ts'
+import { createSources, streamsOf } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -135,7 +135,9 @@ export function assemble({
     egress: wiring.egress,
     budget,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
+    on_recovered: () => monitoring.resume(),
   })
+  const streams = streamsOf(sources)
   const write_actions = createWriteActions(
     config,
     { ...runtime, log },
@@ -210,6 +212,7 @@ export function assemble({
       page: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.page(...one)),
       refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
     },
+    streams,
     clock,
     log,
     signal,
@@ -250,6 +253,7 @@ export function assemble({
       patterns,
       gateway,
       sources,
+      streams,
       write_actions,
       links,
       reads_health,

@@ -39,6 +39,7 @@ import type { ItemClock } from '../core/polling/item-clock.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
+import type { StreamSources } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
 import type { AccountWrites } from '../gateway/writes.ts'
 import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
@@ -126,6 +127,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
     patterns: PatternJudge
     gateway: Reads
     sources: ReadonlyMap<string, ReadySource>
+    streams: StreamSources
     write_actions: WriteActions
     links: Links
     reads_health: ReadsHealth
@@ -155,7 +157,8 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   })
   const preview_deps = {
     patterns: parts.patterns,
-    sampling: createPreviewSource({ watch: lookup, clock }),
+    sampling: createPreviewSource({ watch: lookup, streams: parts.streams, clock }),
+    streams: parts.streams,
     pace: createPreviewPace(clock),
     ahead_ms: () => lookup.item_clock.ms(),
   }
@@ -194,6 +197,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       db,
       patterns: parts.patterns,
       watch: lookup,
+      streams: parts.streams,
       plan_of: parts.plan_of,
       nudge: parts.nudgeMonitors,
       feed_url: (id) => atomFeedUrl({ db, links }, id),

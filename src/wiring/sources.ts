@@ -4,6 +4,7 @@ import { ok, type Outcome } from '../core/base/result.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
+import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
 import type { Egress } from '../net/egress.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
@@ -21,7 +22,14 @@ import type { Runtime } from '../runtime/runtime.ts'
 export type ConfiguredSource = Config['source'][number]
 
 /** A source with its reads. */
-export type ReadySource = { name: string; config: ConfiguredSource; source: Source; reads: Reads }
+export type ReadySource = {
+  name: string
+  config: ConfiguredSource
+  source: Source
+  reads: Reads
+  /** Null: it cannot be monitored. */
+  stream: StreamSource | null
+}
 
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   hackernews: createHackerNews,
@@ -53,13 +61,24 @@ export const createSource = (
 export function createSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const created = config.source.map((it) => {
     const source = createSource(it, config, deps)
+    const stream = createStreamSource({
+      name: it.name,
+      source,
+      platform: toPlatform(source),
+      requests_per_minute: it.requests_per_minute,
+      clock: deps.clock,
+    })
     return [
       it.name,
-      { name: it.name, config: it, source, reads: readsOf(source, config, deps) },
+      { name: it.name, config: it, source, reads: readsOf(source, config, deps), stream },
     ] as const
   })
   return new Map(created)
 }
+
+/** The sources that can be monitored. */
+export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
+  new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
 
 function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
   const reads = createReads({
@@ -139,11 +158,11 @@ export function listSources(
     reachable: !main.isDown(),
     ends_at: null,
   }
-  const others = [...sources.values()].map(({ name, config, source }): SourceInfo => ({
+  const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
     url: source.url,
-    capabilities: [...source.capabilities],
+    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])],
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,

@@ -131,6 +131,7 @@ export async function run(options: Options) {
       run_id: `boot_${count}`,
       words,
       watch,
+      streams: new Map(),
       clock,
       log,
       signal,

@@ -21,5 +21,5 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
 /** The composition root: it creates everything, and decides nothing. */
 export const ROOTS = ['main', 'daemon', 'wiring']
 
-/** Below `platforms`, callers see the port alone; the one adapter that `accounts` calls directly is listed. */
-export const PORT = 'src/platforms/port.ts'
+/** Below `platforms`, callers see the ports alone; the one adapter that `accounts` calls directly is listed. */
+export const PORTS: readonly string[] = ['src/platforms/port.ts', 'src/platforms/source.ts']

@@ -50,6 +50,7 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
         db,
         patterns: realPatterns(),
         watch: fixture.feed.watch,
+        streams: new Map(),
         plan_of: () => plan,
         feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),

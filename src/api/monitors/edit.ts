@@ -11,6 +11,7 @@ import {
   type Slots,
 } from '../../core/limits/plan.ts'
 import { feedKey } from '../../core/polling/feed.ts'
+import type { StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Customer } from '../../store/customers/customers.ts'
@@ -30,6 +31,7 @@ import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { checkPatternCost } from './patterns.ts'
 import { absentMonitor, type Targets, toMonitor } from './shapes.ts'
+import { checkSources } from './sources.ts'
 
 /**
  * Checks that the plan has room for `extra`.
@@ -151,6 +153,8 @@ export type MonitorDeps = {
   patterns: PatternJudge
   /** Access to the platform; its deadline should be short, because a caller waits. */
   watch: Watch
+  /** Further sources that can be monitored, by name. */
+  streams: StreamSources
   plan_of: (name: string) => Plan
   /** Current address of a monitor's feed. */
   feed_url: (monitor_id: string) => string
@@ -172,13 +176,19 @@ type Given = {
  */
 export async function addMonitor(
   { words, clock, random }: RouteContext,
-  { db, watch, patterns, plan_of, nudge, feed_url }: MonitorDeps,
+  { db, watch, streams, patterns, plan_of, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   given: Given & { baseline_item_id?: string | undefined },
 ) {
   const spec = parseFilterSpec(given.filter_spec, words)
+  checkSources(spec, streams, words)
   const plan = plan_of(customer.plan)
-  const places = placesOf(spec)
+  const places = placesOf(spec, [...streams.keys()])
+  if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'stream'))
+    throw invalid(
+      'baseline_item_id',
+      'baseline_item_id must be left out beside filter_spec.source: a further source is watched from now on',
+    )
   const id = `mon_${random.uuid()}`
   const requested_at = clock.now()
   const webhook_ids = requestedWebhooks(given) ?? null
@@ -222,15 +232,16 @@ export async function addMonitor(
  */
 export async function editMonitor(
   { words, clock }: RouteContext,
-  { db, watch, patterns, plan_of, nudge, feed_url }: MonitorDeps,
+  { db, watch, streams, patterns, plan_of, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   id: string,
   given: Given & { active?: boolean | undefined },
 ) {
   requireMonitor(db, customer.id, id)
   const spec = given.filter_spec === undefined ? null : parseFilterSpec(given.filter_spec, words)
+  if (spec !== null) checkSources(spec, streams, words)
   if (spec !== null) await checkPatternCost(patterns, spec, customer.id)
-  const places = spec && placesOf(spec)
+  const places = spec && placesOf(spec, [...streams.keys()])
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
   const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())

@@ -8,13 +8,14 @@ import { rowOf } from '../../core/enrichment/enrich.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import { filterSchema, parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { judgeItem, matchesPerDay, previewOf } from '../../core/filter/preview.ts'
-import type { FilterSpec } from '../../core/filter/spec.ts'
-import type { Item, Page } from '../../core/forum/items.ts'
+import { ALL_SOURCES, type FilterSpec } from '../../core/filter/spec.ts'
+import { type Item, itemKey, MAIN, type Page } from '../../core/forum/items.ts'
 import { type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
 import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
 import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
 import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gateway/sampling.ts'
+import type { StreamSources } from '../../gateway/streams.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { RouteContext } from '../context.ts'
@@ -24,10 +25,13 @@ import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
 import { checkPatternCost, withPatterns } from './patterns.ts'
 import { previewShape } from './shapes.ts'
+import { checkSources } from './sources.ts'
 
 /** Dependencies of a preview. `ahead_ms`: lead of the platform's clock over the local one. */
 export type PreviewDeps = {
   sampling: PreviewSource
+  /** Further sources that can be monitored, by name. */
+  streams: StreamSources
   pace: PreviewPace
   patterns: PatternJudge
   ahead_ms: () => number
@@ -38,14 +42,23 @@ const MATCHES_MAX = 100
 const MATCHES = 25
 /** Matching blocks the event loop. */
 const MATCH_BUDGET_MS = 40
-const ITEM_ID = /^(?:t[13]_)?[a-z0-9]{1,13}$/
+const ITEM_ID = /^(?:[a-z0-9][a-z0-9-]{0,30}\/)?(?:t[13]_)?[a-z0-9]{1,13}$/
 
 const limitSentence = `limit must be a whole number from 1 to ${MATCHES_MAX}`
-const itemSentence = 'item_id must be the id of a post or comment, such as t3_abc123'
+const itemSentence =
+  'item_id must be the id of a post or comment, such as t3_abc123, after the name of its source and a slash unless it is of main'
 
-/** Fullname of an id: a post, or a comment if the filter watches comments only. */
-export const itemFullname = (spec: FilterSpec, id: string): string =>
-  /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
+/**
+ * Key of an id: of a post, or a comment if the filter watches comments only; of the filter's source
+ * if it watches a single one.
+ */
+export function itemKeyOf(spec: FilterSpec, text: string): string {
+  const [id = '', given] = text.split('/').toReversed()
+  const [only = MAIN, ...others] = spec.source
+  const source = given ?? (others.length > 0 || only === ALL_SOURCES ? MAIN : only)
+  const name = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
+  return itemKey({ name, source: source === MAIN ? undefined : source })
+}
 
 /** Id of an item in a body or a query. */
 export const itemId = () =>
@@ -99,13 +112,14 @@ type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault
 
 async function runPreview(
   { words, clock }: RouteContext,
-  { sampling, pace, patterns, ahead_ms }: PreviewDeps,
+  { sampling, streams, pace, patterns, ahead_ms }: PreviewDeps,
   customer_id: string,
   { filter_spec, limit, item_id }: PreviewInput,
 ) {
   const spec = parseFilterSpec(filter_spec, words)
+  checkSources(spec, streams, words)
   await checkPatternCost(patterns, spec, customer_id)
-  const places = placesOf(spec)
+  const places = placesOf(spec, [...streams.keys()])
   const batches = previewBatches(places, REQUESTS_MAX)
   pace.before(customer_id)
   let requests = 0
@@ -150,7 +164,8 @@ async function runPreview(
 function refuseAllFailed(found: readonly FetchedBatch[], words: Naming): void {
   const faults = found.flatMap(({ fault }) => fault ?? [])
   const [first] = faults
-  if (first === undefined || faults.length < found.length) return
+  // A stream has no pages, which is no failure.
+  if (first === undefined || faults.length < found.length || first.kind === 'unsupported') return
   const field = fieldOf(found[0]?.batch.kind, words)
   if ((first.kind !== 'forbidden' && first.kind !== 'not_found') || field === null)
     throw toApiError(first, { flavour: 'read', with_session: false })
@@ -224,8 +239,9 @@ async function explainItem(
   id: string,
   found: readonly FetchedBatch[],
 ) {
-  const name = itemFullname(spec, id)
-  const listed_item = found.flatMap(({ page }) => page?.rows ?? []).find((it) => it.name === name)
+  const name = itemKeyOf(spec, id)
+  const rows = found.flatMap(({ page }) => page?.rows ?? [])
+  const listed_item = rows.find((it) => itemKey(it) === name)
   let item = listed_item ?? null
   if (item === null) {
     pace.before(customer_id)

@@ -195,6 +195,10 @@ const healthShape = once(() => {
     coverage_24h: z.looseObject({
       status: z.enum(['complete', 'degraded', 'partial', 'unknown']),
       reason: maybeText,
+      proof: z.array(text).meta({
+        description:
+          'How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids).',
+      }),
       since: instant,
       audited_until: maybeInstant,
       audit_interval_s: count.nullable(),
@@ -206,6 +210,10 @@ const healthShape = once(() => {
           from: maybeInstant,
           until: maybeInstant,
           missed_estimate: count.nullable(),
+          from_id: count.nullable().meta({
+            description: 'First id of a source that stayed unanswered; the number is exact then.',
+          }),
+          to_id: count.nullable(),
           healed_at: maybeInstant,
         }),
       ),

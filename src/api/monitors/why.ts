@@ -11,7 +11,7 @@ import { decodeFilterSpec } from '../../core/filter/parse.ts'
 import { type Judged, judgeItem } from '../../core/filter/preview.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
 import { markdownOf } from '../../core/filter/text.ts'
-import type { Item } from '../../core/forum/items.ts'
+import { type Item, itemKey } from '../../core/forum/items.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import { isAhead } from '../../core/limits/plan.ts'
 import { FEED_KINDS } from '../../core/polling/feed.ts'
@@ -36,12 +36,12 @@ import { optionalText, querySchema } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { withPatterns } from './patterns.ts'
-import { itemFullname, itemId, type PreviewDeps } from './preview.ts'
+import { itemId, itemKeyOf, type PreviewDeps } from './preview.ts'
 import { absentMonitor, OUTCOMES, whyShape } from './shapes.ts'
 
 const payload_shape = once(() =>
   z.looseObject({
-    items: z.array(z.looseObject({ name: z.string() })).default([]),
+    items: z.array(z.looseObject({ name: z.string(), source: z.string().optional() })).default([]),
     suppressed: z.looseObject({ reason: z.string() }).optional(),
   }),
 )
@@ -75,7 +75,7 @@ function deliveriesOf(
     until_at: match.matched_at + BUNDLED_WITHIN_MS,
     limit: BUNDLES_MAX,
   })
-  return written.filter(({ body }) => payloadOf(body).items.some((it) => it.name === name))
+  return written.filter(({ body }) => payloadOf(body).items.some((it) => itemKey(it) === name))
 }
 
 /**
@@ -111,7 +111,7 @@ type ItemQuery = {
   customer_id: string
   monitor: AnyMonitor
   spec: FilterSpec
-  /** Fullname of the item. */
+  /** Key of the item. */
   name: string
   /** The item as delivered; null if it was not, or its body is no longer stored. */
   row: object | null
@@ -293,7 +293,7 @@ async function explain(context: RouteContext, deps: WhyDeps, customer_id: string
   const { db } = deps
   const { monitor, spec, names, deliveries } = subject(deps, customer_id, input)
   const rows = new Map(
-    deliveries.flatMap(({ body }) => payloadOf(body).items).map((row) => [row.name, row]),
+    deliveries.flatMap(({ body }) => payloadOf(body).items).map((row) => [itemKey(row), row]),
   )
   const items = []
   for (const name of names)
@@ -325,13 +325,13 @@ function subject({ db, instance_id }: WhyDeps, customer_id: string, input: WhyQu
     const delivery = findDelivery(db, customer_id, delivery_id)
     if (delivery === null) throw new ApiError('NOT_FOUND', { message: 'there is no such delivery' })
     const { monitor, spec } = findMonitorSpec(db, customer_id, delivery.monitor_id)
-    const names = payloadOf(delivery.body).items.map(({ name }) => name)
+    const names = payloadOf(delivery.body).items.map(itemKey)
     return { monitor, spec, names, deliveries: [delivery] satisfies DeliveryWithReason[] }
   }
   if (!id) throw invalid('id', 'id is required, or delivery_id')
   const { monitor, spec } = findMonitorSpec(db, customer_id, id)
   if (!item_id) throw invalid('item_id', 'item_id is required beside id')
-  const name = itemFullname(spec, item_id)
+  const name = itemKeyOf(spec, item_id)
   const deliveries = deliveriesOf(db, { instance_id, customer_id, monitor_id: id, name })
   return { monitor, spec, names: [name], deliveries }
 }

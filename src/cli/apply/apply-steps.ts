@@ -68,6 +68,7 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
 
 function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): void {
   const { customer_id, id } = step
+  const sources = config.source.map(({ name }) => name)
   switch (step.action) {
     case 'create': {
       const monitor: WrittenMonitor = {
@@ -81,7 +82,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         updated_at: now,
         last_match_at: null,
       }
-      startMonitor(db, monitor, placesOf(step.spec))
+      startMonitor(db, monitor, placesOf(step.spec, sources))
       return
     }
     case 'change': {
@@ -101,7 +102,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         baseline_item_id: restart ? null : before.baseline_item_id,
         updated_at: at,
       }
-      const places = step.fields.includes('filter_spec') ? placesOf(step.spec) : null
+      const places = step.fields.includes('filter_spec') ? placesOf(step.spec, sources) : null
       changeMonitor(db, monitor, { places, restart, begins_at, now: at })
       return
     }

@@ -154,6 +154,7 @@ const planningWith = (
 ): PlanContext => ({
   words: createNaming(config.wire),
   allowed: createAllowed(config.guard),
+  sources: config.source.map(({ name }) => name),
   mails: config.smtp.url !== '',
   readUrl: (text) => urlFrom(text, env),
   isTaken: (what, id) => isTaken(db, what, id),

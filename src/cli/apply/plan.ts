@@ -12,7 +12,8 @@ import {
 } from '../../core/delivery/target.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
-import type { FilterSpec } from '../../core/filter/spec.ts'
+import { type FilterSpec, furtherSources } from '../../core/filter/spec.ts'
+import { MAIN } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { SetWebhook, WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
@@ -68,6 +69,8 @@ export type CustomerPlan = { customer: string; steps: Step[] }
 /** Dependencies of a plan, beside the file and the current state. */
 export type PlanContext = {
   words: Naming
+  /** Names of the configured sources beside main. */
+  sources: readonly string[]
   /** Rules for addresses of targets. */
   allowed: Allowed
   /** True when targets of kind email are possible. */
@@ -155,7 +158,7 @@ export function planMonitors(
     }
     const { before } = found
     if (before !== null) meant.add(before.id)
-    const spec = readSpec(it.filter_spec, planning.words, problems, at)
+    const spec = readSpec(it.filter_spec, planning, problems, at)
     const webhook_ids = resolve(it.webhooks, webhooks, problems, [...at, 'webhooks'])
     if (spec === null || webhook_ids === undefined) continue
     const set: MonitorSet = {
@@ -214,7 +217,7 @@ function changedFields(before: Monitor, set: MonitorSet): string[] {
 
 function readSpec(
   value: unknown,
-  words: Naming,
+  { words, sources }: PlanContext,
   problems: Problems,
   at: DocumentPath,
 ): FilterSpec | null {
@@ -223,7 +226,15 @@ function readSpec(
     return null
   }
   try {
-    return parseFilterSpec(value, words)
+    const spec = parseFilterSpec(value, words)
+    const unknown = furtherSources(spec, sources).find((it) => !sources.includes(it))
+    if (unknown === undefined) return spec
+    problems.add(
+      [...at, 'filter_spec', 'source'],
+      `found ${unknown}, which is not configured`,
+      `allowed: ${[MAIN, ...sources].join(', ')}, or all`,
+    )
+    return null
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { field = 'filter_spec', message = error.code } = error.details

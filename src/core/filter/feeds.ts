@@ -1,8 +1,9 @@
 import type { Item } from '../forum/items.ts'
+import { parseCommunityName } from '../forum/permalink.ts'
 import type { FeedKind } from '../polling/feed.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
 import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
-import type { FilterSpec } from './spec.ts'
+import { type FilterSpec, furtherSources, watchesMain } from './spec.ts'
 import { normalise } from './text.ts'
 
 /** One positive keyword of a spec, as written, and its test on an item. */
@@ -52,14 +53,27 @@ type FeedPlace = { kind: FeedKind; place: string }
 /**
  * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
  * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
- * search; all other criteria are tested on the items.
+ * search; all other criteria are tested on the items. A further source has one feed of all its items; `configured`:
+ * the names of these sources.
  */
-export function placesOf(spec: FilterSpec): FeedPlace[] {
-  const names = spec.subforum.map((it) => it.toLowerCase())
+export function placesOf(spec: FilterSpec, configured: readonly string[] = []): FeedPlace[] {
+  const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
+    kind: 'stream',
+    place,
+  }))
+  return watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
+}
+
+function mainPlaces(spec: FilterSpec): FeedPlace[] {
+  // Names that only another source can have are no places of this one.
+  const names = spec.subforum
+    .filter((it) => parseCommunityName(it) !== null)
+    .map((it) => it.toLowerCase())
   const kinds = ({ post: ['posts'], comment: ['comments'], both: ['posts', 'comments'] } as const)[
     spec.kind
   ]
-  if (names.length > 0) return names.flatMap((place) => kinds.map((kind) => ({ kind, place })))
+  if (spec.subforum.length > 0)
+    return names.flatMap((place) => kinds.map((kind) => ({ kind, place })))
   if (spec.thread.length > 0) return spec.thread.map((place) => ({ kind: 'thread', place }))
   // No search finds comments: comments of an author are read one author at a time.
   const authors = spec.kind === 'post' ? [] : spec.author.map((it) => it.toLowerCase())

@@ -63,6 +63,31 @@ export const COMMUNITIES: Entries = {
   key: lower,
 }
 
+/** Sources. */
+export const SOURCES: Entries = {
+  allowed: 'names of sources',
+  least: 1,
+  read: (text) => (/^[a-z0-9][a-z0-9-]{0,30}$/.test(text) ? text : null),
+}
+
+const PLACE_LENGTH_MAX = 100
+const readPlace = (text: string): string | null =>
+  text.length <= PLACE_LENGTH_MAX && /^\S+$/u.test(text) ? text : null
+
+/** Places of further sources; the sources decide which exist. */
+export const SOURCE_PLACES: Entries = {
+  allowed: `names of 1 to ${PLACE_LENGTH_MAX} characters without spaces`,
+  least: 1,
+  read: (text) => parseCommunityName(text) ?? readPlace(text),
+  key: lower,
+}
+
+/** Users of further sources. */
+export const SOURCE_USERS: Entries = {
+  ...SOURCE_PLACES,
+  read: (text) => parseUserName(text) ?? readPlace(text),
+}
+
 /** Users, prefix removed. */
 export const AUTHORS: Entries = {
   allowed: `names of ${NAME_SHAPE}`,

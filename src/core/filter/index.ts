@@ -17,6 +17,7 @@ import { type Automaton, createAutomaton, grownLength } from './term-trie.ts'
 import {
   foldsAccents,
   keepsCase,
+  normalise,
   SEARCH_FIELDS,
   type SearchField,
   textOf,
@@ -359,13 +360,15 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
   }
 }
 
-/** Authors or threads of which an item must have one, for a spec without words to wait for. */
-function namesIn({ thread, author }: FilterSpec): string[] {
+/** Authors, threads or places of which an item must have one, for a spec without words to wait for. */
+function namesIn({ thread, author, subforum }: FilterSpec): string[] {
   if (thread.length > 0) return thread.map((it) => `thread ${it}`)
-  return author.map((it) => `author ${it.toLowerCase()}`)
+  if (author.length > 0) return author.map((it) => `author ${it.toLowerCase()}`)
+  return subforum.map((it) => `place ${normalise(it)}`)
 }
 
 const namesOf = (item: Item): string[] => [
   `author ${item.author.toLowerCase()}`,
+  `place ${item.subforum.toLowerCase()}`,
   ...(item.kind === 'comment' ? [`thread ${item.post_id}`] : []),
 ]

@@ -1,7 +1,7 @@
-import type { Item } from '../forum/items.ts'
+import { type Item, MAIN } from '../forum/items.ts'
 import type { PostType } from './fields.ts'
 import type { Query, Term } from './query.ts'
-import type { FilterSpec } from './spec.ts'
+import { ALL_SOURCES, type FilterSpec } from './spec.ts'
 import {
   linksOf,
   normalise,
@@ -185,6 +185,9 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
     saw: Criterion['saw'],
   ) => void (given && found.push({ field, met, saw }))
 
+  const { source } = spec
+  const sources_given = source.length > 0 && !source.includes(ALL_SOURCES)
+  add('source', sources_given, (it) => source.includes(sourceOf(it)), sourceOf)
   add('kind', spec.kind !== 'both', isOneOf([spec.kind], kindOf), kindOf)
   oneOf('subforum', spec.subforum, placeOf)
   noneOf('exclude_subforums', spec.exclude_subforums, placeOf)
@@ -242,6 +245,8 @@ const isAmong =
   }
 
 const placeOf = (item: Item): string => item.subforum.toLowerCase()
+
+const sourceOf = (item: Item): string => item.source ?? MAIN
 
 const kindOf = (item: Item): string => item.kind
 

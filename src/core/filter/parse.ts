@@ -6,6 +6,7 @@ import { nearest } from '../base/text.ts'
 import { LANGUAGE_CODES } from '../enrichment/language.ts'
 import { INTENTS } from '../enrichment/lexicon/cues.ts'
 import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
+import { MAIN } from '../forum/items.ts'
 import { createNaming, type Naming } from '../forum/naming.ts'
 import { isViewerName, MANY_SUBFORUMS, VIEWER_NAME_REFUSAL } from '../forum/permalink.ts'
 import { PATTERN_LENGTH_MAX, PATTERNS_MAX, readPatterns } from '../pattern/syntax.ts'
@@ -33,6 +34,9 @@ import {
   readTerms,
   readText,
   SEARCHED,
+  SOURCE_PLACES,
+  SOURCE_USERS,
+  SOURCES,
   TERM_LENGTH_MAX,
   TERMS_MAX,
   THREADS,
@@ -42,10 +46,12 @@ import {
 import { parseQuery } from './query.ts'
 import { viewerTermIn } from './search-query.ts'
 import {
+  ALL_SOURCES,
   FILTER_DEFAULTS,
   FILTER_FIELDS,
   type FilterField,
   type FilterSpec,
+  watchesMain,
   wireName,
 } from './spec.ts'
 import { SEARCH_FIELDS, viewOf } from './text.ts'
@@ -58,9 +64,11 @@ type RenderSpec = () => Record<string, unknown>
  * @throws {ApiError} INVALID_REQUEST naming the field, or subforum_reserved
  */
 function checkSpec(spec: FilterSpec, words: Naming, render: RenderSpec): void {
-  checkReserved(spec, words)
   checkPairs(spec, words)
   checkPostOnly(spec)
+  // A further source is a place by itself, and has names of its own.
+  if (!watchesMain(spec)) return
+  checkReserved(spec, words)
   checkPlaces(spec, words, render)
   checkSearches(spec)
 }
@@ -169,10 +177,15 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
   const case_sensitive = readFlag(sent('case_sensitive')) ?? false
   const view = viewOf({ fold_accents, case_sensitive })
   const thread = readEntries(sent('thread'), THREADS)
+  const source = readSources(sent('source'))
+  const is_main_only = source.length === 0
+  const places = is_main_only ? COMMUNITIES : SOURCE_PLACES
+  const users = is_main_only ? AUTHORS : SOURCE_USERS
   const count = (field: FilterField, least: number) => readInteger(sent(field), least, COUNT_MAX)
   const spec: FilterSpec = {
-    subforum: readEntries(sent('subforum'), COMMUNITIES),
-    exclude_subforums: readEntries(sent('exclude_subforums'), { ...COMMUNITIES, least: 0 }),
+    source,
+    subforum: readEntries(sent('subforum'), places),
+    exclude_subforums: readEntries(sent('exclude_subforums'), { ...places, least: 0 }),
     kind: given(sent('kind'), (it) => readChoice(it, KINDS)) ?? usualKind(thread),
     q: given(sent('q'), (it) => readText(it, Q_LENGTH_MAX, view)),
     include_any: readTerms(sent('include_any'), view),
@@ -184,8 +197,8 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
     fold_accents,
     case_sensitive,
     regex: readPatterns(sent('regex')),
-    author: readEntries(sent('author'), AUTHORS),
-    exclude_authors: readEntries(sent('exclude_authors'), { ...AUTHORS, least: 0 }),
+    author: readEntries(sent('author'), users),
+    exclude_authors: readEntries(sent('exclude_authors'), { ...users, least: 0 }),
     thread,
     domain: readEntries(sent('domain'), DOMAINS),
     exclude_domains: readEntries(sent('exclude_domains'), { ...DOMAINS, least: 0 }),
@@ -245,6 +258,14 @@ function checkFieldNames(value: Record<string, unknown>, words: Naming): void {
     }
 }
 
+/** The sources of a spec: names, or `all` alone. Empty: `main` only. */
+function readSources(sent: FieldInput): string[] {
+  const names = readEntries(sent, SOURCES)
+  if (names.length > 1 && names.includes(ALL_SOURCES))
+    throw wrong(sent, 'must be all alone, or a list of names')
+  return names.length === 1 && names[0] === MAIN ? NONE : names
+}
+
 // Only comments occur under a post.
 const usualKind = (thread: readonly string[]): FilterSpec['kind'] =>
   thread.length > 0 ? 'comment' : FILTER_DEFAULTS.kind
@@ -264,6 +285,9 @@ export function filterSchema(words: Naming) {
   const count = z.int().optional()
   return z
     .strictObject({
+      source: texts.describe(
+        `Names of sources, as ${words.api}/sources lists them, or all. Default: main.`,
+      ),
       [words.community]: texts.describe(
         'Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword.',
       ),

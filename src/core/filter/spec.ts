@@ -1,12 +1,14 @@
 import type { IntentTag } from '../enrichment/lexicon/cues.ts'
 import type { Sentiment } from '../enrichment/sentiment.ts'
-import type { Item } from '../forum/items.ts'
+import { type Item, MAIN } from '../forum/items.ts'
 import type { Naming } from '../forum/naming.ts'
 import type { Kind, MATCHES, PostType } from './fields.ts'
 import type { SearchField } from './text.ts'
 
 /** A validated filter. Empty lists and null are criteria that were not given. */
 export type FilterSpec = {
+  /** Names of sources, or `all`; empty: `main`. */
+  source: string[]
   /** Names as written, without prefix. */
   subforum: string[]
   exclude_subforums: string[]
@@ -52,6 +54,7 @@ export type FilterField = keyof FilterSpec
 
 /** Default of every field. parseFilterSpec distinguishes an absent `kind` or `search_in` from its default. */
 export const FILTER_DEFAULTS: FilterSpec = {
+  source: [],
   subforum: [],
   exclude_subforums: [],
   kind: 'post',
@@ -89,6 +92,20 @@ Object.freeze(FILTER_DEFAULTS.search_in)
 
 /** Internal names of the fields of a filter_spec, in the order in which they are shown. */
 export const FILTER_FIELDS: readonly string[] = Object.keys(FILTER_DEFAULTS)
+
+/** The only entry of `source` where it stands for all of them. */
+export const ALL_SOURCES = 'all'
+
+/** True when a spec watches the source of `[platform]`. */
+export const watchesMain = ({ source }: Pick<FilterSpec, 'source'>): boolean =>
+  source.length === 0 || source.includes(MAIN) || source.includes(ALL_SOURCES)
+
+/** The further sources that a spec watches. `configured`: those that exist. */
+export const furtherSources = (
+  { source }: Pick<FilterSpec, 'source'>,
+  configured: readonly string[],
+): readonly string[] =>
+  source.includes(ALL_SOURCES) ? configured : source.filter((it) => it !== MAIN)
 
 /** The name of a field in the API. */
 export function wireName(field: string, words: Naming): string {

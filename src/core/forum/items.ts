@@ -210,8 +210,28 @@ export type Node = { kind: string; data: Record<string, unknown> }
 /** State of a comment. */
 export type ItemLiveness = 'live' | 'deleted' | 'removed' | 'not_found'
 
-/** Post or comment, discriminated by `kind`, as monitors match it. */
-export type Item = (Post & { kind: 'post' }) | (Comment & { kind: 'comment' })
+/**
+ * Post or comment, discriminated by `kind`, as monitors match it. `source`: name of the source that
+ * it is from; absent: `main`.
+ */
+export type Item = ((Post & { kind: 'post' }) | (Comment & { kind: 'comment' })) & {
+  source?: string
+}
+
+/** Name of the source of `[platform]`. */
+export const MAIN = 'main'
+
+/** Key of an item among those of all sources: its fullname, after the name of another source than `main`. */
+export const itemKey = ({ name, source }: { name: string; source?: string | undefined }): string =>
+  source === undefined ? name : `${source}/${name}`
+
+/** Source and fullname of an item's key. */
+export function ofItemKey(key: string): { source: string; name: string } {
+  const at = key.indexOf('/')
+  return at === -1
+    ? { source: MAIN, name: key }
+    : { source: key.slice(0, at), name: key.slice(at + 1) }
+}
 
 /**
  * One page of a native listing. `after` is the platform's own cursor; null ends the listing.

@@ -29,14 +29,41 @@ export type FeedFacts = {
   audited_from: number | null
   audited_until: number | null
   active_since: number
+  /** Null: a feed of listings, which audits verify. */
+  stream: StreamFacts | null
+}
+
+/** A feed of all items of a source, which its ids verify. Instants by the clock of the source; null: no step yet. */
+type StreamFacts = {
+  proof: string | null
+  verified_from: number | null
+  verified_until: number | null
+  /** True while ids that exist wait to be read. */
+  is_behind: boolean
+  /** Why the source cannot prove completeness; null: it can. */
+  partial: string | null
+  /** Fault of the last step; null: none. */
+  fault: string | null
+}
+
+/** Columns of a feed, with those of its stream where it is one. */
+export type StreamColumns = {
+  kind: string
+  last_fault: string | null
+  proof: string | null
+  verified_from: number | null
+  verified_until: number | null
+  behind_to: number | null
+  partial: string | null
 }
 
 /** A stored feed, with the start of a monitor on it by the item clock. */
-type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at'> & {
-  key: string
-  /** Null: no poll will ever be due. */
-  next_check_at: number | null
-}
+type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
+  StreamColumns & {
+    key: string
+    /** Null: no poll will ever be due. */
+    next_check_at: number | null
+  }
 
 /** Facts of a feed for a monitor created at `created_at`; the item clock is `offset_ms` ahead. */
 export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number): FeedFacts => ({
@@ -51,6 +78,17 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
   audited_from: it.audited_from,
   audited_until: it.audited_until,
   active_since: it.active_since,
+  stream:
+    it.kind === 'stream'
+      ? {
+          proof: it.proof,
+          verified_from: it.verified_from,
+          verified_until: it.verified_until,
+          is_behind: it.behind_to !== null,
+          partial: it.partial,
+          fault: it.last_fault,
+        }
+      : null,
 })
 
 type FeedFailure = 'never_polled' | 'stalled' | 'unregistered'
@@ -101,6 +139,9 @@ export type Gap = {
   until_at: number | null
   missed_estimate: number | null
   closed_at: number | null
+  /** Ids of a stream that stayed unanswered, both inclusive; null: the gap is known by its time only. */
+  from_id: number | null
+  to_id: number | null
 }
 
 /** `process_down` hides nothing by itself: if the next check reached its checkpoint, nothing was missed. */
@@ -120,6 +161,10 @@ export type PollEvent = {
   stream: string | null
 }
 
+/** Reasons of streams; sources have further ones, for which they cannot prove completeness. */
+type StreamReason =
+  'streams_awaiting_first_poll' | 'source_unreachable' | 'catching_up' | (string & {})
+
 /** Coverage of a monitor's last 24 hours. Null counts: unknown. */
 export type Coverage = {
   status: 'complete' | 'degraded' | 'partial' | 'unknown'
@@ -130,7 +175,10 @@ export type Coverage = {
     | 'streams_not_polling'
     | 'stream_liveness_unknown'
     | 'not_audited'
+    | StreamReason
     | null
+  /** How each of its feeds proves that nothing was missed, such as `time_listing` or `dense`. */
+  proof: string[]
   /** Instant (platform clock) up to which creation times are verified by audits; null: no audit yet. */
   audited_until_at: number | null
   /** Seconds between two audits of the slowest feed; null: there is none. */
@@ -177,9 +225,10 @@ export function judgeCoverage(
   }))
   return {
     ...judgeStatus({ gaps: gaps.length, unobserved: unobserved.length }, liveness, audits),
+    proof: audits.proof,
     audited_until_at: audits.audited_until,
     audit_interval_s: audits.interval_s,
-    since_at,
+    since_at: Math.max(since_at, audits.begins_at ?? since_at),
     gaps: gaps.slice(0, ENTRIES_MAX),
     gaps_returned: Math.min(gaps.length, ENTRIES_MAX),
     gaps_truncated: gaps.length > ENTRIES_MAX,
@@ -193,12 +242,17 @@ export function judgeCoverage(
   }
 }
 
-/** Range that audits have verified for all feeds of a monitor. */
+/** Range that audits and ids have verified for all feeds of a monitor. */
 export type AuditVerdict = {
   /** True: every feed was audited within two intervals, without a break since the start of window or monitor. */
   is_current: boolean
+  /** Why a stream is not complete; null: all are. */
+  streams: Pick<Coverage, 'status' | 'reason'> | null
+  proof: string[]
   audited_until: number | null
   interval_s: number | null
+  /** Our clock: the first step of a monitor that watches streams only; null: another one, or none yet. */
+  begins_at: number | null
 }
 
 const AUDIT_INTERVALS_MAX = 2
@@ -208,35 +262,65 @@ export function judgeAudits(
   feeds: readonly FeedFacts[],
   { now, since_at, offset_ms }: { now: number; since_at: number; offset_ms: number },
 ): AuditVerdict {
-  const [first] = feeds
-  if (first === undefined) return { is_current: false, audited_until: null, interval_s: null }
+  const streams = feeds.flatMap(({ stream }) => stream ?? [])
+  const listings = feeds.filter(({ stream }) => stream === null)
+  const ends = [
+    ...listings.map(({ audited_until }) => audited_until),
+    ...streams.map(({ verified_until }) => verified_until),
+  ]
+  const begins = streams.map(({ verified_from }) => verified_from ?? Infinity)
+  const proofs = [
+    ...(listings.length > 0 ? [LISTING_PROOF] : []),
+    ...streams.flatMap(({ proof }) => proof ?? []),
+  ]
+  const intervals = feeds.map((it) => (it.stream === null ? it.audit_interval_s : it.interval_s))
   return {
-    is_current: feeds.every(
-      ({ audited_at, audited_from, audit_interval_s, active_since }) =>
-        audited_at !== null &&
-        now - audited_at <= AUDIT_INTERVALS_MAX * audit_interval_s * 1000 &&
-        audited_from !== null &&
-        audited_from <= Math.max(since_at + offset_ms, active_since),
-    ),
-    audited_until: feeds.reduce<number | null>(
-      (least, { audited_until }) =>
-        least === null || audited_until === null ? null : Math.min(least, audited_until),
-      first.audited_until,
-    ),
-    interval_s: Math.max(...feeds.map(({ audit_interval_s }) => audit_interval_s)),
+    proof: [...new Set(proofs)],
+    streams: judgeStreams(streams),
+    audited_until: ends.length === 0 || ends.includes(null) ? null : Math.min(...ends.map(Number)),
+    interval_s: intervals.length === 0 ? null : Math.max(...intervals),
+    begins_at:
+      listings.length > 0 || !begins.every(Number.isFinite) || begins.length === 0
+        ? null
+        : Math.max(...begins),
+    is_current:
+      feeds.length > 0 &&
+      listings.every(
+        ({ audited_at, audited_from, audit_interval_s, active_since }) =>
+          audited_at !== null &&
+          now - audited_at <= AUDIT_INTERVALS_MAX * audit_interval_s * 1000 &&
+          audited_from !== null &&
+          audited_from <= Math.max(since_at + offset_ms, active_since),
+      ),
   }
+}
+
+const LISTING_PROOF = 'time_listing'
+
+/** The worst of a monitor's streams; null: all are complete up to where they were verified. */
+function judgeStreams(streams: readonly StreamFacts[]): AuditVerdict['streams'] {
+  if (streams.some(({ fault }) => fault !== null))
+    return { status: 'degraded', reason: 'source_unreachable' }
+  if (streams.some(({ verified_until }) => verified_until === null))
+    return { status: 'unknown', reason: 'streams_awaiting_first_poll' }
+  if (streams.some(({ is_behind }) => is_behind))
+    return { status: 'partial', reason: 'catching_up' }
+  const partial = streams.find((it) => it.partial !== null)?.partial ?? null
+  return partial === null ? null : { status: 'partial', reason: partial }
 }
 
 /** Status of an active monitor's window with these numbers of gaps and of events that may hide items. */
 export function judgeStatus(
   { gaps, unobserved }: { gaps: number; unobserved: number },
   { status }: Pick<FeedLiveness, 'status'>,
-  { is_current }: Pick<AuditVerdict, 'is_current'>,
+  { is_current, streams }: Pick<AuditVerdict, 'is_current' | 'streams'>,
 ): Pick<Coverage, 'status' | 'reason'> {
   if (gaps > 0) return { status: 'degraded', reason: null }
+  if (streams !== null && streams.status !== 'partial') return streams
   if (status === 'unknown') return { status: 'partial', reason: 'stream_liveness_unknown' }
   if (status === 'degraded') return { status: 'partial', reason: 'streams_not_polling' }
   if (unobserved > 0) return { status: 'partial', reason: 'loss_events_not_observed' }
+  if (streams !== null) return streams
   if (!is_current) return { status: 'partial', reason: 'not_audited' }
   return { status: 'complete', reason: null }
 }
@@ -265,6 +349,7 @@ export const mayHideItems = ({ kind, at, until_at }: Omit<PollEvent, 'stream'>):
 const unknownCoverage = (reason: NonNullable<Coverage['reason']>, since_at: number): Coverage => ({
   status: 'unknown',
   reason,
+  proof: [],
   audited_until_at: null,
   audit_interval_s: null,
   since_at,

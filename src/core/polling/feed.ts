@@ -1,4 +1,7 @@
-/** Kinds of feeds: posts or comments of a place, a search, the comments of a post, posts or comments of a user. */
+/**
+ * Kinds of feeds: posts or comments of a place, a search, the comments of a post, posts or comments of a user, all items
+ * of a further source.
+ */
 export const FEED_KINDS = [
   'posts',
   'comments',
@@ -6,6 +9,7 @@ export const FEED_KINDS = [
   'thread',
   'user_posts',
   'user_comments',
+  'stream',
 ] as const
 export type FeedKind = (typeof FEED_KINDS)[number]
 

@@ -26,6 +26,12 @@ export function formParts({ communities, community }: UserSession['words']): For
       title: 'Where',
       fields: [
         {
+          name: 'source',
+          label: 'Sources',
+          hint: 'Names of configured sources, or all. Empty: main.',
+          kind: 'names',
+        },
+        {
           name: community,
           label: capital(communities),
           hint: 'Names, separated by commas or spaces. Empty: the whole platform, posts only.',

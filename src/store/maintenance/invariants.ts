@@ -1,4 +1,5 @@
 import { deliveryId } from '../../core/delivery/envelope.ts'
+import { ofItemKey } from '../../core/forum/items.ts'
 import { CEILING_ROWS_A_DAY, utcDay } from '../../core/limits/plan.ts'
 import { isUnbalanced } from '../customers/ledger.ts'
 import { type Chunks, runNow } from '../db/chunked.ts'
@@ -220,8 +221,12 @@ const wasBundled = (
         WHERE monitor_id = $monitor_id AND created_at >= $matched_at AND webhook_id = $webhook_id
           AND instr(CAST(body AS TEXT), $named) > 0 LIMIT 1`,
     )
-    .get({ monitor_id, matched_at, webhook_id, named: `"name":${JSON.stringify(item_id)}` }) !==
-  null
+    .get({
+      monitor_id,
+      matched_at,
+      webhook_id,
+      named: `"name":${JSON.stringify(ofItemKey(item_id).name)}`,
+    }) !== null
 
 /** A violation of an invariant. `subject`: id of the affected row. */
 export type Breach = {

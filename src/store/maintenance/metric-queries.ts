@@ -4,6 +4,7 @@ import {
   feedFacts,
   mayHideItems,
   type PollEvent,
+  type StreamColumns,
   WINDOW_MS,
 } from '../../core/polling/coverage.ts'
 import type { Db } from '../db/connection.ts'
@@ -112,12 +113,13 @@ export type MonitorCoverage = {
 }
 
 type MonitorRow = { id: string; active: number; since_at: number; created_at: number; gaps: number }
-type FactRow = Omit<FeedFacts, 'id' | 'registered' | 'attached_at'> & {
-  monitor_id: string
-  feed_id: number
-  key: string
-  next_check_at: number | null
-}
+type FactRow = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
+  StreamColumns & {
+    monitor_id: string
+    feed_id: number
+    key: string
+    next_check_at: number | null
+  }
 
 /** Latest instant at which items may have been hidden, by feed; null: on all feeds. */
 export type LastHidden = ReadonlyMap<number | null, number>
@@ -163,8 +165,9 @@ export function listMonitorCoverage(
   const facts = db
     .query<FactRow, [{ ids: string }]>(
       `SELECT ms.monitor_id, s.id AS feed_id, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
-              s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since
-         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id
+              s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
+              s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.behind_to, t.partial
+         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
         WHERE ms.monitor_id IN (SELECT value FROM json_each($ids))`,
     )
     .all({ ids: JSON.stringify(monitors.map(({ id }) => id)) })

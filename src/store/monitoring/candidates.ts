@@ -1,5 +1,5 @@
 import type { Thresholds } from '../../core/filter/spec.ts'
-import type { Item } from '../../core/forum/items.ts'
+import { type Item, itemKey } from '../../core/forum/items.ts'
 import type { Db } from '../db/connection.ts'
 import { readIds, type Watcher, type WatcherRow } from './monitors.ts'
 
@@ -26,7 +26,7 @@ export function insertCandidate(db: Db, it: MatchCandidate, now: number): void {
     ...row,
     ...thresholds,
     monitor_id: watcher.id,
-    item_id: item.name,
+    item_id: itemKey(item),
     item: JSON.stringify(item),
     now,
   })
@@ -98,6 +98,14 @@ export function deleteCandidate(db: Db, monitor_id: string, item_id: string): vo
   db.query('DELETE FROM candidates WHERE monitor_id = $monitor_id AND item_id = $item_id').run({
     monitor_id,
     item_id,
+  })
+}
+
+/** Deletes the candidates of items that are gone, of every monitor. */
+export function deleteCandidates(db: Db, item_ids: readonly string[]): void {
+  if (item_ids.length === 0) return
+  db.query('DELETE FROM candidates WHERE item_id IN (SELECT value FROM json_each($ids))').run({
+    ids: JSON.stringify(item_ids),
   })
 }
 

@@ -109,7 +109,7 @@ export function listGaps(
     .query<Gap, [typeof query]>(
       `SELECT s.key AS stream, g.reason, g.recorded_at,
               max(g.from_at, min(ms.active_since, coalesce(g.until_at, ms.active_since))) AS from_at,
-              g.until_at, g.missed_estimate, g.closed_at
+              g.until_at, g.missed_estimate, g.closed_at, g.from_id, g.to_id
          FROM monitor_feeds ms
          JOIN feeds s ON s.id = ms.feed_id
          JOIN gaps g ON g.feed_id = ms.feed_id
@@ -246,15 +246,15 @@ export function planAudits(
       // The first page of a feed that is polled individually is a poll anyway.
       `SELECT id, requested_interval_s AS cadence_s, audit_interval_s AS before_s,
               CASE WHEN poll_batch_id IS NULL THEN max(0, audit_pages - 1) ELSE audit_pages END AS requests
-         FROM feeds WHERE next_check_at IS NOT NULL`,
+         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'stream'`,
     )
     .all()
     .map((it) => ({ ...it, interval_s: auditIntervalS(it.cadence_s, configured_s) }))
   const { polls_per_minute } = db
     .query<{ polls_per_minute: number }, []>(
       `SELECT coalesce(sum(60.0 / interval_s), 0) AS polls_per_minute
-         FROM (SELECT max(interval_s) AS interval_s FROM feeds WHERE next_check_at IS NOT NULL
-                GROUP BY coalesce(-poll_batch_id, id))`,
+         FROM (SELECT max(interval_s) AS interval_s FROM feeds
+                WHERE next_check_at IS NOT NULL AND kind <> 'stream' GROUP BY coalesce(-poll_batch_id, id))`,
     )
     .get() ?? { polls_per_minute: 0 }
   const single_polls_per_minute = feeds.reduce((sum, { cadence_s }) => sum + 60 / cadence_s, 0)

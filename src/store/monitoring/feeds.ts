@@ -118,10 +118,12 @@ export function slowFeed(
   })
 }
 
-/** Due time of the next feed; Infinity when none is polled. */
+/** Due time of the next feed, streams aside; Infinity when none is polled. */
 export function nextFeedDueAt(db: Db): number {
   const row = db
-    .query<{ due_at: number | null }, []>('SELECT min(next_check_at) AS due_at FROM feeds')
+    .query<{ due_at: number | null }, []>(
+      "SELECT min(next_check_at) AS due_at FROM feeds WHERE kind <> 'stream'",
+    )
     .get()
   return row?.due_at ?? Infinity
 }
@@ -293,9 +295,11 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
         `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
                 anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now,
                 last_item_seen_at = NULL, newest_item_at = NULL, individual_poll_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
-                audit_due_at = $now, audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL
+                audit_due_at = iif(kind = 'stream', NULL, $now), audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })
+      // A stream starts over at the present end.
+      db.query('DELETE FROM feed_streams WHERE feed_id = $id').run({ id })
       closeGaps(db, id, now)
     } else if (requested_interval_s !== fastest_s) {
       const interval_s = paceOf({

@@ -95,14 +95,14 @@ export function raisePeakRate(db: Db, peaks: readonly { id: number; rate_per_s: 
 // A place that refuses access is silently left out of merged requests, or makes them fail for all.
 const REFUSED = `(last_fault LIKE 'forbidden%' OR last_fault LIKE 'not_found%' OR last_fault LIKE 'refused%')`
 
-/** Every polled feed, as input of the batch planner. */
+/** Every polled feed but streams, as input of the batch planner. */
 export function listFeedLoads(db: Db): FeedLoad[] {
   return db
     .query<FeedLoad, []>(
       `SELECT id, kind, place, requested_interval_s, poll_batch_id,
               CASE WHEN last_check_at IS NULL OR ${REFUSED} THEN NULL
                    ELSE coalesce(peak_rate_per_s, rate_per_s) END AS rate_per_s
-         FROM feeds WHERE next_check_at IS NOT NULL ORDER BY id`,
+         FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'stream' ORDER BY id`,
     )
     .all()
 }
@@ -203,7 +203,7 @@ const BACKFILL_INTERVALS_MAX = 3
 export type PollsInProgress = { feeds: ReadonlySet<number>; batches: ReadonlySet<number> }
 
 /**
- * Claims up to `limit` poll jobs of due feeds, longest waiting first, and schedules each feed's next poll. Feeds of
+ * Claims up to `limit` poll jobs of due feeds, streams aside, longest waiting first, and schedules each feed's next poll. Feeds of
  * one batch are polled together. A feed that needs an individual poll waits while its batch is being polled: only a
  * poll started afterwards can prove that it is in sync. It waits one interval at most: where batch polls take that
  * long, one is always in progress.
@@ -219,7 +219,7 @@ export function claimDuePolls(
 ): PollJob[] {
   const due = db
     .query<StoredFeed, [{ now: number; count: number }]>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND kind <> 'stream'
         ORDER BY next_check_at, id LIMIT $count`,
     )
     .all({ now, count: DUE_FEEDS_MAX + in_progress.feeds.size })

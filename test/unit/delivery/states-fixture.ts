@@ -171,6 +171,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       run_id: `boot_${run_count}`,
       words,
       watch,
+      streams: new Map(),
       clock,
       log,
       signal: stopping.signal,
@@ -196,7 +197,15 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
   const edit = (name: MonitorName, given: object) =>
     editMonitor(
       { words, clock } as RouteContext,
-      { db, watch, patterns, plan_of: () => plan, feed_url: () => '', nudge: nothing },
+      {
+        db,
+        watch,
+        streams: new Map(),
+        patterns,
+        plan_of: () => plan,
+        feed_url: () => '',
+        nudge: nothing,
+      },
       customer,
       idOf(name),
       given,

@@ -173,6 +173,7 @@ export function startMonitorFixture({
       run_id: `boot_${++run_count}`,
       words,
       watch: feed.watch,
+      streams: new Map(),
       clock,
       log,
       signal: stopping.signal,

@@ -93,17 +93,7 @@ test('a filter is read once for all matches of a check, and not for known items'
     matchAll(
       { db: fixture.db, filters: counted },
       stream,
-      {
-        stream,
-        state,
-        items: new Map(),
-        ending: { kind: 'reached' },
-        audit: null,
-        gap_id: null,
-        started_at: now,
-        ended_at: now,
-        seen_at: now,
-      },
+      { now, begins: state.floor_at !== null, isAgain: () => false },
       { ordered, fresh: new Set(fresh), first_seen: new Map(), next_seq: 4 },
     )
 

@@ -158,7 +158,7 @@ CREATE TABLE feeds (
   id                   INTEGER PRIMARY KEY,
   key                  TEXT    NOT NULL UNIQUE,
   kind                 TEXT    NOT NULL
-                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments')),
+                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments', 'stream')),
   place                TEXT    NOT NULL,
   requested_interval_s INTEGER NOT NULL,
   interval_s           INTEGER NOT NULL,
@@ -192,6 +192,25 @@ CREATE INDEX feeds_due ON feeds (next_check_at) WHERE next_check_at IS NOT NULL;
 CREATE INDEX feeds_audit ON feeds (audit_due_at) WHERE next_check_at IS NOT NULL;
 CREATE INDEX feeds_batch ON feeds (poll_batch_id) WHERE poll_batch_id IS NOT NULL;
 
+-- Position of a feed of kind stream, which exists from its first step on. state: JSON of the source's adapter. proof: how
+-- the source proves that nothing was missed. proven_from, proven_to: first id after the start, and the highest proven one.
+-- behind_from, behind_to: ids that exist and are not read yet. partial: why the source cannot prove completeness.
+-- verified_from: the first step; verified_until: everything created before was read. Both by the source's clock.
+CREATE TABLE feed_streams (
+  feed_id         INTEGER PRIMARY KEY REFERENCES feeds (id),
+  state           TEXT    NOT NULL,
+  proof           TEXT    NOT NULL,
+  proven_from     INTEGER,
+  proven_to       INTEGER,
+  behind_from     INTEGER,
+  behind_to       INTEGER,
+  partial         TEXT,
+  verified_from   INTEGER NOT NULL,
+  verified_until  INTEGER NOT NULL,
+  CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
+  CHECK ((behind_from IS NULL) = (behind_to IS NULL))
+) STRICT;
+
 -- Items seen of a feed by the hour of their creation (hours since the epoch).
 CREATE TABLE feed_hours (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
@@ -211,6 +230,7 @@ CREATE TABLE monitor_feeds (
 CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
+-- item_id here and in the tables below: the fullname of an item of main; of another source its name, a slash, the fullname.
 CREATE TABLE feed_items (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   item_id         TEXT    NOT NULL,
@@ -235,7 +255,8 @@ CREATE TABLE checks (
 ) STRICT;
 CREATE INDEX checks_feed ON checks (feed_id, ended_at DESC);
 
--- close_attempts: later polls that searched for the lost ids.
+-- close_attempts: later polls that searched for the lost ids. from_id, to_id: ids of a stream that stayed unanswered, both
+-- inclusive; missed_estimate then is their exact number.
 CREATE TABLE gaps (
   id              INTEGER PRIMARY KEY,
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
@@ -247,7 +268,9 @@ CREATE TABLE gaps (
   anchor_ids      TEXT    NOT NULL DEFAULT '[]',
   recorded_at     INTEGER NOT NULL,
   closed_at       INTEGER,
-  close_attempts  INTEGER NOT NULL DEFAULT 0
+  close_attempts  INTEGER NOT NULL DEFAULT 0,
+  from_id         INTEGER,
+  to_id           INTEGER
 ) STRICT;
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 CREATE INDEX gaps_check ON gaps (check_id);

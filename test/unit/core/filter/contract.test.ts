@@ -31,7 +31,29 @@ const GERMAN = 'Meine Katze wirft ständig Sachen vom Regal'
 
 type Line = [field: string, rule: string, spec: object, item: Item, verdict: ItemVerdict]
 
+const hn = (item: Item): Item => ({ ...item, source: 'hn' })
+
 const LINES: Line[] = [
+  ['source', 'absent: main', IN, post(), yes],
+  ['source', 'one of them', { ...IN, source: ['main', 'hn'] }, hn(post()), yes],
+  ['source', 'one of them is main', { ...IN, source: ['main', 'hn'] }, post(), yes],
+  ['source', 'another', { ...IN, source: 'hn' }, post(), no],
+  ['source', 'all', { ...IN, source: 'all' }, hn(post()), yes],
+  ['source', 'alone it is a place', { source: 'hn' }, hn(post()), yes],
+  ['source', 'its comments without a keyword', { source: 'hn', kind: 'both' }, hn(comment()), yes],
+  ['source', 'its places', { source: 'hn', subforum: 'a/b' }, hn(post({ subforum: 'A/B' })), yes],
+  ['source', 'another place', { source: 'hn', subforum: 'a/b' }, hn(post()), no],
+  ['source', 'its users', { source: 'hn', author: 'a.b' }, hn(post({ author: 'a.b' })), yes],
+  ['source', 'another user', { source: 'hn', author: 'a.b' }, hn(post()), no],
+  ['source', 'excluded places', { source: 'hn', exclude_subforums: 'cats' }, hn(post()), no],
+  [
+    'source',
+    'comments of a thread',
+    { source: 'hn', thread: '7' },
+    hn(comment({ post_id: '7' })),
+    yes,
+  ],
+  ['source', 'another thread', { source: 'hn', thread: '7' }, hn(comment({ post_id: '8' })), no],
   ['subforum', 'in one of them', { subforum: ['dogs', 'cats'] }, post(), yes],
   ['subforum', 'in none of them', { subforum: ['dogs'] }, post(), no],
   ['subforum', 'prefix and case ignored', { subforum: '/r/CATS/' }, post(), yes],

@@ -295,7 +295,7 @@ describe('refusals', () => {
 
     expect(renderFilterSpec(spec, other)).toEqual({ room: ['Cats'], kind: 'post' })
     expect(() => parseFilterSpec({ subforum: ['cats'] }, other)).toThrow(
-      'the fields are room, exclude_rooms, kind',
+      'the fields are source, room, exclude_rooms, kind',
     )
     expect(() => parseFilterSpec({ room: ['all'] }, other)).toThrow('stands for many rooms')
     expect(() => parseFilterSpec({}, other)).toThrow('must name a place (room, author, thread)')

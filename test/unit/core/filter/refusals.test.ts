@@ -200,6 +200,7 @@ describe('values that no client would send', () => {
 
 describe('stored and shown', () => {
   const full = {
+    source: ['main', 'hn'],
     subforum: ['Cats'],
     kind: 'both',
     q: 'bun',
@@ -269,7 +270,7 @@ describe('stored and shown', () => {
     expect(schema.safeParse({ ...within, author: 'mia', group: true }).success).toBe(true)
     expect(schema.safeParse({ ...within, min_relevance: 101 }).success).toBe(false)
     expect(Object.keys(schema.shape)).toEqual(
-      Object.keys(renderFilterSpec(parse(full), words)).toSpliced(1, 0, 'exclude_subforums'),
+      Object.keys(renderFilterSpec(parse(full), words)).toSpliced(2, 0, 'exclude_subforums'),
     )
   })
 })

@@ -35,6 +35,7 @@ const stream = (fields: Partial<FeedFacts> = {}): FeedFacts => ({
   audited_from: 0,
   audited_until: NOW - 350 * S,
   active_since: NOW - 10 * H,
+  stream: null,
   ...fields,
 })
 const gap = (fields: Partial<Gap> = {}): Gap => ({
@@ -45,6 +46,8 @@ const gap = (fields: Partial<Gap> = {}): Gap => ({
   until_at: NOW - H,
   missed_estimate: 40,
   closed_at: null,
+  from_id: null,
+  to_id: null,
   ...fields,
 })
 const event = (kind: PollEvent['kind'], fields: Partial<PollEvent> = {}): PollEvent => ({
@@ -291,6 +294,13 @@ describe('a stored feed', () => {
     audited_at: null,
     audited_from: null,
     audited_until: null,
+    kind: 'posts',
+    last_fault: null,
+    proof: null,
+    verified_from: null,
+    verified_until: null,
+    behind_to: null,
+    partial: null,
   }
 
   test('covers a monitor from its start on the platform clock, converted to ours', () => {

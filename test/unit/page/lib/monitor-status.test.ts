@@ -14,6 +14,8 @@ const gap = (more: Partial<Gap> = {}): Gap => ({
   from: ago(2),
   until: ago(1),
   missed_estimate: 2,
+  from_id: null,
+  to_id: null,
   healed_at: null,
   ...more,
 })
@@ -21,6 +23,7 @@ const gap = (more: Partial<Gap> = {}): Gap => ({
 const coverage = (more: Partial<Coverage> = {}): Coverage => ({
   status: 'complete',
   reason: null,
+  proof: ['time_listing'],
   since: ago(48),
   gaps: [],
   audited_until: null,

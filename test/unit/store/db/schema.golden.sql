@@ -278,6 +278,21 @@ CREATE TABLE feed_items (
   PRIMARY KEY (feed_id, item_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE feed_streams (
+  feed_id         INTEGER PRIMARY KEY REFERENCES feeds (id),
+  state           TEXT    NOT NULL,
+  proof           TEXT    NOT NULL,
+  proven_from     INTEGER,
+  proven_to       INTEGER,
+  behind_from     INTEGER,
+  behind_to       INTEGER,
+  partial         TEXT,
+  verified_from   INTEGER NOT NULL,
+  verified_until  INTEGER NOT NULL,
+  CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
+  CHECK ((behind_from IS NULL) = (behind_to IS NULL))
+) STRICT;
+
 CREATE TABLE feedback (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -296,7 +311,7 @@ CREATE TABLE feeds (
   id                   INTEGER PRIMARY KEY,
   key                  TEXT    NOT NULL UNIQUE,
   kind                 TEXT    NOT NULL
-                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments')),
+                       CHECK (kind IN ('posts', 'comments', 'search', 'thread', 'user_posts', 'user_comments', 'stream')),
   place                TEXT    NOT NULL,
   requested_interval_s INTEGER NOT NULL,
   interval_s           INTEGER NOT NULL,
@@ -338,7 +353,9 @@ CREATE TABLE gaps (
   anchor_ids      TEXT    NOT NULL DEFAULT '[]',
   recorded_at     INTEGER NOT NULL,
   closed_at       INTEGER,
-  close_attempts  INTEGER NOT NULL DEFAULT 0
+  close_attempts  INTEGER NOT NULL DEFAULT 0,
+  from_id         INTEGER,
+  to_id           INTEGER
 ) STRICT;
 
 CREATE TABLE holds (

@@ -1,0 +1,101 @@
+import type { Fault, Outcome } from '../core/base/result.ts'
+import type { Item } from '../core/forum/items.ts'
+import { createItemClock } from '../core/polling/item-clock.ts'
+import { ANONYMOUS, type Platform } from '../platforms/port.ts'
+import type { Capability, ItemStream, Source, StreamStep } from '../platforms/source.ts'
+import type { Clock } from '../runtime/runtime.ts'
+import { createWatch } from './watch.ts'
+
+/** A further source as monitors see it. */
+export type StreamSource = {
+  name: string
+  /** How its ids prove that nothing was missed. */
+  proof: ItemStream['proof']
+  has(capability: Capability): boolean
+  /** True when `place` is a name that it could have. */
+  isPlace(place: string): boolean
+  /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */
+  step(
+    state: string | null,
+    call: { interval_s: number; signal: AbortSignal },
+  ): Promise<Outcome<StreamStep>>
+  /**
+   * Present state of items by fullname, as many as its requests allow: `tried`. Items that are
+   * deleted or could not be read are left out.
+   */
+  refetch(
+    fullnames: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<{ tried: readonly string[]; found: Item[]; fault: Fault | null }>
+  /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
+  ahead_ms(): number
+}
+
+/** The further sources that can be monitored, by name. */
+export type StreamSources = ReadonlyMap<string, StreamSource>
+
+/** Share of a source's requests that its monitors may use; callers' reads have the rest. */
+const SHARE = 0.75
+/** A step may send this many requests, however short the interval: the source's pace delays them. */
+const REQUESTS_MIN = 10
+/** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
+const STEP_MIN_MS = 60_000
+/** Share of a minute's requests that one round of lookups by id may use. */
+const REFETCH_SHARE = 1 / 6
+const REFETCH_DEADLINE_MS = 20_000
+
+type Options = {
+  name: string
+  source: Source
+  /** The port of the source. */
+  platform: Platform
+  requests_per_minute: number
+  clock: Clock
+}
+
+/** A source for monitors; null: it has no stream. */
+export function createStreamSource({
+  name,
+  source,
+  platform,
+  requests_per_minute,
+  clock,
+}: Options): StreamSource | null {
+  const { stream, capabilities, isPlace, clock_offset_ms } = source
+  if (stream === null) return null
+  const item_clock = createItemClock(clock, clock_offset_ms)
+  const watch = createWatch({
+    platform,
+    // A source has one way in, which its own client paces.
+    identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => 0 },
+    clock,
+    item_clock,
+    deadline_ms: REFETCH_DEADLINE_MS,
+  })
+  const mark = (item: Item): Item => ({ ...item, source: name })
+  return {
+    name,
+    proof: stream.proof,
+    has: (capability) => capabilities.has(capability),
+    isPlace,
+    ahead_ms: item_clock.ms,
+    async step(state, { interval_s, signal }) {
+      const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
+      const step = await stream.advance(state, {
+        requests: Math.max(REQUESTS_MIN, share),
+        deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
+        signal,
+      })
+      if (!step.ok) return step
+      item_clock.observe(step.value.items)
+      return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
+    },
+    async refetch(fullnames, signal) {
+      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))
+      const outcome = await watch.refetch(tried, signal)
+      return outcome.ok
+        ? { tried, found: outcome.value.map(mark), fault: null }
+        : { tried, found: [], fault: outcome.fault }
+    },
+  }
+}

@@ -1,0 +1,211 @@
+import type { Fault } from '../core/base/result.ts'
+import { type Item, itemKey } from '../core/forum/items.ts'
+import { smooth } from '../core/polling/cursor.ts'
+import type { StreamSource, StreamSources } from '../gateway/streams.ts'
+import { createOutages } from '../runtime/outages.ts'
+import { transact } from '../store/db/connection.ts'
+import { deleteCandidates } from '../store/monitoring/candidates.ts'
+import { insertCheck } from '../store/monitoring/checks.ts'
+import { type Feed, findFeed, FIRST_POLL_SEQ, postponeFeed } from '../store/monitoring/feeds.ts'
+import { insertSeen, listSeen } from '../store/monitoring/matches.ts'
+import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
+import {
+  advanceStream,
+  advanceStreamFeed,
+  closeIdGaps,
+  findStreamState,
+  insertIdGaps,
+} from '../store/monitoring/streams.ts'
+import { deliver } from './deliver.ts'
+import { type JudgedDeps, prewarmFilters, recordJudged } from './judged.ts'
+import { matchAll, type Seen } from './match.ts'
+import { faultText } from './poll.ts'
+import { type RecordDeps, UnknownVerdicts } from './record.ts'
+
+export type StreamDeps = RecordDeps &
+  JudgedDeps & {
+    /** Further sources by name. */
+    streams: StreamSources
+    /** Called after a commit that has left deliveries to be sent. */
+    on_pending: () => void
+  }
+
+type Read = Awaited<ReturnType<StreamSource['step']>> & { ok: true }
+
+/** A step of a stream that was read. Instants by our clock. */
+type StreamResult = {
+  feed: Feed
+  step: Read['value']
+  /** How the source proves that nothing was missed. */
+  proof: string
+  /** Milliseconds by which the clock of the source's items is ahead. */
+  ahead_ms: number
+  started_at: number
+  ended_at: number
+}
+
+/** Creates the function that makes one step of a stream's feed: read, record, wake the sender. */
+export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<void> {
+  const { db, clock, log, signal, streams } = deps
+  const outages = createOutages(clock)
+
+  return async (feed) => {
+    const started_at = clock.now()
+    const stream = streams.get(feed.place)
+    if (stream === undefined) return recordFault(feed, 'not_configured', started_at)
+    const { interval_s } = feed
+    const read = await stream.step(findStreamState(db, feed.id), { interval_s, signal })
+    if (signal.aborted) return
+    if (!read.ok) return recordFailed(feed, read.fault, started_at)
+    const ended = outages.recovered(feed.key)
+    if (ended !== null) log('info', 'feed.recovered', { feed: feed.key, ...ended })
+    if (read.value.items.length > 0) await prewarmFilters(deps, [feed.id])
+    const result: StreamResult = {
+      feed,
+      step: read.value,
+      proof: stream.proof,
+      ahead_ms: stream.ahead_ms(),
+      started_at,
+      ended_at: clock.now(),
+    }
+    const recorded = await recordJudged(deps, [feed.id], () => recordStep(deps, result))
+    if (recorded === null) return
+    if (recorded.pending > 0) deps.on_pending()
+    log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...recorded })
+  }
+
+  function recordFailed(feed: Feed, fault: Fault, started_at: number): void {
+    const wait_s = 'retry_after_s' in fault ? (fault.retry_after_s ?? 0) : 0
+    // Requests of callers were first: the step is late, and nothing failed.
+    if (fault.kind === 'throttled' && fault.unasked) {
+      log('info', 'check.skipped', { feed: feed.key, why: 'over_budget' })
+      transact(db, () => postponeFeed(db, feed.id, clock.now() + wait_s * 1000))
+      return
+    }
+    recordFault(feed, faultText(fault), started_at, wait_s)
+  }
+
+  /** Records a step that read nothing. The position stays, so that the next one reads the same ids. */
+  function recordFault(feed: Feed, fault: string, started_at: number, wait_s = 0): void {
+    const { id: feed_id, key } = feed
+    const ended_at = clock.now()
+    const count = outages.failed(key)
+    log(count === null ? 'debug' : 'warn', 'check.cut', {
+      feed: key,
+      reason: 'error',
+      fault,
+      ...(count !== null && count > 0 && { count }),
+    })
+    transact(db, () => {
+      const current = findFeed(db, feed_id)
+      if (current === null || isOther(current, feed)) return
+      advanceStreamFeed(db, feed_id, { ...current, last_fault: fault })
+      const check = { feed_id, started_at, ended_at, run_id: deps.run_id, new_items: 0, pages: 0 }
+      insertCheck(db, { ...check, cut_reason: 'error' })
+      postponeFeed(db, feed_id, ended_at + wait_s * 1000)
+    })
+  }
+}
+
+/** True when the feed was paused, or recreated, since a step of it began. */
+const isOther = (current: Feed, { created_at }: Feed): boolean =>
+  current.asleep || current.created_at !== created_at
+
+/** Counts of a recorded step: new items, matches, deliveries to be sent. */
+type RecordedStep = { new_items: number; matched: number; pending: number }
+
+/**
+ * Records a step in one transaction: items seen, matches, deliveries, position. Before its commit nothing has happened
+ * and the next step reads the same ids; after it no match can be lost.
+ * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
+ */
+export function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
+  const { db, run_id } = deps
+  const { feed, step, proof, ahead_ms, started_at, ended_at } = result
+  const feed_id = feed.id
+  return transact(db, () => {
+    const current = findFeed(db, feed_id)
+    if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
+    const begun = listWatchers(db, feed_id).filter((it) => it.active_from_seq === FIRST_POLL_SEQ)
+    const seen = writeSeen(db, current, step.items, ended_at + ahead_ms)
+    // An item that comes again was edited or restored.
+    const hits = matchAll(deps, current, { now: ended_at, begins: true, isAgain: () => true }, seen)
+    if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
+    const new_items = seen.fresh.size
+    advanceStreamFeed(db, feed_id, {
+      next_seq: seen.next_seq,
+      last_check_at: ended_at,
+      last_fault: null,
+      rate_per_s: rateAfter(current, new_items, ended_at),
+      last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
+      newest_item_at: newestAfter(current, step.items),
+    })
+    const { proven, behind, state, partial, verified_until } = step
+    advanceStream(db, feed_id, {
+      state,
+      proof,
+      proven_from: proven?.from_id ?? null,
+      proven_to: proven?.to_id ?? null,
+      behind_from: behind?.from_id ?? null,
+      behind_to: behind?.to_id ?? null,
+      partial,
+      verified_until: Math.round(verified_until),
+    })
+    const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
+    const check_id = insertCheck(db, { ...check, pages: step.requests })
+    const gap = { feed_id, check_id, until_at: ended_at + ahead_ms, recorded_at: ended_at }
+    insertIdGaps(db, step.unanswered, gap)
+    closeIdGaps(db, feed_id, idsOf(step), ended_at)
+    deleteCandidates(
+      db,
+      step.gone.map((name) => itemKey({ name, source: feed.place })),
+    )
+    endFirstPolls(
+      db,
+      feed_id,
+      begun.map(({ id }) => id),
+      seen.next_seq - 1,
+    )
+    return { new_items, ...deliver(deps, hits) }
+  })
+}
+
+/** Ids that a step has answers for. */
+const idsOf = ({ items, gone }: Pick<Read['value'], 'items' | 'gone'>): number[] =>
+  [...items.map(({ name }) => name), ...gone].map((name) => Number(name.slice(3)))
+
+/** Stores the items that are new to the feed. */
+function writeSeen(
+  db: RecordDeps['db'],
+  { id: feed_id, next_seq }: Feed,
+  items: readonly Item[],
+  seen_at: number,
+): Seen {
+  const known = listSeen(db, feed_id, items.map(itemKey))
+  const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
+  const fresh = new Set<string>()
+  let seq = next_seq
+  for (const item of items) {
+    const item_id = itemKey(item)
+    if (first_seen.has(item_id)) continue
+    const row = { feed_id, item_id, seq, created_at: item.created_utc * 1000 }
+    insertSeen(db, { ...row, first_seen_at: seen_at, found_by: 'poll' })
+    fresh.add(item_id)
+    first_seen.set(item_id, seen_at)
+    seq += 1
+  }
+  return { ordered: items, fresh, first_seen, next_seq: seq }
+}
+
+/** New items a second, smoothed over steps; null before the second one. */
+function rateAfter({ last_check_at, rate_per_s }: Feed, new_items: number, now: number) {
+  const elapsed_s = last_check_at === null ? 0 : (now - last_check_at) / 1000
+  return elapsed_s > 0 ? smooth(rate_per_s, new_items / elapsed_s) : rate_per_s
+}
+
+/** Creation of the newest item so far, epoch ms; null before the first. */
+function newestAfter({ newest_item_at }: Feed, items: readonly Item[]): number | null {
+  const times = items.map(({ created_utc }) => created_utc * 1000)
+  if (newest_item_at !== null) times.push(newest_item_at)
+  return times.length === 0 ? null : Math.max(...times)
+}

@@ -1,0 +1,157 @@
+import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
+import type { Db } from '../db/connection.ts'
+import {
+  attachFeeds,
+  detachFeeds,
+  type Feed,
+  FEED_COLUMNS,
+  listFeedKeys,
+  type StoredFeed,
+  toFeed,
+  updateFeedPace,
+} from './feeds.ts'
+
+/** Position of a stream. Instants by the clock of its source. */
+export type StreamPosition = {
+  /** JSON of the source's adapter. */
+  state: string
+  proof: string
+  proven_from: number | null
+  proven_to: number | null
+  behind_from: number | null
+  behind_to: number | null
+  /** Why the source cannot prove completeness; null: it can. */
+  partial: string | null
+  verified_until: number
+}
+
+/** The stored state of a stream; null before its first step. */
+export function findStreamState(db: Db, feed_id: number): string | null {
+  return (
+    db
+      .query<{ state: string }, [{ feed_id: number }]>(
+        'SELECT state FROM feed_streams WHERE feed_id = $feed_id',
+      )
+      .get({ feed_id })?.state ?? null
+  )
+}
+
+/** Stores the position of a stream after a step. The first one marks where the verified time begins. */
+export function advanceStream(db: Db, feed_id: number, position: StreamPosition): void {
+  db.query(
+    `INSERT INTO feed_streams (feed_id, state, proof, proven_from, proven_to, behind_from, behind_to, partial,
+            verified_from, verified_until)
+     VALUES ($feed_id, $state, $proof, $proven_from, $proven_to, $behind_from, $behind_to, $partial,
+            $verified_until, $verified_until)
+     ON CONFLICT DO UPDATE SET state = $state, proof = $proof, proven_from = $proven_from, proven_to = $proven_to,
+            behind_from = $behind_from, behind_to = $behind_to, partial = $partial,
+            verified_until = max(verified_until, $verified_until)`,
+  ).run({ feed_id, ...position })
+}
+
+/** Due time of the next stream that no step reads now; Infinity when there is none. */
+export function nextStreamDueAt(db: Db, in_progress: ReadonlySet<number> = new Set()): number {
+  const row = db
+    .query<{ due_at: number | null }, [{ busy: string }]>(
+      `SELECT min(next_check_at) AS due_at FROM feeds
+        WHERE kind = 'stream' AND id NOT IN (SELECT value FROM json_each($busy))`,
+    )
+    .get({ busy: JSON.stringify([...in_progress]) })
+  return row?.due_at ?? Infinity
+}
+
+/** Claims the due streams that no step reads now, and schedules the next step of each. */
+export function claimDueStreams(db: Db, now: number, in_progress: ReadonlySet<number>): Feed[] {
+  const due = db
+    .query<StoredFeed, [{ now: number }]>(
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND kind = 'stream' ORDER BY next_check_at, id`,
+    )
+    .all({ now })
+    .filter(({ id }) => !in_progress.has(id))
+    .map(toFeed)
+  const put = db.query('UPDATE feeds SET next_check_at = $at WHERE id = $id')
+  for (const { id, key, interval_s } of due)
+    put.run({ id, at: nextPollAt(key, interval_s * 1000, now) })
+  return due
+}
+
+/** Fields of a stream's feed that a step changes. */
+export type StreamProgress = Pick<
+  Feed,
+  | 'next_seq'
+  | 'last_check_at'
+  | 'last_fault'
+  | 'rate_per_s'
+  | 'last_item_seen_at'
+  | 'newest_item_at'
+>
+
+/** Stores the state of a stream's feed after a step. */
+export function advanceStreamFeed(db: Db, id: number, progress: StreamProgress): void {
+  db.query(
+    `UPDATE feeds SET next_seq = $next_seq, last_check_at = $last_check_at, last_fault = $last_fault,
+            rate_per_s = $rate_per_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at
+      WHERE id = $id`,
+  ).run({ id, ...progress })
+}
+
+/** Inserts a gap for each range of ids that stayed unanswered. `until_at`: they were created before. */
+export function insertIdGaps(
+  db: Db,
+  ids: readonly number[],
+  gap: { feed_id: number; check_id: number; until_at: number; recorded_at: number },
+): void {
+  const insert = db.query(
+    `INSERT INTO gaps (feed_id, check_id, reason, until_at, missed_estimate, recorded_at, from_id, to_id)
+     VALUES ($feed_id, $check_id, 'unanswered', $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id)`,
+  )
+  for (const range of rangesOf(ids)) insert.run({ ...gap, ...range })
+}
+
+/** Ranges of consecutive ids, both ends inclusive. */
+function rangesOf(ids: readonly number[]): { from_id: number; to_id: number }[] {
+  const ranges: { from_id: number; to_id: number }[] = []
+  for (const id of [...new Set(ids)].toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1)
+    if (last?.to_id === id - 1) last.to_id = id
+    else ranges.push({ from_id: id, to_id: id })
+  }
+  return ranges
+}
+
+/** Closes the gaps of single ids that were answered after all. */
+export function closeIdGaps(db: Db, feed_id: number, ids: readonly number[], now: number): void {
+  db.query(
+    `UPDATE gaps SET closed_at = $now
+      WHERE feed_id = $feed_id AND closed_at IS NULL AND from_id = to_id
+        AND from_id IN (SELECT value FROM json_each($ids))`,
+  ).run({ feed_id, ids: JSON.stringify(ids), now })
+}
+
+/**
+ * Gives monitors of all sources the feeds of those that are configured now, from `active_since` on, and takes away the
+ * others.
+ */
+export function attachConfigured(
+  db: Db,
+  sources: readonly string[],
+  { active_since, now }: { active_since: number; now: number },
+): void {
+  const monitors = db
+    .query<{ id: string; cadence_s: number }, []>(
+      `SELECT id, cadence_s FROM monitors
+        WHERE removed_at IS NULL AND json_extract(filter_spec, '$.source[0]') = 'all'`,
+    )
+    .all()
+  const streams = sources.map((place) => ({ kind: 'stream' as const, place }))
+  for (const { id, cadence_s } of monitors) {
+    const before = listFeedKeys(db, id)
+    const missing = streams.filter((it) => !before.includes(feedKey(it)))
+    const kept = before.filter((key) => !key.startsWith('stream:'))
+    attachFeeds(db, id, missing, { active_since, cadence_s, now })
+    detachFeeds(db, id, [...kept, ...streams.map(feedKey)])
+    const after = listFeedKeys(db, id)
+    const changed = [...before, ...after].filter((it) => before.includes(it) !== after.includes(it))
+    if (changed.length > 0) updateFeedPace(db, now, changed)
+  }
+}

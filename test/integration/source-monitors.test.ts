@@ -1,0 +1,312 @@
+import { expect, test } from 'bun:test'
+
+import { startHackerNews } from '../support/hackernews.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
+
+const S = 1000
+const MINUTE = 60_000
+
+type Sites = Record<string, ReturnType<typeof startHackerNews>>
+
+/** A daemon with a webhook and further sources by name. */
+async function startWith(names: string[], requests_per_minute = 6000) {
+  await using stack = new AsyncDisposableStack()
+  const time = { now: Date.now }
+  const sites: Sites = {}
+  for (const name of names) sites[name] = stack.use(startHackerNews(() => time.now()))
+  const daemon = stack.use(
+    await startTestDaemon({
+      change: (config) => {
+        config.plans['entry'] = { ...config.plans['entry']!, slots: 1000, cadence_s: 10 }
+        for (const [name, { url }] of Object.entries(sites))
+          config.source.push({
+            name,
+            kind: 'hackernews',
+            base_url: url,
+            user_agent: '',
+            requests_per_minute,
+            api_key: '',
+            ends_at: '',
+          })
+      },
+    }),
+  )
+  time.now = daemon.clock.now
+  const created = await daemon.send('/forum/monitor/webhook/create', { url: daemon.receiver.url })
+  expect(created.status).toBe(200)
+  const owned = stack.move()
+  return {
+    ...daemon,
+    site: (name: string) => sites[name]!,
+    /** Adds a monitor, and waits for the first step of its sources. */
+    async watch(filter_spec: object, more: object = {}) {
+      const { status, body } = await daemon.send('/forum/monitor/add', { filter_spec, ...more })
+      expect({ status, body }).toMatchObject({ status: 200 })
+      await daemon.clock.advance(30 * S)
+      return body
+    },
+    health: async (id: string) => (await daemon.call(`/forum/monitor/health?id=${id}`)).body,
+    delivered: (): any[] => daemon.receiver.received.flatMap(({ text }) => JSON.parse(text).items),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+const titles = (items: { title?: string; body?: string }[]): string[] =>
+  items.map(({ title, body = '' }) => title ?? body)
+const byText = (a: string, b: string) => (a < b ? -1 : 1)
+const sorted = (texts: string[]) => texts.toSorted(byText)
+
+test('new items of a source are delivered once, with its name, over restarts', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  const old = hn.story('an old kettle')
+  const monitor = await daemon.watch({ source: 'hn', kind: 'both', include_any: ['kettle'] })
+  expect(monitor.streams).toEqual([
+    { id: 'stream:hn', kind: 'stream', subforum: null, interval_s: 10 },
+  ])
+
+  const story = hn.story('a kettle')
+  hn.story('a teapot')
+  hn.comment(story, 'my kettle is better')
+  hn.comment(old, 'under an old story: kettle')
+  await daemon.clock.advance(30 * S)
+  await daemon.restart()
+  hn.story('another kettle')
+  await daemon.clock.advance(30 * S)
+  await daemon.restart()
+  await daemon.clock.advance(30 * S)
+
+  const items = daemon.delivered()
+  expect(titles(items)).toEqual([
+    'a kettle',
+    'my kettle is better',
+    'under an old story: kettle',
+    'another kettle',
+  ])
+  expect(items[0]).toMatchObject({ name: `t3_${story}`, source: 'hn', subforum: 'story' })
+  const health = await daemon.health(monitor.id)
+  expect(health.coverage_24h).toMatchObject({
+    status: 'complete',
+    reason: null,
+    proof: ['dense'],
+    gaps: [],
+  })
+  expect(Date.parse(health.coverage_24h.audited_until)).toBeGreaterThan(daemon.clock.now() - 30 * S)
+  expect(health.stream_liveness.status).toBe('live')
+})
+
+test('items that appear late, are deleted or change into a match', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  const monitor = await daemon.watch({ source: 'hn', include_any: ['kettle'] })
+  const late = hn.reserve()
+  const dead = hn.story('a dead kettle', { dead: true })
+  const deleted = hn.put({ deleted: true })
+  const changed = hn.story('a teapot')
+  await daemon.clock.advance(30 * S)
+  expect(daemon.delivered()).toEqual([])
+  const waiting = (await daemon.health(monitor.id)).coverage_24h
+  expect(Date.parse(waiting.audited_until)).toBeLessThan(daemon.clock.now() - 15 * S)
+
+  hn.put({ title: 'a late kettle' }, late)
+  hn.edit(changed, { title: 'a teapot, now a kettle' })
+  await daemon.clock.advance(2 * MINUTE)
+  expect(sorted(titles(daemon.delivered()))).toEqual(['a late kettle', 'a teapot, now a kettle'])
+
+  hn.edit(changed, { title: 'a kettle once more' })
+  await daemon.clock.advance(2 * MINUTE)
+  hn.edit(dead, { dead: undefined, title: 'a restored kettle' })
+  await daemon.clock.advance(2 * MINUTE)
+  expect(titles(daemon.delivered()).slice(2)).toEqual(['a restored kettle'])
+  expect(daemon.delivered().some(({ id }) => id === String(deleted))).toBe(false)
+})
+
+test('an id that stays unanswered is a gap of one id until it is answered', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  const monitor = await daemon.watch({ source: 'hn' })
+  const missing = hn.reserve()
+  await daemon.clock.advance(40 * MINUTE)
+
+  const { coverage_24h } = await daemon.health(monitor.id)
+  expect(coverage_24h).toMatchObject({ status: 'degraded', posts_missed_estimate: 1 })
+  expect(coverage_24h.gaps).toMatchObject([
+    {
+      stream: 'stream:hn',
+      reason: 'unanswered',
+      from_id: missing,
+      to_id: missing,
+      missed_estimate: 1,
+      healed_at: null,
+    },
+  ])
+
+  hn.edit(missing, { type: 'story', by: 'ann', time: daemon.clock.now() / 1000, title: 'here' })
+  await daemon.clock.advance(2 * MINUTE)
+  expect(titles(daemon.delivered())).toEqual(['here'])
+  expect((await daemon.health(monitor.id)).coverage_24h.gaps[0].healed_at).not.toBeNull()
+})
+
+test('many monitors share the requests of one', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  for (let n = 0; n < 500; n++) {
+    if (n % 50 === 0) await daemon.clock.advance(MINUTE)
+    const filter_spec = { source: 'hn', include_any: [`word${n}`] }
+    const { status } = await daemon.send('/forum/monitor/add', { filter_spec, cadence_s: 60 })
+    expect(status).toBe(200)
+  }
+  await daemon.clock.advance(2 * MINUTE)
+  hn.requests.length = 0
+  await daemon.clock.advance(10 * MINUTE)
+  const count = (path: string) => hn.requests.filter((it) => it.endsWith(path)).length
+  expect(count('maxitem.json')).toBe(10)
+  expect(count('updates.json')).toBe(10)
+  expect(hn.requests).toHaveLength(20)
+
+  hn.story('word7 and word499')
+  await daemon.clock.advance(2 * MINUTE)
+  expect(titles(daemon.delivered())).toEqual(['word7 and word499', 'word7 and word499'])
+}, 60_000)
+
+test('equal ids of two sources and of main are different items', async () => {
+  await using daemon = await startWith(['hn', 'other'])
+  const filter_spec = { source: 'all', include_any: ['kettle'] }
+  const monitor = await daemon.watch(filter_spec)
+  expect(monitor.filter_spec.source).toEqual(['all'])
+  expect(monitor.streams.map(({ id }: { id: string }) => id)).toEqual([
+    'search:kettle',
+    'stream:hn',
+    'stream:other',
+  ])
+  await daemon.clock.advance(2 * MINUTE)
+  const { id } = daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of main' })
+  for (const name of ['hn', 'other']) daemon.site(name).put({ title: `a kettle of ${name}` }, 101)
+  await daemon.clock.advance(2 * MINUTE)
+
+  const items = daemon.delivered()
+  expect(sorted(titles(items))).toEqual(['a kettle of hn', 'a kettle of main', 'a kettle of other'])
+  expect(items.map(({ source = 'main' }) => source).toSorted(byText)).toEqual([
+    'hn',
+    'main',
+    'other',
+  ])
+  const why = async (item_id: string) =>
+    (await daemon.call(`/forum/monitor/why?id=${monitor.id}&item_id=${item_id}`)).body.items[0]
+  expect(await why('hn/t3_101')).toMatchObject({ item_id: 'hn/t3_101', outcome: 'matched' })
+  expect(await why('other/t3_101')).toMatchObject({ outcome: 'matched' })
+  expect(await why(id)).toMatchObject({ outcome: 'matched' })
+  const { coverage_24h } = await daemon.health(monitor.id)
+  expect(coverage_24h.proof).toEqual(['time_listing', 'dense'])
+})
+
+test('a source that is down delays only its own feed, and nothing of it is lost', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  const monitor = await daemon.watch({ source: 'hn', include_any: ['kettle'] })
+  daemon.sandbox.post({ subforum: 'cats', title: 'old' })
+  await daemon.watch({ subforum: 'cats', include_any: ['kettle'] })
+  hn.state.status = 503
+  hn.story('a kettle while it is down')
+  await daemon.clock.advance(2 * MINUTE)
+  daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of main' })
+  await daemon.clock.advance(MINUTE)
+
+  expect(titles(daemon.delivered())).toEqual(['a kettle of main'])
+  const { coverage_24h, stream_liveness } = await daemon.health(monitor.id)
+  expect(coverage_24h).toMatchObject({ status: 'degraded', reason: 'source_unreachable' })
+  expect(stream_liveness.status).toBe('degraded')
+  const logged = () =>
+    daemon.events
+      .filter(({ level, fields }) => level !== 'debug' && fields['feed'] === 'stream:hn')
+      .flatMap(({ event }) => (event === 'feed.stalled' ? [] : event))
+  expect(logged()).toEqual(['check.cut'])
+
+  hn.state.status = 200
+  await daemon.clock.advance(2 * MINUTE)
+  expect(titles(daemon.delivered())).toEqual(['a kettle of main', 'a kettle while it is down'])
+  expect(logged()).toEqual(['check.cut', 'feed.recovered'])
+  expect((await daemon.health(monitor.id)).coverage_24h.status).toBe('complete')
+})
+
+test('a source with more new items than a step may read is caught up with, and health says so', async () => {
+  await using daemon = await startWith(['hn'], 60)
+  const hn = daemon.site('hn')
+  const monitor = await daemon.watch({ source: 'hn', include_any: ['kettle'] })
+  for (let n = 0; n < 40; n++) hn.story(`kettle ${n}`)
+  await daemon.clock.advance(20 * S)
+  expect((await daemon.health(monitor.id)).coverage_24h).toMatchObject({
+    status: 'partial',
+    reason: 'catching_up',
+  })
+  await daemon.restart()
+  await daemon.clock.advance(3 * MINUTE)
+  expect(titles(daemon.delivered()).length).toBe(40)
+  expect(new Set(titles(daemon.delivered())).size).toBe(40)
+  expect((await daemon.health(monitor.id)).coverage_24h.status).toBe('complete')
+})
+
+test('a monitor takes its own places of a source only, and begins with its creation', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  const thread = hn.story('a thread', { by: 'zoe' })
+  const specs = {
+    show: { source: 'hn', subforum: 'show' },
+    not_show: { source: 'hn', exclude_subforums: ['show', 'ask'] },
+    ann: { source: 'hn', author: 'ann', kind: 'both' },
+    thread: { source: 'hn', thread: String(thread) },
+    comments: { source: 'hn', kind: 'comment' },
+  }
+  const ids: Record<string, string> = {}
+  for (const [name, spec] of Object.entries(specs))
+    ids[name] = (await daemon.watch(spec, { targets: 'none' })).id
+  hn.story('Show HN: one', { by: 'bob' })
+  const story = hn.story('two', { by: 'ann' })
+  hn.comment(thread, 'three', { by: 'bob' })
+  hn.comment(story, 'four', { by: 'ann' })
+  await daemon.clock.advance(MINUTE)
+  const got = async (name: string) =>
+    sorted(titles((await daemon.call(`/forum/monitor/items?id=${ids[name]}`)).body.items))
+
+  expect(await got('show')).toEqual(['Show HN: one'])
+  expect(await got('not_show')).toEqual(['two'])
+  expect(await got('ann')).toEqual(['four', 'two'])
+  expect(await got('thread')).toEqual(['three'])
+  expect(await got('comments')).toEqual(['four', 'three'])
+})
+
+test('a threshold is rechecked at the source', async () => {
+  await using daemon = await startWith(['hn'])
+  const hn = daemon.site('hn')
+  await daemon.watch({ source: 'hn', include_any: ['kettle'], min_score: 10 })
+  const id = hn.story('a kettle')
+  const gone = hn.story('a deleted kettle')
+  await daemon.clock.advance(MINUTE)
+  hn.put({ title: 'a kettle', score: 12 }, id)
+  hn.edit(gone, { deleted: true, score: 20 })
+  await daemon.clock.advance(3 * MINUTE)
+  expect(daemon.delivered()).toMatchObject([{ title: 'a kettle', source: 'hn', upvotes: 12 }])
+})
+
+test('a spec that its sources cannot serve is refused with the field', async () => {
+  await using daemon = await startWith(['hn'])
+  const refusal = async (filter_spec: object, more: object = {}) => {
+    const { status, body } = await daemon.send('/forum/monitor/add', { filter_spec, ...more })
+    return [status, body.field, body.error]
+  }
+  expect(await refusal({ source: 'nowhere' })).toEqual([
+    400,
+    'filter_spec.source',
+    'filter_spec.source: nowhere cannot be monitored; the sources are main, hn',
+  ])
+  const fields: [object, string][] = [
+    [{ source: ['all', 'hn'] }, 'filter_spec.source'],
+    [{ source: 'hn', subforum: 'nope' }, 'filter_spec.subforum'],
+    [{ source: 'hn', exclude_subforums: 'nope' }, 'filter_spec.exclude_subforums'],
+    [{ source: ['main', 'hn'], kind: 'both' }, 'filter_spec'],
+  ]
+  for (const [filter_spec, field] of fields)
+    expect((await refusal(filter_spec)).slice(0, 2)).toEqual([400, field])
+  const baseline = await refusal({ source: 'hn' }, { baseline_item_id: 't3_1' })
+  expect(baseline.slice(0, 2)).toEqual([400, 'baseline_item_id'])
+})
