@@ -1,6 +1,7 @@
 /**
- * One run of the kill bar on the executable that FORUMD_BINARY names; its figures are the last line, as JSON. Ends with
- * 1 when something was lost or a figure was not reached. `kill.ts` runs it on the true tree and on those with a fault.
+ * One run of the kill test on the executable that FORUMD_BINARY names; the last line is its figures as JSON.
+ * Exit code 1 if data was lost or a figure was not reached. `kill.ts` runs it on the real tree and on those
+ * with a planted fault.
  */
 import { parseArgs } from 'node:util'
 

@@ -34,7 +34,7 @@ export const growth: Bench = {
   name: 'growth',
   title: 'Growth: the same calls over 10,000 and a million deliveries',
   about:
-    'Daemons over tables of unequal age: 20 monitors with 10,000 deliveries a day together, for a day or for months, and as many rows of other customers’ usage. One caller asks them in turn, call by call; 99 of 100 calls are faster than what stands here, in ms. `--most-rows 5000000` goes further.',
+    'Daemons with tables of different age: 20 monitors with 10,000 deliveries a day in total, for a day or for months, and as many rows of other customers’ usage. One caller requests them alternately, call by call; p99 in ms. `--most-rows 5000000` adds a larger table.',
   async run({ rounds, smoke, most_rows }) {
     await using stack = new AsyncDisposableStack()
     const upstream = stack.use(await startUpstream())
@@ -54,7 +54,7 @@ export const growth: Bench = {
     for (let round = 0; round <= rounds; round++)
       for (const [name, path] of Object.entries(REQUEST)) {
         const taken = houses.map((): number[] => [])
-        // Call by call in turn: whatever else the machine does, it does to all of them.
+        // Variants alternate call by call, so that load of the machine affects all of them.
         for (let call = 0; call < (smoke ? 20 : CALLS); call++)
           for (const [at, { url, key }] of houses.entries())
             taken[at]?.push(await timeRead(url + path, key))

@@ -118,7 +118,7 @@ export function createLifecycle(deps: LifecycleDeps) {
       it.last_ok_at = clock.now()
     }
     const result = toAccountResult(me, it.secrets)
-    if (result.kind === 'nobody' && it.secrets.kind === 'oauth') onTokenRefused(it)
+    if (result.kind === 'logged_out' && it.secrets.kind === 'oauth') onTokenRefused(it)
     else setStatus(it, afterProbe(it.status, result, clock.now()))
     return result
   }

@@ -288,7 +288,7 @@ describe('an account', () => {
     await it.run('account add main --jar -', { stdin: header(cookies) })
     const { code, out } = await it.testedBy('account test main', async () => {
       await it.run('account pause main')
-      return { finding: { kind: 'nobody' }, username: null }
+      return { finding: { kind: 'logged_out' }, username: null }
     })
 
     expect([code, out]).toEqual([1, expect.stringMatching(/^main +dead /m)])
@@ -325,7 +325,7 @@ describe('an account', () => {
       await it.within(({ db, ring }) => {
         exchangeSecrets(db, ring, listAccounts(db)[0]?.id ?? '', change)
       })
-      return { finding: { kind: 'nobody' }, username: null }
+      return { finding: { kind: 'logged_out' }, username: null }
     })
 
     expect(questions).toEqual([GRANT, after])

@@ -633,7 +633,7 @@ test('the operator lists dead deliveries and redelivers them', () => {
   )
   expect(redrive('dlv_1').out).toBe('1 queued to be sent again, 0 skipped\n')
   expect(list('pending')).toEqual(['dlv_1'])
-  // What was not done says why.
+  // A skipped delivery has a reason.
   expect(redrive('dlv_1').out).toMatch(
     /^0 queued to be sent again, 1 skipped: already pending, .*target/,
   )

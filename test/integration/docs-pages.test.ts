@@ -96,7 +96,7 @@ describe('README lists', () => {
       .map(({ name }) => name)
 
     expect(
-      rows('## How it works')
+      rows('## Architecture')
         .filter((it) => it !== 'Folder' && !/-{3}|\.ts$/.test(it))
         .toSorted(),
     ).toEqual(folders.toSorted())

@@ -52,7 +52,7 @@ type Finding = {
   name: string | null
   verdict: string
   found: string
-  mend: string | null
+  fix: string | null
 }
 
 /** A folder with a configuration, and doctor in it. */
@@ -210,7 +210,7 @@ describe('in the storage it finds', () => {
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
-    expect(of('database')[0]?.mend).toContain('forumd restore FILE')
+    expect(of('database')[0]?.fix).toContain('forumd restore FILE')
     expect(existsSync(it.file('data/forumd.sqlite'))).toBe(false)
   })
 
@@ -235,7 +235,7 @@ describe('in the storage it finds', () => {
 
     expect([code, of('key')]).toEqual([
       0,
-      [expect.objectContaining({ verdict: 'warn', mend: `chmod 600 ${key}` })],
+      [expect.objectContaining({ verdict: 'warn', fix: `chmod 600 ${key}` })],
     ])
   })
 
@@ -294,7 +294,7 @@ describe('in the storage it finds', () => {
     for (const check of ['storage', 'database'])
       expect(of(check)[0]).toMatchObject({
         verdict: 'fail',
-        mend: expect.stringContaining('mount it'),
+        fix: expect.stringContaining('mount it'),
       })
   })
 
@@ -328,7 +328,7 @@ describe('in the storage it finds', () => {
     expect(of('storage')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('not one inode is free'),
-      mend: expect.stringContaining('df -i'),
+      fix: expect.stringContaining('df -i'),
     })
   })
 
@@ -457,16 +457,16 @@ describe('in the network it finds', () => {
   })
 
   test('an unknown host name, with the key that names it', async () => {
-    using it = setUp({ more: `api_url = "http://nobody.invalid"\n${NO_BROWSER}` })
+    using it = setUp({ more: `api_url = "http://unknown.invalid"\n${NO_BROWSER}` })
 
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
     expect(of('dns')).toMatchObject([
       {
-        name: 'nobody.invalid',
+        name: 'unknown.invalid',
         verdict: 'fail',
-        mend: expect.stringContaining('platform.api_url'),
+        fix: expect.stringContaining('platform.api_url'),
       },
     ])
   })
@@ -528,8 +528,8 @@ describe('in the pool it finds', () => {
     expect(code).toBe(1)
     expect([...of('proxy'), ...of('account')]).toMatchObject([
       { name: 'nowhere', verdict: 'fail', found: 'it fails: unreachable' },
-      { name: 'gone', verdict: 'fail', mend: 'forumd account login gone' },
-      { name: 'resting', verdict: 'warn', mend: 'forumd account resume resting' },
+      { name: 'gone', verdict: 'fail', fix: 'forumd account login gone' },
+      { name: 'resting', verdict: 'warn', fix: 'forumd account resume resting' },
     ])
   })
 

@@ -211,7 +211,7 @@ describe('a customer', () => {
   })
 
   test("gets the platform's permanent refusal, and the draft has failed", async () => {
-    const body = { to: 'nobody-at-all', subject: 'Hello', text: 'there' }
+    const body = { to: 'unknown-user', subject: 'Hello', text: 'there' }
     const { id } = (await post('/drafts', { action: 'dm', body })).body
     const refused = await post(`/drafts/${id}/approve`, it.ann)
 
@@ -277,7 +277,7 @@ describe('the operator', () => {
 
   test.each([
     [{}, 'account is required'],
-    [{ account: 'nobody' }, 'the name of an account of the pool'],
+    [{ account: 'unknown' }, 'the name of an account of the pool'],
     [{ account: 'empty' }, 'empty is needs_login'],
     [{ account: 'app' }, 'application has no session'],
   ])('that names %j gets the reason of the refusal', async (body, sentence) => {

@@ -162,11 +162,11 @@ describe('forumd approve', () => {
       'approve',
       id,
       '--account',
-      'nobody',
+      'unknown',
       '--config',
       it.config,
     ])
-    expect(unknown_account.err).toContain('there is no account "nobody"')
+    expect(unknown_account.err).toContain('there is no account "unknown"')
     expect(await it.forumd('approve')).not.toContain('\u202e')
 
     await it.forumd('account', 'pause', 'main')

@@ -270,7 +270,7 @@ test('a test runs a session check now, and returns its result', async () => {
   const paused = await post('/operator/pool/acc_main/test')
 
   expect(alive.body).toMatchObject({ ok: true, verdict: 'alive', account: { status: 'ready' } })
-  expect(dead.body).toMatchObject({ ok: false, verdict: 'nobody' })
+  expect(dead.body).toMatchObject({ ok: false, verdict: 'logged_out' })
   expect(paused.body).toMatchObject({ ok: false, verdict: 'paused' })
   expect(daemon.sandbox.requests.length).toBe(since)
 })

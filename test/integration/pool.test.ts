@@ -42,7 +42,7 @@ function startBaker() {
           .split('; ')
           .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
       )
-      const session = cookies.get(SESSION_COOKIE) ?? 'nobody'
+      const session = cookies.get(SESSION_COOKIE) ?? 'anonymous'
       seen.push({ session, token: cookies.get('token_v2') ?? null })
       const number = ++served
       await new Promise<void>((resolve) => void releases.push(resolve))
@@ -149,8 +149,8 @@ function startOperator() {
     },
   })
   return {
-    url: `http://127.0.0.1:${server.port}/told`,
-    told: notices,
+    url: `http://127.0.0.1:${server.port}/notices`,
+    notices,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }
@@ -214,7 +214,7 @@ test('an ended session is detected and signed in again, without an error for cal
   const since = it.sandbox.requests.length
   expect((await it.call(READ)).status).toBe(200)
   expect(identitiesUsed(it, since)).toEqual([username])
-  expect(operator.told).toEqual([])
+  expect(operator.notices).toEqual([])
 })
 
 test('without an automatic sign-in, the operator is notified once, reads end in 503 and are degraded', async () => {
@@ -233,7 +233,7 @@ test('without an automatic sign-in, the operator is notified once, reads end in 
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   expect((await it.call('/health')).body).toMatchObject({ ok: true, reads: 'degraded' })
   await it.clock.advance(10 * MINUTE)
-  expect(operator.told.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
+  expect(operator.notices.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
     'account_needs_login main',
     'pool_empty pool',
   ])
@@ -387,7 +387,7 @@ const daemonWith = (bearer: { url: string }) =>
   })
 
 /**
- * A host that grants tokens for an hour, to `nobody` with the given answer, and sends an empty
+ * A host that grants tokens for an hour, with the given answer for an anonymous `/api/v1/me`, and sends an empty
  * listing to every bearer.
  */
 async function startBearer(anonymous_reply: object | null = null) {
@@ -413,7 +413,7 @@ async function startBearer(anonymous_reply: object | null = null) {
       if (path === '/api/v1/me' && anonymous_reply !== null)
         return Response.json(anonymous_reply, { status: 403 })
       if (path === '/api/v1/me')
-        return Response.json({ id: 'app1', name: 'somebody' }, remaining('9000000.0'))
+        return Response.json({ id: 'app1', name: 'someone' }, remaining('9000000.0'))
       // Its answer to an empty search is a string with braces.
       if (path.startsWith('/subreddits/search')) return Response.json('{}', remaining('100.0'))
       const data = { modhash: null, after: null, children: [] }

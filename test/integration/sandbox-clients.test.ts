@@ -152,7 +152,7 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
     const { output } = await sitting(client)
 
     expect(output.locked).toContain('THREAD_LOCKED')
-    expect([output.nobody, output.private]).toEqual(['404', '403'])
+    expect([output.unknown_user, output.private]).toEqual(['404', '403'])
   })
 })
 
@@ -175,7 +175,7 @@ describe.skipIf(skipped)('PRAW', () => {
   test('gets errors for an absent place, and for mail without a subject', async () => {
     const { output } = await sitting('PRAW')
 
-    expect(output.nowhere).toBe('302')
+    expect(output.unknown_subforum).toBe('302')
     expect(output.mute).toBe('NO_SUBJECT')
   })
 })

@@ -279,7 +279,7 @@ test('keys are deleted after a day', async () => {
 
 test('the database contains neither the session nor the text', async () => {
   await using it = await startWriting()
-  await comment(it, 'my-own-name', 'Between us, and nobody else')
+  await comment(it, 'my-own-name', 'Between the two of us')
   beside(it, (db) => db.run('PRAGMA wal_checkpoint(TRUNCATE)'))
 
   const file = Buffer.from(await Bun.file(`${it.house.dir}/forumd.sqlite`).bytes())

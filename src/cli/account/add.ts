@@ -242,7 +242,7 @@ async function verifyBySession(
 ): Promise<VerifiedAccount> {
   const result = await tools.test({ secrets, jar: jar?.text ?? null, proxy })
   const { finding } = result
-  if (finding.kind === 'nobody')
+  if (finding.kind === 'logged_out')
     throw new CommandRefusal(
       secrets.kind === 'oauth'
         ? 'the platform does not accept this application or its refresh token'

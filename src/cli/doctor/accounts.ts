@@ -78,7 +78,7 @@ async function accountOf(
     case 'throttled':
     case 'unclear':
       return doubtful('account', word, means, name)
-    case 'nobody':
+    case 'logged_out':
       return bad('account', 'its session is no longer valid', `forumd account login ${name}`, name)
     case 'suspended':
     case 'locked':

@@ -111,7 +111,7 @@ async function* inTurn(
 const COLORS = { ok: 32, warn: 33, fail: 31 } as const
 const CHECK_WIDTH = 9
 
-function line({ check, name, verdict, found, mend: fix }: CheckResult, { color }: Stdout): string {
+function line({ check, name, verdict, found, fix }: CheckResult, { color }: Stdout): string {
   const word = verdict.padEnd(4)
   const painted = color ? `\u001b[${COLORS[verdict]}m${word}\u001b[0m` : word
   const head = `${painted}  ${check.padEnd(CHECK_WIDTH)} ${name === null ? '' : `${name}: `}${found}\n`

@@ -58,7 +58,7 @@ const COMPLETE: Record<string, Complete> = {
         'zsh',
         '-f',
         '-c',
-        // What the completion system would show, without a terminal to show it on.
+        // Entries that the completion system would show on a terminal.
         `compdef() { : }
          _describe() { local it; for it in \${(P)\${@[-1]}}; do print -r -- \${it%%:*}; done }
          _files() { print -rl -- *(N) }

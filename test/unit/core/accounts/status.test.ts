@@ -133,7 +133,7 @@ describe('a session check', () => {
 
     expect(it).toMatchObject({ state: 'cooling', state_reason: 'login_page', probe_at: NOW })
     expect(probes(it, [{ kind: 'alive' }, 1]).state).toBe('ready')
-    expect(probes(it, [{ kind: 'nobody' }, 1])).toMatchObject({
+    expect(probes(it, [{ kind: 'logged_out' }, 1])).toMatchObject({
       state: 'needs_login',
       state_reason: 'logged_out',
       probe_at: null,
@@ -143,7 +143,7 @@ describe('a session check', () => {
   test.each<[AccountResult['kind'], AccountStatus['state'], AccountStatus['state_reason']]>([
     ['suspended', 'suspended', 'suspended'],
     ['locked', 'locked', 'password_reset'],
-    ['nobody', 'needs_login', 'logged_out'],
+    ['logged_out', 'needs_login', 'logged_out'],
   ])('%s makes a ready account %s', (kind, state, state_reason) => {
     const it = afterProbe(well, { kind } as AccountResult, NOW)
 
