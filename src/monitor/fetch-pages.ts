@@ -2,12 +2,12 @@ import type { Fault } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
 import {
   advance,
-  type CutReason,
   type FeedRow,
   markPinned,
   PAGES_MAX,
   type PollState,
   TRIES_MAX,
+  type TruncationReason,
 } from '../core/polling/cursor.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
 import type { Watch } from '../gateway/watch.ts'
@@ -24,8 +24,8 @@ export type FetchedPages = {
   /** Every row of every page, by fullname, as first read. */
   items: ReadonlyMap<string, Item>
   ending:
-    | { kind: 'reached' | 'empty' | 'stale' | 'stopping' }
-    | { kind: 'cut'; reason: CutReason }
+    | { kind: 'complete' | 'empty' | 'stale' | 'stopping' }
+    | { kind: 'truncated'; reason: TruncationReason }
     | { kind: 'fault'; fault: Fault }
 }
 
@@ -45,7 +45,7 @@ export async function fetchPages(
     if (signal.aborted) return end({ kind: 'stopping' })
     if (!page.ok) {
       // Further pages were only for the gap of an earlier poll.
-      if (state.enough) return end({ kind: 'reached' })
+      if (state.complete) return end({ kind: 'complete' })
       // The client has already retried where a retry can help.
       return end({ kind: 'fault', fault: page.fault })
     }
@@ -55,12 +55,12 @@ export async function fetchPages(
     const step = advance(state, { rows: toRows(page.value.rows), after, seen })
     state = step.state
     // Rows that the platform held back may be newer than any that was read.
-    if (page.value.partial === true && step.kind === 'reached')
-      return end({ kind: 'cut', reason: 'poll_overflow' })
-    if (step.kind === 'cut') return end({ kind: 'cut', reason: step.reason })
-    if (step.kind !== 'again' && step.kind !== 'onward') return end({ kind: step.kind })
+    if (page.value.partial === true && step.kind === 'complete')
+      return end({ kind: 'truncated', reason: 'poll_overflow' })
+    if (step.kind === 'truncated') return end({ kind: 'truncated', reason: step.reason })
+    if (step.kind !== 'retry' && step.kind !== 'next_page') return end({ kind: step.kind })
   }
-  return end(state.enough ? { kind: 'reached' } : { kind: 'cut', reason: 'poll_overflow' })
+  return end(state.complete ? { kind: 'complete' } : { kind: 'truncated', reason: 'poll_overflow' })
 }
 
 /** Positions of items in a listing. */

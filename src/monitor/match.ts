@@ -41,7 +41,7 @@ export function matchAll(
   { ordered, fresh, first_seen }: Seen,
 ): Hit[] {
   // A new monitor also takes items that others have seen before it; the match ledger prevents counting an item twice.
-  const some_begin = state.floor_at !== null
+  const some_begin = state.backfill_since !== null
   // An audit reads current texts: an item that was edited since it was seen may match now.
   const is_edited = ({ edited }: Item) => audit !== null && edited !== false
   const eligible = ordered.filter((it) => some_begin || fresh.has(it.name) || is_edited(it))

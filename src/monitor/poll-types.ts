@@ -1,5 +1,5 @@
 import type { Item } from '../core/forum/items.ts'
-import type { CutReason, PollState } from '../core/polling/cursor.ts'
+import type { PollState, TruncationReason } from '../core/polling/cursor.ts'
 import type { Feed } from '../store/monitoring/feeds.ts'
 import type { BatchState } from '../store/monitoring/poll-batches.ts'
 
@@ -8,8 +8,8 @@ export type Schedule = (now: number) => number
 
 /** End of a check. */
 export type PollEnd =
-  | { kind: 'reached' }
-  | { kind: 'cut'; reason: CutReason; fault: string | null; retry_after_s: number }
+  | { kind: 'complete' }
+  | { kind: 'truncated'; reason: TruncationReason; fault: string | null; retry_after_s: number }
 
 /** Result of a check of one feed. Instants `*_at` by our clock, `seen_at` by the item clock. */
 export type FeedResult = {

@@ -122,17 +122,17 @@ function resultOf(
   items: ReadonlyMap<string, Item>,
 ): FeedResult {
   const own = {
-    ...startPoll({ head: stream.checkpoint, floor_at: backfill_since, believing: false }),
+    ...startPoll({ checkpoint: stream.checkpoint, backfill_since, accept_stale: false }),
     rows: toRows([...items.values()]),
     pages: state.pages,
-    met: true,
-    enough: true,
+    overlapped: true,
+    complete: true,
   }
   return {
     stream,
     state: own,
     items,
-    ending: { kind: 'reached' },
+    ending: { kind: 'complete' },
     audit: null,
     gap_id: null,
     ...at,

@@ -51,7 +51,7 @@ export function createMemoryRelease(clock: Clock, own: OwnProcess): Iteration {
 /** Interval at which monitors check whether a full disk has space again. */
 const FULL_DISK_MS = 1000
 /** Upkeep runs every minute; after this many runs everything is freed, however much garbage there is. */
-const FREE_EVERY_TURNS = 4
+const COLLECT_EVERY_UPKEEPS = 4
 
 type LoopContext = {
   db: Db
@@ -118,7 +118,7 @@ export function createLoops(
     upkeep(): Promise<number> {
       upkeeps += 1
       // Objects alive during a minor GC are promoted, and a minor GC may not free them for many minutes.
-      if (upkeeps % FREE_EVERY_TURNS === 0) collectGarbage(OWED_MAX_BYTES)
+      if (upkeeps % COLLECT_EVERY_UPKEEPS === 0) collectGarbage(OWED_MAX_BYTES)
       return keepUp()
     },
 

@@ -103,7 +103,7 @@ async function startTen() {
   }
   const {
     platform,
-    craft: client,
+    account_client: client,
     close: hangUp,
   } = createPlatform(config, runtime, {
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),

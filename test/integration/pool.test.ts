@@ -94,7 +94,7 @@ test("with interleaved answers of ten accounts, no cookie is sent with another a
   const stop = new AbortController()
   const {
     platform,
-    craft: client,
+    account_client: client,
     close,
   } = createPlatform(config, runtime, {
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),

@@ -173,7 +173,7 @@ type Fault = Extract<ActOutcome<string>, { ok: false }>['fault']
 
 test.each<[Fault, number, string, boolean]>([
   [{ kind: 'throttled', retry_after_s: 7 }, 502, 'FORUM_RATELIMIT', true],
-  [{ kind: 'throttled', retry_after_s: 7, unasked: true }, 502, 'FORUM_RATELIMIT', false],
+  [{ kind: 'throttled', retry_after_s: 7, not_requested: true }, 502, 'FORUM_RATELIMIT', false],
   [{ kind: 'blocked' }, 502, 'UPSTREAM_BLOCKED', false],
   [{ kind: 'login_required' }, 401, 'REAUTH_REQUIRED', true],
   [{ kind: 'forbidden', reason: 'private' }, 403, 'PERMISSION_DENIED', true],

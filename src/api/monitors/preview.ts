@@ -121,9 +121,14 @@ async function runPreview(
   pace.after(customer_id, requests)
   refuseAllFailed(found, words)
   const rows = found.map(({ page }) => ({ rows: page?.rows ?? [] }))
-  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (ask) => {
+  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (evaluatePatterns) => {
     const until = clock.mono() + MATCH_BUDGET_MS
-    return previewOf(spec, rows, { words, limit, enough: () => clock.mono() >= until, ask })
+    return previewOf(spec, rows, {
+      words,
+      limit,
+      should_stop: () => clock.mono() >= until,
+      evaluatePatterns,
+    })
   })
   const feeds = found.map((it, at) => ({ ...it, matched: matched_in[at] ?? 0 }))
   const now_s = (clock.now() + ahead_ms()) / 1000
@@ -236,8 +241,8 @@ async function explainItem(
   }
   if (item === null) throw invalid('item_id', `item_id: there is no item ${name}`)
   const found_item = item
-  const judged = await withPatterns(patterns, customer_id, (ask) =>
-    judgeItem(spec, found_item, words, ask),
+  const judged = await withPatterns(patterns, customer_id, (evaluatePatterns) =>
+    judgeItem(spec, found_item, words, evaluatePatterns),
   )
   return {
     item_id: name,

@@ -32,7 +32,7 @@ export function answers(schema: () => z.ZodType, example?: unknown): { responses
 export const refuses = (...codes: ErrorCode[]): { refusals: ErrorCode[] } => ({ refusals: codes })
 
 /** Field metadata that documents an untyped field with a lazily created schema. */
-export const documentAs = (schema: () => z.ZodType) => ({ shown_as: schema })
+export const documentAs = (schema: () => z.ZodType) => ({ documented_as: schema })
 const documented_shape = z.object({ shown_as: z.custom<() => z.ZodType>() })
 
 /** Converts a schema to JSON Schema, for input or for output. */

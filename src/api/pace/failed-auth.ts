@@ -84,7 +84,7 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
     attempt(from, token, find) {
       const fingerprint = token === null ? null : fingerprintOf(token)
       const known = fingerprint !== null && recent.has(fingerprint)
-      const next = known ? null : failures.look(from)
+      const next = known ? null : failures.peek(from)
       if (next?.wait_ms === null) {
         fail(from, 'rate_limited')
         throw tooFast(

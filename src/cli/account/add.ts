@@ -351,9 +351,9 @@ export const accountLogin = command({
       const opened = openAccount(db, ring, account.id)
       if (!opened) throw new CommandRefusal(`there is no account "${account.name}" any more`)
       const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
-      return { account, secrets: opened.secrets, way: proxy }
+      return { account, secrets: opened.secrets, proxy }
     })
-    const { account, way: proxy } = existing
+    const { account, proxy } = existing
     const verified = await withPlatformTools(call, async (tools, _, now) => {
       const credentials = await renewedCredentials(
         existing.account,

@@ -65,10 +65,10 @@ async function* examine(call: CommandContext): AsyncGenerator<CheckResult> {
   const { config } = opened
   const runtime = { ...(await factories.createRuntime(config.log, stdout)), log: () => {} }
   await using tools = await factories.openPlatformTools(config, runtime)
-  yield* inTurn(call, storageChecks(opened, runtime))
-  yield* inTurn(call, networkChecks(config, runtime, tools))
-  yield* inTurn(call, await stored(call, opened, tools))
-  yield* inTurn(call, browserChecks(config, tools))
+  yield* runChecks(call, storageChecks(opened, runtime))
+  yield* runChecks(call, networkChecks(config, runtime, tools))
+  yield* runChecks(call, await stored(call, opened, tools))
+  yield* runChecks(call, browserChecks(config, tools))
 }
 
 /** Checks of accounts and webhooks; a database that cannot be opened is reported by its own check. */
@@ -91,7 +91,7 @@ async function stored(
   }
 }
 
-async function* inTurn(
+async function* runChecks(
   { screen }: CommandContext,
   checks: readonly Check[],
 ): AsyncGenerator<CheckResult> {

@@ -42,7 +42,7 @@ const readable = (text: string): string => (text.length > READ_MAX ? text.slice(
  * Index of the first pattern of a set that matches an item; {@link NO_PATTERN} if none does; null:
  * not known yet.
  */
-export type AskPatterns = (set: PatternSet, item: Item) => number | null
+export type EvaluatePatterns = (set: PatternSet, item: Item) => number | null
 
 type PatternTest = (text: string) => boolean
 
@@ -89,7 +89,7 @@ const direct_cache = createPatternCache(() => false)
  * Evaluates in this thread without a time limit: for tests, and for tools that run no customers'
  * filters.
  */
-export function askDirectly(set: PatternSet, item: Item): number {
+export function evaluateDirectly(set: PatternSet, item: Item): number {
   const texts = patternTextsOf(set, item)
   return set.patterns.findIndex((it) => texts.some(direct_cache.testOf(it, set.case_sensitive)))
 }

@@ -201,7 +201,7 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
     case 'throttled':
       return fault.retry_after_s * 1000 + pause_ms
     case 'unavailable':
-      if (fault.unasked) return null
+      if (fault.not_requested) return null
       // Fails over to another egress, if there is one, instead of waiting for this proxy.
       if (fault.trouble !== undefined && fault.trouble !== 'failed') return null
       return Math.max(pause_ms, (fault.retry_after_s ?? 0) * 1000)

@@ -1,5 +1,5 @@
 import { type EventKind, type Gap, type PollEvent, WINDOW_MS } from '../../core/polling/coverage.ts'
-import type { CutReason } from '../../core/polling/cursor.ts'
+import type { TruncationReason } from '../../core/polling/cursor.ts'
 import type { Db } from '../db/connection.ts'
 
 /** An ended check. Epoch milliseconds. */
@@ -8,7 +8,7 @@ export type NewCheck = {
   started_at: number
   ended_at: number
   run_id: string
-  cut_reason: CutReason | null
+  cut_reason: TruncationReason | null
   new_items: number
   pages: number
 }
@@ -28,7 +28,7 @@ export function insertCheck(db: Db, row: NewCheck): number {
 export type NewGap = {
   feed_id: number
   check_id: number
-  reason: CutReason
+  reason: TruncationReason
   from_at: number | null
   /** Null while no newer row has been read: the gap is open, and the next finished check closes it. */
   until_at: number | null
@@ -83,7 +83,12 @@ export function recordGapRetry(db: Db, gap_id: number, closed: boolean, now: num
 }
 
 /** True when the last `count` checks of a feed were all truncated for this reason. */
-export function allTruncated(db: Db, feed_id: number, reason: CutReason, count: number): boolean {
+export function allTruncated(
+  db: Db,
+  feed_id: number,
+  reason: TruncationReason,
+  count: number,
+): boolean {
   const row = db
     .query<{ n: number }, [{ feed_id: number; reason: string; count: number }]>(
       `SELECT count(*) AS n FROM (

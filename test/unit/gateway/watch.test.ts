@@ -187,14 +187,15 @@ test('without an identity no request is sent', async () => {
 const OWN = { ...ANONYMOUS, id: 'one' }
 const OTHER = { ...ANONYMOUS, id: 'two' }
 const blocked = () => fail({ kind: 'blocked' })
-const resting = () => fail({ kind: 'throttled', retry_after_s: 300, unasked: true, resting: true })
-const over_budget = () => fail({ kind: 'throttled', retry_after_s: 300, unasked: true })
+const resting = () =>
+  fail({ kind: 'throttled', retry_after_s: 300, not_requested: true, resting: true })
+const over_budget = () => fail({ kind: 'throttled', retry_after_s: 300, not_requested: true })
 
 test('the wait of one account does not delay a feed while another is usable', async () => {
   const { watch } = createScriptedWatch({ posts: [blocked(), resting()] }, [OWN, OTHER], 0)
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
-    fail({ kind: 'throttled', retry_after_s: 0, unasked: true, resting: true }),
+    fail({ kind: 'throttled', retry_after_s: 0, not_requested: true, resting: true }),
   )
 })
 
@@ -202,7 +203,7 @@ test('a wait is that of the first usable account, and does not apply after a blo
   const { watch } = createScriptedWatch({ posts: [blocked(), over_budget()] }, [OWN, OTHER], 12_400)
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
-    fail({ kind: 'throttled', retry_after_s: 13, unasked: true, resting: true }),
+    fail({ kind: 'throttled', retry_after_s: 13, not_requested: true, resting: true }),
   )
 })
 
@@ -214,6 +215,6 @@ test('an exhausted budget of all accounts is reported as one', async () => {
   )
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
-    fail({ kind: 'throttled', retry_after_s: 40, unasked: true }),
+    fail({ kind: 'throttled', retry_after_s: 40, not_requested: true }),
   )
 })

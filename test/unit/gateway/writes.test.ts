@@ -38,7 +38,7 @@ test('a comment is read back through the same proxy', async () => {
       return Promise.resolve(ok({ name: 't1_abc', permalink: null, comment: null }))
     },
     // The proxies alternate.
-    eyes_of: { lease: () => ({ ...ANONYMOUS, proxy: proxyOf(hosts.shift() ?? '') }) },
+    identities: { lease: () => ({ ...ANONYMOUS, proxy: proxyOf(hosts.shift() ?? '') }) },
     clock: fakeClock(() => Promise.resolve()),
     deadline_ms: 30_000,
     browser_deadline_ms: 60_000,

@@ -87,7 +87,7 @@ test('a filter is read once for all matches of a check, and not for known items'
   const now = START + 30 * S
   const ordered = [post(1, 'a cat', now), post(2, 'a cat', now), post(3, 'a cat', now)]
   // As at the start of another monitor: all listed items are evaluated.
-  const state = startPoll({ head: null, floor_at: START, believing: false })
+  const state = startPoll({ checkpoint: null, backfill_since: START, accept_stale: false })
   fixture.db.run('UPDATE monitor_feeds SET active_from_seq = 0')
   const find = (...fresh: string[]) =>
     matchAll(
@@ -97,7 +97,7 @@ test('a filter is read once for all matches of a check, and not for known items'
         stream,
         state,
         items: new Map(),
-        ending: { kind: 'reached' },
+        ending: { kind: 'complete' },
         audit: null,
         gap_id: null,
         started_at: now,

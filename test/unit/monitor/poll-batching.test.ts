@@ -402,7 +402,10 @@ test.each([
       targets: [{ stream: ants, backfill_since: null, open_gap: null, audit: false }],
       extras: [{ stream: cats, in_sync: true }],
       batch: has_head ? batch : { ...batch, checkpoint: null },
-      state: { ...startPoll({ head: null, floor_at: null, believing: false }), rows: toRows(rows) },
+      state: {
+        ...startPoll({ checkpoint: null, backfill_since: null, accept_stale: false }),
+        rows: toRows(rows),
+      },
       items: new Map(rows.map((it) => [it.name, it])),
       at: { started_at: now, ended_at: now, seen_at: now },
       complete: whole,

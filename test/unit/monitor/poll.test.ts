@@ -253,7 +253,10 @@ test.each([
 
 test('feeds that did not reach the platform are due at once when it answers again', async () => {
   await using fixture = await watching()
-  fixture.feed.faults({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true }, 1)
+  fixture.feed.faults(
+    { kind: 'unavailable', status: null, retry_after_s: null, not_requested: true },
+    1,
+  )
   await fixture.check()
   const requests_before = fixture.feed.asked.length
   await fixture.pollDue()
@@ -323,7 +326,7 @@ test('a refusal is not retried at once, and its reason is recorded', async () =>
   )
 })
 
-const RESTING: Fault = { kind: 'throttled', retry_after_s: 0, unasked: true, resting: true }
+const RESTING: Fault = { kind: 'throttled', retry_after_s: 0, not_requested: true, resting: true }
 const paceOfFeed = ({ one }: ReturnType<typeof startMonitorFixture>) =>
   one<{ backoff_factor: number; interval_s: number; next_check_at: number }>(
     'SELECT backoff_factor, interval_s, next_check_at FROM feeds',
@@ -366,7 +369,7 @@ test('a check throttled half way keeps the pace of its feed', async () => {
 
 test('an exhausted budget postpones and slows a feed', async () => {
   await using fixture = await watching()
-  fixture.feed.faults({ kind: 'throttled', retry_after_s: 300, unasked: true }, 1)
+  fixture.feed.faults({ kind: 'throttled', retry_after_s: 300, not_requested: true }, 1)
   await fixture.check()
   const requests_before = fixture.feed.asked.length
   expect(paceOfFeed(fixture)).toMatchObject({ backoff_factor: 1.5 })

@@ -174,7 +174,7 @@ test('nor does it delay candidates or bundles', async () => {
   fixture.jump(-DAY)
   fixture.reboot()
 
-  const { at } = fixture.one<{ at: number }>('SELECT max(asked_at) AS at FROM candidates') ?? {
+  const { at } = fixture.one<{ at: number }>('SELECT max(rechecked_at) AS at FROM candidates') ?? {
     at: 0,
   }
   expect(at).toBe(fixture.clock.now())

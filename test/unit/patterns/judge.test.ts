@@ -1,7 +1,7 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
-import { askDirectly, patternSetOf } from '../../../src/core/pattern/evaluate.ts'
+import { evaluateDirectly, patternSetOf } from '../../../src/core/pattern/evaluate.ts'
 import type { PatternNeed } from '../../../src/core/pattern/verdicts.ts'
 import { createPatternJudge, type PatternJudge } from '../../../src/patterns/judge.ts'
 import { createPatternThread } from '../../../src/patterns/thread.ts'
@@ -45,8 +45,8 @@ test('the thread returns the same results as this one', async () => {
 
   expect(await judge(needsOf('mon_1', set, items), check)).toEqual([])
 
-  expect(items.map((it) => verdicts.ask(set, it))).toEqual([0, 1, 2, -1, -1])
-  expect(items.map((it) => askDirectly(set, it))).toEqual([0, 1, 2, -1, -1])
+  expect(items.map((it) => verdicts.evaluate(set, it))).toEqual([0, 1, 2, -1, -1])
+  expect(items.map((it) => evaluateDirectly(set, it))).toEqual([0, 1, 2, -1, -1])
 })
 
 test('a monitor over its budget is named, and the others of the check have their verdicts', async () => {
@@ -63,7 +63,7 @@ test('a monitor over its budget is named, and the others of the check have their
   // 20 posts would take two seconds.
   expect(stopped?.spent_ms).toBeLessThan(700)
   verdicts.takeNeeds()
-  expect(items.map((it) => verdicts.ask(quick, it))).not.toContain(null)
+  expect(items.map((it) => verdicts.evaluate(quick, it))).not.toContain(null)
   expect(verdicts.lacking()).toBe(false)
 })
 
@@ -89,7 +89,7 @@ test('a thread that hangs is replaced, its batch evaluated again, and the patter
   expect(await judge(needs, check)).toMatchObject([{ subjects: ['mon_hangs'] }])
 
   verdicts.takeNeeds()
-  expect(items.map((it) => verdicts.ask(quick, it))).not.toContain(null)
+  expect(items.map((it) => verdicts.evaluate(quick, it))).not.toContain(null)
 })
 
 test("one customer's expensive patterns do not delay another's cheap ones", async () => {
@@ -110,7 +110,7 @@ test("one customer's expensive patterns do not delay another's cheap ones", asyn
 
   // One unit of another's work, some 100 ms, may be under way; all of it takes over a second.
   expect(performance.now() - began).toBeLessThan(1000)
-  expect(items.map((it) => verdicts.ask(cheap, it))).not.toContain(null)
+  expect(items.map((it) => verdicts.evaluate(cheap, it))).not.toContain(null)
   expect((await Promise.all(attacks)).flat()).toHaveLength(4)
 })
 

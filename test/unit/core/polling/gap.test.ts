@@ -44,7 +44,7 @@ function gapIn(chance: SeededRandom, scene: Scene) {
     .map((at, n) => ({ id: `t3_${n}`, created_at: created(at), sticky: false }))
     .toReversed()
   const checkpoint = { anchor_ids: ['t3_seen'], checkpoint_at: created(seen.at(-1) ?? 0) }
-  const state = { ...startPoll({ head: checkpoint, floor_at: null, believing: false }), rows }
+  const state = { ...startPoll({ checkpoint, backfill_since: null, accept_stale: false }), rows }
   const evidence: Arrivals = {
     before: seen.map(created),
     known_from_at: -scene.history_s * 1000,

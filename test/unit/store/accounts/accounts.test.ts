@@ -152,9 +152,9 @@ const addProxy = () =>
 describe('a proxy', () => {
   test('is sealed with its credentials and decrypts to the same value', () => {
     addProxy()
-    const [row] = db.query<{ way: Uint8Array }, []>('SELECT way FROM proxies').all()
+    const [row] = db.query<{ url: Uint8Array }, []>('SELECT url FROM proxies').all()
 
-    expect(Buffer.from(row?.way ?? []).includes('pass')).toBe(false)
+    expect(Buffer.from(row?.url ?? []).includes('pass')).toBe(false)
     expect(openProxy(db, ring, 'prx_1')).toEqual(PROXY)
     expect(openProxy(db, ring, 'prx_2')).toBeNull()
   })

@@ -65,7 +65,7 @@ test('an instance keeps its id and its key, and every run has an id of its own',
   expect(second.instance_id).toBe(first.instance_id)
   expect(second.run_id).not.toBe(first.run_id)
   expect(second.ring.unseal('webhooks.secret:wh_1', sealed)).toBe('hush')
-  expect(second.db.query('SELECT boot_count FROM instance').get()).toEqual({ boot_count: 2 })
+  expect(second.db.query('SELECT run_count FROM instance').get()).toEqual({ run_count: 2 })
   second.close()
 })
 
@@ -84,7 +84,7 @@ test('the command line works beside a running daemon', () => {
   const beside = open(folder, 'beside')
 
   expect(beside.instance_id).toBe(daemon.instance_id)
-  expect(beside.db.query('SELECT boot_count FROM instance').get()).toEqual({ boot_count: 1 })
+  expect(beside.db.query('SELECT run_count FROM instance').get()).toEqual({ run_count: 1 })
   beside.close()
   daemon.close()
 })
