@@ -12,6 +12,7 @@ const root = join(import.meta.dir, '..')
 const folders = [
   'test/unit',
   'test/integration',
+  'test/docs',
   'test/conformance',
   'test/browser',
   'test/chaos',

@@ -21,7 +21,7 @@ import {
   sendRefusedBodies,
 } from '../../test/support/abuse/in-flight.ts'
 import { attackWithPatterns } from '../../test/support/abuse/patterns.ts'
-import { openSlowly, pourBodies, throwJson } from '../../test/support/abuse/requests.ts'
+import { openSlowly, sendHugeBodies, sendJsonBombs } from '../../test/support/abuse/requests.ts'
 import type { Outcome } from '../../test/support/abuse/target.ts'
 import { quantile, stallsFile, startWatch } from './abuse-watch.ts'
 
@@ -112,8 +112,8 @@ async function attackOthers(): Promise<Outcome> {
 const ATTACKS: Record<string, () => Promise<Outcome>> = {
   patterns: () => matchRegexes(target, TEXT_LENGTH, 120_000),
   budgets: attackOthers,
-  json: () => throwJson(target, ROUNDS, REST_MS),
-  bodies: () => pourBodies(target, ROUNDS),
+  json: () => sendJsonBombs(target, ROUNDS, REST_MS),
+  bodies: () => sendHugeBodies(target, ROUNDS),
   receivers: () => answerWithBombs(target, ROUNDS * 5, tls),
   platform: () => readBombs(target, ROUNDS, { rest_ms: READ_REST_MS }),
   slow: () => openSlowly(target, Number(values.connections), 60_000),
@@ -127,7 +127,7 @@ const figured = new Set(attacks.map(([name]) => name))
 // attack.
 for (const warm of [
   () => matchRegexes(target, 200, 20_000),
-  () => throwJson(target, 1),
+  () => sendJsonBombs(target, 1),
   () => injectHeaders(target, 100, 1),
   () => sendMcpBatches(target, { clients: 1, lists: 1, rounds: 20, allowed: [200] }),
 ])

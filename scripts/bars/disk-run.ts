@@ -3,11 +3,11 @@
  */
 import { parseArgs } from 'node:util'
 
-import { damageTheFile } from '../../test/chaos/corruption.ts'
-import { fillTheDisk } from '../../test/chaos/disk-full.ts'
-import { failTheDisk, type Fault } from '../../test/chaos/io-errors.ts'
+import { damageFile } from '../../test/chaos/corruption.ts'
+import { fillDisk } from '../../test/chaos/disk-full.ts'
+import { failDisk, type Fault } from '../../test/chaos/io-errors.ts'
 import { MountRefused } from '../../test/chaos/mounts.ts'
-import { cutThePower } from '../../test/chaos/power-cut.ts'
+import { cutPower } from '../../test/chaos/power-cut.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -55,7 +55,7 @@ async function errors(): Promise<string[]> {
   const lanes = Number(values.lanes)
   const results = await Promise.all(
     Array.from({ length: lanes }, (_, lane) =>
-      failTheDisk({
+      failDisk({
         faults: faults.filter((_fault, index) => index % lanes === lane),
         seed: seed + lane,
         items_per_s: 10,
@@ -85,8 +85,8 @@ async function full(): Promise<string[]> {
   // In parallel, because both mostly wait: one process that takes all free space, one that has just filled the
   // disk.
   const [greedy, once] = await Promise.all([
-    fillTheDisk({ ...plan, seed, full_ms, greedy: true }),
-    fillTheDisk({ ...plan, seed: seed + 1, full_ms, greedy: false }),
+    fillDisk({ ...plan, seed, full_ms, greedy: true }),
+    fillDisk({ ...plan, seed: seed + 1, full_ms, greedy: false }),
   ])
   console.log(JSON.stringify({ greedy, once }, null, 2))
   const faults = [greedy, once].flatMap((it) => [
@@ -113,7 +113,7 @@ async function full(): Promise<string[]> {
 }
 
 async function damage(): Promise<string[]> {
-  const results = await damageTheFile(seed)
+  const results = await damageFile(seed)
   console.table(results)
   return results.flatMap(({ harm, refused, refused_beside, untouched }) =>
     refused && refused_beside && untouched ? [] : harm,
@@ -121,7 +121,7 @@ async function damage(): Promise<string[]> {
 }
 
 async function power(): Promise<string[]> {
-  const it = await cutThePower({
+  const it = await cutPower({
     cuts: Number(values.cuts),
     seed,
     items_per_s: 30,

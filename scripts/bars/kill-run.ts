@@ -30,7 +30,7 @@ const killed = await killAgainAndAgain({
   measured_lives: 200,
   report: (line) => console.error(line),
 })
-const { boot_to_attempt_ms, ...figures } = killed
+const { start_to_attempt_ms, ...figures } = killed
 const faults = faultsOf(killed)
 const shortfalls = shortfallsOf(killed, {
   syscall_kills,
@@ -39,10 +39,10 @@ const shortfalls = shortfallsOf(killed, {
 console.log(
   JSON.stringify({
     ...figures,
-    boot_to_attempt_ms: {
-      lives: boot_to_attempt_ms.length,
-      p50: percentile(boot_to_attempt_ms, 0.5),
-      p99: percentile(boot_to_attempt_ms, 0.99),
+    start_to_attempt_ms: {
+      lives: start_to_attempt_ms.length,
+      p50: percentile(start_to_attempt_ms, 0.5),
+      p99: percentile(start_to_attempt_ms, 0.99),
     },
     faults,
     shortfalls,

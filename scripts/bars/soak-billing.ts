@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 import { type ChaosFixture, READ_MICROS } from '../../test/chaos/fixture.ts'
-import { type Books, readBooks } from '../../test/chaos/ledger-check.ts'
+import { type LedgerTotals, readLedger } from '../../test/chaos/ledger-check.ts'
 import { type DaemonProcess, runForumd } from '../../test/support/process.ts'
 
 /** Result of calls that cost more than the balance. */
@@ -32,7 +32,7 @@ const account = z.object({ credits_remaining: z.number() })
 export async function spendMoreThanThereIs(
   fixture: ChaosFixture,
   daemon: DaemonProcess,
-  before: Books,
+  before: LedgerTotals,
 ): Promise<Spent> {
   const credits = (CALLS / 2) * READ_USD
   const args = `key create --config ${fixture.config} --customer bob --credits ${credits} --json`
@@ -57,7 +57,7 @@ export async function spendMoreThanThereIs(
   await Promise.all(Array.from({ length: AT_ONCE }, caller))
   const credits_remaining = await money()
   await daemon.end('SIGTERM')
-  const { reads_billed, holds, unbalanced } = readBooks(fixture.data)
+  const { reads_billed, holds, unbalanced } = readLedger(fixture.data)
   const billed = reads_billed - before.reads_billed
   return { affordable, answers, billed, credits_remaining, holds, unbalanced }
 }

@@ -6,7 +6,7 @@ import { type ChaosFixture, startChaosFixture } from '../../test/chaos/fixture.t
 import { readFirstSeen, waitForDeliveries } from '../../test/chaos/ledger-check.ts'
 import { startReading } from '../../test/chaos/reader.ts'
 import { duplicates } from '../../test/chaos/recording-receiver.ts'
-import { countBroken, inspectLeftovers, type Left } from '../../test/chaos/run-result.ts'
+import { countInvariantBreaches, inspectLeftovers, type Left } from '../../test/chaos/run-result.ts'
 import { startProcess } from '../../test/support/process.ts'
 import { quantile, stallsFile, startWatch } from './abuse-watch.ts'
 import { spendMoreThanThereIs, type Spent } from './soak-billing.ts'
@@ -86,7 +86,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
   let daemon = await start()
   await using stack = new AsyncDisposableStack()
   stack.defer(async () => void (await daemon.end('SIGKILL')))
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   const reading = startReading(fixture.headers, 'subforum=hay0&limit=1', READ_EVERY_MS)
   reading.of(daemon)
   const watch = steady
@@ -99,7 +99,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
   let broken = 0
   const stop = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const code = await daemon.end(signal)
-    broken += countBroken(daemon.lines)
+    broken += countInvariantBreaches(daemon.lines)
     await reading.stopped()
     return code
   }
@@ -142,7 +142,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
       plan.report(
         describeSample(since(), seen, {
           kills: lives.length,
-          matches: fixture.poster.wanted.length,
+          matches: fixture.poster.matching.length,
         }),
       )
     }
@@ -150,7 +150,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
 
   await fixture.poster.stop()
   fault_injection[Symbol.dispose]()
-  await waitForDeliveries(fixture.data, fixture.poster.wanted.length * RECEIVERS)
+  await waitForDeliveries(fixture.data, fixture.poster.matching.length * RECEIVERS)
   await watch?.[Symbol.asyncDispose]()
   const exit_code = await stop('SIGTERM')
   const left = inspectLeftovers(fixture, reading, broken)
@@ -166,7 +166,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
     start_times_ms,
     delays,
     minutes,
-    duplicates: fixture.witnesses.map(duplicates),
+    duplicates: fixture.receivers.map(duplicates),
     exit_code,
     spent,
   }
@@ -188,10 +188,10 @@ const describeSample = (
   `database ${db_mib.toFixed(0)} MiB and log ${wal_mib.toFixed(1)} MiB`
 
 /** Per receiver and item: time from the daemon's observation to the first request. */
-function delaysOf({ data, witnesses }: ChaosFixture, began: number): Soaked['delays'] {
+function delaysOf({ data, receivers }: ChaosFixture, began: number): Soaked['delays'] {
   const first_seen = readFirstSeen(data)
   const delays: Soaked['delays'] = []
-  for (const { seen } of witnesses) {
+  for (const { seen } of receivers) {
     const seen_ids = new Set<string>()
     for (const { at, delivery_id, items } of seen) {
       if (seen_ids.has(delivery_id)) continue

@@ -282,7 +282,7 @@ describe('an account', () => {
     expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
   })
 
-  test('changed during its test keeps the change', async () => {
+  test('keeps a change made during its test', async () => {
     using it = createTools()
     const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --jar -', { stdin: header(cookies) })

@@ -21,7 +21,7 @@ import { SMTPServer } from 'smtp-server'
 import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import { run as forumd } from '../../src/cli/run.ts'
 import { openPlatformTools } from '../../src/wiring/platform.ts'
-import { mountMemory, whyNot } from '../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 import { surroundings } from '../unit/cli/environment.ts'
@@ -29,7 +29,7 @@ import { surroundings } from '../unit/cli/environment.ts'
 // A daemon and a browser are started, and the machine may be busy.
 setDefaultTimeout(60_000)
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 /** Disables the browser where it is not tested. */
@@ -169,7 +169,7 @@ async function withDatabase() {
   return it
 }
 
-describe('in the storage it finds', () => {
+describe('storage checks report', () => {
   test('a database that is damaged', async () => {
     using it = await withDatabase()
     const path = it.file('data/forumd.sqlite')
@@ -428,7 +428,7 @@ describe('in the storage it finds', () => {
   })
 })
 
-describe('in the network it finds', () => {
+describe('network checks report', () => {
   test('an unreachable platform, which reports no time', async () => {
     using it = setUp({ platform: 'http://127.0.0.1:1' })
 
@@ -513,7 +513,7 @@ describe('in the network it finds', () => {
   })
 })
 
-describe('in the pool it finds', () => {
+describe('account checks report', () => {
   test('a signed-out account, a paused one, and an unreachable proxy', async () => {
     using it = setUp()
     const { header, username } = jarOf()
@@ -543,7 +543,7 @@ describe('in the pool it finds', () => {
   })
 })
 
-describe('in the browser set-up it finds', () => {
+describe('browser checks report', () => {
   test('a missing browser', async () => {
     using it = setUp({ more: '[browser]\nexecutable = "/nowhere/chromium"\n' })
 

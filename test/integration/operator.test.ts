@@ -212,7 +212,7 @@ test('block pages are counted separately', async () => {
   expect(await main()).toMatchObject({ blocked_24h: 1, requests_24h: expect.any(Number) })
 })
 
-test('a paused account is unused at once, and used again once it is resumed', async () => {
+test('a paused account is not used until it is resumed', async () => {
   const { house: daemon, post, username } = await start()
   await using _ = daemon
   const identityCount = async () => {

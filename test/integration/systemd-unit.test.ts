@@ -68,7 +68,7 @@ describe.skipIf(judge === null)('systemd', () => {
   })
 })
 
-test('the unit permits the JIT, and says why', () => {
+test('the unit permits the JIT, with a comment', () => {
   const unit = serviceUnit({
     binary: '/usr/bin/forumd',
     config: '/etc/f.toml',
@@ -79,7 +79,7 @@ test('the unit permits the JIT, and says why', () => {
   expect(unit).toContain('# Not MemoryDenyWriteExecute')
 })
 
-test("a path with systemd's special characters is one word", () => {
+test("a path with systemd's special characters is quoted as one word", () => {
   const unit = serviceUnit({ binary: '/a b/100%', config: '/c"$d', with_browser: false })
 
   expect(unit).toContain(String.raw`ExecStart="/a b/100%%" serve --config "/c\"$$d"`)

@@ -49,7 +49,7 @@ test.each([
   'const r = data.selftext',
   "'https://www.reddit.example'",
   'SELECT subreddit FROM posts',
-])('a native word is seen in %p', (line) => {
+])('a native word is detected in %p', (line) => {
   expect(nativeWords(`\n${line}`)).toEqual([`2: ${line}`])
 })
 

@@ -104,7 +104,7 @@ describe('an answer', () => {
     expect(await client.closed).toBeLessThan(LARGE)
   })
 
-  test('that is read slowly goes on', async () => {
+  test('that is read slowly continues', async () => {
     const clock = fakeClock(() => Bun.sleep(0))
     await using it = serve(LARGE, { clock })
     const client = openUnread(it.port)

@@ -48,9 +48,9 @@ function createPooledReads(
   const seen: string[] = []
   const reads = readsOver(
     {
-      posts: async (_query, { identity: eyes }) => {
-        seen.push(eyes.id)
-        return answers[eyes.id] ?? fail({ kind: 'unreadable', path: eyes.id })
+      posts: async (_query, { identity }) => {
+        seen.push(identity.id)
+        return answers[identity.id] ?? fail({ kind: 'unreadable', path: identity.id })
       },
     },
     clock(),
@@ -113,7 +113,7 @@ describe('a public read', () => {
     expect(seen).toEqual(['acc_1', 'acc_2'])
   })
 
-  test("never asks the caller to log in because the pool's accounts are not accepted", async () => {
+  test("never reports login_required to the caller when the pool's accounts are not accepted", async () => {
     const dead = fail({ kind: 'login_required' })
     const one = createPooledReads(poolOf(account('acc_1')), { acc_1: dead })
     const two = createPooledReads(poolOf(account('acc_1'), account('acc_2')), {
@@ -212,7 +212,7 @@ describe('a read with the caller’s own account', () => {
       'miss',
     ])
     expect(mine).toMatchObject({ value: { cache: 'miss' } })
-    expect(calls.map(({ identity: eyes }) => eyes.whose)).toEqual([
+    expect(calls.map(({ identity }) => identity.whose)).toEqual([
       'caller',
       'caller',
       'pool',
@@ -232,7 +232,7 @@ describe('a read with the caller’s own account', () => {
       own,
     )
 
-    expect(calls.map(({ identity: eyes }) => eyes.proxy?.host)).toEqual(['p.example.com'])
+    expect(calls.map(({ identity }) => identity.proxy?.host)).toEqual(['p.example.com'])
     expect(calls[0]?.identity).not.toHaveProperty('pool_proxy')
   })
 
@@ -310,7 +310,7 @@ describe('private content', () => {
         body: { items: [{ kind: 'comment' }, { kind: 'post' }], listing_status: 'complete' },
       },
     })
-    expect(new Set(calls.map(({ identity: eyes }) => eyes.id)).size).toBe(1)
+    expect(new Set(calls.map(({ identity }) => identity.id)).size).toBe(1)
   })
 
   test.each<[string, Partial<Platform>, Fault]>([

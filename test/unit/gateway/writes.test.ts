@@ -49,5 +49,5 @@ test('a comment is read back through the same proxy', async () => {
   const request = { link, text: 'Once', locale: 'en-US', timezone: 'UTC' }
   await acting.commentInBrowser(request, { cookies: [{ name: 's', value: 'v' }], proxy: null })
 
-  expect(calls.map(({ identity: eyes }) => eyes.proxy?.host)).toEqual(['one.test', 'one.test'])
+  expect(calls.map(({ identity }) => identity.proxy?.host)).toEqual(['one.test', 'one.test'])
 })

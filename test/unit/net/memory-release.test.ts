@@ -17,29 +17,33 @@ function createFixture(took_ms = 0) {
     freed_at.push(mono() - began)
     duration_ms += took_ms
   }
-  return { clock, freed_at, sweep: createGarbageCollector({ clock: { ...clock, mono }, collect }) }
+  return {
+    clock,
+    freed_at,
+    onFreed: createGarbageCollector({ clock: { ...clock, mono }, collect }),
+  }
 }
 
 test('the memory of large answers is freed at 8 MiB', async () => {
-  const { clock, freed_at, sweep } = createFixture()
+  const { clock, freed_at, onFreed } = createFixture()
 
-  for (let i = 0; i < 7; i++) sweep(MIB)
+  for (let i = 0; i < 7; i++) onFreed(MIB)
   await clock.advance(1)
   expect(freed_at).toHaveLength(0)
 
-  sweep(MIB)
+  onFreed(MIB)
   await clock.advance(1)
   expect(freed_at).toHaveLength(1)
 
-  sweep(7 * MIB)
+  onFreed(7 * MIB)
   await clock.advance(1)
   expect(freed_at).toHaveLength(1)
 })
 
 test('nothing is freed before the caller has read the answer', async () => {
-  const { clock, freed_at, sweep } = createFixture()
+  const { clock, freed_at, onFreed } = createFixture()
 
-  sweep(8 * MIB)
+  onFreed(8 * MIB)
 
   expect(freed_at).toHaveLength(0)
   await clock.advance(1)
@@ -47,19 +51,19 @@ test('nothing is freed before the caller has read the answer', async () => {
 })
 
 test('the memory of small answers is left to the engine, regardless of their number', async () => {
-  const { clock, freed_at, sweep } = createFixture()
+  const { clock, freed_at, onFreed } = createFixture()
 
-  for (let i = 0; i < 100; i++) sweep(MIB - 1)
+  for (let i = 0; i < 100; i++) onFreed(MIB - 1)
   await clock.advance(1)
 
   expect(freed_at).toHaveLength(0)
 })
 
 test('collections take at most a twentieth of the time', async () => {
-  const { clock, freed_at, sweep } = createFixture(10)
+  const { clock, freed_at, onFreed } = createFixture(10)
 
   for (let i = 0; i < 400; i++) {
-    sweep(8 * MIB)
+    onFreed(8 * MIB)
     await clock.advance(1)
   }
 
@@ -69,10 +73,10 @@ test('collections take at most a twentieth of the time', async () => {
 })
 
 test('slow collections are left to the engine for ten minutes', async () => {
-  const { clock, freed_at, sweep } = createFixture(51)
+  const { clock, freed_at, onFreed } = createFixture(51)
 
   for (let minute = 0; minute < 9; minute++) {
-    sweep(8 * MIB)
+    onFreed(8 * MIB)
     await clock.advance(60_000)
   }
   expect(freed_at).toHaveLength(1)

@@ -114,7 +114,7 @@ test("one customer's expensive patterns do not delay another's cheap ones", asyn
   expect((await Promise.all(attacks)).flat()).toHaveLength(4)
 })
 
-test('a pattern is measured on text made against it', async () => {
+test('a pattern is measured on worst-case text', async () => {
   const { tooExpensive, waitOf } = start()
 
   expect(await tooExpensive(['\\bgrinder\\b', SLOW], false, 'ann')).toBe(SLOW)
@@ -123,7 +123,7 @@ test('a pattern is measured on text made against it', async () => {
   expect(waitOf('ann')).toBe(0)
 })
 
-test('a customer who tries expensive patterns again and again waits', async () => {
+test('repeated expensive patterns are rate-limited by customer', async () => {
   const { tooExpensive, waitOf } = start(
     {},
     { customer_budget: { burst_ms: 300, refill_ms_per_s: 1 } },
@@ -135,7 +135,7 @@ test('a customer who tries expensive patterns again and again waits', async () =
   expect(waitOf('bob')).toBe(0)
 })
 
-test('it ends with what is under way', async () => {
+test('the judge stops during an evaluation', async () => {
   const judge = start()
   const under_way = judge.judge(needsOf('mon_1', setOf(SLOW), hostile(20)), check)
   await Bun.sleep(20)

@@ -79,7 +79,7 @@ test.each([
   { busy: 0.1, rest_s: 210 },
   { busy: 0.25, rest_s: 480 },
   { busy: 1, rest_s: 1830 },
-])('a process that is $busy busy is left alone for $rest_s s', async ({ busy, rest_s }) => {
+])('a process that is $busy busy gets no collection for $rest_s s', async ({ busy, rest_s }) => {
   const { own, pass, shrunk_at } = createFixture()
   own.busy = busy
   await pass(20)

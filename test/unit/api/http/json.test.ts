@@ -32,12 +32,12 @@ test.each([
   ['"never ends', 11],
   ['1]', 1],
   ['[1}', 2],
-])('%j breaks at %i', (text, at) => {
+])('%j has a syntax error at %i', (text, at) => {
   expect(parses(text)).toBe(false)
   expect(whereBroken(text)).toBe(at)
 })
 
-test('the text before the break is well formed except for its end', () => {
+test('the text before the error is a valid prefix', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), fc.string({ maxLength: 3 }), (text, where, noise) => {
       const at = where % (text.length + 1)
@@ -54,6 +54,6 @@ test('the text before the break is well formed except for its end', () => {
 test.each([
   ['a text', `["${'u'.repeat(1_000_000)}`, 1_000_002],
   ['a text of escapes', `["${'\\n'.repeat(400_000)}\\x"]`, 800_002],
-])('%s that breaks after a million characters is located at the break', (_, text, at) => {
+])('%s with an error after a million characters is located at the error', (_, text, at) => {
   expect(whereBroken(text)).toBe(at)
 })

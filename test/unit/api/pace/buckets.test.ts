@@ -35,7 +35,7 @@ test('an id in regular use is not evicted by ids used once', () => {
   expect(buckets.take('busy')?.wait_ms).toBeNull()
 })
 
-test('ids with full buckets are evicted first, and a limit of 0 counts nothing', async () => {
+test('ids with full buckets are evicted first, and a limit of 0 is unlimited', async () => {
   const clock = fakeClock(async () => {})
   let limit = 2
   const buckets = createBuckets(clock, () => perMinute(limit))

@@ -96,7 +96,7 @@ describe.each(Object.keys(COMPLETE))('%s', (name) => {
     expect(offer('')).toEqual([...first, 'help'].toSorted())
   })
 
-  test.skipIf(!there)('offers the words that go on as it was begun', () => {
+  test.skipIf(!there)('offers the words that start with the typed prefix', () => {
     expect(offer('de')).toEqual(['deliveries', 'demo'])
   })
 
@@ -113,7 +113,7 @@ describe.each(Object.keys(COMPLETE))('%s', (name) => {
         )
   })
 
-  test.skipIf(!there)('offers files where a file is wanted, and nothing where a word is', () => {
+  test.skipIf(!there)('offers files for a file operand and nothing for free text', () => {
     expect(offer('apply', 'mon')).toEqual(['monitors.toml'])
     expect(offer('serve', '--config', 'mon')).toEqual(['monitors.toml'])
     expect(offer('key', 'create', '--customer', 'mon')).toEqual([])

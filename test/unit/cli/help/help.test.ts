@@ -76,24 +76,24 @@ test('no line of help is longer than a terminal is wide, and none parts an optio
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
-test('an example that is too long for a line goes on in the next, as a shell reads it', async () => {
+test('an example that is too long for a line continues after a backslash', async () => {
   const { out } = await forumd('help', 'key', 'create')
 
   expect(out).toContain('--scopes read,monitor \\\n    --expires 2027-01-31\n')
 })
 
-test('each command is known by the name it gives itself', async () => {
+test('each command is registered under its own name', async () => {
   for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)
 })
 
-test('every command that lists or tests something answers as JSON when asked', async () => {
+test('every command that lists or tests something supports --json', async () => {
   const listing =
     /(^| )(list|show|test|doctor|check-config|backup|restore|redrive|apply|export|purge)$/
   for (const { name, options } of await Promise.all([...COMMANDS.values()].map((load) => load())))
     if (listing.test(name)) expect([name, options['json']?.type]).toEqual([name, 'boolean'])
 })
 
-test('only the overview of everything ends with the first steps', async () => {
+test('only the general overview contains the first steps', async () => {
   expect((await forumd('help')).out).toContain('\n  forumd check-config\n')
   expect((await forumd('help', 'key')).out).not.toContain('check-config')
 })

@@ -14,11 +14,11 @@ test.each([
   expect(wrap(text, width)).toEqual(lines)
 })
 
-test('a list of parts is broken between the parts only', () => {
+test('a list of parts is wrapped between the parts only', () => {
   expect(wrap(['a', '[--b C]', '[--d E F]'], 10)).toEqual(['a [--b C]', '[--d E F]'])
 })
 
-test('no word is lost, and no line is too long that could be broken', () => {
+test('no word is lost, and every line that can be wrapped fits', () => {
   const word = fc.stringMatching(/^[a-z.]{1,12}$/)
   fc.assert(
     fc.property(

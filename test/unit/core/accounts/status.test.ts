@@ -43,7 +43,7 @@ describe('a throttled account', () => {
     expect(twice.cooling_until).toBe(NOW + 3600 * S)
   })
 
-  test('cools on after a small clock correction, but not after the clock is put back by hours', () => {
+  test('stays throttled after a small clock correction, but not after the clock is set back by hours', () => {
     const long = answers(well, { kind: 'throttled', retry_after_s: 3600 })
 
     expect(expireCooling(long, NOW - S).state).toBe('cooling')
@@ -114,7 +114,7 @@ describe('block pages', () => {
     expect(probes(fourth, [{ kind: 'alive' }, 2430])).toMatchObject({ state: 'ready', strikes: 0 })
   })
 
-  test('session checks without an answer prove nothing, however many', () => {
+  test('any number of inconclusive session checks changes nothing', () => {
     const it = probes(
       suspected,
       [{ kind: 'unclear' }, 30],

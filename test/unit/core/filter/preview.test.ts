@@ -52,7 +52,7 @@ test('a match exactly as relevant as required is not withheld', () => {
   })
 })
 
-test('it ends after its time, and reports that', () => {
+test('a preview stops at its time limit and reports it', () => {
   const samples = [{ rows: [tea(1), tea(2)] }, { rows: [tea(3)] }]
   let calls = 0
   const found = previewOf(spec, samples, { ...patient, should_stop: () => ++calls > 1 })

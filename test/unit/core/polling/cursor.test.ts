@@ -54,7 +54,7 @@ describe('reaching the checkpoint', () => {
     // A thread is listed completely, at any size.
     ['thread', 5000, 'complete'],
   ] as const)(
-    'for %s that end after %i rows, tells a complete listing from one at its limit',
+    'distinguishes a complete listing of %s from one at its limit, after %i rows',
     (...one) => {
       const [kind, count, expected] = one
       const state = startPoll({ checkpoint: null, backfill_since: 0, accept_stale: false, kind })
@@ -153,7 +153,7 @@ describe('reaching the checkpoint', () => {
     })
   })
 
-  test('a gap whose rows are found again ends the poll as well', () => {
+  test('a poll that closes an earlier gap is complete', () => {
     const seeking = after(rows(100, 51), { gap_ids: ['t3_60'] })
 
     expect(advance(seeking, page(rows(120, 55)))).toMatchObject({

@@ -122,7 +122,7 @@ describe('an account', () => {
     expect(findAccountByName(db, 'a')?.username).toBe('ann')
   })
 
-  test('keeps a change by its operator against the outdated state of a daemon', () => {
+  test("keeps an operator's change when the daemon writes an outdated state", () => {
     add('a')
     changeAccount(db, ring, 'acc_a', { status: paused(NOW) })
 

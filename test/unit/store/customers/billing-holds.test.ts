@@ -202,7 +202,7 @@ test('errors of an hour are added up', () => {
   expect(listUsage(db, 'cus_1', 0, NOW)).toMatchObject([{ calls: 4, errors: 3 }])
 })
 
-test('a ledger that does not add up is found', () => {
+test('an unbalanced ledger is detected', () => {
   expect(listUnbalanced(db)).toEqual([])
   db.run('UPDATE customers SET balance_micros = balance_micros + 1')
 
@@ -294,7 +294,7 @@ test('a bill that cannot be written completely is not written at all', () => {
   expect(listUnbalanced(db)).toEqual([])
 })
 
-test('calls billed together are counted each, and an unlimited customer pays nothing', () => {
+test('calls billed in one transaction are counted individually, and an unlimited customer pays nothing', () => {
   expect(charge(db, price('', 3_000), 4, NOW)).toEqual([7_000, 4_000, 1_000])
   expect(sumUsage(db, 'cus_1')).toEqual({ calls: 3, cost_micros: 9_000 })
 

@@ -98,7 +98,7 @@ test('a day with a clock jump is not counted', () => {
   expect(breaches(db)).toEqual([])
 })
 
-test('nor is a day with a jump during the count', () => {
+test('a day whose clock jumps during the count is not a violation', () => {
   using db = sound()
   db.run('UPDATE monitor_days SET deliveries = 3')
   const parts = [...scanForBreaches(db, scope())].length
