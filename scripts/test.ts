@@ -33,7 +33,16 @@ const named = args.some((it) => it.startsWith('test/'))
 /** With more failed files than this the change is at fault, and none is rerun. */
 const RERUN_FILES_MAX = 5
 
-const all = await runTests([`--parallel=${AT_ONCE}`, ...args, ...(named ? [] : folders)])
+/** Duration of each file; the slowest start first. `bun run test --update-timings` measures again. */
+const TIMINGS = 'test/timings.json'
+const isTimed = existsSync(join(root, TIMINGS)) || args.includes('--update-timings')
+
+const all = await runTests([
+  `--parallel=${AT_ONCE}`,
+  ...(isTimed ? [`--timings=${TIMINGS}`] : []),
+  ...args,
+  ...(named ? [] : folders),
+])
 let failed = all.failed
 const fewFailed = all.failedFiles.size > 0 && all.failedFiles.size <= RERUN_FILES_MAX
 if (!named && fewFailed && all.isComplete) {

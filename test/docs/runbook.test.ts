@@ -5,7 +5,7 @@ import { anchorOf, codeCells, readText } from './documentation.ts'
 
 /** The sections of the runbook by their anchors. */
 function sections(): Map<string, string> {
-  const [, runbook = ''] = readText('docs/operations.md').split('\n## Something is wrong\n')
+  const [, runbook = ''] = readText('docs/operations.md').split('\n## Troubleshooting\n')
   const [body = ''] = runbook.split('\n## ')
   return new Map(
     body

@@ -92,7 +92,7 @@ type Options = {
   evaluatePatterns?: EvaluatePatterns
 }
 
-/** Evaluates a spec on samples. `enough` is called before each item; true ends the preview early. */
+/** Evaluates a spec on samples. `should_stop` is called before each item; true ends the preview early. */
 export function previewOf(
   spec: FilterSpec,
   samples: readonly Sample[],
