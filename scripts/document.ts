@@ -17,7 +17,7 @@ const TOOLS = `${ROOT}scripts/tools`
 const DOCUMENT = `${TOOLS}/dist/openapi.json`
 
 /** Tests with their own routes, which are not in the document. */
-const OTHER_ROUTES = ['http', 'http-open', 'http-billing', 'strange']
+const OTHER_ROUTES = ['http', 'http-public', 'http-billing', 'malformed-requests']
 /** Paths for operators, browsers and links; the document is for callers with a key. */
 const HIDDEN = /^\/(operator|dashboard|metrics|docs|openapi\.json|mcp|unsubscribe|confirm)(\/|$|\?)/
 
@@ -95,9 +95,9 @@ async function testsOverHttp(): Promise<string[]> {
   }
   return found.toSorted()
 }
-const FEW_REQUESTS = /^(abuse|deb|systemd|docs-|dashboard|delivery-(fairness|crash)|egress)/
+const FEW_REQUESTS = /^(abuse|deb|systemd|dashboard|delivery-(fairness|crash)|egress)/
 const STARTS_DAEMON =
-  /from '(\.\.\/support\/(house|http|reading|reads|writing|monitors|sessions|loopback)|\.\/\w+-stage)\.ts'/
+  /from '(\.\.\/support\/(test-daemon|test-api|\w+-fixture|reads|sessions|loopback-daemon)|\.\/\w+-fixture)\.ts'/
 
 /** Answers that the tests received, each distinct answer once. */
 async function record(tests: readonly string[]): Promise<Exchange[]> {

@@ -31,10 +31,10 @@ export function judgeSoak(
   { steady, killed }: { steady: Soaked; killed: Soaked },
   plan: { minutes: number; deliveries_per_s: number; kills: number },
 ): Judged[] {
-  const houses = Object.entries({ steady, killed })
+  const daemons = Object.entries({ steady, killed })
   const warm = steady.samples.filter(({ at_ms }) => at_ms > warmUpOf(plan.minutes))
   return [
-    ...houses.flatMap(([name, it]) => [
+    ...daemons.flatMap(([name, it]) => [
       { name: `${name}: violations`, value: faultsOf(it).length, most: 0 },
       {
         name: `${name}: posts a second`,

@@ -68,7 +68,7 @@ function section({ name, description, keys }: Table, required: ReadonlySet<strin
   return [
     heading,
     ...(description === '' ? [] : [`${description}\n`]),
-    drawn(['key', 'default', 'what it is', 'allowed'], rows),
+    drawn(['key', 'default', 'description', 'allowed'], rows),
   ].join('\n')
 }
 

@@ -55,11 +55,11 @@ const CUSTOMER: readonly PageCheck[] = [
 ]
 
 const OPERATOR: readonly PageCheck[] = [
-  { name: 'house', path: '', text: 'Invariants checked' },
+  { name: 'system', path: '', text: 'Invariants checked' },
   { name: 'pool', path: '/pool', text: 'house_two' },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
-  { name: 'house-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
-  { name: 'house-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
+  { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
+  { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]
 
 /** A theme can only break colours; a width can break everything. */
