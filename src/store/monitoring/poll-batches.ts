@@ -366,7 +366,7 @@ const listBatchFeeds = (db: Db, batch_id: number): StoredFeed[] =>
 export const phaseKey = ({
   key,
   poll_batch_id: batch_id,
-}: Pick<Feed, 'key' | 'poll_batch_id'>): string => (batch_id === null ? key : `convoy:${batch_id}`)
+}: Pick<Feed, 'key' | 'poll_batch_id'>): string => (batch_id === null ? key : `batch:${batch_id}`)
 
 function reschedule(db: Db, { targets: feeds }: PollJob, now: number): void {
   const interval_s = Math.max(...feeds.map(({ stream }) => stream.interval_s))

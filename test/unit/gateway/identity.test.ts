@@ -31,7 +31,7 @@ function poolOf(...all: Identity[]) {
   const reports: [string, Fault['kind'] | null][] = []
   return {
     reports,
-    eyes_of: {
+    identities: {
       lease: (_use: 'read', avoid: readonly string[] = []) =>
         all.find(({ id }) => !avoid.includes(id)) ?? null,
       report: (identity: Identity, fault: Fault | null) =>
@@ -54,7 +54,7 @@ function createPooledReads(
       },
     },
     clock(),
-    { identities: pool.eyes_of, read_cache_ms: 0 },
+    { identities: pool.identities, read_cache_ms: 0 },
   )
   return { seen, reads }
 }
@@ -174,7 +174,7 @@ function createCallerReads(answers: Partial<Platform>, pool = poolOf(account('ac
       },
     ]),
   )
-  return { calls, reads: readsOver(noted, clock(), { identities: pool.eyes_of }) }
+  return { calls, reads: readsOver(noted, clock(), { identities: pool.identities }) }
 }
 
 const me =
@@ -253,7 +253,7 @@ describe('a read with the caller’s own account', () => {
 
   test('uses a proxy of the pool even if none of its accounts may read', async () => {
     const empty = poolOf()
-    const pool = { ...empty, eyes_of: { ...empty.eyes_of, egress: () => PROXY } }
+    const pool = { ...empty, identities: { ...empty.identities, egress: () => PROXY } }
     const { calls, reads } = createCallerReads({ posts: async () => good }, pool)
 
     await reads.posts(CATS, session)
