@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { LRUCache } from 'lru-cache'
 
@@ -64,7 +64,7 @@ export type Positions = {
 const POSITIONS_MAX = 20_000
 
 const positionKey = (listing: string, native: string) =>
-  createHash('sha256').update(`${native} ${listing}`).digest('base64')
+  hash('sha256', `${native} ${listing}`, 'base64')
 
 /** Stores the most recently used positions in memory. */
 export function createPositions(): Positions {
