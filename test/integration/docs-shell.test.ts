@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { blocksOf } from '../../scripts/docs/blocks.ts'
-import { loadAll } from '../../src/cli/commands.ts'
+import { loadAll } from '../../src/cli/run.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 setDefaultTimeout(30_000)

@@ -59,6 +59,7 @@ test('a start loads only libraries that every daemon needs', () => {
 
   expect([...new Set(libraries)].toSorted()).toEqual([
     '@sinclair/typebox',
+    'commander',
     'cookie',
     'croner',
     'elysia',
