@@ -14,7 +14,7 @@ const PICTURES = 'picture.example.net'
 /** Cases that are wrong by where they lead, and not by how they are written. */
 const BY_PLACE = /^\[(v4-special|v6-special|metadata|internal-name|dns|literal|v4-encoding)\]/
 
-const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null)
+const hostOf = (url: string): string | null => URL.parse(url)?.hostname ?? null
 
 function setNames({ names }: World, { url, resolves_to }: AddressCase) {
   const host = hostOf(url)

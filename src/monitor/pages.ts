@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import type { Fault } from '../core/base/result.ts'
 import { compileQuery } from '../core/filter/match.ts'
 import { parseQuery } from '../core/filter/query.ts'
@@ -136,7 +138,7 @@ export const toRows = (items: readonly Item[]): FeedRow[] =>
 type Test = (item: Item) => boolean
 
 const CACHED_TESTS_MAX = 2000
-const cached_tests = new Map<string, Test>()
+const cached_tests = new LRUCache<string, Test>({ max: CACHED_TESTS_MAX })
 
 // Accents are ignored: the platform may match with or without them, and so may a filter that folds them.
 const MATCH_OPTIONS = { search_in: SEARCH_FIELDS, view: 1, substring: true } as const
@@ -148,10 +150,7 @@ const MATCH_OPTIONS = { search_in: SEARCH_FIELDS, view: 1, substring: true } as 
  */
 function belongsTo(expression: string, item: Item): boolean {
   let test = cached_tests.get(expression)
-  if (test === undefined) {
-    if (cached_tests.size >= CACHED_TESTS_MAX) cached_tests.clear()
-    cached_tests.set(expression, (test = testOf(expression)))
-  }
+  if (test === undefined) cached_tests.set(expression, (test = testOf(expression)))
   return test(item)
 }
 

@@ -11,7 +11,7 @@ import {
 import { MAY_IMPORT, PORT, ROOTS } from '../support/import-table.ts'
 
 /** Libraries that core takes: schemas are rules too, and so is what a pattern matches or which language a text is in. */
-const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod', 're2js', 'lande']
+const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod', 're2js', 'lande', 'lru-cache']
 /** Callers of one adapter beside the composition root: the pool's account client. */
 const ADAPTER_CALLERS = ['src/accounts/client.ts']
 /** Names that route files may share. */

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
@@ -265,7 +266,7 @@ export function createPreviewPace(clock: Clock): PreviewPace {
   const pace = perMinute(REQUESTS_PER_MINUTE)
   // Excess requests of one preview, or of several at once, delay the next.
   const unbounded_pace = { ...pace, max_wait_ms: Infinity }
-  const buckets = new Map<string, Bucket>()
+  const buckets = new LRUCache<string, Bucket>({ max: CUSTOMERS_MAX })
   return {
     before(customer_id) {
       const { wait_ms, retry_ms } = step(buckets.get(customer_id), pace, clock.mono())
@@ -278,11 +279,8 @@ export function createPreviewPace(clock: Clock): PreviewPace {
     after(customer_id, requests) {
       for (let i = 0; i < requests; i++) {
         const { bucket } = step(buckets.get(customer_id), unbounded_pace, clock.mono())
-        buckets.delete(customer_id)
         buckets.set(customer_id, bucket)
       }
-      const [oldest] = buckets.keys()
-      if (buckets.size > CUSTOMERS_MAX && oldest !== undefined) buckets.delete(oldest)
     },
   }
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { composed, type SearchField, type View, writtenOf } from '../filter/text.ts'
 import type { Item } from '../forum/items.ts'
 import { patternEngine } from './syntax.ts'
@@ -64,16 +66,13 @@ const CACHED_PATTERNS_MAX = 1000
 
 /** Creates an empty cache. */
 export function createPatternCache(isFull: () => boolean): PatternCache {
-  const tests = new Map<string, PatternTest>()
+  const tests = new LRUCache<string, PatternTest>({ max: CACHED_PATTERNS_MAX })
   return {
     testOf(pattern, case_sensitive) {
       const key = `${case_sensitive ? '=' : '~'}${pattern}`
       const cached = tests.get(key)
-      tests.delete(key)
       const compiled = cached ?? compilePattern(pattern, case_sensitive)
-      const [oldest] = tests.keys()
-      if (tests.size >= CACHED_PATTERNS_MAX && oldest !== undefined) tests.delete(oldest)
-      tests.set(key, compiled)
+      if (cached === undefined) tests.set(key, compiled)
       return (text) => {
         const matched = compiled(text)
         if (isFull()) tests.clear()
