@@ -65,6 +65,7 @@ test('a start loads only libraries that every daemon needs', () => {
     'elysia',
     'exact-mirror',
     'fast-decode-uri-component',
+    'lru-cache',
     'memoirist',
     'smol-toml',
     'zod',
