@@ -3,7 +3,7 @@
 // (quick-start.test.ts).
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { loadAll } from '../../src/cli/commands.ts'
+import { loadAll } from '../../src/cli/run.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { codeBlocks } from './documentation.ts'
 

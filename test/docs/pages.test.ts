@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { blocksOf } from '../../scripts/docs/blocks.ts'
 import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
 import { withSamples } from '../../scripts/docs/samples.ts'
-import { COMMANDS } from '../../src/cli/commands.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
 import { keysByTable } from '../../src/config/load.ts'
 import { anchorOf, PAGES, readText, root } from './documentation.ts'
 

@@ -61,13 +61,16 @@ describe('forumd without a known command', () => {
   })
 
   test.each([
-    [['kye', 'create'], 'there is no command "kye"; did you mean key?'],
-    [['key', 'crate'], 'key needs one of create, import, list, revoke after it, not "crate"'],
-    [['key', 'list', '--jsn'], 'key list has no option --jsn; did you mean --json?'],
-    [['key', 'list', '--json=1'], '--json takes no value'],
-    [['key', 'create', '--customer'], '--customer needs a value after it'],
-    [['credit', 'add', 'me'], 'USD is needed: forumd credit add NAME USD'],
-    [['customer', 'list', 'all'], '"all" is an extra argument'],
+    [['kye', 'create'], "unknown command 'kye' (did you mean key?)"],
+    [['key', 'crate'], "unknown command 'crate' (did you mean create?)"],
+    [
+      ['key', 'list', '--jsn'],
+      "unknown option '--jsn' (did you mean --json?): see forumd help key list",
+    ],
+    [['key', 'list', '--json=1'], "unknown option '--json'"],
+    [['key', 'create', '--customer'], "option '--customer <NAME>' argument missing"],
+    [['credit', 'add', 'me'], "missing required argument 'USD': see forumd help credit add"],
+    [['customer', 'list', 'all'], "too many arguments for 'list'"],
     [['check-config', '--config', 'nope.toml'], 'nope.toml cannot be read (it does not exist)'],
     [['check-config', '--config', '.'], 'the configuration . cannot be read (it is a folder)'],
   ])('reports the problem of %j in one line, with 2', (args, sentence) => {

@@ -59,11 +59,13 @@ test('a start loads only libraries that every daemon needs', () => {
 
   expect([...new Set(libraries)].toSorted()).toEqual([
     '@sinclair/typebox',
+    'commander',
     'cookie',
     'croner',
     'elysia',
     'exact-mirror',
     'fast-decode-uri-component',
+    'lru-cache',
     'memoirist',
     'smol-toml',
     'zod',

@@ -13,7 +13,7 @@ import {
 } from '../../store/accounts/proxies.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../instance.ts'
+import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import { createSources, FROM } from './credentials.ts'
 import { parsePoolName } from './test.ts'

@@ -19,7 +19,7 @@ import {
 import { openProxy } from '../../store/accounts/proxies.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../instance.ts'
+import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import { accountNamed } from './account.ts'
 import type { OpenedAccount as Credentials, PlatformTools, Tested } from './platform-tools.ts'

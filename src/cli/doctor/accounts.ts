@@ -3,7 +3,7 @@ import { listProxies, openProxy } from '../../store/accounts/proxies.ts'
 import type { OpenedAccount as Credentials, PlatformTools } from '../account/platform-tools.ts'
 import { proxyError } from '../account/proxy.ts'
 import { VERDICTS } from '../account/test.ts'
-import type { OpenInstance } from '../instance.ts'
+import type { OpenInstance } from '../configuration.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 
 /** Accounts and proxies of the pool, decrypted, for checks without the database. */

@@ -9,9 +9,8 @@ import {
   type OpenConfig,
   type Stdout,
 } from '../command.ts'
-import { openConfig } from '../configuration.ts'
+import { openConfig, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
-import { withInstance } from '../instance.ts'
 import { openBar } from '../progress.ts'
 import { isPlaceholder } from '../setup-checks.ts'
 import { openPool, poolChecks } from './accounts.ts'

@@ -1,8 +1,6 @@
 import { request } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
 
-import { SocksClient } from 'socks'
-
 import { ADDRESSES_MAX } from '../../../core/base/address.ts'
 import type { ProxyTrouble } from '../../../core/base/result.ts'
 import type { Proxy } from '../../../core/forum/proxy.ts'
@@ -50,6 +48,8 @@ function tunnelThrough(socket: Socket, proxy: Proxy, far: Destination): Promise<
 async function socks(socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> {
   const { host, port, username, password } = proxy
   const credentials = { userId: username ?? '', password: password ?? '' }
+  // Loaded with the first such proxy: a start needs none.
+  const { SocksClient } = await import('socks')
   try {
     await SocksClient.createConnection({
       command: 'connect',

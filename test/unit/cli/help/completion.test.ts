@@ -2,8 +2,7 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
-import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
-import { run } from '../../../../src/cli/run.ts'
+import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
 import { type Folder, tempFolder } from '../../../support/folder.ts'
 import { surroundings } from '../environment.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
-import { run } from '../../../../src/cli/run.ts'
+import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
 import { surroundings } from '../environment.ts'
 
 async function forumd(...args: string[]) {
@@ -29,9 +28,8 @@ test.each([...COMMANDS.keys()])(
     const { code, out } = await forumd('help', ...name.split(' '))
 
     expect(code).toBe(0)
-    expect(out).toStartWith((out[0] ?? '').toUpperCase())
-    expect(out).toContain(`\nUsage: forumd ${name}`)
-    expect(out).toContain('\n  --config FILE ')
+    expect(out).toStartWith(`Usage: forumd ${name} [options]`)
+    expect(out).toContain('\n  --config <FILE> ')
     const examples_text = out.slice(out.indexOf('\nExamples:\n')).replaceAll(' \\\n   ', '')
     const examples = examples_text.split('\n').slice(2, -1)
     expect(examples.length).toBeGreaterThan(0)
@@ -63,18 +61,60 @@ test.each([[['--config', 'x.toml', 'serve']], [['--custmer']]])(
   },
 )
 
-test('no line of help is longer than a terminal is wide, and none parts an option from its value', async () => {
-  const texts = [await forumd('help')]
-  for (const { name, options } of await loadAll()) {
-    const help = await forumd('help', ...name.split(' '))
-    const usage = help.out.slice(0, help.out.indexOf('\n  --'))
-    for (const [option, { value = '' }] of Object.entries(options))
-      expect(usage).toContain(`--${option} ${value}`.trim())
-    texts.push(help)
-  }
+test('no line of help is longer than a terminal is wide', async () => {
+  const texts = [await forumd('help'), await forumd('help', 'key')]
+  for (const name of COMMANDS.keys()) texts.push(await forumd('help', ...name.split(' ')))
   const lines = texts.flatMap(({ out }) => out.split('\n'))
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
+
+test('help shows each option with its value, and the required ones as such', async () => {
+  for (const { name, options } of await loadAll()) {
+    const words = (await forumd('help', ...name.split(' '))).out.replaceAll(/\s+/g, ' ')
+    for (const [option, { value, help, required }] of Object.entries(options))
+      expect(words).toContain(
+        ` --${option}${value ? ` <${value}>` : ''} ${help}${required ? ' (required)' : ''} `,
+      )
+  }
+})
+
+test.each([
+  [['help', 'kye'], "unknown command 'kye' (did you mean key?)"],
+  [['kye', '--help'], "unknown command 'kye' (did you mean key?)"],
+  [['help', 'key', 'crate'], "unknown command 'crate' (did you mean create?)"],
+  [['key', 'crate', '-h'], "unknown command 'crate' (did you mean create?)"],
+  [['help', 'help'], "unknown command 'help'"],
+])('%j is not answered with the help of something else', async (args, sentence) => {
+  expect(await forumd(...args)).toEqual({
+    code: 2,
+    out: '',
+    err: `forumd: ${sentence}: see forumd help\n`,
+  })
+})
+
+test('a group without a command is answered with its commands, and the exit code of bad usage', async () => {
+  const { code, out, err } = await forumd('key')
+
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toContain('\n  key create ')
+})
+
+test('an unknown option is reported without its value, which may be a secret', async () => {
+  const { code, err } = await forumd('account', 'add', 'x', "--password=it's\nhunter2")
+
+  expect(code).toBe(2)
+  expect(err).toBe("forumd: unknown option '--password': see forumd help account add\n")
+})
+
+test.each([[['--customer', '--json']], [['--customer', '--jsn']], [['--customer', '-h']]])(
+  '%j is refused: an option is no value of another',
+  async (args) => {
+    const { code, err } = await forumd('key', 'create', ...args)
+
+    expect(code).toBe(2)
+    expect(err).toContain("option '--customer <NAME>' argument")
+  },
+)
 
 test('an example that is too long for a line continues after a backslash', async () => {
   const { out } = await forumd('help', 'key', 'create')

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
 import { command } from '../../../../src/cli/command.ts'
-import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
 import { manPage } from '../../../../src/cli/help/man.ts'
+import { COMMANDS, loadAll } from '../../../../src/cli/run.ts'
 import { tempFolder } from '../../../support/folder.ts'
 
 const page = async () => manPage(await loadAll(), '1.2.3')
