@@ -107,7 +107,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         return null
       }
       if (clock.now() + ms > deadline_at)
-        return { kind: 'throttled', retry_after_s: Math.ceil(ms / 1000), unasked: true }
+        return { kind: 'throttled', retry_after_s: Math.ceil(ms / 1000), not_requested: true }
       await clock.sleep(ms, signal)
       if (signal?.aborted) return { kind: 'timeout' }
     }
@@ -118,7 +118,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (late !== null) return fail(late)
     const trial = reachability.start({ host, proxy: null })
     if (trial === null)
-      return fail({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true })
+      return fail({ kind: 'unavailable', status: null, retry_after_s: null, not_requested: true })
     const { path, method = 'GET', body, expect = 'json', once = false } = request
     const known = method === 'GET' ? etags.get(path) : undefined
     const sent: EgressRequest = {
@@ -251,7 +251,7 @@ export function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
 function retryAfter(fault: Fault, tries: number, fraction: number): number | null {
   const backoff_ms = fraction * Math.min(BACKOFF_MAX_MS, FIRST_BACKOFF_MS * 2 ** tries)
   if (fault.kind === 'timeout') return backoff_ms
-  if (fault.kind === 'throttled') return fault.unasked ? null : fault.retry_after_s * 1000
-  if (fault.kind !== 'unavailable' || fault.unasked) return null
+  if (fault.kind === 'throttled') return fault.not_requested ? null : fault.retry_after_s * 1000
+  if (fault.kind !== 'unavailable' || fault.not_requested) return null
   return Math.max(backoff_ms, (fault.retry_after_s ?? 0) * 1000)
 }
