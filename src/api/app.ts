@@ -217,6 +217,7 @@ export function createApp(deps: AppDeps) {
 
   /** Answers a read that names another source through that source's own routes. */
   async function answerForSource(request: Request): Promise<Response | undefined> {
+    if (!request.url.includes('source=')) return undefined
     const named = forSource(words, sources, request)
     const holder = holders.find(request)
     if (named === null || holder === undefined) return undefined

@@ -5,7 +5,7 @@ import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 
 /** One request of a source. */
-export type HttpRequest = {
+type HttpRequest = {
   /** From the slash on, with its query. */
   path: string
   method?: 'GET' | 'POST' | 'PUT'
@@ -18,6 +18,7 @@ export type HttpRequest = {
   once?: boolean
 }
 
+/** Deadline of a request with its waits and retries. */
 export type HttpCall = {
   /** Epoch ms of all attempts and waits. */
   deadline_at: number
@@ -27,6 +28,7 @@ export type HttpCall = {
 /** A complete answer that is neither a limit nor a refusal of the edge. */
 export type HttpAnswer = { status: number; headers: Headers; value: unknown; text: string }
 
+/** Requests to one source. */
 export type HttpClient = {
   /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
   send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
@@ -40,6 +42,7 @@ export type HttpClient = {
   wait_ms(): number
 }
 
+/** Options of a client. */
 export type HttpClientOptions = {
   egress: Egress
   clock: Clock
@@ -68,7 +71,7 @@ const ETAGS_MAX = 64
 
 /**
  * Client for one source: paced, with retries of reads within the deadline. A source that asks for a
- * pause gets it for every request, whoever made it.
+ * pause gets it for every request.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options

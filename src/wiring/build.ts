@@ -37,7 +37,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
-import { createSources } from './sources.ts'
+import { connectSources } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -128,7 +128,7 @@ export function assemble({
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     hosts: linkHosts(config.platform),
   })
-  const sources = createSources(config, {
+  const sources = connectSources(config, {
     clock,
     random,
     log,

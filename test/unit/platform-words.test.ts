@@ -9,16 +9,16 @@ const NATIVE =
  * platform, and the platform of the benches.
  */
 const FLUENT =
-  /^src\/platforms\/reddit\/|^sandbox\/|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
+  /^src\/platforms\/(?:reddit\/|items\.ts)|^sandbox\/|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
 
 const root = `${import.meta.dir}/../../`
 
-/** Native words of a text as `line: text`. The adapter's folder may be named in a path. */
+/** Native words of a text as `line: text`. A path may name the adapter's folder, and a text the kind of a source. */
 function nativeWords(text: string): string[] {
   return text
     .split('\n')
     .flatMap((line, at) =>
-      NATIVE.test(line.replaceAll('platforms/reddit', ''))
+      NATIVE.test(line.replaceAll(/platforms\/reddit|'reddit'/g, ''))
         ? [`${at + 1}: ${line.trim().slice(0, 80)}`]
         : [],
     )

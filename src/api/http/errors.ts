@@ -215,7 +215,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
     case 'rejected':
       return upstreamError('the platform rejected the request')
     case 'unsupported':
-      return unsupported(fault.capability)
+      return notSupported(fault.capability)
     case 'proxy':
       return fault.trouble === 'refused'
         ? new ApiError('INVALID_PROXY', { message: 'the proxy must be on the public internet' })
@@ -224,7 +224,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
 }
 
 /** Error for a call that the source has no means for. */
-export const unsupported = (capability: string): ApiError =>
+export const notSupported = (capability: string): ApiError =>
   new ApiError('NOT_SUPPORTED_BY_SOURCE', {
     message: `this source does not support ${capability}; GET /api/forum/sources lists what it does`,
     extra: { capability },

@@ -1,7 +1,7 @@
 import { ApiError, type ErrorDetails } from '../../core/base/errors.ts'
 import type { NativeRefusal } from '../../core/forum/native-refusals.ts'
 import type { ActFault } from '../../gateway/writes.ts'
-import { because, pause, PROXY, RETRY_S, unsupported } from '../http/errors.ts'
+import { because, notSupported, pause, PROXY, RETRY_S } from '../http/errors.ts'
 
 const RETRY_BROWSER_S = 60
 
@@ -55,7 +55,7 @@ export function toActError(fault: ActFault): ApiError {
         extra: { upstream_code: `HTTP_${fault.status}`, upstream_message: null },
       })
     case 'unsupported':
-      return unsupported(fault.capability)
+      return notSupported(fault.capability)
     case 'proxy':
       return fault.trouble === 'refused'
         ? privateProxy()

@@ -8,9 +8,10 @@ import {
   type WriteFault,
 } from '../../../../core/forum/native-refusals.ts'
 import type { Clock } from '../../../../runtime/runtime.ts'
+import { numberAt, textAt } from '../../../items.ts'
 import type { Call, Identity } from '../../../port.ts'
 import type { Client, NativeRequest } from '../../client.ts'
-import { type NativeRow, numberAt, textAt, unreadable, wordAt } from '../../readers/fields.ts'
+import { type NativeRow, unreadable, wordAt } from '../../readers/fields.ts'
 import type { NativeResponse } from '../../response.ts'
 import type { Done, UnretriedRequestInit } from '../../unretried-request.ts'
 import type { Bearers } from '../bearer.ts'
