@@ -128,7 +128,7 @@ function lazyBrowser(make: () => Browser): Browser {
 /** The platform operations of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
   const stopping = new AbortController()
-  const { platform, account_client, jars, close } = createPlatform(config, runtime, {
+  const { platform, egress, account_client, jars, close } = createPlatform(config, runtime, {
     // No configured proxy needs the guard, and there are no other callers.
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
     signal: stopping.signal,
@@ -144,6 +144,18 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         answer = await account_client.me(identity)
       return { answer, ahead_ms: platform.isClockKnown() ? platform.clock_measured_ms() : null }
     },
+    async trySources(name: string | null) {
+      const { createSource } = await import('./sources.ts')
+      const tested = config.source.filter((it) => name === null || it.name === name)
+      return Promise.all(
+        tested.map(async (it) => {
+          const source = createSource(it, config, { ...runtime, egress })
+          const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
+          const answer = await source.probe({ requests: SOURCE_REQUESTS, deadline_at })
+          return { name: it.name, kind: it.kind, capabilities: [...source.capabilities], answer }
+        }),
+      )
+    },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
       tryMailServer({
@@ -158,6 +170,9 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
     },
   }
 }
+
+/** Requests of a test of one source. */
+const SOURCE_REQUESTS = 5
 
 const STOPS_A_PROBE: ReadonlySet<string> = new Set([
   'unavailable',
