@@ -25,6 +25,8 @@ type Choice = {
   chat?: boolean
   /** Start time of the clock; a real browser needs the real time. */
   start_at?: number
+  /** True while every outgoing connection fails for want of a file descriptor. */
+  out_of_files?: () => boolean
   /** Called when unreferenced memory should be freed. */
   collect?: () => void
   /** Memory and processor time of the process; undefined: not measured. */
@@ -43,6 +45,7 @@ export async function startTestDaemon({
   collect,
   own,
   hold_back = false,
+  out_of_files = () => false,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   // Time may move when no request is out and the event loop has gone quiet.
@@ -91,6 +94,8 @@ export async function startTestDaemon({
         ? Promise.resolve(['127.0.0.1'])
         : Promise.reject(new Error('no such name')),
     fetch: (url, init) => {
+      if (out_of_files())
+        return Promise.reject(Object.assign(new TypeError('EMFILE'), { code: 'EMFILE' }))
       out++
       const tls = url.startsWith('https:') ? { tls: { ...init.tls, ca: receiver.ca } } : {}
       return fetch(url, { ...init, ...tls }).finally(() => out--)
