@@ -31,6 +31,7 @@ import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
 import { createFailedAuth } from './pace/failed-auth.ts'
 import { createPacers, type Limits } from './pace/pacers.ts'
+import { createPlatformFaults } from './platform-faults.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
 
 /** Growth of resident memory per error response (headers, errors, sockets), measured. */
@@ -118,12 +119,13 @@ export function createApp(deps: AppDeps) {
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const groupCommit = createGroupCommit(db)
+  const faults = createPlatformFaults({ clock, log })
   const metered = createMeter({
     db,
     groupCommit,
     clock,
     random,
-    log,
+    faults,
     billing,
     on_money: (event) => countMoney(metrics, event),
     on_call: (tier, billed) =>
@@ -231,6 +233,7 @@ export function createApp(deps: AppDeps) {
     words,
     keyed,
     meter,
+    faults,
     internal,
     document,
     paceMessages: pacers.mcp,
