@@ -1,5 +1,9 @@
+import type { ByteBudget, HeldBytes } from '../../core/limits/byte-budget.ts'
+
 /** Rendered feed; `etag` is the hash of its bytes. */
 type RenderedFeed = { etag: string; bytes: Uint8Array<ArrayBuffer> }
+
+type CachedFeed = RenderedFeed & { version: string; hold: HeldBytes | null }
 
 /** Bytes of all rendered feeds; one feed may take half. */
 const BYTES_MAX = 16 * 1024 * 1024
@@ -19,8 +23,15 @@ export type FeedCache = {
  * Creates a cache of rendered feeds: rendering fifty matches takes milliseconds of the event loop,
  * comparing versions does not.
  */
-export function createFeedCache(bytes_max = BYTES_MAX): FeedCache {
-  const entries = new Map<string, RenderedFeed & { version: string }>()
+export function createFeedCache({
+  bytes_max = BYTES_MAX,
+  budget,
+}: {
+  bytes_max?: number
+  /** Counts the kept feeds, which are evicted when calls need the memory. */
+  budget?: ByteBudget
+} = {}): FeedCache {
+  const entries = new Map<string, CachedFeed>()
   let total = 0
 
   function forget(monitor_id: string) {
@@ -28,19 +39,33 @@ export function createFeedCache(bytes_max = BYTES_MAX): FeedCache {
     if (entry === undefined) return
     entries.delete(monitor_id)
     total -= entry.bytes.byteLength + ENTRY_BYTES
+    entry.hold?.release()
   }
+
+  budget?.onPressure((needed) => {
+    const target = total - needed
+    for (const oldest of entries.keys()) {
+      if (total <= target) break
+      forget(oldest)
+    }
+  })
 
   return {
     get(monitor_id, version, render) {
       const cached = entries.get(monitor_id)
       forget(monitor_id)
-      const entry = cached?.version === version ? cached : { version, ...toRendered(render()) }
+      const entry: CachedFeed =
+        cached?.version === version ? cached : { version, ...toRendered(render()), hold: null }
       const size = entry.bytes.byteLength + ENTRY_BYTES
       if (size > bytes_max / 2) return entry
       for (const oldest of entries.keys()) {
         if (total + size <= bytes_max) break
         forget(oldest)
       }
+      const hold = budget?.take(null, 'cache', size) ?? null
+      // Without room it is answered and not kept.
+      if (typeof hold === 'string') return entry
+      entry.hold = hold
       entries.set(monitor_id, entry)
       total += size
       return entry
