@@ -29,7 +29,16 @@ const named = args.some((it) => it.startsWith('test/'))
 /** More failed files than this are a defect of the change, so they are not run a second time. */
 const RERUN_FILES_MAX = 5
 
-const all = await runTests([`--parallel=${AT_ONCE}`, ...args, ...(named ? [] : folders)])
+/** How long each file took, so that the slowest start first. `bun run test --update-timings` measures again. */
+const TIMINGS = 'test/timings.json'
+const isTimed = existsSync(join(root, TIMINGS)) || args.includes('--update-timings')
+
+const all = await runTests([
+  `--parallel=${AT_ONCE}`,
+  ...(isTimed ? [`--timings=${TIMINGS}`] : []),
+  ...args,
+  ...(named ? [] : folders),
+])
 let failed = all.failed
 const fewFailed = all.failedFiles.size > 0 && all.failedFiles.size <= RERUN_FILES_MAX
 if (!named && fewFailed && all.isComplete) {

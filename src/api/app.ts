@@ -9,28 +9,37 @@ import { createGroupCommit } from '../store/db/group-commit.ts'
 import { account } from './account/routes.ts'
 import { createMeter } from './billing.ts'
 import type { RouteContext } from './context.ts'
-import { createDelegation, dashboardApi } from './dashboard/api.ts'
+import { dashboardApi } from './dashboard/api.ts'
 import { countingMeter } from './dashboard/counters.ts'
 import { dashboardLive, type LiveDeps } from './dashboard/live.ts'
 import { dashboardPage, type PageFiles } from './dashboard/page.ts'
 import { createDashboardSession, webSession } from './dashboard/session.ts'
 import { createAdmit } from './http/admission.ts'
-import { createAuthenticate, createHolders, createKeyed } from './http/auth.ts'
+import {
+  createAuthenticate,
+  createDelegation,
+  createFailedAuth,
+  createHolders,
+  createKeyed,
+} from './http/auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
-import { createPeerOf } from './http/client-address.ts'
 import { errors } from './http/errors.ts'
 import { createInternalClient } from './http/internal.ts'
-import { createSite } from './http/origin-guard.ts'
+import { createPacers, type Limits } from './http/pacers.ts'
+import { createPeerOf, createSite } from './http/request-origin.ts'
 import { jsonResponse } from './http/response.ts'
-import type { Features } from './http/route-policy.ts'
-import { createRouteTable, requestPath, restoreQuery, type RouteTable } from './http/route-table.ts'
+import {
+  createRouteTable,
+  type Features,
+  requestPath,
+  restoreQuery,
+  type RouteTable,
+} from './http/routes.ts'
 import { createInFlight } from './in-flight.ts'
 import { countMoney } from './metrics/counters.ts'
 import type { Metrics } from './metrics/registry.ts'
 import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
-import { createFailedAuth } from './pace/failed-auth.ts'
-import { createPacers, type Limits } from './pace/pacers.ts'
 import { createPlatformFaults } from './platform-faults.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
 

@@ -12,11 +12,10 @@ import {
   WINDOW_S,
 } from '../core/limits/reads-health.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
-import { bearer } from './http/auth.ts'
-import type { PeerOf } from './http/client-address.ts'
+import { bearer, type FailedAuth } from './http/auth.ts'
+import type { PeerOf } from './http/request-origin.ts'
 import type { Metrics } from './metrics/registry.ts'
 import { answers } from './openapi/route-docs.ts'
-import type { FailedAuth } from './pace/failed-auth.ts'
 
 type HealthDeps = {
   clock: Clock

@@ -8,8 +8,7 @@ import { blankBodies, packBodies } from '../store/delivery/deliveries.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'
 import { pruneOld, RETENTION_DAYS } from '../store/maintenance/retention.ts'
-import { pruneHours } from '../store/monitoring/arrivals.ts'
-import { pruneEvents } from '../store/monitoring/checks.ts'
+import { pruneEvents, pruneHours } from '../store/monitoring/checks.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
 
 const SETTLE_MS = 60_000

@@ -8,7 +8,7 @@ import type { Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
 import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
-import type { FeedResult } from './poll-types.ts'
+import type { FeedResult } from './pages.ts'
 
 /** Items of one feed that a poll has read. */
 export type Seen = {
@@ -33,18 +33,21 @@ export type Hit = {
   thresholds?: Thresholds
 }
 
+/** True for an item with an edited text, read by an audit: it may match now. */
+export const isEdited = ({ edited }: Item, { audit }: Pick<FeedResult, 'audit'>): boolean =>
+  audit !== null && edited !== false
+
 /** Runs the filters of all monitors of a feed on the items that are new to them. */
 export function matchAll(
   deps: { db: Db; filters: Filters },
   stream: Feed,
-  { state, ended_at: now, audit }: FeedResult,
+  result: FeedResult,
   { ordered, fresh, first_seen }: Seen,
 ): Hit[] {
+  const { state, ended_at: now } = result
   // A new monitor also takes items that others have seen before it; the match ledger prevents counting an item twice.
   const some_begin = state.floor_at !== null
-  // An audit reads current texts: an item that was edited since it was seen may match now.
-  const is_edited = ({ edited }: Item) => audit !== null && edited !== false
-  const eligible = ordered.filter((it) => some_begin || fresh.has(it.name) || is_edited(it))
+  const eligible = ordered.filter((it) => some_begin || fresh.has(it.name) || isEdited(it, result))
   if (eligible.length === 0) return []
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
   const matchItem = deps.filters.among(stream.id, [...watchers.values()])
@@ -61,7 +64,7 @@ export function matchAll(
       const watcher = watchers.get(monitor_id)
       if (watcher === undefined) continue
       const begins = watcher.active_from_seq === FIRST_POLL_SEQ
-      if (!begins && !fresh.has(item.name) && !is_edited(item)) continue
+      if (!begins && !fresh.has(item.name) && !isEdited(item, result)) continue
       if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue
       const spec = specOf(watcher)
       if (spec === null) continue

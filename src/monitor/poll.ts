@@ -15,11 +15,19 @@ import {
   type PollTarget,
   refreshExtra,
 } from '../store/monitoring/poll-batches.ts'
-import { fetchPages, type PollDeps } from './fetch-pages.ts'
-import type { FeedResult, PollEnd, PollResult, Schedule, Skipped } from './poll-types.ts'
+import {
+  feedOf,
+  type FeedResult,
+  fetchPages,
+  type PollDeps,
+  type PollEnd,
+  type PollResult,
+  type Schedule,
+  type Skipped,
+  splitBatch,
+} from './pages.ts'
 import { pollWhenUsable, postponeOverBudget, type Unwritten } from './position.ts'
 import { record, type RecordDeps, type Recorded, UnknownVerdicts } from './record.ts'
-import { feedOf, splitBatch } from './split-batch.ts'
 
 /** Plans batches and audits from recent rates. */
 export type Planner = {

@@ -14,14 +14,16 @@ import {
 import { nextPollAt } from '../core/polling/feed.ts'
 import { type Arrivals, estimateMissed, gapOf } from '../core/polling/gap.ts'
 import type { Db } from '../store/db/connection.ts'
-import { busyRateOf, lastWeekRate, listArrivals } from '../store/monitoring/arrivals.ts'
-import { recordAudit } from '../store/monitoring/audits.ts'
 import {
+  busyRateOf,
   closeOpenGaps,
   insertCheck,
   insertEvent,
   insertGap,
+  lastWeekRate,
+  listArrivals,
   openGapSince,
+  recordAudit,
   recordGapRetry,
 } from '../store/monitoring/checks.ts'
 import {
@@ -35,7 +37,7 @@ import {
   slowFeed,
 } from '../store/monitoring/feeds.ts'
 import { phaseKey } from '../store/monitoring/poll-batches.ts'
-import type { FeedResult, PollEnd } from './poll-types.ts'
+import type { FeedResult, PollEnd } from './pages.ts'
 
 /** Context of a recorded check: the run, and the feed's next sequence number. */
 export type CheckContext = {

@@ -5,9 +5,14 @@ import { type CutReason, nextCheckpoint } from '../core/polling/cursor.ts'
 import { feedKey, nextPollAt } from '../core/polling/feed.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { countHours } from '../store/monitoring/arrivals.ts'
-import { advanceSeq, recordLate, requestAudit } from '../store/monitoring/audits.ts'
-import { allTruncated, closeOpenGaps } from '../store/monitoring/checks.ts'
+import {
+  advanceSeq,
+  allTruncated,
+  closeOpenGaps,
+  countHours,
+  recordLate,
+  requestAudit,
+} from '../store/monitoring/checks.ts'
 import {
   type Feed,
   findFeed,
@@ -26,8 +31,8 @@ import {
   touchQuiet,
 } from '../store/monitoring/poll-batches.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
-import { type Hit, matchAll, type Seen } from './match.ts'
-import type { BatchResult, FeedResult, PollEnd, PollResult } from './poll-types.ts'
+import { type Hit, isEdited, matchAll, type Seen } from './match.ts'
+import type { BatchResult, FeedResult, PollEnd, PollResult } from './pages.ts'
 import {
   isNewHour,
   movesCheckpoint,
@@ -256,7 +261,8 @@ function noteLate(
 
 /**
  * Processes items of a search, a person or a thread that a watched place should have shown already: for all monitors
- * of the place, with an audit of it. They are no position of the place's listing.
+ * of the place, with an audit of it. They are no position of the place's listing. An audit also brings the current text
+ * of known items, which their place may never list.
  */
 function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[] {
   const { db } = deps
@@ -270,31 +276,41 @@ function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[
     if (feed === null || feed.asleep) return []
     const behind = candidates.filter(({ created_utc }) => isLate(feed, created_utc * 1000, result))
     const names = behind.map(({ name }) => name)
-    const known = new Set(listSeen(db, feed.id, names).map(({ item_id }) => item_id))
-    const missed = behind.filter(({ name }) => !known.has(name))
-    if (missed.length === 0) return []
-    let seq = feed.next_seq
-    for (const { name, created_utc } of missed)
-      insertSeen(db, {
-        feed_id: feed.id,
-        item_id: name,
-        seq: seq++,
-        created_at: created_utc * 1000,
-        first_seen_at: seen_at,
-        found_by: 'other_feed',
-      })
-    advanceSeq(db, feed.id, seq)
-    requestAudit(db, feed.id, ended_at)
-    const lateness_ms = latenessAfter(
-      feed.lateness_ms,
-      missed.map(({ created_utc }) => seen_at - created_utc * 1000),
-      false,
+    const first_seen = new Map(
+      listSeen(db, feed.id, names).map((it) => [it.item_id, it.first_seen_at]),
     )
-    recordLate(db, feed.id, { count: missed.length, lateness_ms })
-    const first_seen = new Map(missed.map(({ name }) => [name, seen_at]))
-    const seen = { ordered: missed, fresh: new Set(first_seen.keys()), first_seen, next_seq: seq }
+    const missed = behind.filter(({ name }) => !first_seen.has(name))
+    const edited = behind.filter((it) => first_seen.has(it.name) && isEdited(it, result))
+    if (missed.length > 0) noteElsewhere(db, feed, missed, { seen_at, ended_at })
+    for (const { name } of missed) first_seen.set(name, seen_at)
+    const fresh = new Set(missed.map(({ name }) => name))
+    const seen = { ordered: [...missed, ...edited], fresh, first_seen, next_seq: feed.next_seq }
     return matchAll(deps, feed, { ...result, stream: feed }, seen)
   })
+}
+
+/** Records items of a place that another feed has shown first, and requests an audit of the place. */
+function noteElsewhere(
+  db: Db,
+  feed: Feed,
+  missed: readonly Item[],
+  { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
+): void {
+  let seq = feed.next_seq
+  for (const { name, created_utc } of missed)
+    insertSeen(db, {
+      feed_id: feed.id,
+      item_id: name,
+      seq: seq++,
+      created_at: created_utc * 1000,
+      first_seen_at: seen_at,
+      found_by: 'other_feed',
+    })
+  advanceSeq(db, feed.id, seq)
+  requestAudit(db, feed.id, ended_at)
+  const late = missed.map(({ created_utc }) => seen_at - created_utc * 1000)
+  const lateness_ms = latenessAfter(feed.lateness_ms, late, false)
+  recordLate(db, feed.id, { count: missed.length, lateness_ms })
 }
 
 const oldestFirst = (items: FeedResult['items']): Item[] =>

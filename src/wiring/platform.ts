@@ -165,7 +165,7 @@ const STOPS_A_PROBE: ReadonlySet<string> = new Set([
   'blocked',
 ])
 
-/** A single Date may be wrong: the median of three is used (clock-offset.ts). */
+/** A single Date may be wrong: the median of three is used (`src/platforms/reddit/client.ts`). */
 const ANSWERS_FOR_A_CLOCK = 3
 
 /** Starts a separate browser with files of its own; a daemon may be running one. */

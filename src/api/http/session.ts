@@ -15,7 +15,7 @@ import {
   sessionHeader,
   type SessionUse,
 } from '../../core/forum/session.ts'
-import { queryOf } from './route-table.ts'
+import { queryOf } from './routes.ts'
 
 const OPTIONAL = [
   '/posts',

@@ -33,7 +33,7 @@ import {
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { optionalText, querySchema } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { withPatterns } from './patterns.ts'
 import { itemFullname, itemId, type PreviewDeps } from './preview.ts'

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { ErrorCode } from '../../core/base/errors.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { IDEMPOTENCY_HOURS, IDEMPOTENCY_NAME_MAX } from '../../core/limits/idempotency.ts'
-import type { Policy } from '../http/route-policy.ts'
+import type { Policy } from '../http/routes.ts'
 
 type Responses = NonNullable<DocumentDecoration['responses']>
 

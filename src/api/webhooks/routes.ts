@@ -26,7 +26,7 @@ import {
 } from '../../store/delivery/webhooks.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
 import { absent, ids, namedBody, shapes, toWebhook } from './shapes.ts'

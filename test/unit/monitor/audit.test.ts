@@ -110,6 +110,23 @@ test('a post that an author feed shows reaches the monitors of its place, and as
   expect(foundBy(fixture, late.name)).toBe('poll')
 })
 
+test('an edit that only an author feed shows reaches the monitors of the place by an audit', async () => {
+  await using fixture = await watched('cats')
+  fixture.monitor('mon_zebra', { subforum: ['cats'], q: 'zebra' })
+  const plain = post(900_001, 'a horse', fixture.clock.now(), { author: 'ann', subforum: 'cats' })
+  await passMinutes(fixture, 'cats', 1, 20)
+  fixture.monitor('mon_ann', { author: ['ann'] })
+  fixture.feed.put('author:ann', plain)
+  await fixture.check()
+  expect(foundBy(fixture, plain.name)).toBe('other_feed')
+
+  fixture.feed.remove('author:ann', plain.name)
+  fixture.feed.put('author:ann', { ...plain, title: 'a zebra', edited: true })
+  await passMinutes(fixture, 'cats', 20, 0)
+
+  expect(fixture.titles('mon_zebra')).toEqual(['a zebra'])
+})
+
 test('a post that is edited into matching is found by an audit, once', async () => {
   await using fixture = await watched('dogs')
   fixture.monitor('mon_zebra', { subforum: ['dogs'], q: 'zebra' })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { listArrivals } from '../../../../src/store/monitoring/arrivals.ts'
+import { listArrivals } from '../../../../src/store/monitoring/checks.ts'
 import { insertSeen } from '../../../../src/store/monitoring/matches.ts'
 import { START, startMonitorFixture } from '../../monitor/fixture.ts'
 

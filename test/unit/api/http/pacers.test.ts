@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { BUCKETS_MAX, createBuckets } from '../../../../src/api/pace/buckets.ts'
+import { BUCKETS_MAX, createBuckets } from '../../../../src/api/http/pacers.ts'
 import { perMinute } from '../../../../src/core/limits/pace.ts'
 import { fakeClock } from '../../../support/clock.ts'
 

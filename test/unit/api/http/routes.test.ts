@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { createRouteTable, queryOf, requestPath } from '../../../../src/api/http/route-table.ts'
+import { createRouteTable, queryOf, requestPath } from '../../../../src/api/http/routes.ts'
 
 const table = createRouteTable<true>()
 for (const path of [

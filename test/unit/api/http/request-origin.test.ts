@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { createPeerOf } from '../../../../src/api/http/client-address.ts'
+import { createPeerOf } from '../../../../src/api/http/request-origin.ts'
 
 const request = (headers: Record<string, string> = {}) =>
   new Request('http://localhost/', { headers })

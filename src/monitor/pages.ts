@@ -1,14 +1,137 @@
+import type { Fault } from '../core/base/result.ts'
 import { compileQuery } from '../core/filter/match.ts'
 import { parseQuery } from '../core/filter/query.ts'
 import { SEARCH_FIELDS } from '../core/filter/text.ts'
 import type { Item } from '../core/forum/items.ts'
 import { isTooSilent, joinPlaces } from '../core/polling/batching.ts'
-import { includesAny, oldestAt, type PollState, startPoll } from '../core/polling/cursor.ts'
+import {
+  advance,
+  type CutReason,
+  type FeedRow,
+  includesAny,
+  markPinned,
+  oldestAt,
+  PAGES_MAX,
+  type PollState,
+  startPoll,
+  TRIES_MAX,
+} from '../core/polling/cursor.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
+import type { Watch } from '../gateway/watch.ts'
+import type { Clock } from '../runtime/runtime.ts'
 import type { Feed } from '../store/monitoring/feeds.ts'
 import type { BatchState, Extra, PollTarget } from '../store/monitoring/poll-batches.ts'
-import { toRows } from './fetch-pages.ts'
-import type { FeedResult, PollResult } from './poll-types.ts'
+
+/** First instant after `now` at which the monitor loop checks for due feeds; Infinity: never. */
+export type Schedule = (now: number) => number
+
+/** End of a check. */
+export type PollEnd =
+  | { kind: 'reached' }
+  | { kind: 'cut'; reason: CutReason; fault: string | null; retry_after_s: number }
+
+/** Result of a check of one feed. Instants `*_at` by our clock, `seen_at` by the item clock. */
+export type FeedResult = {
+  stream: Feed
+  state: PollState
+  items: ReadonlyMap<string, Item>
+  ending: PollEnd
+  /** Start of the audit by the platform's clock; null: no audit. */
+  audit: { started_at: number } | null
+  /** The gap that was read back to; null: none. */
+  gap_id: number | null
+  started_at: number
+  ended_at: number
+  seen_at: number
+}
+
+/** Result of a poll: of each feed, and of the batch. */
+export type PollResult = {
+  results: FeedResult[]
+  /** Null for an individual poll, and where nothing of the batch poll counts. */
+  batch_result: BatchResult | null
+  /** Epoch at which an individual poll started. */
+  epoch: number
+}
+
+/** State that a batch poll leaves for the next one. */
+export type BatchResult = {
+  batch: BatchState
+  /** Rows of all members; null: none, and the batch loses its anchors. */
+  state: PollState | null
+  /** Members that the poll does not verify and that are polled individually next. */
+  unproven: number[]
+  /** Members that were out of sync and are in sync again. */
+  resynced: Feed[]
+  started_at: number
+  ended_at: number
+}
+
+/** A poll that is not recorded as a check. `wait_s`: seconds until an identity may send again. */
+export type Skipped = {
+  why: 'stale_listing' | 'stopping' | 'over_budget' | 'throttled'
+  wait_s: number
+}
+
+export type PollDeps = { watch: Watch; clock: Clock; signal: AbortSignal }
+
+/** Ids of `ids` that the polled feeds have shown before. */
+export type FindSeen = (ids: readonly string[]) => ReadonlySet<string>
+
+/** Result of reading back page after page. */
+export type FetchedPages = {
+  state: PollState
+  /** Every row of every page, by fullname, as first read. */
+  items: ReadonlyMap<string, Item>
+  ending:
+    | { kind: 'reached' | 'empty' | 'stale' | 'stopping' }
+    | { kind: 'cut'; reason: CutReason }
+    | { kind: 'fault'; fault: Fault }
+}
+
+/** Reads a listing page by page until the poll is complete or has to be truncated. */
+export async function fetchPages(
+  { watch, signal }: Pick<PollDeps, 'watch' | 'signal'>,
+  feed: { kind: FeedKind; place: string },
+  start: PollState,
+  findSeen: FindSeen,
+): Promise<FetchedPages> {
+  const items = new Map<string, Item>()
+  let state = start
+  const end = (ending: FetchedPages['ending']): FetchedPages => ({ state, items, ending })
+
+  for (let request = 0; request < PAGES_MAX * TRIES_MAX; request++) {
+    const page = await watch.page(feed, { limit: state.limit, after: state.after }, signal)
+    if (signal.aborted) return end({ kind: 'stopping' })
+    if (!page.ok) {
+      // Further pages were only for the gap of an earlier poll.
+      if (state.enough) return end({ kind: 'reached' })
+      // The client has already retried where a retry can help.
+      return end({ kind: 'fault', fault: page.fault })
+    }
+    for (const item of page.value.rows) if (!items.has(item.name)) items.set(item.name, item)
+    const { after } = page.value
+    const seen = findSeen(page.value.rows.map(({ name }) => name))
+    const step = advance(state, { rows: toRows(page.value.rows), after, seen })
+    state = step.state
+    // Rows that the platform held back may be newer than any that was read.
+    if (page.value.partial === true && step.kind === 'reached')
+      return end({ kind: 'cut', reason: 'poll_overflow' })
+    if (step.kind === 'cut') return end({ kind: 'cut', reason: step.reason })
+    if (step.kind !== 'again' && step.kind !== 'onward') return end({ kind: step.kind })
+  }
+  return end(state.enough ? { kind: 'reached' } : { kind: 'cut', reason: 'poll_overflow' })
+}
+
+/** Positions of items in a listing. */
+export const toRows = (items: readonly Item[]): FeedRow[] =>
+  markPinned(
+    items.map((item) => ({
+      id: item.name,
+      created_at: item.created_utc * 1000,
+      sticky: item.kind === 'post' && item.stickied,
+    })),
+  )
 
 type Test = (item: Item) => boolean
 
