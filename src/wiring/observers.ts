@@ -48,6 +48,7 @@ export function createObservers(
       guard: createTrustedGuard({ ...runtime, timeout_ms }),
     }),
     user_agent: config.platform.user_agent,
+    public_url: config.server.public_url,
     nudge: wakeOperator,
   })
   const metrics = createMetrics()
