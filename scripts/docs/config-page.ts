@@ -12,9 +12,9 @@ const NOTHING = '1979-05-27'
 
 const HEAD = `# Configuration
 
-One TOML file: \`--config FILE\`, else \`./forumd.toml\`, else \`/etc/forumd/forumd.toml\`. Two keys have no default, all the rest can be
-left out. \`forumd check-config\` shows every problem at once, with line and column, what was found and what is allowed; a
-key that is not known is a problem, and the nearest one is named.
+The configuration is one TOML file: \`--config FILE\`, else \`./forumd.toml\`, else \`/etc/forumd/forumd.toml\`. Two keys have no
+default; all others can be omitted. \`forumd check-config\` reports every problem at once, with line, column and the allowed values. An
+unknown key is a problem too; the nearest known one is suggested.
 
 \`\`\`toml config
 [platform]
@@ -25,12 +25,12 @@ user_agent = "forumd/1.0 (+https://example.org/bot; ann@example.org)"
 
 - Any text may be \`"env:NAME"\`, the value of an environment variable, or \`"file:/path"\`, the content of a file. A \`file:\` name
   without a slash is looked up in \`$CREDENTIALS_DIRECTORY\`, where systemd puts credentials. Keys that name a file or a folder
-  take \`"file:name"\` as the place of that file.
-- Names that end in \`_s\` are seconds, in \`_h\` hours. \`dir\` and other paths are relative to where forumd is started.
-- A running daemon reads the file again on SIGHUP (\`systemctl reload forumd\`). It takes \`log.level\`, the limits on callers, plans
-  and prices, and names every other key that has changed in its log: those take a restart.
+  take \`"file:name"\` as the path of that file.
+- Names that end in \`_s\` are seconds, in \`_h\` hours. Paths such as \`dir\` are relative to the folder in which forumd is started.
+- SIGHUP (\`systemctl reload forumd\`) applies \`log.level\`, \`[limits]\` (except its caches and \`tree_fetches\`), \`[plans]\` and
+  \`[billing]\` (except \`enabled\`). The log names every other changed key: these need a restart.
 
-What follows is made by \`bun scripts/docs.ts\` from [config.example.toml](../config.example.toml) and the schema.
+\`bun scripts/docs.ts\` writes the tables below from [config.example.toml](../config.example.toml) and the schema.
 `
 
 /** The whole page. */

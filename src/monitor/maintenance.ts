@@ -116,13 +116,13 @@ export function createStallWatch({
   clock: Clock
   log: Log
 }): () => void {
-  let [up_since, mono] = [clock.now(), clock.mono()]
+  const jumped = createJumpWatch(clock)
+  let up_since = clock.now()
   let reported: readonly string[] = []
   return () => {
     const now = clock.now()
     // A clock jump or a suspended machine is no stall.
-    if (Math.abs(now - up_since - (clock.mono() - mono)) > 2000)
-      [up_since, mono] = [now, clock.mono()]
+    if (jumped() !== 0) up_since = now
     const stalled = listStalled(db, { now, up_since })
     for (const stream of stalled)
       if (!reported.includes(stream)) log('warn', 'feed.stalled', { feed: stream })

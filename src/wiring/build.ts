@@ -21,7 +21,6 @@ import { createWatch } from '../gateway/watch.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
-import { createGarbageCollector } from '../net/egress.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
@@ -96,15 +95,12 @@ export function assemble({
   const files = createFileShortage({ clock, log })
 
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
-  // Shared by incoming and outgoing HTTP: a GC frees the memory of both.
-  const collectGarbage = createGarbageCollector(runtime)
   const wiring = createPlatform(
     config,
     { ...runtime, log },
     {
       guard,
       signal,
-      collectGarbage,
       on_recovered: () => monitoring.resume(),
       on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
@@ -224,19 +220,18 @@ export function assemble({
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
-  const scraped = {
+  connectGauges(shared, {
     metrics,
     pool,
     platform,
-    watch,
+    platform_ahead_ms: watch.item_clock.earliest_ms,
     reads_health,
     storage: storageReport,
     bytes_in_flight: budget.used,
     failing_loops,
     reloads: () => last_reload,
     signal,
-  }
-  connectGauges(shared, scraped)
+  })
 
   const readers = new AbortController()
   const endStreams = () => readers.abort()
@@ -289,7 +284,6 @@ export function assemble({
     },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
-    collect: collectGarbage,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     budget,
     routes,
@@ -300,9 +294,7 @@ export function assemble({
       db,
       clock,
       log,
-      own: runtime.own,
       signal,
-      collectGarbage,
       clock_offset_ms: watch.clock_offset_ms,
       retention_days,
       feedback_days: () => config.limits.feedback_days,

@@ -12,7 +12,7 @@ import type { Identities } from '../gateway/identity.ts'
 import { createSignIn } from '../gateway/login.ts'
 import { createAccountWrites } from '../gateway/writes.ts'
 import { createDownload } from '../net/download.ts'
-import { type CollectGarbage, createEgress } from '../net/egress.ts'
+import { createEgress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
@@ -47,20 +47,18 @@ type PlatformDeps = {
   on_request?: (event: RequestEvent, through: Identity) => void
   /** Called when a platform that was unreachable has answered again. */
   on_recovered?: () => void
-  /** Called after responses that leave garbage. */
-  collectGarbage?: CollectGarbage
 }
 
 /** Creates the configured platform: its reads, and the operations on the operator's accounts. */
 export function createPlatform(
   { platform: at, pool, browser: at_hand, storage }: Config,
   runtime: Runtime,
-  { guard, signal, on_request, on_recovered, collectGarbage }: PlatformDeps,
+  { guard, signal, on_request, on_recovered }: PlatformDeps,
 ) {
   const { clock } = runtime
   const ca = authority(at.ca_file)
   const timeout_ms = at.timeout_s * 1000
-  const egress = createEgress({ ...runtime, guard, ca, collectGarbage })
+  const egress = createEgress({ ...runtime, guard, ca })
   const platform = createForum({
     ...runtime,
     egress,

@@ -14,6 +14,7 @@ setDefaultTimeout(30_000)
 const root = join(import.meta.dir, '../..')
 const pages = [
   'README',
+  'docs/accounts',
   'docs/install',
   'docs/migration',
   'docs/monitors',

@@ -63,7 +63,7 @@ test('a sender whose every iteration fails is not ready, is stuck, and is logged
   })
   const metrics = await (await fetch(`${daemon.url()}/metrics`)).text()
   expect(metrics).toContain('forumd_loop_failing{loop="sender"} 1')
-  expect(metrics).toContain('forumd_loop_failing{loop="memory"} 0')
+  expect(metrics).toContain('forumd_loop_failing{loop="upkeep"} 0')
 
   await daemon.clock.advance(60 * SECOND)
   expect(daemon.stuck(60 * SECOND)).toMatchObject({ loop: 'sender', what: 'failures' })

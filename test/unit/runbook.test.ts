@@ -9,7 +9,7 @@ const read = (name: string) => Bun.file(docs + name).text()
 
 /** The sections of the runbook by their anchors, as GitHub makes them. */
 async function sections(): Promise<Map<string, string>> {
-  const [, runbook = ''] = (await read('operations.md')).split('\n## Something is wrong\n')
+  const [, runbook = ''] = (await read('operations.md')).split('\n## Troubleshooting\n')
   const [body = ''] = runbook.split('\n## ')
   return new Map(
     body

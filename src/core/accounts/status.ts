@@ -88,9 +88,6 @@ export const paused = (now: number): AccountStatus => ({
   probe_at: null,
 })
 
-/** True for an account that may send requests. */
-export const isUsable = ({ state }: AccountStatus): boolean => state === 'ready'
-
 /** Ends a throttling period that is over. */
 export function expireCooling(it: AccountStatus, now: number): AccountStatus {
   const over = it.state === 'cooling' && it.state_reason === 'throttled' && reached(it, now)

@@ -1,3 +1,7 @@
+/**
+ * Decides how far a poll reads: page by page, until it overlaps the checkpoint of the poll before. A stale page, an old cached
+ * copy of the listing, is requested again, because it would look complete.
+ */
 import { LISTING_LIMIT, SEARCH_LIMIT } from '../forum/listing.ts'
 import type { FeedKind } from './feed.ts'
 

@@ -44,8 +44,8 @@ const KEY_BYTES = 32
  * next to a running daemon. Never replaces a lost file.
  *
  * @throws {InstanceLocked} in mode `serve`, when another daemon holds the folder
- * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema |
- * UnreleasedDatabase} when the files of the folder cannot be used
+ * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema}
+ * when the files of the folder cannot be used
  */
 export function openInstance(
   location: InstancePaths,

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 
 import type { Proxy } from '../../../src/core/forum/proxy.ts'
-import { createEgress, createGarbageCollector } from '../../../src/net/egress.ts'
+import { createEgress } from '../../../src/net/egress.ts'
 import { createAgents, type EgressRequest } from '../../../src/net/proxy-agents.ts'
 import { BODY_MAX } from '../../../src/net/read-body.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -15,7 +15,6 @@ const nowhere = () => Promise.reject(new Error('no such name'))
 /** An egress on a fake clock, with a platform on the loopback that the resolver knows. */
 function createFixture(
   answer: (request: Request) => Response | Promise<Response> = () => new Response('x'),
-  collect?: () => void,
 ) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
   const clock = fakeClock(quiet)
@@ -24,7 +23,6 @@ function createFixture(
     clock,
     resolve: (host) => (host === 'platform.test' ? Promise.resolve(['127.0.0.1']) : nowhere()),
     guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-    collectGarbage: createGarbageCollector({ clock, collect }),
   })
   const requestVia = (proxy: Proxy | null, more: Partial<EgressRequest> = {}): EgressRequest => ({
     url: `http://platform.test:${server.port}/`,
@@ -385,33 +383,4 @@ test("a caller's proxy that the guard refuses is not dialled with any scheme", a
     })
     expect(proxy.sockets).toEqual([])
   }
-})
-
-test.each([
-  ['the largest answer', BODY_MAX, 1],
-  ['a larger one that was aborted', BODY_MAX + 1, 1],
-  ['a usual one', 100_000, 0],
-])('the memory of %s is freed accordingly', async (_, size, times) => {
-  let freed = 0
-  // In chunks, without a length: its size is known only while it is read.
-  const chunks = () =>
-    new ReadableStream<Uint8Array>({
-      start(controller) {
-        controller.enqueue(new Uint8Array(size).fill(0x20))
-        controller.close()
-      },
-    })
-  await using it = createFixture(
-    () => new Response(chunks()),
-    () => void freed++,
-  )
-
-  const result = await it.egress.send({
-    ...it.errand(null),
-    url: `http://127.0.0.1:${it.port}/`,
-  })
-  await it.clock.advance(0)
-
-  expect(result.ok).toBe(size <= BODY_MAX)
-  expect(freed).toBe(times)
 })

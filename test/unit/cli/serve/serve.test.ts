@@ -115,7 +115,6 @@ describe('serve', () => {
     ['DatabaseDamaged', 78],
     ['KeyMissing', 78],
     ['NewerDatabase', 78],
-    ['UnreleasedDatabase', 78],
     ['InstanceLocked', 1],
     ['TypeError', 1],
   ])('%s at start is exit code %i and one sentence', async (name, code) => {

@@ -6,7 +6,6 @@ import {
   afterAnswer,
   afterProbe,
   expireCooling,
-  isUsable,
   needsLogin,
   newStatus,
   paused,
@@ -148,7 +147,6 @@ describe('a session check', () => {
     const it = afterProbe(well, { kind } as AccountResult, NOW)
 
     expect(it).toMatchObject({ state, state_reason })
-    expect(isUsable(it)).toBe(false)
   })
 
   test.each<AccountResult['kind']>(['suspended', 'locked'])(
