@@ -1,13 +1,13 @@
 import { ConfigError, parseConfig } from '../../src/config/load.ts'
 /**
- * docs/config.md from what the daemon itself goes by: keys, defaults and words from config.example.toml (which a test holds
- * to the schema), and what is allowed as `check-config` would say it.
+ * Generates docs/config.md: keys, defaults and descriptions from config.example.toml (a test compares it with
+ * the schema), and the allowed values from the messages of `check-config`.
  */
 
 type Key = { name: string; initial: string; description: string }
 type Table = { name: string; description: string; keys: Key[] }
 
-/** A value that no key takes. */
+/** A value that is invalid for every key. */
 const NOTHING = '1979-05-27'
 
 const HEAD = `# Configuration
@@ -39,7 +39,7 @@ export function configPage(example: string): string {
   return [HEAD, ...tablesOf(example).map((it) => section(it, required))].join('\n')
 }
 
-/** The tables of the example with what stands above each key, in their order. */
+/** The tables of the example with the comment above each key, in order. */
 export function tablesOf(example: string): Table[] {
   const tables: Table[] = []
   let above: string[] = []
@@ -52,7 +52,7 @@ export function tablesOf(example: string): Table[] {
     else if (table !== undefined) tables.push({ name: table, description: takeComment(), keys: [] })
     else if (name !== undefined && initial !== undefined)
       tables.at(-1)?.keys.push({ name, initial, description: takeComment() })
-    // The head of the file is of no table.
+    // The head of the file belongs to no table.
     else above = []
   }
   return tables
@@ -61,18 +61,18 @@ export function tablesOf(example: string): Table[] {
 function section({ name, description, keys }: Table, required: ReadonlySet<string>): string {
   const rows = keys.map((key) => {
     const path = `${name}.${key.name}`
-    const initial = required.has(path) ? 'none: has to be set' : `\`${key.initial}\``
+    const initial = required.has(path) ? 'none: required' : `\`${key.initial}\``
     return [`\`${key.name}\``, initial, key.description, allowed(name, key.name)]
   })
   const heading = `## \`[${name}]\`\n`
   return [
     heading,
     ...(description === '' ? [] : [`${description}\n`]),
-    drawn(['key', 'default', 'what it is', 'allowed'], rows),
+    drawn(['key', 'default', 'description', 'allowed'], rows),
   ].join('\n')
 }
 
-/** What a key takes, as its error says it. */
+/** Allowed values of a key, from its error message. */
 function allowed(table: string, key: string): string {
   const path = `${table}.${key}`
   const found = problemsOf(`[${table}]\n${key} = ${NOTHING}\n`).find((it) => it.key === path)
@@ -90,7 +90,7 @@ function problemsOf(text: string) {
   return []
 }
 
-/** A table as `bun fmt` would have it. */
+/** A table in the layout of `bun fmt`. */
 function drawn(head: string[], rows: string[][]): string {
   const all = [head, ...rows].map((row) =>
     row.map((it) => it.replaceAll('|', '\\|').replaceAll('<', '&lt;')),

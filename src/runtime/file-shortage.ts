@@ -5,7 +5,7 @@ import type { Clock, Log } from './runtime.ts'
 const COUNTS_MS = 60_000
 const OWN_PROCESS = 'process'
 
-/** Whether this process can open connections, by the attempts of all its parts. */
+/** Record of attempts to open connections, of all parts of this process. */
 export type FileShortage = {
   /** An attempt failed because no file descriptor was left. */
   lacking(): void

@@ -105,13 +105,13 @@ export function assemble({
       on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
   )
-  const { platform, craft, close } = wiring
+  const { platform, account_client, close } = wiring
   const pool: Pool = createPool({
     db,
     ring,
     clock,
     log,
-    client: craft,
+    client: account_client,
     allow_anonymous: config.pool.allow_anonymous,
     signal,
     nudge: () => wake('pool'),

@@ -27,7 +27,7 @@ const HOLD_MS = 4000
 let abused: Awaited<ReturnType<typeof startAbused>>
 beforeAll(async () => {
   abused = await startAbused()
-  // What is loaded and compiled at the first use is no part of an attack.
+  // The first use loads and compiles, which is no part of an attack.
   await sendMcpBatches(abused.target, { clients: 1, lists: 1, rounds: 20, allowed: [200] })
 })
 afterAll(async () => {

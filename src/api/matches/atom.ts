@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { escapeMarkup, readMessage } from '../../core/delivery/message.ts'
+import { readMessage } from '../../core/delivery/message.ts'
 import type { Links } from '../../core/forum/links.ts'
 import type { ByteBudget } from '../../core/limits/byte-budget.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -83,7 +83,7 @@ function entriesOf({ body, matched_at }: MatchBody, community: string): string[]
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
-const xml = (text: string): string => escapeMarkup(text.toWellFormed().replace(FORBIDDEN, ''))
+const xml = (text: string): string => Bun.escapeHTML(text.toWellFormed().replace(FORBIDDEN, ''))
 
 const ENTRIES = 50
 const FRESH_S = 60

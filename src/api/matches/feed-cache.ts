@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import type { ByteBudget, HeldBytes } from '../../core/limits/byte-budget.ts'
 
 /** Rendered feed; `etag` is the hash of its bytes. */
@@ -31,48 +33,37 @@ export function createFeedCache({
   /** Counts the kept feeds, which are evicted when calls need the memory. */
   budget?: ByteBudget
 } = {}): FeedCache {
-  const entries = new Map<string, CachedFeed>()
-  let total = 0
-
-  function forget(monitor_id: string) {
-    const entry = entries.get(monitor_id)
-    if (entry === undefined) return
-    entries.delete(monitor_id)
-    total -= entry.bytes.byteLength + ENTRY_BYTES
-    entry.hold?.release()
-  }
+  const entries = new LRUCache<string, CachedFeed>({
+    maxSize: bytes_max,
+    maxEntrySize: bytes_max / 2,
+    sizeCalculation: sizeOf,
+    dispose: ({ hold }) => hold?.release(),
+  })
 
   budget?.onPressure((needed) => {
-    const target = total - needed
-    for (const oldest of entries.keys()) {
-      if (total <= target) break
-      forget(oldest)
-    }
+    const target = entries.calculatedSize - needed
+    while (entries.size > 0 && entries.calculatedSize > target) entries.pop()
   })
 
   return {
     get(monitor_id, version, render) {
       const cached = entries.get(monitor_id)
-      forget(monitor_id)
-      const entry: CachedFeed =
-        cached?.version === version ? cached : { version, ...toRendered(render()), hold: null }
-      const size = entry.bytes.byteLength + ENTRY_BYTES
-      if (size > bytes_max / 2) return entry
-      for (const oldest of entries.keys()) {
-        if (total + size <= bytes_max) break
-        forget(oldest)
-      }
-      const hold = budget?.take(null, 'cache', size) ?? null
+      if (cached?.version === version) return cached
+      entries.delete(monitor_id)
+      const entry: CachedFeed = { version, ...toRendered(render()), hold: null }
+      if (sizeOf(entry) > bytes_max / 2) return entry
+      const hold = budget?.take(null, 'cache', sizeOf(entry)) ?? null
       // Without room it is answered and not kept.
       if (typeof hold === 'string') return entry
       entry.hold = hold
       entries.set(monitor_id, entry)
-      total += size
       return entry
     },
-    bytes: () => total,
+    bytes: () => entries.calculatedSize,
   }
 }
+
+const sizeOf = ({ bytes }: RenderedFeed): number => bytes.byteLength + ENTRY_BYTES
 
 function toRendered(text: string): RenderedFeed {
   const bytes = new TextEncoder().encode(text)

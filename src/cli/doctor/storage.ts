@@ -170,8 +170,8 @@ async function checkDaemon(
       ? [doubtful('daemon', 'it does not run', STOPPED)]
       : [fine('daemon', 'it has not been started yet')]
   }
-  const ready = await ask(`${url}/health/ready`, fetch, HEALTH_MS)
-  const health = 'text' in ready ? await ask(`${url}/health`, fetch, HEALTH_MS) : ready
+  const ready = await fetchStatus(`${url}/health/ready`, fetch, HEALTH_MS)
+  const health = 'text' in ready ? await fetchStatus(`${url}/health`, fetch, HEALTH_MS) : ready
   if (!('text' in ready) || !('text' in health)) {
     const { port } = new URL(url)
     return [
@@ -208,7 +208,11 @@ async function checkDaemon(
 /** Answer of a server; without one, `free` where nothing listens and `silent` where something else does. */
 type Probed = { text: string } | { free: true } | { silent: true }
 
-async function ask(url: string, fetch: Runtime['fetch'], within_ms: number): Promise<Probed> {
+async function fetchStatus(
+  url: string,
+  fetch: Runtime['fetch'],
+  within_ms: number,
+): Promise<Probed> {
   try {
     const answer = await fetch(url, { proxy: false, signal: AbortSignal.timeout(within_ms) })
     return { text: await answer.text() }
@@ -232,7 +236,7 @@ async function portHolder(
   if (port === 0) return null
   const reached = ANY_ADDRESS[host] ?? host
   const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
-  const probed = await ask(`${url}/health`, fetch, PORT_MS)
+  const probed = await fetchStatus(`${url}/health`, fetch, PORT_MS)
   if ('free' in probed) return null
   const what =
     'text' in probed && /"reads":/.test(probed.text)

@@ -132,5 +132,5 @@ export const UNREACHABLE: Fault = {
   kind: 'unavailable',
   status: null,
   retry_after_s: null,
-  unasked: true,
+  not_requested: true,
 }

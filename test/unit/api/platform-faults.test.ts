@@ -29,7 +29,7 @@ test('a fault that every call meets is logged once, and its end with the number 
   ])
 })
 
-test('faults are told apart by place, status and tier; those of another tier go on', () => {
+test('faults are separate by place, status and tier; those of another tier go on', () => {
   const { lines, faults } = recorder()
 
   faults.failed('read', { kind: 'unreadable', path: 'a' })

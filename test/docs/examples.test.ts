@@ -1,10 +1,7 @@
 // Goal: the examples of the documentation are valid. Method: each is read from its page and checked
 // by the code that it is about, or compared with a delivery.
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 
-import { blocksOf } from '../../scripts/docs/blocks.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { compileFilter } from '../../src/core/filter/compile.ts'
 import { parseFilterSpec } from '../../src/core/filter/parse.ts'
@@ -12,15 +9,9 @@ import type { Comment, Item, Post } from '../../src/core/forum/items.ts'
 import { createNaming, wireCode } from '../../src/core/forum/naming.ts'
 import { commentOf, postOf } from '../support/items.ts'
 import { type Delivered, realDelivery } from '../support/loopback-daemon.ts'
+import { codeBlocks, readText } from './documentation.ts'
 
-const root = join(import.meta.dir, '../..')
-const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs')).flatMap((it) => (it.endsWith('.md') ? [`docs/${it}`] : [])),
-]
-const blocks = pages.flatMap((page) => blocksOf(read(page)).map((block) => ({ page, ...block })))
+const blocks = codeBlocks()
 
 describe('an example of configuration', () => {
   const found = blocks.filter(({ language, words }) => language === 'toml' && words[0] === 'config')
@@ -37,7 +28,7 @@ describe('an example of configuration', () => {
   })
 
   test('that README has typed is accepted too', () => {
-    const [, text = ''] = /<<'END'\n([\s\S]*?)\nEND/.exec(read('README.md')) ?? []
+    const [, text = ''] = /<<'END'\n([\s\S]*?)\nEND/.exec(readText('README.md')) ?? []
 
     expect(parseConfig(text).plans['entry']?.cadence_s).toBe(5)
   })
@@ -89,7 +80,7 @@ describe('the delivery in the docs', () => {
   })
 
   test('has every listed header', () => {
-    const [, table = ''] = read('docs/webhooks.md').split('| header ')
+    const [, table = ''] = readText('docs/webhooks.md').split('| header ')
     const [rows = ''] = table.split('\n\n')
     const listed = [...rows.matchAll(/`((?:x-service|webhook)-[a-z-]+)`/g)].map(([, it]) => it)
 
@@ -110,7 +101,7 @@ function kindsOf(value: unknown): unknown {
 
 test('the words of the migration page are those of the interface', () => {
   const words = createNaming({ platform: 'acme', community: 'board' })
-  const page = read('docs/migration.md')
+  const page = readText('docs/migration.md')
 
   for (const it of [
     `${words.api}/posts`,

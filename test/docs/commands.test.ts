@@ -1,30 +1,16 @@
 // Goal: the commands of the documentation work. Method: calls of the API are made by curl to a
 // daemon; each option of a command must exist. The quick start of README is replayed whole
-// (readme.test.ts).
+// (quick-start.test.ts).
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 
-import { blocksOf } from '../../scripts/docs/blocks.ts'
-import { loadAll } from '../../src/cli/commands.ts'
+import { loadAll } from '../../src/cli/run.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
+import { codeBlocks } from './documentation.ts'
 
 setDefaultTimeout(30_000)
 
-const root = join(import.meta.dir, '../..')
-const pages = [
-  'README',
-  'docs/accounts',
-  'docs/install',
-  'docs/migration',
-  'docs/monitors',
-  'docs/operations',
-  'docs/webhooks',
-]
-const typed = pages.flatMap((page) =>
-  blocksOf(readFileSync(join(root, `${page}.md`), 'utf8'))
-    .filter(({ language, words }) => language === 'sh' && !words.includes('newcomer'))
-    .map(({ text }) => ({ page, text })),
+const typed = codeBlocks().filter(
+  ({ language, words }) => language === 'sh' && !words.includes('newcomer'),
 )
 
 /** One command per line, with continuations joined; comments removed. */
@@ -41,7 +27,7 @@ const linesOf = (text: string) =>
     .filter(Boolean)
 
 describe('an API call', () => {
-  const calls = typed.filter(({ text }) => text.includes('http://127.0.0.1:8080'))
+  const calls = typed.filter(({ text }) => /curl[^]*http:\/\/127\.0\.0\.1:8080/.test(text))
 
   test.each(calls)('in $page gets the expected answer: $text', async ({ text }) => {
     await using daemon = await startTestDaemon({ world: 'seeded' })
@@ -60,9 +46,9 @@ describe('an API call', () => {
     expect(answer).not.toHaveProperty('error')
   })
 
-  test('is made in two pages', () => {
+  test('occurs in two pages', () => {
     expect(new Set(calls.map(({ page }) => page))).toEqual(
-      new Set(['docs/monitors', 'docs/webhooks']),
+      new Set(['docs/monitors.md', 'docs/webhooks.md']),
     )
   })
 })

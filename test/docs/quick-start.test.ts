@@ -1,15 +1,15 @@
 // Goal: the quick start of README ends with an alert. Method: its lines, in a new folder and a new
 // home, with free ports; `bun run newcomer` does the same on a clean Debian, after a build.
 import { expect, test } from 'bun:test'
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { newcomerOf } from '../../scripts/docs/blocks.ts'
 import { tempFolder } from '../support/folder.ts'
 import { freePort } from '../support/port.ts'
+import { readText, root } from './documentation.ts'
 
-const root = join(import.meta.dir, '../..')
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const readme = readText('README.md')
 
 /** The text with every port replaced by a free one, also in the daemon's configuration. */
 async function withFreePorts(text: string): Promise<string> {

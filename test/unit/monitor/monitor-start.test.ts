@@ -24,7 +24,7 @@ test('a monitor matches from the second of its creation', async () => {
   expect(fixture.titles()).toEqual(['in that second'])
 })
 
-test('its first poll takes rows that others saw before it, and only once', async () => {
+test('the first poll of a monitor matches rows that other monitors have seen, once', async () => {
   await using fixture = await busy()
   fixture.pass(60 * S)
   const now = fixture.clock.now()
@@ -38,7 +38,7 @@ test('its first poll takes rows that others saw before it, and only once', async
   expect(fixture.titles('mon_1')).toEqual(['in that second'])
 })
 
-test('items created while a monitor was paused are never delivered, seen or not', async () => {
+test('items created while a monitor was paused are never delivered', async () => {
   await using fixture = await busy()
   fixture.monitor('mon_1', { subforum: ['cats'] })
   await fixture.check()
@@ -88,9 +88,9 @@ test('a feed that was not polled starts over without a gap', async () => {
   fixture.monitor('mon_1', { subforum: ['cats'] })
   await fixture.pollDue()
   fixture.edit('mon_1', { active: false })
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   await fixture.check()
-  expect(fixture.feed.asked.length).toBe(requests_before)
+  expect(fixture.feed.page_requests.length).toBe(requests_before)
 
   fixture.feed.put(
     'cats',
@@ -153,10 +153,12 @@ test('a place that an edit drops is no longer polled', async () => {
   fixture.monitor('mon_1', { subforum: ['cats', 'dogs'] })
   await fixture.pollDue()
   fixture.edit('mon_1', { filter_spec: { subforum: ['cats'] } })
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   await fixture.check()
 
-  expect(fixture.feed.asked.slice(requests_before).map(({ place }) => place)).toEqual(['cats'])
+  expect(fixture.feed.page_requests.slice(requests_before).map(({ place }) => place)).toEqual([
+    'cats',
+  ])
 })
 
 test('after a baseline item everything newer is delivered, also items that others have seen', async () => {
@@ -178,7 +180,7 @@ test('after a baseline item everything newer is delivered, also items that other
   expect(fixture.titles('mon_1')).toEqual(['same second, after', 'newer'])
 })
 
-test('a baseline beyond the first page is read back to', async () => {
+test('a poll reads back to a baseline beyond the first page', async () => {
   await using fixture = await busy()
   const baseline = post(1, 'the baseline', START + S)
   const newer = Array.from({ length: 250 }, (_, i) => post(2 + i, `n${i}`, START + 2 * S))
@@ -188,9 +190,9 @@ test('a baseline beyond the first page is read back to', async () => {
   await fixture.check()
   expect(fixture.titles('mon_1')).toHaveLength(250)
 
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   await fixture.check()
-  expect(fixture.feed.asked.length - requests_before).toBe(1)
+  expect(fixture.feed.page_requests.length - requests_before).toBe(1)
 })
 
 test.each([

@@ -19,7 +19,7 @@ const SIZE: Size = {
 }
 
 test.each(['eight days back', 'over midnight and back'])(
-  'a clock that goes %s',
+  'a clock that runs %s',
   async (name) => {
     const scenario = SCENARIOS.find((it) => it.name.startsWith(name))
     const { start } = scenario?.runs[0] ?? {}

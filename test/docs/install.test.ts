@@ -17,10 +17,10 @@ import { basename, join } from 'node:path'
 
 import { parseConfig } from '../../src/config/load.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { readText, root } from './documentation.ts'
 
 setDefaultTimeout(60_000)
 
-const root = join(import.meta.dir, '../..')
 const script = join(root, 'scripts/install.sh')
 
 /** A program that runs the source instead of an executable of 130 MB. */
@@ -73,7 +73,7 @@ test.skipIf(Bun.which('shellcheck') === null && !process.env['CI'])(
 )
 
 describe('installed into a folder', () => {
-  test('it has the program, its unit, user, manual, completions and configuration, and nothing else', () => {
+  test('it installs the program, unit, user, manual, completions and configuration, and nothing else', () => {
     using folder = tempFolder()
     const { dest, exitCode } = installed(folder)
 
@@ -289,7 +289,7 @@ test('the manual steps install everything on a system with the folders of a smal
   const { path } = folder
   for (const there of ['usr/local/bin', 'usr/local/share/man', 'etc/systemd/system', 'usr/share'])
     mkdirSync(join(path, there), { recursive: true })
-  const page = readFileSync(join(root, 'docs/install.md'), 'utf8')
+  const page = readText('docs/install.md')
   const [, by_hand = ''] = /^## Manual installation\n[^]*?```sh\n([^]*?)```/m.exec(page) ?? []
   const lines = by_hand
     .replaceAll(/(?<= )\/(?=usr|etc)/g, `${path}/`)

@@ -20,14 +20,14 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
-import { type Mounted, mountMemory, whyNot } from '../chaos/mounts.ts'
+import { type Mounted, mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 
 // Each start is a process of its own, and the machine may be busy.
 setDefaultTimeout(60_000)
 
 const MAIN = join(import.meta.dir, '../../src/main.ts')
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 const children: Bun.Subprocess[] = []
@@ -155,7 +155,7 @@ const TROUBLES = [
 
 for (const age of ['an instance', 'nothing yet'] as const)
   test.skipIf(no_memory !== null).each(TROUBLES)(
-    `%s that holds ${age} is named, waited for with health alone, and served from by itself`,
+    `%s with ${age} is reported; only health is served until it is available`,
     async (_, reason, words, harm, repair) => {
       using folder = tempFolder()
       await using disk = await mountMemory(80, 400)
@@ -278,7 +278,7 @@ test.skipIf(no_memory !== null)('a daemon that waits for its disk stops on SIGTE
 })
 
 test.skipIf(no_memory !== null)(
-  'a data volume that is not mounted ends the start with 78, and once it is mounted all is as it was',
+  'an unmounted data volume makes a start exit with 78; after mounting it serves the same data',
   async () => {
     using folder = tempFolder()
     const dir = folder.file('volume')
@@ -312,7 +312,7 @@ test.skipIf(no_memory !== null)(
   },
 )
 
-test('--new makes a new database where the recorded one is gone, and never beside one', async () => {
+test('--new creates a database if the recorded one is missing, never beside an existing one', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -332,7 +332,7 @@ test('--new makes a new database where the recorded one is gone, and never besid
   await begin(config)
 })
 
-test('a backup is restored where the volume is lost, and is what is recorded then', async () => {
+test('a backup is restored after the loss of a volume and becomes the recorded instance', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -353,7 +353,7 @@ test('a backup is restored where the volume is lost, and is what is recorded the
 })
 
 test.skipIf(no_memory !== null)(
-  'a record below a folder that is mounted read-only keeps nothing from starting, and the log says so',
+  'an instance record on a read-only file system does not prevent a start and is logged',
   async () => {
     using folder = tempFolder()
     await using disk = await mountMemory(4)
@@ -385,7 +385,7 @@ function doctor(config: string) {
   return { code: exitCode, verdict, found }
 }
 
-test('a database of another build ends a start with 78 in words, and doctor says the same', async () => {
+test('a database of another build makes a start exit with 78 and a message, which doctor repeats', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -404,7 +404,7 @@ test('a database of another build ends a start with 78 in words, and doctor says
   })
 })
 
-test('doctor says of an unmounted volume what a start says', async () => {
+test('doctor reports an unmounted volume with the message of a start', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -418,7 +418,7 @@ test('doctor says of an unmounted volume what a start says', async () => {
   })
 })
 
-test('a record inside of the folder it is to outlive is refused with its line', async () => {
+test('an instance_file inside the data folder is refused with its line', async () => {
   using folder = tempFolder()
   const dir = folder.file('data')
   const config = configured(folder, dir, { more: `instance_file = "${dir}/id"` })
@@ -431,7 +431,7 @@ test('a record inside of the folder it is to outlive is refused with its line', 
 })
 
 /** Runs the program as a user who is not root, and answers what it said. */
-function asSomebody(config: string) {
+function runUnprivileged(config: string) {
   const { exitCode, stderr } = Bun.spawnSync(
     [
       'setpriv',
@@ -457,28 +457,25 @@ const canDrop =
   Bun.spawnSync(['setpriv', '--reuid', '65534', '--clear-groups', 'test', '-r', MAIN]).exitCode ===
     0
 
-test.skipIf(!canDrop)(
-  'a key file that may not be read is reported as a file, and not as a port',
-  async () => {
-    using folder = tempFolder()
-    const dir = folder.file('data')
-    const config = configured(folder, dir)
-    await begin(config)
-    chmodSync(folder.path, 0o755)
-    for (const name of readdirSync(dir)) chownSync(join(dir, name), 65534, 65534)
-    chownSync(dir, 65534, 65534)
-    chownSync(join(dir, 'secrets.key'), 0, 0)
+test.skipIf(!canDrop)('an unreadable key file is reported as a file problem', async () => {
+  using folder = tempFolder()
+  const dir = folder.file('data')
+  const config = configured(folder, dir)
+  await begin(config)
+  chmodSync(folder.path, 0o755)
+  for (const name of readdirSync(dir)) chownSync(join(dir, name), 65534, 65534)
+  chownSync(dir, 65534, 65534)
+  chownSync(join(dir, 'secrets.key'), 0, 0)
 
-    const { code, err } = asSomebody(config)
+  const { code, err } = runUnprivileged(config)
 
-    expect(code).toBe(1)
-    expect(err).toContain(join(dir, 'secrets.key'))
-    expect(err).toContain('check its owner')
-    expect(err).not.toContain('port')
-  },
-)
+  expect(code).toBe(1)
+  expect(err).toContain(join(dir, 'secrets.key'))
+  expect(err).toContain('check its owner')
+  expect(err).not.toContain('port')
+})
 
-test.skipIf(!canDrop)('a process without file descriptors says so', async () => {
+test.skipIf(!canDrop)('running out of file descriptors is reported', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -494,7 +491,7 @@ test.skipIf(!canDrop)('a process without file descriptors says so', async () => 
   expect(tried.join('\n')).not.toContain('cannot be used')
 })
 
-test('why it ended has the priority of an error in the journal, in each of its lines', async () => {
+test('every line of the exit message has error priority in the journal', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'), { more: 'retention_days = -1\nkey = 1' })
   const journal = openSync(folder.file('journal'), 'w')

@@ -11,7 +11,7 @@ import { LOADED_PROBE } from '../support/loaded-files.ts'
 
 setDefaultTimeout(60_000)
 const root = join(import.meta.dir, '../..')
-const Loaded = z.object({ files: z.array(z.string()), asked: z.array(z.string()) })
+const Loaded = z.object({ files: z.array(z.string()), requested: z.array(z.string()) })
 
 const folder = tempFolder()
 let loaded: z.infer<typeof Loaded>
@@ -59,11 +59,13 @@ test('a start loads only libraries that every daemon needs', () => {
 
   expect([...new Set(libraries)].toSorted()).toEqual([
     '@sinclair/typebox',
+    'commander',
     'cookie',
     'croner',
     'elysia',
     'exact-mirror',
     'fast-decode-uri-component',
+    'lru-cache',
     'memoirist',
     'smol-toml',
     'zod',
@@ -86,5 +88,5 @@ test('a start does not load TLS, nor the list of public certificate authorities'
 
   expect(ours()).toContain('src/net/transport.ts')
   expect(importers).toEqual([])
-  expect(loaded.asked).toEqual([])
+  expect(loaded.requested).toEqual([])
 })

@@ -138,7 +138,7 @@ describe('an invalid key', () => {
     expect((await daemon.call('/account/me', wrongKey(601))).status).toBe(500)
   })
 
-  test('counts for every route that takes a key, a token or a session', async () => {
+  test('applies to every route that accepts a key, a token or a session', async () => {
     await using daemon = startTestApi({
       limits: { ...LIMITS, failed_auth_per_minute: 4 },
       metrics_token: 'a-token',
@@ -224,7 +224,7 @@ describe('calls without a key', () => {
     expect((await from('6.6.6.6, 203.0.113.1')).status).toBe(429)
   })
 
-  test('do not starve the probes of this machine, which count apart', async () => {
+  test('do not starve health probes of this machine, which are counted separately', async () => {
     await using daemon = startTestApi()
     const headers = { authorization: '', 'x-forwarded-for': '203.0.113.1' }
     const stranger = (path: string) => daemon.call(path, { headers })
@@ -346,7 +346,7 @@ describe('writes', () => {
     })
   })
 
-  test('with an image are ten a minute: of 30 large bodies at once 20 are refused unread', async () => {
+  test('with an image are limited to ten a minute: of 30 concurrent large bodies 20 are refused unread', async () => {
     await using daemon = startTestApi()
     const send = () =>
       daemon.call('/api/forum/profile/avatar', json({ image: 'x'.repeat(7.9 * 1024 * 1024) }))

@@ -1,39 +1,30 @@
 // Goal: the pages are true. Method: generated parts are regenerated, every link is followed, and
 // lists are compared with their subject.
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { blocksOf } from '../../scripts/docs/blocks.ts'
 import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
 import { withSamples } from '../../scripts/docs/samples.ts'
-import { COMMANDS } from '../../src/cli/commands.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
 import { keysByTable } from '../../src/config/load.ts'
-
-const root = join(import.meta.dir, '../..')
-const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const pages = [
-  'README.md',
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  ...readdirSync(join(root, 'docs')).flatMap((it) => (it.endsWith('.md') ? [`docs/${it}`] : [])),
-]
+import { anchorOf, PAGES, readText, root } from './documentation.ts'
 
 describe('the output of scripts/docs.ts is up to date', () => {
   test('the page of the configuration', () => {
-    expect(read('docs/config.md')).toBe(configPage(read('config.example.toml')))
+    expect(readText('docs/config.md')).toBe(configPage(readText('config.example.toml')))
   })
 
   test('the samples in the page of webhooks', () => {
-    const page = read('docs/webhooks.md')
+    const page = readText('docs/webhooks.md')
 
-    expect(withSamples(page, read)).toBe(page)
+    expect(withSamples(page, readText)).toBe(page)
     expect(blocksOf(page).filter(({ words }) => words[0]?.endsWith('#verify')).length).toBe(6)
   })
 
   test('the page has every key of the schema', () => {
-    const documented_keys = tablesOf(read('config.example.toml')).flatMap(({ name, keys }) =>
+    const documented_keys = tablesOf(readText('config.example.toml')).flatMap(({ name, keys }) =>
       keys.map((key) => `${name}.${key.name}`),
     )
     const schema_keys = [...keysByTable()].flatMap(([table, keys]) =>
@@ -50,8 +41,8 @@ describe('the output of scripts/docs.ts is up to date', () => {
 })
 
 test('every figure of the capacity page is in benchmarks.md or reliability.md', () => {
-  const measured = read('docs/benchmarks.md') + read('docs/reliability.md')
-  const column = [...read('docs/capacity.md').matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)]
+  const measured = readText('docs/benchmarks.md') + readText('docs/reliability.md')
+  const column = [...readText('docs/capacity.md').matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)]
   const figures = column.flatMap(
     ([, cell = '']) => cell.match(/\d[\d.,]*\d(?: (?:ms|s|MB|kB)\b)?/g) ?? [],
   )
@@ -63,15 +54,16 @@ test('every figure of the capacity page is in benchmarks.md or reliability.md', 
 })
 
 test('the MCP inspector is named with its tested version', () => {
-  const { dependencies } = JSON.parse(read('scripts/mcp-tools/package.json'))
-  const [, version] = /npx @modelcontextprotocol\/inspector@(\S+)/.exec(read('docs/mcp.md')) ?? []
+  const { dependencies } = JSON.parse(readText('scripts/mcp-tools/package.json'))
+  const [, version] =
+    /npx @modelcontextprotocol\/inspector@(\S+)/.exec(readText('docs/mcp.md')) ?? []
 
   expect(version).toBe(dependencies['@modelcontextprotocol/inspector'])
 })
 
 test('every measurement in README is in benchmarks.md, at a revision that it names', () => {
-  const measured = read('docs/benchmarks.md')
-  const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(read('README.md')) ?? []
+  const measured = readText('docs/benchmarks.md')
+  const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(readText('README.md')) ?? []
   const figures = section.match(/\d[\d.,]* (?:ms|MB)\b/g) ?? []
   const [, revision = 'none'] = /revision ([0-9a-f]{7})\b/.exec(section) ?? []
 
@@ -81,7 +73,7 @@ test('every measurement in README is in benchmarks.md, at a revision that it nam
 })
 
 describe('README lists', () => {
-  const readme = read('README.md')
+  const readme = readText('README.md')
   const rows = (heading: string) => {
     const [, after = ''] = readme.split(`\n${heading}\n`)
     const [section = ''] = after.split('\n## ')
@@ -96,14 +88,14 @@ describe('README lists', () => {
       .map(({ name }) => name)
 
     expect(
-      rows('## How it works')
+      rows('## Architecture')
         .filter((it) => it !== 'Folder' && !/-{3}|\.ts$/.test(it))
         .toSorted(),
     ).toEqual(folders.toSorted())
   })
 
   test('the reason of each dependency, and no others', () => {
-    const { dependencies } = JSON.parse(read('package.json'))
+    const { dependencies } = JSON.parse(readText('package.json'))
 
     expect(
       rows('## Dependencies')
@@ -116,7 +108,7 @@ describe('README lists', () => {
 /** Targets of its links within the repository. */
 const linksOf = (page: string) =>
   [
-    ...read(page)
+    ...readText(page)
       .replace(/^```[\s\S]*?^```$/gm, '')
       .matchAll(/\]\(([^)\s]+)\)/g),
   ]
@@ -124,7 +116,7 @@ const linksOf = (page: string) =>
     .filter((link) => !/^[a-z]+:/.test(link))
 
 describe('a page', () => {
-  test.each(pages)('%s has valid links', (page) => {
+  test.each(PAGES)('%s has valid links', (page) => {
     const dead = linksOf(page).filter((link) => {
       const [path = '', anchor] = link.split('#')
       const file = path === '' ? page : join(dirname(page), path)
@@ -144,20 +136,15 @@ describe('a page', () => {
     expect(absent).toEqual([])
   })
 
-  test.each(pages)('%s names existing commands only', (page) => {
+  test.each(PAGES)('%s names existing commands only', (page) => {
     const first = new Set([...COMMANDS.keys()].map((it) => it.split(' ')[0]))
-    const typed = [...read(page).matchAll(/`forumd ([a-z][a-z-]*)/g)].map(([, it = '']) => it)
+    const typed = [...readText(page).matchAll(/`forumd ([a-z][a-z-]*)/g)].map(([, it = '']) => it)
 
     expect(typed.filter((it) => !first.has(it) && it !== 'help')).toEqual([])
   })
 })
 
-/** Anchors of a page's headings, as GitHub creates them. */
+/** Anchors of a page's headings. */
 function anchorsOf(file: string): string[] {
-  return [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  return [...readText(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
 }

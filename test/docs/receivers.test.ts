@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { sign } from '../../src/core/delivery/signature.ts'
 import { postGrinder, startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
 import { type Language, LANGUAGES, type Running, runReceiver } from '../support/receivers.ts'
+import { root } from './documentation.ts'
 
 setDefaultTimeout(180_000)
 
@@ -93,7 +94,7 @@ describe.each(here)('the receiver in %s', (language) => {
       php: 'hash_equals($wanted, ',
       java: 'MessageDigest.isEqual(',
     }
-    const path = `${import.meta.dir}/../../examples/receivers/${LANGUAGES[language].file}`
+    const path = `${root}/examples/receivers/${LANGUAGES[language].file}`
 
     expect(await Bun.file(path).text()).toContain(sample[language])
   })

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 
 import { sign } from '../../src/core/delivery/signature.ts'
 import { type Delivered, realDelivery } from '../support/loopback-daemon.ts'
+import { root } from './documentation.ts'
 
-const examples = join(import.meta.dir, '../../examples')
+const examples = join(root, 'examples')
 const TITLE = 'A quiet grinder'
 let real: Delivered
 beforeAll(async () => {
@@ -84,7 +85,7 @@ describe('the workflow for n8n', () => {
       'a time ahead',
       () => ({ 'x-service-signature': sign(real.secret, now_s() + 330, real.body) }),
     ],
-  ])('refuses one that is signed with %s', async (_, headers) => {
+  ])('refuses a delivery signed with %s', async (_, headers) => {
     expect(await verify(headers(), real.body)).toEqual({ status: 401, items: [] })
   })
 

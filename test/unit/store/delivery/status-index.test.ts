@@ -38,7 +38,7 @@ test.each(
 })
 
 test.each(['cus_1', null])(
-  'so does the redelivery of failed and dead ones, for %j',
+  'redelivery of failed and dead deliveries uses the index, for %j',
   (customer_id) => {
     const which = { since: 0, until: 1, statuses: ['failed', 'dead'], webhook_id: null } as const
     const plans = plansOf((db) =>

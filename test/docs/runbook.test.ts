@@ -3,13 +3,11 @@ import { expect, test } from 'bun:test'
 
 import { operationsPage } from '../../src/api/openapi/operations-page.ts'
 import { noticeFor, runbookUrl } from '../../src/delivery/operator.ts'
+import { anchorOf, codeCells, readText } from './documentation.ts'
 
-const docs = `${import.meta.dir}/../../docs/`
-const read = (name: string) => Bun.file(docs + name).text()
-
-/** The sections of the runbook by their anchors, as GitHub makes them. */
-async function sections(): Promise<Map<string, string>> {
-  const [, runbook = ''] = (await read('operations.md')).split('\n## Troubleshooting\n')
+/** The sections of the runbook by their anchors. */
+function sections(): Map<string, string> {
+  const [, runbook = ''] = readText('docs/operations.md').split('\n## Troubleshooting\n')
   const [body = ''] = runbook.split('\n## ')
   return new Map(
     body
@@ -17,20 +15,14 @@ async function sections(): Promise<Map<string, string>> {
       .slice(1)
       .map((section) => {
         const [heading = ''] = section.split('\n')
-        return [
-          heading
-            .toLowerCase()
-            .replaceAll(' ', '-')
-            .replace(/[^\w-]/g, ''),
-          section,
-        ]
+        return [anchorOf(heading), section]
       }),
   )
 }
 
-test('every alert links a section of the runbook that exists', async () => {
-  const anchors = await sections()
-  const rules = (await read('grafana/alerts.yml')).split('- alert: ').slice(1)
+test('every alert links a section of the runbook that exists', () => {
+  const anchors = sections()
+  const rules = readText('docs/grafana/alerts.yml').split('- alert: ').slice(1)
 
   expect(rules.length).toBeGreaterThan(25)
   for (const rule of rules) {
@@ -41,9 +33,9 @@ test('every alert links a section of the runbook that exists', async () => {
   }
 })
 
-test('every operator event links a section of the runbook that exists', async () => {
-  const anchors = await sections()
-  const events = [...(await read('events.md')).matchAll(/^\| `([^`]+)`/gm)].map(
+test('every operator event links a section of the runbook that exists', () => {
+  const anchors = sections()
+  const events = [...readText('docs/events.md').matchAll(/^\| `([^`]+)`/gm)].map(
     ([, it]) => it ?? '',
   )
   const kinds = new Set(events.flatMap((event) => noticeFor(event, {})?.kind ?? []))
@@ -59,8 +51,8 @@ test('every operator event links a section of the runbook that exists', async ()
   }
 })
 
-test('every section says what to type', async () => {
-  for (const [anchor, section] of await sections())
+test('every section contains commands', () => {
+  for (const [anchor, section] of sections())
     expect([anchor, /```sh\n|`forumd /.test(section)]).toEqual([anchor, true])
 })
 
@@ -73,24 +65,22 @@ test.each([
   'platform-unreachable',
   'a-loop-fails',
   'volume-missing',
-])('the section %s has symptom, cause and command', async (anchor) => {
-  const section = (await sections()).get(anchor) ?? ''
+])('the section %s has symptom, cause and command', (anchor) => {
+  const section = sections().get(anchor) ?? ''
 
   expect(section).toContain('**Symptom**')
   expect(section).toContain('**Cause**')
   expect(section).toContain('```sh\n')
 })
 
-test('the index of symptoms leads to every section, and each of its events exists', async () => {
-  const text = await read('operations.md')
+test('the index of symptoms leads to every section, and each of its events exists', () => {
+  const text = readText('docs/operations.md')
   const index = /\| You see[\s\S]*?\n\n/.exec(text)?.[0] ?? ''
   const linked = new Set([...index.matchAll(/\(#([\w-]+)\)/g)].map(([, anchor]) => anchor))
-  const events = new Set(
-    [...(await read('events.md')).matchAll(/^\| `([^`]+)`/gm)].map(([, event]) => event),
-  )
-  const named = [...index.matchAll(/`([a-z]+\.[a-z_]+)`/g)].map(([, event]) => event)
+  const events = new Set(codeCells(readText('docs/events.md')))
+  const named = [...index.matchAll(/`([a-z]+\.[a-z_]+)`/g)].map(([, event = '']) => event)
 
-  expect([...(await sections()).keys()].filter((anchor) => !linked.has(anchor))).toEqual([])
+  expect([...sections().keys()].filter((anchor) => !linked.has(anchor))).toEqual([])
   expect(named.length).toBeGreaterThan(15)
   expect(named.filter((event) => !events.has(event))).toEqual([])
 })

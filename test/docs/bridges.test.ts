@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { sign } from '../../src/core/delivery/signature.ts'
 import { type Delivered, realDelivery } from '../support/loopback-daemon.ts'
 import { runBridge } from '../support/receivers.ts'
+import { root } from './documentation.ts'
 
 setDefaultTimeout(60_000)
 
-const examples = join(import.meta.dir, '../../examples')
+const examples = join(root, 'examples')
 const TITLE = 'A quiet grinder — <b>loud</b>, “they” say'
 let real: Delivered
 beforeAll(async () => {
@@ -76,7 +77,7 @@ describe.skipIf(Bun.which('node') === null && !process.env['CI'])('a bridge', ()
     })
   })
 
-  test('requests a repeat of what ntfy refused, by a 503', async () => {
+  test('answers 503 for a message that ntfy refused, so that it is retried', async () => {
     await using ntfy = service()
     ntfy.answers.push(429)
     await using bridge = await runBridge('ntfy.mjs', {
@@ -90,7 +91,7 @@ describe.skipIf(Bun.which('node') === null && !process.env['CI'])('a bridge', ()
     expect(ntfy.calls.length).toBe(2)
   })
 
-  test('forwards nothing that is unsigned', async () => {
+  test('does not forward unsigned requests', async () => {
     await using ntfy = service()
     await using bridge = await runBridge('ntfy.mjs', {
       FORUMD_SECRET: 'whsec_another',

@@ -11,10 +11,11 @@ import { type Folder, tempFolder } from '../support/folder.ts'
 import { postGrinder, startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
 import { freePort } from '../support/port.ts'
 import { startListening } from '../support/receivers.ts'
+import { root } from './documentation.ts'
 
 setDefaultTimeout(90_000)
 
-const examples = join(import.meta.dir, '../../examples')
+const examples = join(root, 'examples')
 const HOST = 'forumd.example.org'
 const PATH = `${process.env['PATH']}:/usr/sbin`
 

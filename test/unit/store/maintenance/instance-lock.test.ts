@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { errorCode } from '../../../../src/core/base/errors.ts'
 import { openInstance } from '../../../../src/store/maintenance/instance.ts'
-import { mountMemory, whyNot } from '../../../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../../../chaos/mounts.ts'
 import { tempFolder } from '../../../support/folder.ts'
 
 const random = {
@@ -39,7 +39,7 @@ test('a lock that cannot be written is not reported as held by another daemon', 
   expect(refusal(dir)).toContain('unable to open')
 })
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 test.skipIf(no_memory !== null)('a full disk is reported as such, in both modes', async () => {
