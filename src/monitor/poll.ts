@@ -257,13 +257,9 @@ const refusalFault = (why: string | null) => (why === null ? {} : { fault: `refu
 /** A fault as one word, such as `throttled` or `forbidden:private`, for row and log. */
 function faultText(fault: Fault): string {
   if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
-  if (fault.kind === 'unavailable' && fault.own !== undefined) return fault.own
   if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
   return fault.kind
 }
-
-/** Time for the patterns of a batch's members, after which its other members no longer wait for them. */
-const BATCH_WAIT_MS = 500
 
 /** One of the limited number of concurrent polls. */
 export type PollSlot = {
@@ -287,13 +283,13 @@ export function createPollRunner(
     await prewarmFilters(result)
     if (deps.signal.aborted) return
     try {
-      const judged = await recordJudged(result, slot)
-      if (judged === null) return
-      const { new_items, matched, pending } = judged.recorded
-      for (const { stream } of judged.result.results) unwritten.delete(stream.id)
-      planner.learn(judged.result, new_items, clock.mono())
+      const recorded = await recordJudged(result, slot)
+      if (recorded === null) return
+      const { new_items, matched, pending } = recorded
+      for (const { stream } of result.results) unwritten.delete(stream.id)
+      planner.learn(result, new_items, clock.mono())
       if (pending > 0) deps.on_pending()
-      const count = judged.result.results.filter(({ ending }) => ending.kind === 'complete').length
+      const count = result.results.filter(({ ending }) => ending.kind === 'complete').length
       log('debug', 'check.recorded', { feeds: nameOf(job), count, new_items, matched, pending })
     } catch (error) {
       // The checkpoint has not moved, so the next check finds the same rows. Only the record of this check is lost.
@@ -305,20 +301,15 @@ export function createPollRunner(
 
   /**
    * Records a check, with the patterns of its filters evaluated outside the event loop: a first pass notes what they are
-   * asked and is rolled back. A monitor over its budget is paused, and the check recorded without it. Members of a batch
-   * whose patterns take long are left out of the result, and polled individually next: the others do not wait for them.
-   * Null when the daemon stops.
+   * asked and is rolled back. A monitor over its budget is paused, and the check recorded without it. Null when the
+   * daemon stops.
    */
-  async function recordJudged(
-    whole: PollResult,
-    slot: PollSlot,
-  ): Promise<{ recorded: Recorded; result: PollResult } | null> {
+  async function recordJudged(result: PollResult, slot: PollSlot): Promise<Recorded | null> {
     const { patterns, signal } = deps
-    let result = whole
     for (;;) {
       patterns?.verdicts.takeNeeds()
       try {
-        return { recorded: record(deps, result, unwritten), result }
+        return record(deps, result, unwritten)
       } catch (error) {
         if (!(error instanceof UnknownVerdicts) || patterns === undefined) throw error
       }
@@ -326,52 +317,12 @@ export function createPollRunner(
       slot.release()
       const owners = ownersIn(result)
       const owner = (monitor_id: string) => owners.get(monitor_id) ?? monitor_id
-      const judging = patterns.judge(needs, { owner, kind: 'check' }).then((too_slow) => {
-        if (!signal.aborted) pauseTooSlow(too_slow)
-      })
-      const in_time = result.batch_result === null || (await endsWithin(judging, BATCH_WAIT_MS))
-      if (in_time) await judging
+      const too_slow = await patterns.judge(needs, { owner, kind: 'check' })
       if (signal.aborted) return null
-      if (!in_time) {
-        const open = needs.filter(({ set, item }) => patterns.verdicts.evaluate(set, item) === null)
-        const rest = withoutMonitors(result, new Set(open.map(({ subject }) => subject)))
-        if (rest.results.length === result.results.length) await judging
-        result = rest
-      }
-    }
-  }
-
-  function pauseTooSlow(too_slow: readonly { subjects: string[]; spent_ms: number }[]): void {
-    for (const { subjects, spent_ms } of too_slow)
-      for (const monitor of subjects)
-        if (pauseMonitor(db, monitor, 'filter_too_slow', clock.now()))
-          log('warn', 'filter.too_slow', { monitor, duration_ms: spent_ms })
-  }
-
-  /** Also after the time the work goes on: its verdicts serve the next check. */
-  async function endsWithin(work: Promise<void>, within_ms: number): Promise<boolean> {
-    const ended = new AbortController()
-    try {
-      const timeout = clock.sleep(within_ms, ended.signal).then(() => false)
-      return await Promise.race([work.then(() => true), timeout])
-    } finally {
-      ended.abort()
-    }
-  }
-
-  /** The result without the feeds of these monitors, which are polled individually next. */
-  function withoutMonitors(result: PollResult, monitors: ReadonlySet<string>): PollResult {
-    const { batch_result, results } = result
-    const isFree = ({ id }: Feed) => !listWatchers(db, id).some((it) => monitors.has(it.id))
-    const left = results.filter(({ stream }) => !isFree(stream)).map(({ stream }) => stream.id)
-    return {
-      ...result,
-      results: results.filter(({ stream }) => isFree(stream)),
-      batch_result: batch_result && {
-        ...batch_result,
-        unproven: [...batch_result.unproven, ...left],
-        resynced: batch_result.resynced.filter(isFree),
-      },
+      for (const { subjects, spent_ms } of too_slow)
+        for (const monitor of subjects)
+          if (pauseMonitor(db, monitor, 'filter_too_slow', clock.now()))
+            log('warn', 'filter.too_slow', { monitor, duration_ms: spent_ms })
     }
   }
 

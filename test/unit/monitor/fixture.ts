@@ -8,7 +8,6 @@ import { createItemClock } from '../../../src/core/polling/item-clock.ts'
 import type { PlaceVerdict, Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
-import type { PatternJudge } from '../../../src/patterns/judge.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
@@ -143,15 +142,6 @@ export function startMonitorFixture({
   /** No audits after the first, except in tests about them. */
   audit_interval_s = 86_400,
   requests_per_minute = Infinity,
-  patterns,
-}: {
-  plan?: Plan
-  community?: string
-  schedule?: string
-  audit_interval_s?: number
-  requests_per_minute?: number
-  /** Evaluates patterns; default: within the check. */
-  patterns?: PatternJudge
 } = {}) {
   const folder = tempFolder()
   const path = folder.file('forumd.sqlite')
@@ -188,8 +178,7 @@ export function startMonitorFixture({
       signal: stopping.signal,
       plan_of: () => plan,
       freshness_ms: 900_000,
-      filters: createFilters(db, log, patterns?.verdicts),
-      ...(patterns && { patterns }),
+      filters: createFilters(db, log),
       schedule: createSchedule(schedule, 'UTC'),
       audit_interval_s,
       requests_per_minute: () => requests_per_minute,

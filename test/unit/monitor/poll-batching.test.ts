@@ -2,10 +2,8 @@ import { expect, test } from 'bun:test'
 
 import { ok } from '../../../src/core/base/result.ts'
 import type { Item } from '../../../src/core/forum/items.ts'
-import { createVerdicts } from '../../../src/core/pattern/verdicts.ts'
 import { startPoll } from '../../../src/core/polling/cursor.ts'
 import { splitBatch, toRows } from '../../../src/monitor/pages.ts'
-import type { PatternJudge } from '../../../src/patterns/judge.ts'
 import { findFeedByKey } from '../../../src/store/monitoring/feeds.ts'
 import { findBatch } from '../../../src/store/monitoring/poll-batches.ts'
 import { post, START, startMonitorFixture } from './fixture.ts'
@@ -415,52 +413,3 @@ test.each([
     expect(batch_result?.unproven).toEqual(proved.length === 0 ? [ants.id] : [])
   },
 )
-
-/** A judge that does not finish the first check of this monitor before `release`. */
-function slowJudge(monitor: string) {
-  const verdicts = createVerdicts()
-  const gate = Promise.withResolvers<void>()
-  let slow = true
-  const patterns: PatternJudge = {
-    verdicts,
-    async judge(needs) {
-      const waits = slow && needs.some(({ subject }) => subject === monitor)
-      if (waits) slow = false
-      for (const { subject, set, item } of needs)
-        if (!waits || subject !== monitor)
-          verdicts.know(set, item, set.patterns.length > 0 ? 0 : -1)
-      if (waits) await gate.promise
-      return []
-    },
-    waitOf: () => 0,
-    tooExpensive: () => Promise.resolve(null),
-    stop: () => {},
-  }
-  return { patterns, release: gate.resolve }
-}
-
-test('members of a batch do not wait for the patterns of another, which is polled individually', async () => {
-  const { patterns, release } = slowJudge('mon_ants')
-  await using fixture = await travelling({ patterns })
-  const set = (place: string) =>
-    fixture.db.run(
-      `UPDATE monitors SET updated_at = updated_at + 1, filter_spec = json_set(filter_spec, '$.regex', json('["an? \\\\w+"]')) WHERE id = 'mon_${place}'`,
-    )
-  for (const place of ['ants', 'cats']) set(place)
-  const since = fixture.feed.page_requests.length
-  for (const place of ['ants', 'bees', 'cats']) put(fixture, place, 'a beast', fixture.clock.now())
-  await fixture.check()
-
-  expect(requestedPlaces(fixture, since)[0]).toBe('ants+bees+cats')
-  expect([fixture.titles('mon_bees'), fixture.titles('mon_cats')]).toEqual([
-    ['a beast'],
-    ['a beast'],
-  ])
-  expect(fixture.titles('mon_ants')).toEqual([])
-
-  await fixture.pollDue()
-  expect(requestedPlaces(fixture, since)).toContain('ants')
-  expect(fixture.titles('mon_ants')).toEqual(['a beast'])
-  expect(fixture.cuts().every((cut) => cut === null)).toBe(true)
-  release()
-})
