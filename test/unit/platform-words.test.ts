@@ -9,16 +9,24 @@ const NATIVE =
  * the benches the platform and what is read of it.
  */
 const FLUENT =
-  /^src\/platforms\/reddit\/|^sandbox\/|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
+  /^src\/platforms\/reddit\/|^sandbox\/|^src\/cli\/demo\/kinds\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
 
 const root = `${import.meta.dir}/../../`
 
+/** Words of the platforms that only the sandbox simulates so far. */
+const SIMULATED =
+  /discourse|hacker ?news|algolia|firebaseio|lemmy|post_stream|latest_posts|topic_slug|\bap_id\b|actor_id|objectID/i
+
+/** Rooms of the simulated platforms; a file of the command line lists their names. */
+const SIMULATORS =
+  /^sandbox\/|^src\/cli\/demo\/kinds\.ts$|^test\/(unit\/sandbox|conformance|integration)\//
+
 /** Native words of a text as `line: text`. The adapter's folder may be named in a path. */
-function nativeWords(text: string): string[] {
+function nativeWords(text: string, words = NATIVE): string[] {
   return text
     .split('\n')
     .flatMap((line, at) =>
-      NATIVE.test(line.replaceAll('platforms/reddit', ''))
+      words.test(line.replaceAll('platforms/reddit', ''))
         ? [`${at + 1}: ${line.trim().slice(0, 80)}`]
         : [],
     )
@@ -43,6 +51,39 @@ test("the platform's own words stand in its two rooms only", async () => {
 
   expect(found).toEqual([])
   expect(files).toBeGreaterThan(50)
+})
+
+test('the words of a simulated platform are in its simulation only', async () => {
+  const found: string[] = []
+  let files = 0
+  for await (const file of new Bun.Glob('{src,sandbox,test,scripts}/**/*.{ts,tsx,css,sql}').scan(
+    root,
+  )) {
+    if (file.includes('/node_modules/') || file === 'test/unit/platform-words.test.ts') continue
+    if (SIMULATORS.test(file)) continue
+    files += 1
+    const text = await Bun.file(root + file).text()
+    found.push(...nativeWords(text, SIMULATED).map((place) => `${file}:${place}`))
+  }
+
+  expect(found).toEqual([])
+  expect(files).toBeGreaterThan(50)
+})
+
+// One kind's words stay out of the rooms of the others, and of what they share.
+test.each([
+  ['sandbox/discourse', /lemmy|hacker ?news|algolia|subreddit/i],
+  ['sandbox/hackernews', /discourse|lemmy|subreddit/i],
+  ['sandbox/lemmy', /discourse|hacker ?news|algolia|subreddit/i],
+  ['sandbox/sources', /post_stream|actor_id|objectID|subreddit/i],
+])('%s does not speak of the other platforms', async (folder, words) => {
+  const found: string[] = []
+  for await (const file of new Bun.Glob(`${folder}/*.ts`).scan(root))
+    found.push(
+      ...nativeWords(await Bun.file(root + file).text(), words).map((at) => `${file}:${at}`),
+    )
+
+  expect(found).toEqual([])
 })
 
 test.each([

@@ -1,0 +1,19 @@
+import { DISCOURSE } from '../discourse/kind.ts'
+import { type SourceOptions, startSource } from './start.ts'
+
+const STARTERS = {
+  discourse: (options: SourceOptions) => startSource(DISCOURSE, options),
+}
+
+/**
+ * Starts a simulated platform of a kind with a seeded world.
+ * @throws {RangeError} for an unknown kind
+ */
+export async function startKind(
+  kind: string,
+  options: Omit<SourceOptions, 'world'>,
+): Promise<AsyncDisposable & { url: string }> {
+  const found = Object.entries(STARTERS).find(([name]) => name === kind)
+  if (found === undefined) throw new RangeError(`${kind}: unknown kind`)
+  return found[1]({ ...options, world: 'seeded' })
+}
