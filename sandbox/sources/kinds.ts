@@ -1,8 +1,10 @@
 import { DISCOURSE } from '../discourse/kind.ts'
+import { HACKERNEWS } from '../hackernews/kind.ts'
 import { type SourceOptions, startSource } from './start.ts'
 
 const STARTERS = {
   discourse: (options: SourceOptions) => startSource(DISCOURSE, options),
+  hackernews: (options: SourceOptions) => startSource(HACKERNEWS, options),
 }
 
 /**
