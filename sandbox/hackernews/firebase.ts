@@ -34,7 +34,9 @@ function itemFields(call: NewsCall, item: NewsItem) {
   const time = seconds(item.time)
   const parent = type === 'pollopt' ? undefined : item.parent?.id
   if (item.deleted) return sorted({ id, type, time, parent, deleted: true })
-  const kids = item.kids.filter((kid) => isItemAnswered(kid, call.now, call.as_of)).map((kid) => kid.id)
+  const kids = item.kids
+    .filter((kid) => isItemAnswered(kid, call.now, call.as_of))
+    .map((kid) => kid.id)
   const is_delayed = item.delayed_until > call.now || call.fault?.fault === 'delayed'
   const is_post = item.parent === null
   return sorted({
@@ -139,7 +141,8 @@ export function updates(call: NewsCall): SandboxResponse {
 /** `GET /v0/user/{id}.json`; null for a user without public activity. */
 export function newsProfile(call: NewsCall, name: string): SandboxResponse {
   const user = call.world.users.get(name)
-  const submitted = user?.submitted.filter((item) => isItemAnswered(item, call.now, call.as_of)) ?? []
+  const submitted =
+    user?.submitted.filter((item) => isItemAnswered(item, call.now, call.as_of)) ?? []
   if (user === undefined || submitted.length === 0) return firebaseJson(call, null)
   return firebaseJson(
     call,

@@ -122,8 +122,11 @@ export function addNewsItem(world: NewsWorld, plan: NewsPlan): NewsItem {
 }
 
 /** True if the item is answered at an instant, not by `null`. */
-export const isItemAnswered = ({ visible_at, time }: NewsItem, now: number, as_of: number): boolean =>
-  visible_at <= now && Math.max(visible_at, time) <= as_of
+export const isItemAnswered = (
+  { visible_at, time }: NewsItem,
+  now: number,
+  as_of: number,
+): boolean => visible_at <= now && Math.max(visible_at, time) <= as_of
 
 /** Comments below a story that readers see. */
 export const liveComments = (item: NewsItem, now: number): number =>

@@ -1,10 +1,12 @@
 import { DISCOURSE } from '../discourse/kind.ts'
 import { HACKERNEWS } from '../hackernews/kind.ts'
+import { LEMMY } from '../lemmy/kind.ts'
 import { type SourceOptions, startSource } from './start.ts'
 
 const STARTERS = {
   discourse: (options: SourceOptions) => startSource(DISCOURSE, options),
   hackernews: (options: SourceOptions) => startSource(HACKERNEWS, options),
+  lemmy: (options: SourceOptions) => startSource(LEMMY, options),
 }
 
 /**

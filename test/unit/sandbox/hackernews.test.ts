@@ -96,7 +96,7 @@ test('updates name what changed in the last minute', async () => {
   expect((await ask(site, '/v0/updates.json')).json.items).toEqual([id])
 })
 
-test('what does not exist is null with 200, and names are case-sensitive', async () => {
+test('an unknown path, item or user is null with 200, and names are case-sensitive', async () => {
   await using site = await open()
   control(site, 'post', { title: 'A story', author: 'Ada' })
   const answers = ['/v0/item/1.json', '/v0/user/ada.json', '/v0/nothing.json'].map((path) =>
