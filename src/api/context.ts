@@ -5,8 +5,8 @@ import type { Meter } from './billing.ts'
 import type { Keyed } from './http/auth.ts'
 import type { ReadJson } from './http/body.ts'
 import type { InternalClient } from './http/internal.ts'
+import type { Pacers } from './http/pacers.ts'
 import type { InFlight } from './in-flight.ts'
-import type { Pacers } from './pace/pacers.ts'
 
 /**
  * Dependencies of every group of routes. Authentication, permission and rate limit are settled by

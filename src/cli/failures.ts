@@ -10,7 +10,6 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   DatabaseDamaged: EXIT.broken,
   KeyMissing: EXIT.broken,
   NewerDatabase: EXIT.broken,
-  UnreleasedDatabase: EXIT.broken,
   WrongInstance: EXIT.broken,
   OtherSchema: EXIT.broken,
   DatabaseExists: EXIT.usage,

@@ -16,12 +16,11 @@ import type { Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
-import { createReads } from '../gateway/read.ts'
+import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
-import { createGarbageCollector } from '../net/egress.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
@@ -93,26 +92,23 @@ export function assemble({
   const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
 
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
-  // Shared by incoming and outgoing HTTP: a GC frees the memory of both.
-  const collectGarbage = createGarbageCollector(runtime)
   const wiring = createPlatform(
     config,
     { ...runtime, log },
     {
       guard,
       signal,
-      collectGarbage,
       on_recovered: () => monitoring.resume(),
       on_request: onPlatformRequest({ metrics, reads_health, requests, pool: () => pool }),
     },
   )
-  const { platform, craft, close } = wiring
+  const { platform, account_client, close } = wiring
   const pool: Pool = createPool({
     db,
     ring,
     clock,
     log,
-    client: craft,
+    client: account_client,
     allow_anonymous: config.pool.allow_anonymous,
     signal,
     nudge: () => wake('pool'),
@@ -220,19 +216,18 @@ export function assemble({
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
-  const scraped = {
+  connectGauges(shared, {
     metrics,
     pool,
     platform,
-    watch,
+    platform_ahead_ms: watch.item_clock.earliest_ms,
     reads_health,
     storage: storageReport,
     bytes_in_flight: budget.used,
     failing_loops,
     reloads: () => last_reload,
     signal,
-  }
-  connectGauges(shared, scraped)
+  })
 
   const readers = new AbortController()
   const endStreams = () => readers.abort()
@@ -281,7 +276,6 @@ export function assemble({
     trouble: () => (signal.aborted ? 'stopping' : null),
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
-    collect: collectGarbage,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     budget,
     routes,
@@ -292,9 +286,7 @@ export function assemble({
       db,
       clock,
       log,
-      own: runtime.own,
       signal,
-      collectGarbage,
       clock_offset_ms: watch.clock_offset_ms,
       retention_days,
       feedback_days: () => config.limits.feedback_days,

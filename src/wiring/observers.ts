@@ -12,10 +12,7 @@ import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
 import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
 import type { ReadsHealth } from '../api/status.ts'
 import type { Config } from '../config/schema.ts'
-import { ACCOUNT_STATES } from '../core/accounts/status.ts'
-import { FEED_KINDS } from '../core/polling/feed.ts'
 import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
-import type { Watch } from '../gateway/watch.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
@@ -86,19 +83,17 @@ export const onPlatformRequest =
     metrics.observe('upstream_request_seconds', duration_ms / 1000)
   }
 
-type GaugeDeps = {
+type GaugeDeps = Pick<
+  GaugeSources,
+  'storage' | 'bytes_in_flight' | 'failing_loops' | 'reloads' | 'platform_ahead_ms'
+> & {
   metrics: Metrics
   pool: Pool
   platform: Pick<
     Forum,
     'budget' | 'clock_offset_ms' | 'clock_measured_ms' | 'isClockKnown' | 'isDown'
   >
-  watch: Pick<Watch, 'item_clock'>
   reads_health: ReadsHealth
-  storage: GaugeSources['storage']
-  bytes_in_flight: GaugeSources['bytes_in_flight']
-  failing_loops: GaugeSources['failing_loops']
-  reloads: GaugeSources['reloads']
   /** Aborts when the daemon stops. */
   signal: AbortSignal
 }
@@ -106,20 +101,10 @@ type GaugeDeps = {
 /** Connects gauges to the state that a scrape reads on demand. */
 export function connectGauges(
   { config, runtime, db }: Omit<ObserverContext, 'receivers'>,
-  {
-    metrics,
-    pool,
-    platform,
-    watch,
-    reads_health,
-    storage,
-    failing_loops,
-    reloads,
-    bytes_in_flight,
-    signal,
-  }: GaugeDeps,
+  { metrics, pool, platform, reads_health, signal, ...sources }: GaugeDeps,
 ): void {
   registerGauges(metrics, {
+    ...sources,
     db,
     clock: runtime.clock,
     accounts: () => {
@@ -135,18 +120,11 @@ export function connectGauges(
         { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) },
       ]
     },
-    account_states: ACCOUNT_STATES,
     usable: pool.usable,
     unreachable: platform.isDown,
     reads: reads_health.state,
-    stream_kinds: FEED_KINDS,
     true_ahead_ms: platform.clock_offset_ms,
-    platform_ahead_ms: watch.item_clock.earliest_ms,
     attempts_max: config.delivery.retry_delays_s.length,
-    storage,
-    bytes_in_flight,
-    failing_loops,
-    reloads,
     clock_offset_ms: () => (platform.isClockKnown() ? platform.clock_measured_ms() : null),
     read_price: () => config.billing.price_micros.read,
     worst_stall: watchLateness(metrics, runtime, signal),

@@ -158,7 +158,7 @@ test('a waiting retry continues at its retry index after a start', async () => {
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 2, last_error: 'http_500' })
 })
 
-test('a delivery whose attempts crash the process is given up after twenty', async () => {
+test('a delivery whose attempts crash the process is abandoned after twenty', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
   for (let n = 1; n <= 20; n++) {

@@ -169,7 +169,7 @@ describe('an export', () => {
     expect(both).toContain('https://ops.example.com/forumd')
   })
 
-  test('creates the same elsewhere, under the same ids, once the omitted addresses are given', async () => {
+  test('creates the same objects with the same ids in another instance, once the omitted addresses are set', async () => {
     using here = await setUp()
     using there = await setUp()
     await here.apply(FILE, '', TEAM)
@@ -227,7 +227,7 @@ test('differences are updated, by field name, and omitted fields return to their
   expect(ann.monitors[1]).not.toHaveProperty('active')
 })
 
-test('a monitor that the file resumes starts over, and one that it only changes does not', async () => {
+test('a monitor resumed by the file starts over; a changed one does not', async () => {
   using it = await setUp()
   await it.apply(FILE, '', TEAM)
   using db = new Database(it.database)
@@ -385,7 +385,7 @@ test.each<[string, string, string]>([
         .join(''),
     'more monitors than the plan entry allows; allowed: 3',
   ],
-])('%s is refused with its place, and nothing is written', async (_, text, sentence) => {
+])('%s is refused with its position, and nothing is written', async (_, text, sentence) => {
   using it = await setUp()
   let given = text
   if (text.includes('{bob}')) {

@@ -1,7 +1,7 @@
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { createApp } from '../../src/api/app.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
-import { createReads } from '../../src/gateway/read.ts'
+import { createReads } from '../../src/gateway/reads.ts'
 import { createForum } from '../../src/platforms/reddit/adapter.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'

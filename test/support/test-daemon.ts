@@ -8,7 +8,7 @@ import { parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
 import { startDaemon } from '../../src/daemon.ts'
-import type { OwnProcess, Runtime } from '../../src/runtime/runtime.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
@@ -25,10 +25,6 @@ type Choice = {
   chat?: boolean
   /** Start time of the clock; a real browser needs the real time. */
   start_at?: number
-  /** Called when unreferenced memory should be freed. */
-  collect?: () => void
-  /** Memory and processor time of the process; undefined: not measured. */
-  own?: OwnProcess
   /** Takes 32 MiB of the real disk as it does in life, in the disk's time; otherwise they seem to be taken already. */
   hold_back?: boolean
 }
@@ -40,8 +36,6 @@ export async function startTestDaemon({
   world = 'empty',
   chat = false,
   start_at,
-  collect,
-  own,
   hold_back = false,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
@@ -96,8 +90,6 @@ export async function startTestDaemon({
       return fetch(url, { ...init, ...tls }).finally(() => out--)
     },
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
-    ...(collect && { collect }),
-    ...(own && { own }),
   }
 
   const mint = (name: string) => mintKey(config, runtime, name)

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 
-// The platform's own words. `num_comments` is not among them: contract 5 made it a word of our search's sort_type.
+// The platform's own words. `num_comments` is not one of them: it is a value of the public parameter sort_type.
 const NATIVE =
   /reddit|selftext|modhash|author_fullname|author_flair|link_flair|gallery_data|media_metadata|morechildren|raw_json|url_overridden|removed_by_category|crosspost_parent|subscribers_count|\bsr_detail\b/i
 
 /**
- * The rooms that speak the platform's language, their unit tests, the tests that talk to a whole platform, and of
- * the benches the platform and what is read of it.
+ * Folders that may use the platform's words: the adapter and the sandbox, their unit tests, the tests against a whole
+ * platform, and the platform of the benches.
  */
 const FLUENT =
   /^src\/platforms\/reddit\/|^sandbox\/|^src\/cli\/demo\/kinds\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
@@ -32,20 +32,20 @@ function nativeWords(text: string, words = NATIVE): string[] {
     )
 }
 
-test("the platform's own words stand in its two rooms only", async () => {
+test("the platform's own words appear only in the adapter and the sandbox", async () => {
   const found: string[] = []
   let files = 0
   for await (const file of new Bun.Glob('{src,sandbox,test,scripts}/**/*.{ts,tsx,css,sql}').scan(
     root,
   )) {
     if (FLUENT.test(file) || file === 'test/unit/platform-words.test.ts') continue
-    // What tools fetch for themselves is none of ours.
+    // Packages of the tools are not part of the project.
     if (file.includes('/node_modules/')) continue
     files += 1
     const text = await Bun.file(root + file).text()
     found.push(...nativeWords(text).map((place) => `${file}:${place}`))
   }
-  // Not README: people look for what this is in the words they know.
+  // Not README: people search for the platform by name.
   for (const file of ['config.example.toml', 'package.json'])
     found.push(...nativeWords(await Bun.file(root + file).text()).map((at) => `${file}:${at}`))
 
@@ -90,15 +90,15 @@ test.each([
   'const r = data.selftext',
   "'https://www.reddit.example'",
   'SELECT subreddit FROM posts',
-])('a native word is seen in %p', (line) => {
+])('a native word is detected in %p', (line) => {
   expect(nativeWords(`\n${line}`)).toEqual([`2: ${line}`])
 })
 
-// The words of time, chance and the network come in through one door; the lint rules say so too, but not of `new Date()`.
-test('nobody asks the machine for the time behind the back of the clock', async () => {
+// Clock, randomness and network are reached through `Runtime` only; the lint rules check it too, except for `new Date()`.
+test('only the runtime reads the system clock', async () => {
   const found: string[] = []
   for await (const file of new Bun.Glob('src/**/*.{ts,tsx}').scan(root)) {
-    // A browser has a door of its own.
+    // The dashboard has its own runtime.
     if (file === 'src/runtime/runtime.ts' || file === 'src/page/lib/runtime.ts') continue
     const text = await Bun.file(root + file).text()
     for (const [at, line] of text.split('\n').entries())

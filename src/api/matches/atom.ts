@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { escapeMarkup, readMessage } from '../../core/delivery/message.ts'
+import { readMessage } from '../../core/delivery/message.ts'
 import type { Links } from '../../core/forum/links.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
@@ -21,7 +21,7 @@ import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idField, idIn, type SchemaOutput } from '../http/fields.ts'
 import type { Bytes } from '../http/response.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { absentMonitor } from '../monitors/shapes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { createFeedCache, type FeedCache } from './feed-cache.ts'
@@ -82,7 +82,7 @@ function entriesOf({ body, matched_at }: MatchBody, community: string): string[]
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
-const xml = (text: string): string => escapeMarkup(text.toWellFormed().replace(FORBIDDEN, ''))
+const xml = (text: string): string => Bun.escapeHTML(text.toWellFormed().replace(FORBIDDEN, ''))
 
 const ENTRIES = 50
 const FRESH_S = 60

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 /** Rendered feed; `etag` is the hash of its bytes. */
 type RenderedFeed = { etag: string; bytes: Uint8Array<ArrayBuffer> }
 
@@ -20,32 +21,20 @@ export type FeedCache = {
  * comparing versions does not.
  */
 export function createFeedCache(bytes_max = BYTES_MAX): FeedCache {
-  const entries = new Map<string, RenderedFeed & { version: string }>()
-  let total = 0
-
-  function forget(monitor_id: string) {
-    const entry = entries.get(monitor_id)
-    if (entry === undefined) return
-    entries.delete(monitor_id)
-    total -= entry.bytes.byteLength + ENTRY_BYTES
-  }
-
+  const entries = new LRUCache<string, RenderedFeed & { version: string }>({
+    maxSize: bytes_max,
+    maxEntrySize: bytes_max / 2,
+    sizeCalculation: ({ bytes }) => bytes.byteLength + ENTRY_BYTES,
+  })
   return {
     get(monitor_id, version, render) {
       const cached = entries.get(monitor_id)
-      forget(monitor_id)
-      const entry = cached?.version === version ? cached : { version, ...toRendered(render()) }
-      const size = entry.bytes.byteLength + ENTRY_BYTES
-      if (size > bytes_max / 2) return entry
-      for (const oldest of entries.keys()) {
-        if (total + size <= bytes_max) break
-        forget(oldest)
-      }
+      if (cached?.version === version) return cached
+      const entry = { version, ...toRendered(render()) }
       entries.set(monitor_id, entry)
-      total += size
       return entry
     },
-    bytes: () => total,
+    bytes: () => entries.calculatedSize,
   }
 }
 

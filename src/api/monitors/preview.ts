@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
@@ -20,7 +21,7 @@ import type { Clock } from '../../runtime/runtime.ts'
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { bodySchema } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
 import { checkPatternCost, withPatterns } from './patterns.ts'
 import { previewShape } from './shapes.ts'
@@ -121,9 +122,14 @@ async function runPreview(
   pace.after(customer_id, requests)
   refuseAllFailed(found, words)
   const rows = found.map(({ page }) => ({ rows: page?.rows ?? [] }))
-  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (ask) => {
+  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (evaluatePatterns) => {
     const until = clock.mono() + MATCH_BUDGET_MS
-    return previewOf(spec, rows, { words, limit, enough: () => clock.mono() >= until, ask })
+    return previewOf(spec, rows, {
+      words,
+      limit,
+      should_stop: () => clock.mono() >= until,
+      evaluatePatterns,
+    })
   })
   const feeds = found.map((it, at) => ({ ...it, matched: matched_in[at] ?? 0 }))
   const now_s = (clock.now() + ahead_ms()) / 1000
@@ -236,8 +242,8 @@ async function explainItem(
   }
   if (item === null) throw invalid('item_id', `item_id: there is no item ${name}`)
   const found_item = item
-  const judged = await withPatterns(patterns, customer_id, (ask) =>
-    judgeItem(spec, found_item, words, ask),
+  const judged = await withPatterns(patterns, customer_id, (evaluatePatterns) =>
+    judgeItem(spec, found_item, words, evaluatePatterns),
   )
   return {
     item_id: name,
@@ -265,7 +271,7 @@ export function createPreviewPace(clock: Clock): PreviewPace {
   const pace = perMinute(REQUESTS_PER_MINUTE)
   // Excess requests of one preview, or of several at once, delay the next.
   const unbounded_pace = { ...pace, max_wait_ms: Infinity }
-  const buckets = new Map<string, Bucket>()
+  const buckets = new LRUCache<string, Bucket>({ max: CUSTOMERS_MAX })
   return {
     before(customer_id) {
       const { wait_ms, retry_ms } = step(buckets.get(customer_id), pace, clock.mono())
@@ -278,11 +284,8 @@ export function createPreviewPace(clock: Clock): PreviewPace {
     after(customer_id, requests) {
       for (let i = 0; i < requests; i++) {
         const { bucket } = step(buckets.get(customer_id), unbounded_pace, clock.mono())
-        buckets.delete(customer_id)
         buckets.set(customer_id, bucket)
       }
-      const [oldest] = buckets.keys()
-      if (buckets.size > CUSTOMERS_MAX && oldest !== undefined) buckets.delete(oldest)
     },
   }
 }

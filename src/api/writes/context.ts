@@ -14,6 +14,7 @@ import {
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import {
+  NEEDED_PARTS,
   refuseProxyHeader,
   type Session,
   SESSION_PARTS,
@@ -300,7 +301,7 @@ export function sessionShape(wire: Naming, schemes: readonly string[]): Record<s
     const text = z
       .string()
       .meta({ description: `The cookie ${sessionField(wire, part)} of your own account.` })
-    const needed = part === 'session' || part === 'loid'
+    const needed = NEEDED_PARTS.some((it) => it === part)
     return [sessionField(wire, part), needed ? text : text.nullish()]
   })
   return {

@@ -27,7 +27,7 @@ export function toActError(fault: ActFault): ApiError {
         message: 'the rate limit of the platform was reached',
         retry_after_s: pause(fault.retry_after_s),
         // Billed only if the platform was called.
-        ...(fault.unasked && { billed: false }),
+        ...(fault.not_requested && { billed: false }),
         extra: { upstream_code: 'HTTP_429' },
       })
     case 'login_required':

@@ -10,7 +10,7 @@ import { listCustomers } from '../../store/customers/customers.ts'
 import { isTaken } from '../../store/delivery/webhooks.ts'
 import { customerNamed } from '../admin/customer.ts'
 import { command, type CommandContext, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance } from '../instance.ts'
+import { type OpenInstance, withInstance } from '../configuration.ts'
 import { escapeControl } from '../output.ts'
 import { applySteps, type NewSecret } from './apply-steps.ts'
 import {

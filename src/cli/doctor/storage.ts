@@ -168,8 +168,8 @@ async function checkDaemon(
       ? [doubtful('daemon', 'it does not run', STOPPED)]
       : [fine('daemon', 'it has not been started yet')]
   }
-  const ready = await ask(`${url}/health/ready`, fetch)
-  const health = await ask(`${url}/health`, fetch)
+  const ready = await fetchStatus(`${url}/health/ready`, fetch)
+  const health = await fetchStatus(`${url}/health`, fetch)
   if (ready === null || health === null)
     return [bad('daemon', `${url} does not answer, where it said it listens`, STOPPED)]
   const loops = /"loops":\s*\[([^\]]*)\]/.exec(ready)?.[1]?.replaceAll('"', '')
@@ -193,7 +193,7 @@ async function checkDaemon(
   ]
 }
 
-async function ask(url: string, fetch: Runtime['fetch']): Promise<string | null> {
+async function fetchStatus(url: string, fetch: Runtime['fetch']): Promise<string | null> {
   try {
     const answer = await fetch(url, { proxy: false, signal: AbortSignal.timeout(HEALTH_MS) })
     return await answer.text()
@@ -210,7 +210,7 @@ async function portHolder(
   if (port === 0) return null
   const reached = ANY_ADDRESS[host] ?? host
   const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
-  const answer = await ask(`${url}/health`, fetch)
+  const answer = await fetchStatus(`${url}/health`, fetch)
   if (answer === null) return null
   const what = /"reads":/.test(answer)
     ? 'another forumd, with another data folder,'

@@ -129,5 +129,5 @@ export const UNREACHABLE: Fault = {
   kind: 'unavailable',
   status: null,
   retry_after_s: null,
-  unasked: true,
+  not_requested: true,
 }

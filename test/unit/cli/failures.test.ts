@@ -16,7 +16,7 @@ test.each([
   ['a full disk', withCode('SQLITE_FULL'), 1],
   ['a port that is taken', withCode('EADDRINUSE'), 1],
   ['anything else', new Error('oh'), 1],
-])('%s ends with its own exit code', (_, error, code) => {
+])('%s has its own exit code', (_, error, code) => {
   expect(explainError(error).code).toBe(code)
 })
 
@@ -29,7 +29,7 @@ test.each([
   ['SQLITE_IOERR_SHMSIZE', 'is full'],
   ['SQLITE_CANTOPEN', '[storage].dir'],
   ['SQLITE_CORRUPT', 'backup'],
-])('%s tells the operator where to look: %s', (code, fix) => {
+])('%s names a remedy: %s', (code, fix) => {
   expect(explainError(withCode(code)).message).toContain(fix)
 })
 

@@ -190,14 +190,32 @@ describe('an operator', () => {
   })
 })
 
-test('is notified once of a feed not polled for three intervals, and again after it was polled', async () => {
+/** A feed polled every minute, and the stall watch over it with the fields that it has logged. */
+function createStallFixture() {
   const db = openDb(':memory:', { create: true })
   const clock = fakeClock(async () => {})
   const stalled: unknown[] = []
-  const checkStalls = createStallWatch({ db, clock, log: (_, __, fields) => stalled.push(fields) })
   db.query(
     `INSERT INTO feeds (key, kind, place, requested_interval_s, interval_s, next_check_at, created_at) VALUES ('posts:cats', 'posts', 'cats', 60, 60, 1, 1)`,
   ).run()
+  const log: Log = (_, __, fields) => stalled.push(fields)
+  return { db, clock, stalled, checkStalls: createStallWatch({ db, clock, log }) }
+}
+
+test('is not notified of a stall after the clock was set forward', async () => {
+  const { clock, stalled, checkStalls } = createStallFixture()
+
+  clock.jump(3_600_000)
+  checkStalls()
+  await clock.advance(60_000)
+  checkStalls()
+
+  expect(stalled).toEqual([])
+})
+
+test('is notified once of a feed not polled for three intervals, and again after it was polled', async () => {
+  const { db, clock, stalled, checkStalls } = createStallFixture()
+
   checkStalls()
   await clock.advance(180_000)
   checkStalls()

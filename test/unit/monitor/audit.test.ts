@@ -77,7 +77,7 @@ test('a post that appears late below a hundred newer ones is delivered after an 
   expect(feedOf(fixture, 'cats').late_items).toBeGreaterThan(0)
 })
 
-test('a feed that a merged listing left out for a while loses nothing', async () => {
+test('a feed that a merged listing omitted for a while loses no item', async () => {
   await using fixture = await watched('ants', 'bees', 'cats')
   fixture.feed.close('bees')
   fixture.feed.put(
@@ -91,7 +91,7 @@ test('a feed that a merged listing left out for a while loses nothing', async ()
   expect(fixture.titles('mon_bees')).toEqual(['while it was away'])
 })
 
-test('a post that an author feed shows reaches the monitors of its place, and asks for an audit', async () => {
+test('a post seen in an author feed reaches the monitors of its subforum and triggers an audit', async () => {
   await using fixture = await watched('cats')
   const late = post(900_001, 'seen elsewhere', fixture.clock.now(), {
     author: 'ann',
@@ -108,6 +108,23 @@ test('a post that an author feed shows reaches the monitors of its place, and as
   appearLate(fixture, 'cats', late)
   await fixture.check()
   expect(foundBy(fixture, late.name)).toBe('poll')
+})
+
+test('an edit that only an author feed shows reaches the monitors of the place by an audit', async () => {
+  await using fixture = await watched('cats')
+  fixture.monitor('mon_zebra', { subforum: ['cats'], q: 'zebra' })
+  const plain = post(900_001, 'a horse', fixture.clock.now(), { author: 'ann', subforum: 'cats' })
+  await passMinutes(fixture, 'cats', 1, 20)
+  fixture.monitor('mon_ann', { author: ['ann'] })
+  fixture.feed.put('author:ann', plain)
+  await fixture.check()
+  expect(foundBy(fixture, plain.name)).toBe('other_feed')
+
+  fixture.feed.remove('author:ann', plain.name)
+  fixture.feed.put('author:ann', { ...plain, title: 'a zebra', edited: true })
+  await passMinutes(fixture, 'cats', 20, 0)
+
+  expect(fixture.titles('mon_zebra')).toEqual(['a zebra'])
 })
 
 test('a post that is edited into matching is found by an audit, once', async () => {

@@ -128,7 +128,7 @@ export function createOpenChat(deps: {
       const entered = await authenticate(current, call)
       if (!entered.ok || entered.value !== null) return entered
     }
-    const minted = await bearers.mint(call)
+    const minted = await bearers.fetchToken(call)
     if (!minted.ok) return minted
     return minted.value === null ? ok(null) : authenticate(minted.value, call)
   }
