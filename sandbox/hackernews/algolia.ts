@@ -18,8 +18,7 @@ const indexed = ({ world, now, as_of }: NewsCall): NewsItem[] =>
       !item.dead &&
       !item.deleted &&
       item.delayed_until <= now &&
-      isItemAnswered(item, now - LAG_MS, as_of) &&
-      item.time <= now - LAG_MS,
+      isItemAnswered(item, now - LAG_MS, as_of),
   )
 
 function tagsOf(item: NewsItem): string[] {

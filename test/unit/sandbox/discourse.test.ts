@@ -218,10 +218,10 @@ test('a write without an account, with a key for reading, or to a closed topic i
   await using _ = site
   const body = { topic_id, raw: TEXT }
   const reader = keyOf(site, 'ada', ['read'])
-  control(site, 'topic', { topic_id, closed: true })
 
   expect((await ask(site, '/posts.json', { body })).json.error_type).toBe('not_logged_in')
   expect((await ask(site, '/posts.json', { body, headers: reader })).status).toBe(403)
+  control(site, 'topic', { topic_id, closed: true })
   expect((await ask(site, '/posts.json', { body, headers: keyOf(site, 'bob') })).status).toBe(403)
   expect((await ask(site, '/latest.json', { headers: { 'user-api-key': 'x' } })).status).toBe(403)
 })
