@@ -1,4 +1,5 @@
 import { PEOPLE, SEED_SUBFORUMS } from '../data/people.ts'
+import { newestById } from '../sources/recent.ts'
 import { LINKED_SITES, slugOf } from '../sources/text.ts'
 import { writePost, writeReply } from '../world/content.ts'
 import type { SeededRandom } from '../world/random.ts'
@@ -219,9 +220,9 @@ export function addForumEvent(world: ForumWorld, random: SeededRandom, at: numbe
     startTopic(world, random, { category: random.pick(categories), user, created_at: at })
     return
   }
-  const recent = [...world.topics.values()]
-    .slice(-80)
-    .filter((topic) => topic.archetype === 'regular' && !topic.closed && topic.deleted_at === null)
+  const recent = newestById(world.topics, world.next.topic, 80).filter(
+    (topic) => topic.archetype === 'regular' && !topic.closed && topic.deleted_at === null,
+  )
   if (recent.length === 0) return
   const topic = random.pick(recent)
   const post = random.pick(topic.posts)

@@ -1,5 +1,6 @@
 import { PEOPLE } from '../data/people.ts'
 import { escapeHtml } from '../server/response.ts'
+import { newestById } from '../sources/recent.ts'
 import { LINKED_SITES, slugOf } from '../sources/text.ts'
 import { writePost, writeReply } from '../world/content.ts'
 import type { SeededRandom } from '../world/random.ts'
@@ -47,7 +48,7 @@ type Timed = { at: number; live: boolean }
 /** A story, job, poll or comment. A live one is answered some seconds after its id is given. */
 function addRandomItem(world: NewsWorld, random: SeededRandom, { at, live }: Timed): void {
   const by = random.pick([...world.users.values()])
-  const recent = [...world.items.values()].slice(-400).filter(canBeAnswered)
+  const recent = newestById(world.items, world.max_id, 400).filter(canBeAnswered)
   const late = live ? at + random.whole(0, 8) * 1000 : at
   const timing = {
     time: at,
@@ -126,7 +127,7 @@ export function addNewsEvent(world: NewsWorld, random: SeededRandom, at: number)
     addRandomItem(world, random, { at, live: true })
     return
   }
-  const recent = [...world.items.values()].slice(-400).filter(canBeAnswered)
+  const recent = newestById(world.items, world.max_id, 400).filter(canBeAnswered)
   if (recent.length === 0) return
   const item = random.pick(recent)
   item.changed_at = at

@@ -87,6 +87,7 @@ const V3: SourceRoutes<LemmyCall> = {
 const V4: SourceRoutes<LemmyCall> = {
   ...COMMON,
   'GET comment': commentGet,
+  'GET modlog': modlog,
   'GET person': personGet,
   'GET person/content': personContent,
   'GET account': asPerson(accountGet),

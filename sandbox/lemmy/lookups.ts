@@ -121,8 +121,9 @@ const MODLOG_LISTS = [
   'hidden_communities',
 ]
 
-/** `GET /modlog` of v3: removals and restorations. */
+/** `GET /modlog`: removals and restorations, newest first. */
 export function modlog(call: LemmyCall): SandboxResponse {
+  if (call.api === 'v4') return modlogItems(call)
   const entries = call.world.modlog.toReversed().slice(0, rowLimit(call) ?? LARGEST_LIMIT)
   const rows = (kind: 'post' | 'comment') =>
     entries.flatMap(({ id, at, target, removed }) => {
@@ -149,5 +150,35 @@ export function modlog(call: LemmyCall): SandboxResponse {
     ...Object.fromEntries(MODLOG_LISTS.map((name) => [name, []])),
     removed_posts: rows('post'),
     removed_comments: rows('comment'),
+  })
+}
+
+/** Modlog of v4: one list, in which a restoration is a reverted removal. */
+function modlogItems(call: LemmyCall): SandboxResponse {
+  const limit = rowLimit(call)
+  if (limit === null) return badLimit()
+  const type = fieldText(call, 'type_')
+  const rows = call.world.modlog
+    .toReversed()
+    .filter(({ target }) => ['', 'all', `mod_remove_${target.kind}`].includes(type))
+  const start = wholeOf(call, 'page_cursor') ?? 0
+  return lemmyJson({
+    items: rows.slice(start, start + limit).map(({ id, at, target, removed }) => {
+      const view = target.kind === 'post' ? postView(call, target) : commentView(call, target)
+      return {
+        modlog: {
+          id,
+          kind: `mod_remove_${target.kind}`,
+          is_revert: !removed,
+          published_at: stampOf(at),
+          child_count: 0,
+        },
+        target_person: view.creator,
+        target_community: view.community,
+        target_post: view.post,
+        ...('comment' in view && { target_comment: view.comment }),
+      }
+    }),
+    ...(rows.length > start + limit && { next_page: String(start + limit) }),
   })
 }

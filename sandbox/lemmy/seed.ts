@@ -1,4 +1,5 @@
 import { PEOPLE, SEED_SUBFORUMS } from '../data/people.ts'
+import { newestById } from '../sources/recent.ts'
 import { LINKED_SITES, slugOf } from '../sources/text.ts'
 import { writePost, writeReply } from '../world/content.ts'
 import type { SeededRandom } from '../world/random.ts'
@@ -103,9 +104,9 @@ function publish(world: LemmyWorld, random: SeededRandom, { creator, at }: Writi
 }
 
 function answer(world: LemmyWorld, random: SeededRandom, { creator, at }: Writing): void {
-  const posts = [...world.posts.values()]
-    .slice(-60)
-    .filter(({ locked, removed }) => !locked && !removed)
+  const posts = newestById(world.posts, world.next.post, 60).filter(
+    ({ locked, removed }) => !locked && !removed,
+  )
   if (posts.length === 0) return
   const post = random.pick(posts)
   const parent = post.comments.length > 0 && random.odds(0.5) ? random.pick(post.comments) : null
@@ -177,7 +178,7 @@ export function addLemmyEvent(world: LemmyWorld, random: SeededRandom, at: numbe
     answer(world, random, { creator, at })
     return
   }
-  const recent = [...world.posts.values()].slice(-60)
+  const recent = newestById(world.posts, world.next.post, 60)
   if (recent.length === 0) return
   const post = random.pick(recent)
   if (draw < 0.96) post.votes.set(creator, random.odds(0.9) ? 1 : -1)

@@ -128,6 +128,24 @@ test('v4: it reads the site, walks posts and comments by cursor, a person and a 
   expect(found.posts.length).toBeGreaterThan(0)
 })
 
+test('v4: the modlog names a removal and the restoration after it', async () => {
+  await using site = await open('1.0')
+  const client = new LemmyHttpV4(site.url)
+  const [id] = site.world.posts.keys()
+  site.call('remove', { kind: 'post', id, by: 'moderator' })
+  site.call('restore', { kind: 'post', id })
+  const { items, next_page } = await data(client.getModlog({ type_: 'mod_remove_post', limit: 2 }))
+  const rest = await data(
+    client.getModlog({ type_: 'mod_remove_post', limit: 2, page_cursor: next_page ?? '' }),
+  )
+
+  expect(items.map(({ modlog, target_post }) => [modlog.is_revert, target_post?.id])).toEqual([
+    [true, id],
+    [false, id],
+  ])
+  expect(rest.items[0]?.modlog.id).toBeLessThan(items[1]?.modlog.id ?? 0)
+})
+
 test('v4: it logs in, writes, votes, deletes, and gets notified', async () => {
   await using site = await open('1.0')
   const client = new LemmyHttpV4(site.url)
