@@ -118,6 +118,7 @@ function movePosts(world: ForumWorld, ids: readonly number[], title: string) {
 const settingsInput = z.strictObject({
   listing: z.enum(['current', 'old']).optional(),
   login_required: z.boolean().optional(),
+  anonymous_cache_s: z.int().min(0).max(3600).optional(),
   allowed_redirect: z.string().nullable().optional(),
   anonymous_per_minute: z.int().min(1).optional(),
   anonymous_per_10s: z.int().min(1).optional(),

@@ -237,14 +237,36 @@ function respond(raw_call: SourceCall<ForumWorld>): SandboxResponse {
     const most = world.settings.search_per_minute * (viewer === null ? 1 : 2)
     if (!world.rates.take(`search ${who}`, most, 60, now).allowed) return searchLimit()
   }
-  const answer = found.handler(call, ...found.parts)
-  return withHeaders(call, answer, { route: ROUTE_NAMES[found.pattern], forced })
+  const { answer, cached } = cachedAnswer(call, () => found.handler(call, ...found.parts))
+  return withHeaders(call, answer, { route: ROUTE_NAMES[found.pattern], forced, cached })
 }
+
+type CacheUse = 'skip' | 'store' | 'true'
+
+/** Answer of a handler; for an anonymous reader the one that was kept for the same address. */
+function cachedAnswer(
+  { world, viewer, method, segments, query, now }: ForumCall,
+  create: () => SandboxResponse,
+): { answer: SandboxResponse; cached: CacheUse } {
+  const kept_ms = world.settings.anonymous_cache_s * 1000
+  if (kept_ms === 0 || viewer !== null || method !== 'GET')
+    return { answer: create(), cached: 'skip' }
+  const address = `${segments.join('/')}?${query.toString()}`
+  const known = world.cache.get(address)
+  if (known !== undefined && now - known.at < kept_ms)
+    return { answer: known.answer, cached: 'true' }
+  if (world.cache.size >= MOST_CACHED) world.cache.clear()
+  const answer = create()
+  world.cache.set(address, { at: now, answer })
+  return { answer, cached: 'store' }
+}
+
+const MOST_CACHED = 1_000
 
 function withHeaders(
   { viewer, key }: ForumCall,
   answer: SandboxResponse,
-  { route, forced }: { route: string | undefined; forced: boolean },
+  { route, forced, cached }: { route: string | undefined; forced: boolean; cached: CacheUse },
 ): SandboxResponse {
   return {
     ...answer,
@@ -254,7 +276,7 @@ function withHeaders(
       vary: 'Accept-Encoding',
       ...(route !== undefined && { 'x-discourse-route': route }),
       ...(viewer === null
-        ? { 'x-discourse-cached': 'skip' }
+        ? { 'x-discourse-cached': cached }
         : { 'x-discourse-username': viewer.username }),
       ...(forced && key !== null && { 'set-cookie': 'dosp=1; path=/' }),
     },

@@ -1,3 +1,4 @@
+import type { SandboxResponse } from '../server/response.ts'
 import { createRateWindows, type RateWindows } from '../sources/rate.ts'
 import type { SourceWorld } from '../sources/source.ts'
 import { slugOf } from '../sources/text.ts'
@@ -114,6 +115,8 @@ type ForumSettings = {
   /** `old`: the site-wide listing as of 2.8, with windows of 50 ids. */
   listing: 'current' | 'old'
   login_required: boolean
+  /** Time for which an anonymous answer is kept by its address; 0: none is. */
+  anonymous_cache_s: number
   /** Redirect target that a user API key may name; null: any. */
   allowed_redirect: string | null
   anonymous_per_minute: number
@@ -142,6 +145,8 @@ export type ForumWorld = SourceWorld & {
   sessions: Map<string, ForumUser>
   /** First results of repeated writes, by key and body. */
   memo: Map<string, { at: number; post: ForumPost }>
+  /** Kept anonymous answers by their address. */
+  cache: Map<string, { at: number; answer: SandboxResponse }>
   rates: RateWindows
   next: { user: number; topic: number; post: number; notice: number; search: number }
 }
@@ -156,6 +161,7 @@ export function createForumWorld(random: SeededRandom, now: () => number): Forum
     settings: {
       listing: 'current',
       login_required: false,
+      anonymous_cache_s: 0,
       allowed_redirect: null,
       anonymous_per_minute: 200,
       anonymous_per_10s: 50,
@@ -175,6 +181,7 @@ export function createForumWorld(random: SeededRandom, now: () => number): Forum
     keys: new Map(),
     sessions: new Map(),
     memo: new Map(),
+    cache: new Map(),
     rates: createRateWindows(),
     next: { user: 1, topic: 7, post: 11, notice: 1, search: 1 },
   }

@@ -364,6 +364,24 @@ test('a fault answers a signed-in reader as anonymous, and a stale page lacks th
   expect(await latest(site)).toEqual(posts.toReversed())
 })
 
+test('an anonymous answer is kept for a time by its whole address, one to a key is not', async () => {
+  const { site, posts } = await withTopic(1)
+  await using _ = site
+  control(site, 'site', { anonymous_cache_s: 60 })
+  const cached = async (path: string, headers = {}) => {
+    const answer = await ask(site, path, { headers })
+    return [answer.headers.get('x-discourse-cached'), answer.json.latest_posts.length]
+  }
+  expect(await cached('/posts.json')).toEqual(['store', posts.length])
+  control(site, 'post', { title: 'Newer' })
+
+  expect(await cached('/posts.json')).toEqual(['true', posts.length])
+  expect(await cached('/posts.json?fresh=1')).toEqual(['store', posts.length + 1])
+  expect(await cached('/posts.json', adminOf(site))).toEqual([null, posts.length + 1])
+  site.advance(60)
+  expect(await cached('/posts.json')).toEqual(['store', posts.length + 1])
+})
+
 test('a write that waits for approval is answered with 200, and not done', async () => {
   await using site = await openSource(DISCOURSE)
   site.addFault({ path: '/posts.json', fault: 'enqueued' })
