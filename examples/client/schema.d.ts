@@ -18311,6 +18311,7 @@ export interface operations {
               /** Format: int64 */
               promised_cadence_s: number
               requested_cadence_s: number | null
+              /** @description True while every feed is polled as often as promised, by its interval and by its last check; null while unknown. */
               meets_entitlement: boolean | null
               last_checked_s_ago: number | null
               freshness_ratio: number | null

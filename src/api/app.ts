@@ -40,6 +40,7 @@ import { countMoney } from './metrics/counters.ts'
 import type { Metrics } from './metrics/registry.ts'
 import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
+import { createPlatformFaults } from './platform-faults.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
 
 export type AppDeps = {
@@ -102,12 +103,13 @@ export function createApp(deps: AppDeps) {
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const groupCommit = createGroupCommit(db)
+  const faults = createPlatformFaults({ clock, log })
   const metered = createMeter({
     db,
     groupCommit,
     clock,
     random,
-    log,
+    faults,
     billing,
     on_money: (event) => countMoney(metrics, event),
     on_call: (tier, billed) =>
@@ -212,6 +214,7 @@ export function createApp(deps: AppDeps) {
     words,
     keyed,
     meter,
+    faults,
     internal,
     document,
     paceMessages: pacers.mcp,

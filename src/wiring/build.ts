@@ -24,6 +24,7 @@ import { createStorage } from '../monitor/storage.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
+import { createFileShortage } from '../runtime/file-shortage.ts'
 import type { LoopFailure } from '../runtime/loop.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { recordConfig } from '../store/maintenance/audit.ts'
@@ -91,6 +92,8 @@ export function assemble({
   const words = createNaming(config.wire)
   const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
 
+  const files = createFileShortage({ clock, log })
+
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
   const wiring = createPlatform(
     config,
@@ -99,7 +102,7 @@ export function assemble({
       guard,
       signal,
       on_recovered: () => monitoring.resume(),
-      on_request: onPlatformRequest({ metrics, reads_health, requests, pool: () => pool }),
+      on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
   )
   const { platform, account_client, close } = wiring
@@ -155,6 +158,7 @@ export function assemble({
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
     on_attempt: (event) => countAttempt(metrics, event),
+    files,
   })
 
   const storage = createStorage({
@@ -234,6 +238,7 @@ export function assemble({
   const { routes, drafting } = createRoutes(
     { config, clock, instance },
     {
+      budget,
       guard,
       platform,
       pool,
@@ -273,7 +278,10 @@ export function assemble({
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,
     reads_health,
-    trouble: () => (signal.aborted ? 'stopping' : null),
+    trouble() {
+      if (signal.aborted) return 'stopping'
+      return files.isLacking() ? 'out_of_files' : null
+    },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),

@@ -1,6 +1,8 @@
 // An alert at night links the section of docs/operations.md that says what to do.
 import { expect, test } from 'bun:test'
 
+import { operationsPage } from '../../src/api/openapi/operations-page.ts'
+import { noticeFor, runbookUrl } from '../../src/delivery/operator.ts'
 import { anchorOf, codeCells, readText } from './documentation.ts'
 
 /** The sections of the runbook by their anchors. */
@@ -28,6 +30,24 @@ test('every alert links a section of the runbook that exists', () => {
     const anchor =
       /runbook_url: 'docs\/operations\.md#([\w-]+)'/.exec(rule)?.[1] ?? 'no runbook_url'
     expect([name, anchor, anchors.has(anchor)]).toEqual([name, anchor, true])
+  }
+})
+
+test('every operator event links a section of the runbook that exists', () => {
+  const anchors = sections()
+  const events = [...readText('docs/events.md').matchAll(/^\| `([^`]+)`/gm)].map(
+    ([, it]) => it ?? '',
+  )
+  const kinds = new Set(events.flatMap((event) => noticeFor(event, {})?.kind ?? []))
+
+  expect(kinds.size).toBeGreaterThan(12)
+  for (const kind of kinds) {
+    const [page, anchor = 'none'] = runbookUrl(kind, '')?.split('#') ?? []
+    expect([kind, page, anchors.has(anchor)]).toEqual([kind, 'docs/operations.md', true])
+    expect(runbookUrl(kind, 'https://api.example')).toBe(
+      `https://api.example/docs/operations#${anchor}`,
+    )
+    expect(operationsPage()).toContain(`<strong id="${anchor}">### `)
   }
 })
 

@@ -348,8 +348,37 @@ describe('storage checks report', () => {
     expect(code).toBe(1)
     expect(of('daemon')[0]).toMatchObject({
       verdict: 'fail',
-      found: `another forumd, with another data folder, answers at ${daemon.url}, so that it cannot start there`,
+      found: `port ${new URL(daemon.url).port} is in use by another forumd, with another data folder, so that it cannot start there`,
     })
+  })
+
+  test('a port that a program without HTTP holds, within three seconds', async () => {
+    // Waits for its client's first words, as programs of other protocols do.
+    using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    using it = setUp()
+    it.configure(
+      readFileSync(it.file('forumd.toml'), 'utf8').replace('port = 0', `port = ${holder.port}`),
+    )
+    const began = performance.now()
+    const { code, of } = await it.examine()
+
+    expect(performance.now() - began).toBeLessThan(3000)
+    expect(code).toBe(1)
+    expect(of('daemon')[0]).toMatchObject({
+      verdict: 'fail',
+      found: `port ${holder.port} is in use by another program, so that it cannot start there`,
+    })
+  })
+
+  test('a recorded address at which a program without HTTP listens', async () => {
+    using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    using it = await withDatabase()
+    writeFileSync(it.file('data/forumd.address'), `http://127.0.0.1:${holder.port}\n`)
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('daemon')[0]?.found).toStartWith(`port ${holder.port} is in use`)
   })
 
   test('a daemon that is not ready because a loop fails repeatedly', async () => {

@@ -363,6 +363,11 @@ test.each<[string, string, string]>([
     'customers[0].monitors[0].filter_spec.q: refused; filter_spec.q, position 2',
   ],
   [
+    'a pattern that no monitor can afford',
+    watch('{ subforum = "cats", regex = ["\\\\bgrinder\\\\b", "a[ab]{240}c"] }'),
+    ':6:62: customers[0].monitors[0].filter_spec.regex[1]: found "a[ab]{240}c", which takes too long on some texts',
+  ],
+  [
     'no filter',
     `${HEAD}[[customers.monitors]]\nname = "x"\n`,
     'customers[0].monitors[0].filter_spec: missing',

@@ -153,6 +153,15 @@ test('operation names are unique', async () => {
   expect(names.length).toBeGreaterThan(8)
 })
 
+test('the runbook is a page with an anchor for each section', async () => {
+  await using daemon = startTestApi()
+  const { status, headers, text } = await daemon.call('/docs/operations', NO_KEY)
+
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+  expect(text).toContain('<strong id="file-descriptors">### File descriptors</strong>')
+})
+
 test('the API reference loads nothing from another host', async () => {
   await using daemon = startTestApi()
   const page = await daemon.call('/docs', NO_KEY)

@@ -693,7 +693,7 @@ const ROWS: Row[] = [
   [
     'later than that',
     (daemon) => checked(daemon, 91),
-    { cadence: { freshness_ratio: 1.52, within_margin: false } },
+    { cadence: { freshness_ratio: 1.52, within_margin: false, meets_entitlement: false } },
   ],
   [
     'backoff_factor by the platform: judged by its own interval, measured by the promise',

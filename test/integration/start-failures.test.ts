@@ -55,12 +55,15 @@ function configured(folder: Folder, dir: string, { port = 0, more = '' } = {}): 
 
 type LogLine = { event: string; level: string } & Record<string, unknown>
 
-/** `forumd serve`, whose log can be waited for. */
-function serve(config: string, ...options: string[]) {
-  const child = Bun.spawn([process.execPath, MAIN, 'serve', '--config', config, ...options], {
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
+/** `forumd serve`, whose log can be waited for. `under`: what it is run under, such as a tracer. */
+function serve(
+  config: string,
+  { options = [], under = [] }: { options?: readonly string[]; under?: readonly string[] } = {},
+) {
+  const child = Bun.spawn(
+    [...under, process.execPath, MAIN, 'serve', '--config', config, ...options],
+    { stdout: 'pipe', stderr: 'pipe' },
+  )
   children.push(child)
   const lines: LogLine[] = []
   let wake = Promise.withResolvers<void>()
@@ -95,7 +98,11 @@ function serve(config: string, ...options: string[]) {
       await drained
       return { code, err }
     },
-    stop: () => child.kill('SIGTERM'),
+    /** To the program itself: a tracer would not pass it on. */
+    stop() {
+      const pid = lines.find(({ event }) => event === 'serve.starting')?.['pid']
+      process.kill(typeof pid === 'number' ? pid : child.pid, 'SIGTERM')
+    },
   }
 }
 
@@ -186,6 +193,76 @@ for (const age of ['an instance', 'nothing yet'] as const)
     },
   )
 
+const no_tracer = Bun.which('strace') === null
+if (no_tracer) console.warn('skipped: I/O errors at the start need strace')
+
+/** A tracer by which a call on a file fails with EIO; `when`: the occurrences. */
+const failing = (call: string, file: string, when: string) => [
+  'strace',
+  '-f',
+  '-qq',
+  '--seccomp-bpf',
+  '-o',
+  '/dev/null',
+  '-P',
+  file,
+  '-e',
+  `trace=${call}`,
+  '-e',
+  `inject=${call}:error=EIO${when}`,
+]
+
+test.skipIf(no_tracer)(
+  'a disk that returns I/O errors is named, waited for with health alone, and served from by itself',
+  async () => {
+    using folder = tempFolder()
+    const dir = folder.file('data')
+    const port = await freePort()
+    const config = configured(folder, dir, { port })
+    await begin(config)
+
+    const daemon = serve(config, { under: failing('read', join(dir, 'secrets.key'), ':when=1..2') })
+    const waiting = await daemon.until('storage.waiting')
+    const health = await fetch(`http://127.0.0.1:${port}/health`)
+
+    expect(waiting).toMatchObject({ level: 'error', dir, reason: 'io_error' })
+    expect(waiting['why']).toContain(`at ${dir} the disk returns I/O errors`)
+    expect(await health.json()).toEqual({ ok: false, reads: 'unknown', storage: 'io_error' })
+    await daemon.until('storage.recovered')
+    await daemon.until('serve.listening')
+    daemon.stop()
+    expect((await daemon.ended()).code).toBe(0)
+  },
+)
+
+test.skipIf(no_tracer)(
+  'a database whose pages SQLite cannot read for I/O errors ends the start with 75, and says so',
+  async () => {
+    using folder = tempFolder()
+    const dir = folder.file('data')
+    const config = configured(folder, dir)
+    await begin(config)
+
+    // The first read is the header, by the program itself; the others are SQLite's.
+    const under = failing('pread64', join(dir, 'forumd.sqlite'), ':when=2+')
+    const { code, err } = await serve(config, { under }).ended()
+
+    expect(code).toBe(75)
+    expect(err).toContain('returns I/O errors')
+  },
+)
+
+test('a port that a program without HTTP holds ends the start at once, and is named', async () => {
+  using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  using folder = tempFolder()
+  const config = configured(folder, folder.file('data'), { port: holder.port })
+
+  const { code, err } = await serve(config).ended()
+
+  expect(code).toBe(1)
+  expect(err).toContain(`port ${holder.port} is in use by another program`)
+})
+
 test.skipIf(no_memory !== null)('a daemon that waits for its disk stops on SIGTERM', async () => {
   using folder = tempFolder()
   await using disk = await mountMemory(80)
@@ -242,12 +319,12 @@ test('--new creates a database if the recorded one is missing, never beside an e
   const record = () => readFileSync(folder.file('forumd.instance'), 'utf8')
   const before = record()
 
-  const refused = await serve(config, '--new').ended()
+  const refused = await serve(config, { options: ['--new'] }).ended()
   expect([refused.code, record()]).toEqual([2, before])
   expect(refused.err).toContain('leave --new out')
 
   renameSync(folder.file('data'), folder.file('gone'))
-  const daemon = serve(config, '--new')
+  const daemon = serve(config, { options: ['--new'] })
   await daemon.until('serve.listening')
   daemon.stop()
   await daemon.ended()

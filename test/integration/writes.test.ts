@@ -218,6 +218,34 @@ describe('an invalid write', () => {
   })
 })
 
+test('a field that no write has is refused by name on every write, unless it is a cookie', async () => {
+  const seen = it.sandbox.requests.length
+  const login = { username: 'ann', password: 'x' }
+  const bodies = {
+    ...it.WRITES,
+    'dm/messages': { thread_id: 't4_abc1' },
+    comment: it.WRITES['v2/comment'],
+    login,
+  }
+
+  for (const [path, body] of Object.entries(bodies))
+    for (const extra of [1, null, true, ['dark'], { theme: 'dark' }, 'dark']) {
+      // The comment endpoint sends text as a cookie.
+      if (path === 'comment' && extra === 'dark') continue
+      const send = path === 'login' ? it.send : it.act
+      const { status, body: refusal } = await send(path, { ...body, extra })
+      expect([path, extra, status, refusal.code, refusal.field]).toEqual([
+        path,
+        extra,
+        400,
+        'INVALID_REQUEST',
+        'extra',
+      ])
+      expect(refusal.error).toStartWith('extra is not a known field; allowed: ')
+    }
+  expect(it.sandbox.requests).toHaveLength(seen)
+})
+
 test('an empty proxy, and one in the header of reads, are errors on every write', async () => {
   const seen = it.sandbox.requests.length
   const login = { username: 'ann', password: 'x' }

@@ -32,6 +32,8 @@ const folderOf = (path: string): string => {
   return top === 'sandbox' ? top : folder.replace(/\.ts$/, '')
 }
 
+const EMBEDDED = ['package.json', 'docs/operations.md']
+
 /** Imports of one file that the table forbids, as sentences. */
 function violations(file: string, text: string): string[] {
   const folder = folderOf(file)
@@ -42,8 +44,8 @@ function violations(file: string, text: string): string[] {
     if (!to.startsWith('.'))
       return folder === 'core' && !CORE_MAY_IMPORT.includes(to) ? [`${file} imports ${to}`] : []
     const target = posix.normalize(posix.join(posix.dirname(file), to))
-    // Embedded files of the package are no folder of the program.
-    if (target === 'package.json' || target.startsWith('node_modules/')) return []
+    // Embedded files of the repository are no folder of the program.
+    if (EMBEDDED.includes(target) || target.startsWith('node_modules/')) return []
     // The dashboard knows the API by the types generated from its document, as any client may.
     if (folder === 'page' && target === 'examples/client/schema.d.ts') return []
     const other =

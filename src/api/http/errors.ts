@@ -209,7 +209,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
     case 'blocked':
       return unavailable(flavour, 'the platform gave no readable answer', null)
     case 'unavailable':
-      return unavailable(flavour, 'the platform could not be reached', fault.retry_after_s)
+      return unavailable(flavour, unreachedSentence(fault), fault.retry_after_s)
     case 'unreadable':
       return unavailable(flavour, 'the platform gave an answer of another shape', null)
     case 'rejected':
@@ -236,6 +236,12 @@ function missing(reason: RefusalReason | null, thing: FaultContext['thing']) {
 }
 
 const upstreamError = (message: string) => new ApiError('UPSTREAM_ERROR', { message })
+
+/** Reason of a request without an answer. */
+export const unreachedSentence = ({ own }: { own?: 'out_of_files' }): string =>
+  own === undefined
+    ? 'the platform could not be reached'
+    : 'this service has no file descriptor left, so that it could not connect to the platform'
 
 function unavailable(flavour: Flavour, message: string, retry_after_s: number | null): ApiError {
   if (flavour !== 'read') return upstreamError(message)

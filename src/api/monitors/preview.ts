@@ -15,6 +15,7 @@ import { type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
 import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
 import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
+import { weigh } from '../../gateway/cache.ts'
 import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gateway/sampling.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Clock } from '../../runtime/runtime.ts'
@@ -39,6 +40,8 @@ const MATCHES_MAX = 100
 const MATCHES = 25
 /** Matching blocks the event loop. */
 const MATCH_BUDGET_MS = 40
+/** More than a hundred of the longest posts. */
+const PAGE_BYTES_MAX = 64 * 1024 * 1024
 const ITEM_ID = /^(?:t[13]_)?[a-z0-9]{1,13}$/
 
 const limitSentence = `limit must be a whole number from 1 to ${MATCHES_MAX}`
@@ -80,7 +83,8 @@ function group(prefix: string, context: RouteContext, deps: PreviewDeps) {
     .use(context.keyed)
     .post(
       '/preview',
-      ({ customer, body: input }) => runPreview(context, deps, customer.id, input),
+      ({ customer, body: input, request }) =>
+        runPreview(context, deps, { customer_id: customer.id, request }, input),
       {
         body,
         detail: {
@@ -99,9 +103,9 @@ type PreviewInput = { filter_spec?: unknown; limit: number; item_id?: string | u
 type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault | null }
 
 async function runPreview(
-  { words, clock }: RouteContext,
+  { words, clock, in_flight }: RouteContext,
   { sampling, pace, patterns, ahead_ms }: PreviewDeps,
-  customer_id: string,
+  { customer_id, request }: { customer_id: string; request: Request },
   { filter_spec, limit, item_id }: PreviewInput,
 ) {
   const spec = parseFilterSpec(filter_spec, words)
@@ -121,6 +125,9 @@ async function runPreview(
   )
   pace.after(customer_id, requests)
   refuseAllFailed(found, words)
+  // Held until the call ends, also where the cache did not keep them.
+  for (const { page } of found)
+    in_flight.holdForRequest(request, weigh(page?.rows ?? [], PAGE_BYTES_MAX))
   const rows = found.map(({ page }) => ({ rows: page?.rows ?? [] }))
   const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (evaluatePatterns) => {
     const until = clock.mono() + MATCH_BUDGET_MS

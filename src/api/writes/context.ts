@@ -97,7 +97,7 @@ type Sent = { session: Session; name: string | null; route: string; body_hash: U
 
 /** Creates the context once: Idempotency-Keys are claimed over all groups. */
 export function createWriteContext(context: RouteContext, options: WritesOptions): WriteContext {
-  const { words, keyed, meter, internal, groupCommit, clock, log } = context
+  const { words, keyed, meter, faults, internal, groupCommit, clock, log } = context
   const { db, ring, session_cookie, browser_schemes } = options
   const runOnce = createIdempotency({ db, ring, groupCommit, clock, log, words })
   const sents = new WeakMap<Request, Sent>()
@@ -142,7 +142,7 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
           const { fault } = acted
           if (fault.kind === 'blocked') log('warn', 'act.blocked', { act: call.act })
           if (fault.kind === 'rejected' || fault.kind === 'unreadable')
-            log('warn', 'platform.fault', { ...fault })
+            faults.failed(call.tier, fault)
           throw toActError(fault)
         }),
     }

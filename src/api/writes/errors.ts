@@ -1,7 +1,7 @@
 import { ApiError, type ErrorDetails } from '../../core/base/errors.ts'
 import type { NativeRefusal } from '../../core/forum/native-refusals.ts'
 import type { ActFault } from '../../gateway/writes.ts'
-import { because, pause, PROXY, RETRY_S } from '../http/errors.ts'
+import { because, pause, PROXY, RETRY_S, unreachedSentence } from '../http/errors.ts'
 
 const RETRY_BROWSER_S = 60
 
@@ -46,7 +46,7 @@ export function toActError(fault: ActFault): ApiError {
         retry_after_s: RETRY_S.timeout,
       })
     case 'unavailable':
-      return unavailable('the platform could not be reached', fault.retry_after_s)
+      return unavailable(unreachedSentence(fault), fault.retry_after_s)
     case 'unreadable':
       return unavailable('the platform gave an answer of another shape', null)
     case 'rejected':

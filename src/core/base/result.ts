@@ -46,7 +46,8 @@ export type Fault =
   /**
    * Failure of the platform or of the route to it; `status` is null if there was no response.
    * `trouble` is set if one of our proxies failed: another egress may help. `not_requested`: the platform
-   * is known to be unreachable, and no request was sent.
+   * is known to be unreachable, and no request was sent. `own`: this process could not open a
+   * connection, which says nothing about the platform.
    */
   | {
       kind: 'unavailable'
@@ -54,6 +55,7 @@ export type Fault =
       retry_after_s: number | null
       not_requested?: true
       trouble?: ProxyTrouble
+      own?: 'out_of_files'
     }
   /** Response without the expected content. `path` names the unexpected part. */
   | { kind: 'unreadable'; path: string }

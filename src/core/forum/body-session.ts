@@ -31,7 +31,7 @@ export type Sending = {
   session_cookie: string
   /** The call's own fields, beside those of a session. */
   reserved_fields: readonly string[]
-  /** True: unknown fields become cookies. False: the call's schema refuses them. */
+  /** True: unknown fields that are text become cookies. Every other unknown field is refused. */
   forwards: boolean
   schemes: Schemes
 }
@@ -123,8 +123,17 @@ function forwarded(
   given: readonly SentPart[],
 ): Cookie[] {
   const { words, session_cookie, reserved_fields, forwards } = sending
-  const ours = [...reserved_fields, ...sessionFields(words)]
+  const ours = [...sessionFields(words), ...reserved_fields]
   const beside = forwards ? Object.entries(body).filter(([field]) => !ours.includes(field)) : []
+  // As the schemas of the calls that forward nothing refuse every unknown field.
+  const [unknown] = beside.find(([, value]) => typeof value !== 'string') ?? []
+  if (unknown !== undefined) {
+    const name = displayName(unknown)
+    throw invalid(
+      name,
+      `${name} is not a known field; allowed: ${ours.join(', ')}, and text, which is sent as a cookie`,
+    )
+  }
   const own = new Map<string, string>()
   for (const { part, field, value } of given) {
     own.set(field, value)
@@ -156,8 +165,7 @@ function createCookieReader({ words, session_cookie }: Sending, given: readonly 
     if (instead !== undefined) throw invalidField(field, `must be sent as ${instead}`)
     if (!isCookieName(name)) throw invalidField(field, NAME_FORM)
     if (names.has(name)) throw invalidField(field, 'must be given once')
-    if (typeof value !== 'string')
-      throw invalidField(field, 'must be text: unknown fields of this call are sent as cookies')
+    if (typeof value !== 'string') throw invalidField(field, 'must be text')
     if (!isCookieValue(value)) throw invalidField(field, VALUE_FORM)
     names.add(name)
     return { name, value }
