@@ -82,6 +82,14 @@ const context: ProcessContext = {
           sleep: clock.sleep,
         }),
       ),
+    startSource: async (kind, { runtime: { clock }, ...options }) =>
+      warm(
+        (await import('../sandbox/sources/kinds.ts')).startKind(kind, {
+          ...options,
+          now: clock.now,
+          sleep: clock.sleep,
+        }),
+      ),
   },
 }
 

@@ -9,18 +9,28 @@ const NATIVE =
  * platform, and the platform of the benches.
  */
 const FLUENT =
-  /^src\/platforms\/(?:reddit\/|items\.ts)|^sandbox\/|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
+  /^src\/platforms\/(?:reddit\/|items\.ts)|^sandbox\/|^src\/cli\/demo\/kinds\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/bench\/(upstream|bench-trees)\.ts$/
 
 const root = `${import.meta.dir}/../../`
 
-/** Native words of a text as `line: text`. A path may name the adapter's folder, and a text the kind of a source. */
-function nativeWords(text: string): string[] {
+/** Words of the platforms that are sources only. */
+const OF_SOURCES =
+  /discourse|hacker ?news|algolia|firebaseio|lemmy|post_stream|latest_posts|topic_slug|\bap_id\b|actor_id|objectID/i
+
+/** Adapters and simulations of these platforms, and the files that list them. */
+const SPEAKERS =
+  /^sandbox\/|^src\/platforms\/(?:discourse|hackernews|lemmy)\/|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\//
+
+/** Names of kinds are values of the configuration and of answers, and of folders. */
+const KIND =
+  /platforms\/(?:reddit|discourse|hackernews|lemmy)|['"](?:reddit|discourse|hackernews|lemmy)['"]/g
+
+/** Native words of a text as `line: text`. The names of kinds may occur everywhere. */
+function nativeWords(text: string, words = NATIVE): string[] {
   return text
     .split('\n')
     .flatMap((line, at) =>
-      NATIVE.test(line.replaceAll(/platforms\/reddit|'reddit'/g, ''))
-        ? [`${at + 1}: ${line.trim().slice(0, 80)}`]
-        : [],
+      words.test(line.replaceAll(KIND, '')) ? [`${at + 1}: ${line.trim().slice(0, 80)}`] : [],
     )
 }
 
@@ -43,6 +53,39 @@ test("the platform's own words appear only in the adapter and the sandbox", asyn
 
   expect(found).toEqual([])
   expect(files).toBeGreaterThan(50)
+})
+
+test('the words of a source are in its adapter and its simulation only', async () => {
+  const found: string[] = []
+  let files = 0
+  for await (const file of new Bun.Glob('{src,sandbox,test,scripts}/**/*.{ts,tsx,css,sql}').scan(
+    root,
+  )) {
+    if (file.includes('/node_modules/') || file === 'test/unit/platform-words.test.ts') continue
+    if (SPEAKERS.test(file)) continue
+    files += 1
+    const text = await Bun.file(root + file).text()
+    found.push(...nativeWords(text, OF_SOURCES).map((place) => `${file}:${place}`))
+  }
+
+  expect(found).toEqual([])
+  expect(files).toBeGreaterThan(50)
+})
+
+// One kind's words stay out of the rooms of the others, and of what they share.
+test.each([
+  ['sandbox/discourse', /lemmy|hacker ?news|algolia|subreddit/i],
+  ['sandbox/hackernews', /discourse|lemmy|subreddit/i],
+  ['sandbox/lemmy', /discourse|hacker ?news|algolia|subreddit/i],
+  ['sandbox/sources', /post_stream|actor_id|objectID|subreddit/i],
+])('%s does not speak of the other platforms', async (folder, words) => {
+  const found: string[] = []
+  for await (const file of new Bun.Glob(`${folder}/*.ts`).scan(root))
+    found.push(
+      ...nativeWords(await Bun.file(root + file).text(), words).map((at) => `${file}:${at}`),
+    )
+
+  expect(found).toEqual([])
 })
 
 test.each([
