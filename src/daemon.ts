@@ -95,7 +95,6 @@ async function start(config: Config, runtime: Runtime): Promise<Daemon> {
     noticeExternalWrites,
     notifyOperator,
     upkeep,
-    releaseMemory,
     close,
     endStreams,
     draftsIdle,
@@ -147,23 +146,20 @@ async function start(config: Config, runtime: Runtime): Promise<Daemon> {
     return it === undefined ? null : { loop: it.loop, what: 'failures', late_ms: it.duration_ms }
   }
   // The pool first: requests from here on may need an account.
-  const iterations: Record<(typeof LOOPS)[number], Iteration | null> = {
+  const iterations: Record<(typeof LOOPS)[number], Iteration> = {
     pool: pool.turn,
     monitor: progress.watch('monitor', monitoring.checkDue),
     sender: progress.watch('sender', sender.turn),
     operator: notifyOperator,
     upkeep,
     storage: storage.turn,
-    memory: releaseMemory,
   }
   for (const name of LOOPS) {
-    const iterate = iterations[name]
-    if (iterate === null) continue
     const options = {
       failed: onFailedIteration,
       ...(name === 'monitor' && { progressing: monitoring.progressing }),
     }
-    loops.set(name, startLoop({ ...runtime, log }, name, signal, iterate, options))
+    loops.set(name, startLoop({ ...runtime, log }, name, signal, iterations[name], options))
     // Yields, so that waiting requests need not wait for the whole backlog.
     await new Promise(setImmediate)
   }

@@ -9,49 +9,40 @@ import { createGroupCommit } from '../store/db/group-commit.ts'
 import { account } from './account/routes.ts'
 import { createMeter } from './billing.ts'
 import type { RouteContext } from './context.ts'
-import { createDelegation, dashboardApi } from './dashboard/api.ts'
+import { dashboardApi } from './dashboard/api.ts'
 import { countingMeter } from './dashboard/counters.ts'
 import { dashboardLive, type LiveDeps } from './dashboard/live.ts'
 import { dashboardPage, type PageFiles } from './dashboard/page.ts'
 import { createDashboardSession, webSession } from './dashboard/session.ts'
 import { createAdmit } from './http/admission.ts'
-import { createAuthenticate, createHolders, createKeyed } from './http/auth.ts'
+import {
+  createAuthenticate,
+  createDelegation,
+  createFailedAuth,
+  createHolders,
+  createKeyed,
+} from './http/auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
-import { createPeerOf } from './http/client-address.ts'
 import { errors } from './http/errors.ts'
 import { createInternalClient } from './http/internal.ts'
-import { createSite } from './http/origin-guard.ts'
+import { createPacers, type Limits } from './http/pacers.ts'
+import { createPeerOf, createSite } from './http/request-origin.ts'
 import { jsonResponse } from './http/response.ts'
-import type { Features } from './http/route-policy.ts'
-import { createRouteTable, requestPath, restoreQuery, type RouteTable } from './http/route-table.ts'
+import {
+  createRouteTable,
+  type Features,
+  requestPath,
+  restoreQuery,
+  type RouteTable,
+} from './http/routes.ts'
 import { createInFlight } from './in-flight.ts'
 import { countMoney } from './metrics/counters.ts'
 import type { Metrics } from './metrics/registry.ts'
 import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
-import { createFailedAuth } from './pace/failed-auth.ts'
-import { createPacers, type Limits } from './pace/pacers.ts'
+import { createPlatformFaults } from './platform-faults.ts'
+import { forSource } from './reads/sources.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
-
-/** Growth of resident memory per error response (headers, errors, sockets), measured. */
-const BYTES_PER_REFUSAL = 8 * 1024
-/** Error responses per collection; a collection is too expensive for fewer. */
-const REFUSALS_PER_COLLECTION = 256
-
-/**
- * Counts error responses by status and requests a GC after every 256. Abusive clients are refused
- * repeatedly, and each refusal leaves little memory behind.
- * Successful calls are limited by their rate limits; their memory is left to the engine.
- */
-export function createRefusals(collect: (bytes: number) => void): (status: number) => void {
-  let refused = 0
-  return (status) => {
-    if (status < 400) return
-    refused += 1
-    if (refused % REFUSALS_PER_COLLECTION === 0)
-      collect(REFUSALS_PER_COLLECTION * BYTES_PER_REFUSAL)
-  }
-}
 
 export type AppDeps = {
   db: Db
@@ -68,6 +59,8 @@ export type AppDeps = {
   trusted_proxies: readonly string[]
   /** Enabled writes; absent: all. */
   features?: Features
+  /** Names of the sources beside `main`; absent: none. */
+  sources?: readonly string[]
   /**
    * Seconds that a call may spend at the platform, without its rate limit wait; absent: those of a
    * read with the default deadline.
@@ -90,11 +83,6 @@ export type AppDeps = {
   storage_failing?: () => string | null
   /** Monitors of a customer, including paused ones, and the limit of its plan. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
-  /**
-   * Receives the number of received bytes that wait to be freed; absent: the engine frees them in
-   * its own time.
-   */
-  collect?: (bytes: number) => void
   /** Budget for the bytes of calls and answers; absent: no limit. */
   budget?: ByteBudget
   /** Route groups that use the context created here. */
@@ -118,20 +106,19 @@ export function createApp(deps: AppDeps) {
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const groupCommit = createGroupCommit(db)
+  const faults = createPlatformFaults({ clock, log })
   const metered = createMeter({
     db,
     groupCommit,
     clock,
     random,
-    log,
+    faults,
     billing,
     on_money: (event) => countMoney(metrics, event),
     on_call: (tier, billed) =>
       metrics.count('billing_calls_total', { tier, billed: String(billed) }),
   })
   const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
-  const collect = deps.collect ?? (() => {})
-  const onStatus = createRefusals(collect)
   const peerOf = createPeerOf(deps.trusted_proxies)
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const delegation = createDelegation()
@@ -150,7 +137,7 @@ export function createApp(deps: AppDeps) {
     on_refused: (held_for, limit) => metrics.count('overloaded_total', { held_for, limit }),
     on_stalled: () => metrics.count('write_timeouts_total'),
   })
-  const readJson = createReadJson({ clock, collect, hold: in_flight.holdForRequest })
+  const readJson = createReadJson({ clock, hold: in_flight.holdForRequest })
   const admit = createAdmit({
     words,
     clock,
@@ -186,9 +173,12 @@ export function createApp(deps: AppDeps) {
       reusePort: false,
     },
   })
-    .onRequest(({ request, set, server }) => {
+    .onRequest(async ({ request, set, server }) => {
+      // Admitted as the request that named the source.
+      if (holders.find(request)) return undefined
       started.set(request, clock.mono())
-      return admit({ request, headers: set.headers, server })
+      const answer = await admit({ request, headers: set.headers, server })
+      return answer ?? answerForSource(request)
     })
     .onParse({ as: 'global' }, ({ request }) => {
       const path = requestPath(request.url)
@@ -200,7 +190,6 @@ export function createApp(deps: AppDeps) {
     .onAfterResponse({ as: 'global' }, ({ request, route, set }) => {
       in_flight.end(request)
       const status = set.status ?? 200
-      onStatus(Number(status))
       // An internal request is part of an external request, which is counted.
       if (delegation.of(request)) return
       const labels = { method: request.method, route: route || 'none' }
@@ -226,11 +215,30 @@ export function createApp(deps: AppDeps) {
       .use(dashboardPage(deps.page))
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))
   }
+  const sources = deps.sources ?? []
+
+  /** Answers a read that names another source through that source's own routes. */
+  async function answerForSource(request: Request): Promise<Response | undefined> {
+    if (!request.url.includes('source=')) return undefined
+    const named = forSource(words, sources, request)
+    const holder = holders.find(request)
+    if (named === null || holder === undefined) return undefined
+    holders.put(named, { ...holder, request: named })
+    started.set(named, started.get(request) ?? clock.mono())
+    try {
+      return await app.handle(named)
+    } finally {
+      // The request itself ends here, without a route of its own.
+      in_flight.end(request)
+    }
+  }
+
   const internal = createInternalClient(delegation, (request) => app.handle(request))
   const context = {
     words,
     keyed,
     meter,
+    faults,
     internal,
     document,
     paceMessages: pacers.mcp,

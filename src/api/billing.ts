@@ -3,7 +3,7 @@ import type { HTTPHeaders } from 'elysia'
 import { ApiError } from '../core/base/errors.ts'
 import type { Outcome } from '../core/base/result.ts'
 import { type PriceMicros, type Tier, toUsd } from '../core/limits/price.ts'
-import type { Clock, Log, Random } from '../runtime/runtime.ts'
+import type { Clock, Random } from '../runtime/runtime.ts'
 import {
   charge,
   endHold,
@@ -16,56 +16,7 @@ import type { Db } from '../store/db/connection.ts'
 import type { GroupCommit } from '../store/db/group-commit.ts'
 import type { Holder } from './http/auth.ts'
 import { type FaultContext, toApiError } from './http/errors.ts'
-
-/** A call whose answer is available, and its price. */
-export type Charge = Omit<Hold, 'id'>
-
-/**
- * Calls billed together: their number, and the balance after each. Calls that the balance did not
- * cover have no entry.
- */
-type Group = { calls: number; charged: Promise<number[]> }
-
-/**
- * Bills calls whose answers are available. Returns the remaining balance; null: it does not cover
- * the price.
- * Calls of one customer at one price in one turn of the event loop become one ledger entry.
- */
-export function createCharges({
-  db,
-  clock,
-  groupCommit,
-}: {
-  db: Db
-  clock: Clock
-  groupCommit: GroupCommit
-}): (wanted: Charge) => Promise<number | null> {
-  const gathering = new Map<string, Group>()
-
-  function groupOf(wanted: Charge): Group {
-    const key = `${wanted.tier} ${wanted.amount_micros} ${wanted.customer_id}`
-    const existing = gathering.get(key)
-    if (existing) return existing
-    const group: Group = {
-      calls: 0,
-      charged: groupCommit(() => {
-        // Later calls are billed with the next group.
-        gathering.delete(key)
-        return charge(db, wanted, group.calls, clock.now())
-      }),
-    }
-    gathering.set(key, group)
-    // A transaction that could not begin has not removed its group.
-    void group.charged.catch(() => gathering.delete(key))
-    return group
-  }
-
-  return async (wanted) => {
-    const group = groupOf(wanted)
-    const place = group.calls++
-    return (await group.charged)[place] ?? null
-  }
-}
+import type { PlatformFaults } from './platform-faults.ts'
 
 /**
  * Fault context of a call, and access to a cached answer, which is read before a hold is created.
@@ -104,7 +55,7 @@ type Deps = {
   groupCommit: GroupCommit
   clock: Clock
   random: Random
-  log: Log
+  faults: PlatformFaults
   billing: { enabled: boolean; prices: PriceMicros }
   on_money?: (event: MoneyEvent) => void
   on_call?: (tier: Tier, billed: boolean) => void
@@ -118,7 +69,7 @@ type Ended<T> = { value: T } | { error: unknown }
 
 /** Creates the meter of all billed calls. */
 export function createMeter(deps: Deps): Meter {
-  const { db, groupCommit, clock, random, log, billing } = deps
+  const { db, groupCommit, clock, random, faults, billing } = deps
   // Calls whose outcome could not be stored, for example on a full disk. Their callers got an
   // error, so their holds are released with the next stored call or at the next start.
   const unended = new Map<string, Price>()
@@ -143,8 +94,6 @@ export function createMeter(deps: Deps): Meter {
     return value
   }
 
-  const chargeOne = createCharges({ db, clock, groupCommit: commit })
-
   /** Holds the price; null if nothing is held because billing is off. */
   async function begin(tier: Tier, holder: Holder): Promise<OpenHold | null> {
     if (!billing.enabled) return null
@@ -156,7 +105,7 @@ export function createMeter(deps: Deps): Meter {
     return { id, price }
   }
 
-  const chargeOf = (tier: Tier, { customer }: Holder): Charge => ({
+  const chargeOf = (tier: Tier, { customer }: Holder): Omit<Hold, 'id'> => ({
     customer_id: customer.id,
     tier,
     amount_micros: billing.prices[tier],
@@ -169,7 +118,7 @@ export function createMeter(deps: Deps): Meter {
   async function chargeNow(tier: Tier, holder: Holder): Promise<number | null> {
     if (!billing.enabled) return end(null, tier, holder, { billed: true, failed: false })
     const wanted = chargeOf(tier, holder)
-    const remaining = await chargeOne(wanted)
+    const remaining = await commit(() => charge(db, wanted, clock.now()))
     if (remaining === null) throw insufficientCredits(wanted)
     const price = priceOf(tier, holder)
     reportMoney('held', price)
@@ -227,11 +176,11 @@ export function createMeter(deps: Deps): Meter {
     }
     const open_hold = await begin(tier, holder)
     const ended = await attempt(work, (fault) => {
-      if (fault.kind === 'rejected' || fault.kind === 'unreadable')
-        log('warn', 'platform.fault', { ...fault })
+      faults.failed(tier, fault)
       return toApiError(fault, fault_context)
     })
     const failed = 'error' in ended
+    if (!failed) faults.succeeded(tier)
     const billed =
       !isFree(tier, holder) &&
       (failed ? ended.error instanceof ApiError && ended.error.billed : true)

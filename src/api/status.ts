@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 import { Elysia } from 'elysia'
 import * as z from 'zod'
@@ -12,11 +12,10 @@ import {
   WINDOW_S,
 } from '../core/limits/reads-health.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
-import { bearer } from './http/auth.ts'
-import type { PeerOf } from './http/client-address.ts'
+import { bearer, type FailedAuth } from './http/auth.ts'
+import type { PeerOf } from './http/request-origin.ts'
 import type { Metrics } from './metrics/registry.ts'
 import { answers } from './openapi/route-docs.ts'
-import type { FailedAuth } from './pace/failed-auth.ts'
 
 type HealthDeps = {
   clock: Clock
@@ -120,7 +119,7 @@ type ScrapeDeps = {
   failed_auth: Pick<FailedAuth, 'attempt'>
 }
 
-const digest = (text: string) => createHash('sha256').update(text).digest()
+const digest = (text: string) => hash('sha256', text, 'buffer')
 
 /** `/metrics`: for the bearer of the token if one is set, otherwise for callers on this machine. */
 export const scrape = ({ metrics, token, peerOf, failed_auth }: ScrapeDeps) =>

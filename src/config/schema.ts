@@ -9,6 +9,7 @@ import {
   bool,
   choice,
   cookieName,
+  day,
   decimal,
   delays,
   dollarAmount,
@@ -24,6 +25,7 @@ import {
   schedule,
   secret,
   sender,
+  sourceName,
   targets,
   timeZone,
   userAgent,
@@ -146,11 +148,24 @@ const limits = table({
   health_cache_s: decimal(10, 0, 3600, 'seconds'),
 })
 
+const source = table({
+  name: sourceName(),
+  kind: choice(['hackernews']),
+  base_url: webAddress(),
+  user_agent: userAgent(''),
+  requests_per_minute: integer(60, 1, 6000),
+  api_key: secret(),
+  ends_at: day(),
+})
+
 /** The schema of the file: smol-toml's output to `Config`. */
 export const schema = table({
   server,
   storage,
   platform,
+  source: z
+    .array(source, { error: 'tables of sources, each [[source]]' })
+    .max(100, 'at most 100 sources'),
   wire: table({
     platform: word('forum', TAKEN_PLACES),
     community: word('subforum', TAKEN_FIELDS),
@@ -196,6 +211,7 @@ export const schema = table({
 export const EMPTY_TABLES: Readonly<Record<string, unknown>> = {
   ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, {}])),
   plans: { entry: {} },
+  source: [],
 }
 
 /** The validated configuration with all defaults. */

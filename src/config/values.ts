@@ -71,12 +71,28 @@ const text = (allowed: string, test: (value: string) => boolean, initial?: strin
     initial,
   )
 
-/** A User-Agent header value. */
+/** A User-Agent header value; with the default '' it may be empty. */
 export const userAgent = (initial: string) =>
   text(
-    '1 to 200 characters of printable ASCII',
-    (value) => /^[\x20-\x7e]{1,200}$/.test(value),
+    `1 to 200 characters of printable ASCII${initial === '' ? ', or "" for that of [platform]' : ''}`,
+    (value) => (initial === '' && value === '') || /^[\x20-\x7e]{1,200}$/.test(value),
     initial,
+  )
+
+/** The name of a source, which is part of paths; `main` is the one of `[platform]`. */
+export const sourceName = () =>
+  text(
+    'a name of lower-case letters, digits and -, at most 31 characters, other than main',
+    (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main',
+  )
+
+/** A day such as `2027-03-31`; empty: none. */
+export const day = () =>
+  text(
+    'a day such as "2027-03-31" in quotes, or "" for none',
+    (value) =>
+      value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))),
+    '',
   )
 
 /** The name of a plan. */
@@ -268,7 +284,7 @@ export const auto = () =>
   )
 
 /** One of the given words. */
-export const choice = <const T extends string>(names: readonly T[], initial: NoInfer<T>) =>
+export const choice = <const T extends string>(names: readonly T[], initial?: NoInfer<T>) =>
   kind(
     (value, refuse) =>
       names.find((name) => name === value) ??

@@ -8,8 +8,7 @@ import { blankBodies, packBodies } from '../store/delivery/deliveries.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'
 import { pruneOld, RETENTION_DAYS } from '../store/maintenance/retention.ts'
-import { pruneHours } from '../store/monitoring/arrivals.ts'
-import { pruneEvents } from '../store/monitoring/checks.ts'
+import { pruneEvents, pruneHours } from '../store/monitoring/checks.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
 
 const SETTLE_MS = 60_000
@@ -21,7 +20,7 @@ const PACK_AFTER_MS = 7 * 86_400_000
 /** Bodies processed in one step, which takes some tens of milliseconds. */
 const BODIES_AT_ONCE = 500
 /** Bodies processed in one run. Upkeep runs once a minute, and this is more than a minute can add. */
-const BODIES_A_TURN = 10_000
+const BODIES_PER_ITERATION = 10_000
 const DAY_MS = 86_400_000
 /** Time after which the platform's responses have shown whether a clock that is new or was just set is right. */
 const UNSURE_MS = 10 * 60_000
@@ -96,7 +95,7 @@ export function createUpkeep({
 
 /** Processes as many bodies as one run may, in steps. `work` returns the number of bodies it found. */
 function* inParts(work: (limit: number) => number): Chunks<void> {
-  for (let done = 0; done < BODIES_A_TURN;) {
+  for (let done = 0; done < BODIES_PER_ITERATION;) {
     const count = work(BODIES_AT_ONCE)
     if (count === 0) return
     done += count
@@ -117,13 +116,13 @@ export function createStallWatch({
   clock: Clock
   log: Log
 }): () => void {
-  let [up_since, mono] = [clock.now(), clock.mono()]
+  const jumped = createJumpWatch(clock)
+  let up_since = clock.now()
   let reported: readonly string[] = []
   return () => {
     const now = clock.now()
     // A clock jump or a suspended machine is no stall.
-    if (Math.abs(now - up_since - (clock.mono() - mono)) > 2000)
-      [up_since, mono] = [now, clock.mono()]
+    if (jumped() !== 0) up_since = now
     const stalled = listStalled(db, { now, up_since })
     for (const stream of stalled)
       if (!reported.includes(stream)) log('warn', 'feed.stalled', { feed: stream })

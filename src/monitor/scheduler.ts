@@ -4,10 +4,9 @@ import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
 import { createJumpWatch } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { nextAuditDueAt, planAudits } from '../store/monitoring/audits.ts'
 import { clampBundles, nextCloseAt, rebaseBundles } from '../store/monitoring/bundles.ts'
 import { clampCandidates, rebaseCandidates } from '../store/monitoring/candidates.ts'
-import { insertEvent } from '../store/monitoring/checks.ts'
+import { insertEvent, nextAuditDueAt, planAudits } from '../store/monitoring/checks.ts'
 import {
   clampFeeds,
   nextFeedDueAt,
@@ -17,7 +16,7 @@ import {
 } from '../store/monitoring/feeds.ts'
 import { claimDuePolls, listFeedLoads, writeBatches } from '../store/monitoring/poll-batches.ts'
 import { closeBundles } from './deliver.ts'
-import type { Schedule } from './poll-types.ts'
+import type { Schedule } from './pages.ts'
 import { createPollRunner, type MonitoringDeps, type Planner } from './poll.ts'
 import { nextRecheckAt, recheckCandidates } from './recheck.ts'
 
@@ -76,7 +75,7 @@ function createPlanner({
       for (const { audit, state } of results)
         if (audit !== null) saved = { ...saved, tokens: saved.tokens - state.pages }
       const first = results.some(({ stream }) => stream.last_check_at === null)
-      const refused = results.some(({ ending }) => ending.kind === 'cut')
+      const refused = results.some(({ ending }) => ending.kind === 'truncated')
       if (first || refused || new_items > FULL_PAGE) changed(mono)
     },
   }

@@ -19,7 +19,7 @@ import {
   SourceDamaged,
   takeSnapshot,
 } from '../store/maintenance/snapshots.ts'
-import type { Schedule } from './poll-types.ts'
+import type { Schedule } from './pages.ts'
 
 const CHECK_MS = 60_000
 /** Interval of checks while the disk is full. */

@@ -4,8 +4,9 @@ import type { ProxyTrouble } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
+import { hasNoFiles } from './out-of-files.ts'
 import type { EgressRequest, EgressResult } from './proxy-agents.ts'
-import { BODY_MAX, ENCODINGS, readBody } from './read-body.ts'
+import { ENCODINGS, readBody } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
 
 /**
@@ -27,8 +28,6 @@ type EgressDeps = {
   guard: Guard
   /** The platform's certificate authorities in PEM, instead of the system's. */
   ca?: string | undefined
-  /** Frees the memory of large answers; absent: the engine's own garbage collection. */
-  collectGarbage?: CollectGarbage | undefined
 }
 
 /**
@@ -36,14 +35,7 @@ type EgressDeps = {
  * agents. fetch has no SOCKS, and checks an https proxy's certificate against the dialled address,
  * which is an IP address for a caller's proxy.
  */
-export function createEgress({
-  fetch,
-  clock,
-  resolve,
-  guard,
-  ca,
-  collectGarbage,
-}: EgressDeps): Egress {
+export function createEgress({ fetch, clock, resolve, guard, ca }: EgressDeps): Egress {
   let loading: ReturnType<typeof loadAgents> | null = null
 
   // Loaded with the first proxy that needs one: most daemons have none, and the libraries are
@@ -83,7 +75,9 @@ export function createEgress({
       if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {
-      return failed(proxy === null ? 'unreached' : troubleOf(thrown), mayHaveBeenSent(thrown))
+      const left = mayHaveBeenSent(thrown)
+      if (hasNoFiles(thrown, left)) return failed('out_of_files', false)
+      return failed(proxy === null ? 'unreached' : troubleOf(thrown), left)
     }
   }
 
@@ -144,7 +138,6 @@ export function createEgress({
           proxy ? through(proxy, request, over.signal) : byFetch(request, null, over.signal),
           timeout.then(() => (give_up(), failed('timeout', true))),
         ])
-        collectGarbage?.(sizeOf(result))
         whole = result.ok
         if (result.ok) return result
         return over.signal.aborted ? { ...result, why: 'timeout' } : result
@@ -163,12 +156,6 @@ const failed = (why: Failed['why'], left: boolean): Failed => ({ ok: false, why,
 
 /** True if sending the request twice could change more than sending it once. */
 const changes = ({ method = 'GET' }: EgressRequest): boolean => method !== 'GET'
-
-/** Approximate bytes of an answer that were read. */
-function sizeOf(result: EgressResult): number {
-  if (result.ok) return result.answer.body.length
-  return result.why === 'too_large' ? BODY_MAX : 0
-}
 
 const answered = (status: number, headers: Headers, body: string): EgressResult => ({
   ok: true,
@@ -191,51 +178,4 @@ function troubleOf(thrown: unknown): ProxyTrouble {
   if (code === 'ERR_PROXY_TUNNEL')
     return thrown instanceof Error && /: 40[17]\b/.test(thrown.message) ? 'denied' : 'failed'
   return UNREACHABLE.test(code) ? 'unreachable' : 'failed'
-}
-
-/** Smaller answers need no explicit collection. */
-const LARGE_BYTES = 1024 * 1024
-/** Garbage of large answers that may accumulate before a collection. */
-export const OWED_MAX_BYTES = 8 * 1024 * 1024
-/** Collections take at most this fraction (1/n) of the time. */
-const REST = 20
-/** Above this duration, the engine's own incremental collection is better. */
-const SLOW_MS = 50
-const SLOW_REST_MS = 600_000
-
-type CollectorDeps = {
-  clock: Clock
-  /** Runs a full collection, which blocks the event loop. Absent: no explicit collection. */
-  collect?: (() => void) | undefined
-}
-
-/** Receives the bytes of garbage that an answer or body leaves. */
-export type CollectGarbage = (bytes: number) => void
-
-/**
- * Creates a collector that soon frees the memory of large answers. The engine compares garbage with
- * the size of the whole heap, and would let many large answers accumulate.
- */
-export function createGarbageCollector({ clock, collect }: CollectorDeps): CollectGarbage {
-  let owed_bytes = 0
-  let waiting = false
-  let rested_at = -Infinity
-
-  async function collectLater(free: () => void): Promise<void> {
-    waiting = true
-    // The caller may still be reading; only afterwards is it garbage.
-    await clock.sleep(Math.max(0, rested_at - clock.mono()))
-    waiting = false
-    owed_bytes = 0
-    const began = clock.mono()
-    free()
-    const took_ms = clock.mono() - began
-    rested_at = clock.mono() + (took_ms > SLOW_MS ? SLOW_REST_MS : took_ms * REST)
-  }
-
-  return (bytes) => {
-    if (bytes < LARGE_BYTES || collect === undefined) return
-    owed_bytes += bytes
-    if (owed_bytes >= OWED_MAX_BYTES && !waiting) void collectLater(collect)
-  }
 }

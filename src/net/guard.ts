@@ -1,3 +1,4 @@
+/** Guards requests to addresses that customers name, against server-side request forgery and DNS rebinding. */
 import {
   type AddressRefusal,
   type AddressTarget,

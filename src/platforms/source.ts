@@ -1,5 +1,6 @@
 import { fail, type Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
+import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { HttpClientOptions } from './http.ts'
 import type { Platform } from './port.ts'
 
@@ -12,6 +13,7 @@ export type ReadPort = Omit<
   Platform,
   'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms'
 >
+/** The reads in a fixed order. */
 export const READ_CAPABILITIES = [
   'posts',
   'comments',
@@ -37,26 +39,27 @@ export const READ_CAPABILITIES = [
 ] as const satisfies readonly (keyof ReadPort)[]
 export type ReadCapability = (typeof READ_CAPABILITIES)[number]
 
-/** What a source can do beyond reads. */
+/** Capabilities beyond reads. */
 export const ACT_CAPABILITIES = ['login', 'comment', 'vote', 'message'] as const
-export type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor' | 'home'
+/** Names of capabilities, as callers see them. */
+type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor' | 'home'
 
 /**
- * How a source proves that a monitor missed nothing. `time_listing`: polls and audits of listings.
+ * Proof that a monitor missed nothing. `time_listing`: polls and audits of listings.
  * `keyset`: a walk by descending id reached the last known id. `dense`: every id was answered.
  * `sparse_walk`: every local id was listed or requested once.
  */
-export type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
+type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
-export type PartialReason =
+type PartialReason =
   'order_is_not_arrival' | 'copy_of_remote' | 'seen_as_anonymous' | 'not_affordable' | 'no_paging'
 
 /** Range of ids, both inclusive. */
 export type IdRange = { from_id: number; to_id: number }
 
 /** Position of a stream, as JSON text that only its adapter reads. */
-export type StreamState = string
+type StreamState = string
 
 /** One step of a stream: everything that was read, and the position after it. */
 export type StreamStep = {
@@ -113,7 +116,7 @@ export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict'> & {
 }
 
 /** Result of asking a source once who it is, for `forumd source test` and doctor. */
-export type SourceProbe = {
+type SourceProbe = {
   /** Name and version of the site's software, as it states them. */
   title: string | null
   version: string | null
@@ -124,13 +127,15 @@ export type SourceProbe = {
 /** A platform that forumd reads by ids. */
 export type Source = {
   kind: Exclude<SourceKind, 'reddit'>
+  /** Address of its pages. */
+  url: string
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
-  /** Id of the item that a link to the source leads to, without prefix; null if it is none. */
-  fullnameOf(url: URL): string | null
+  /** Post, or comment under it, that a link to the source leads to; null if it is none. */
+  targetOf(url: URL): PermalinkTarget | null
   /** Converts a node of its trees to the port's shape. */
   commentOf: Platform['commentOf']
   clock_offset_ms(): number
@@ -140,8 +145,10 @@ export type Source = {
   probe(call: StreamCall): Promise<Outcome<SourceProbe>>
 }
 
-const refuse = (capability: ReadCapability) => () =>
-  Promise.resolve(fail({ kind: 'unsupported', capability }))
+/** Outcome of a call that a source has no means for. */
+export const unsupported = (capability: string) => fail({ kind: 'unsupported', capability })
+
+const refuse = (capability: ReadCapability) => async () => unsupported(capability)
 
 const NO_READS: ReadPort = {
   posts: refuse('posts'),

@@ -10,16 +10,8 @@ const AFTER_FAILURE_MS = 5_000
 const FAILURES_MAX = 5
 const FAILING_MAX_MS = 90_000
 
-/** The loops of a daemon. `memory` runs only where the process can be measured. */
-export const LOOPS = [
-  'pool',
-  'monitor',
-  'sender',
-  'operator',
-  'upkeep',
-  'storage',
-  'memory',
-] as const
+/** The loops of a daemon. */
+export const LOOPS = ['pool', 'monitor', 'sender', 'operator', 'upkeep', 'storage'] as const
 
 /** Does due work. Returns the epoch ms of the next work. */
 export type Iteration = () => Promise<number>

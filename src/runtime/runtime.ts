@@ -9,26 +9,6 @@ export type Runtime = {
   log: Log
   /** Measures the event loop's lateness; absent: not measured. */
   lateness?: Lateness
-  /**
-   * Runs a full garbage collection, which blocks the event loop; absent: the engine's own
-   * collection.
-   */
-  collect?: () => void
-  /** The process itself; absent: grown memory is not returned to the system. */
-  own?: OwnProcess
-}
-
-/** Measurements and memory control of the process. */
-export type OwnProcess = {
-  /** Resident memory in bytes. */
-  resident_bytes(): number
-  /** Processor time of all threads since the start, in ms. */
-  cpu_ms(): number
-  /**
-   * Drops compiled code, collects garbage and returns free memory to the system, as soon as nothing
-   * runs. Blocks the event loop for 20 to 80 ms.
-   */
-  releaseMemory(): void
 }
 
 /** Reports repeatedly how late the event loop reached a timer, in ms, until `signal` aborts. */
@@ -134,15 +114,5 @@ export function createRuntime(log: Log): Runtime {
     fetch: (url, init) => fetch(url, init),
     log,
     lateness: latenessOf(realClock),
-    collect: () => Bun.gc(true),
-    own: {
-      resident_bytes: () => process.memoryUsage.rss(),
-      cpu_ms() {
-        const { user, system } = process.cpuUsage()
-        return (user + system) / 1000
-      },
-      // The only way to drop compiled code.
-      releaseMemory: () => Bun.shrink(),
-    },
   }
 }

@@ -16,15 +16,15 @@ import type { Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
-import { createReads } from '../gateway/read.ts'
+import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
-import { createGarbageCollector } from '../net/egress.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
+import { createFileShortage } from '../runtime/file-shortage.ts'
 import type { LoopFailure } from '../runtime/loop.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { recordConfig } from '../store/maintenance/audit.ts'
@@ -38,6 +38,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
+import { connectSources } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -92,27 +93,26 @@ export function assemble({
   const words = createNaming(config.wire)
   const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
 
+  const files = createFileShortage({ clock, log })
+
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
-  // Shared by incoming and outgoing HTTP: a GC frees the memory of both.
-  const collectGarbage = createGarbageCollector(runtime)
   const wiring = createPlatform(
     config,
     { ...runtime, log },
     {
       guard,
       signal,
-      collectGarbage,
       on_recovered: () => monitoring.resume(),
-      on_request: onPlatformRequest({ metrics, reads_health, requests, pool: () => pool }),
+      on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
   )
-  const { platform, craft, close } = wiring
+  const { platform, account_client, close } = wiring
   const pool: Pool = createPool({
     db,
     ring,
     clock,
     log,
-    client: craft,
+    client: account_client,
     allow_anonymous: config.pool.allow_anonymous,
     signal,
     nudge: () => wake('pool'),
@@ -130,6 +130,14 @@ export function assemble({
     read_cache_ms: config.limits.read_cache_s * 1000,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     hosts: linkHosts(config.platform),
+  })
+  const sources = connectSources(config, {
+    clock,
+    random,
+    log,
+    egress: wiring.egress,
+    budget,
+    on_read: (state) => metrics.count('reads_cache_total', { state }),
   })
   const write_actions = createWriteActions(
     config,
@@ -159,6 +167,7 @@ export function assemble({
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
     on_attempt: (event) => countAttempt(metrics, event),
+    files,
   })
 
   const storage = createStorage({
@@ -220,31 +229,32 @@ export function assemble({
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
 
-  const scraped = {
+  connectGauges(shared, {
     metrics,
     pool,
     platform,
-    watch,
+    platform_ahead_ms: watch.item_clock.earliest_ms,
     reads_health,
     storage: storageReport,
     bytes_in_flight: budget.used,
     failing_loops,
     reloads: () => last_reload,
     signal,
-  }
-  connectGauges(shared, scraped)
+  })
 
   const readers = new AbortController()
   const endStreams = () => readers.abort()
   const { routes, drafting } = createRoutes(
     { config, clock, instance },
     {
+      budget,
       guard,
       platform,
       pool,
       item_clock,
       patterns,
       gateway,
+      sources,
       write_actions,
       links,
       reads_health,
@@ -272,16 +282,19 @@ export function assemble({
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
+    sources: [...sources.keys()],
     platform_s: longestAtPlatform(config.platform),
     hosts: config.server.hosts,
     page: async () => (await import('../page/assets.ts')).pageFiles(),
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,
     reads_health,
-    trouble: () => (signal.aborted ? 'stopping' : null),
+    trouble() {
+      if (signal.aborted) return 'stopping'
+      return files.isLacking() ? 'out_of_files' : null
+    },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
-    collect: collectGarbage,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     budget,
     routes,
@@ -292,9 +305,7 @@ export function assemble({
       db,
       clock,
       log,
-      own: runtime.own,
       signal,
-      collectGarbage,
       clock_offset_ms: watch.clock_offset_ms,
       retention_days,
       feedback_days: () => config.limits.feedback_days,

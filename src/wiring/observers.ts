@@ -12,14 +12,12 @@ import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
 import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
 import type { ReadsHealth } from '../api/status.ts'
 import type { Config } from '../config/schema.ts'
-import { ACCOUNT_STATES } from '../core/accounts/status.ts'
-import { FEED_KINDS } from '../core/polling/feed.ts'
 import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
-import type { Watch } from '../gateway/watch.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
 import type { RequestEvent } from '../platforms/reddit/request.ts'
+import type { FileShortage } from '../runtime/file-shortage.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { listAccounts } from '../store/accounts/accounts.ts'
 import type { Db } from '../store/db/connection.ts'
@@ -47,6 +45,7 @@ export function createObservers(
       guard: createTrustedGuard({ ...runtime, timeout_ms }),
     }),
     user_agent: config.platform.user_agent,
+    public_url: config.server.public_url,
     nudge: wakeOperator,
   })
   const metrics = createMetrics()
@@ -65,16 +64,27 @@ export function createObservers(
 type Listeners = {
   metrics: Metrics
   reads_health: ReadsHealth
+  files: FileShortage
   requests: RequestCounts
   pool: () => Pick<Pool, 'onRequest'>
 }
 
 /** Reports the outcome of each request to the platform. */
 export const onPlatformRequest =
-  ({ metrics, reads_health, requests, pool }: Listeners) =>
+  ({ metrics, reads_health, files, requests, pool }: Listeners) =>
   (event: RequestEvent, through: Identity): void => {
     const { identity: identity_id, path_kind, fault, duration_ms } = event
     const owner = identity_id.startsWith('caller:') ? 'caller' : 'pool'
+    // No request was made: neither the platform nor the account is to blame.
+    if (fault?.kind === 'unavailable' && fault.own !== undefined) {
+      files.lacking()
+      return metrics.count('upstream_requests_total', {
+        kind: path_kind,
+        identity: owner,
+        outcome: fault.own,
+      })
+    }
+    if (event.status !== null) files.enough()
     // A caller's own session proves nothing about the pool.
     if (owner === 'pool') {
       reads_health.record(fault?.kind ?? null)
@@ -86,19 +96,17 @@ export const onPlatformRequest =
     metrics.observe('upstream_request_seconds', duration_ms / 1000)
   }
 
-type GaugeDeps = {
+type GaugeDeps = Pick<
+  GaugeSources,
+  'storage' | 'bytes_in_flight' | 'failing_loops' | 'reloads' | 'platform_ahead_ms'
+> & {
   metrics: Metrics
   pool: Pool
   platform: Pick<
     Forum,
     'budget' | 'clock_offset_ms' | 'clock_measured_ms' | 'isClockKnown' | 'isDown'
   >
-  watch: Pick<Watch, 'item_clock'>
   reads_health: ReadsHealth
-  storage: GaugeSources['storage']
-  bytes_in_flight: GaugeSources['bytes_in_flight']
-  failing_loops: GaugeSources['failing_loops']
-  reloads: GaugeSources['reloads']
   /** Aborts when the daemon stops. */
   signal: AbortSignal
 }
@@ -106,20 +114,10 @@ type GaugeDeps = {
 /** Connects gauges to the state that a scrape reads on demand. */
 export function connectGauges(
   { config, runtime, db }: Omit<ObserverContext, 'receivers'>,
-  {
-    metrics,
-    pool,
-    platform,
-    watch,
-    reads_health,
-    storage,
-    failing_loops,
-    reloads,
-    bytes_in_flight,
-    signal,
-  }: GaugeDeps,
+  { metrics, pool, platform, reads_health, signal, ...sources }: GaugeDeps,
 ): void {
   registerGauges(metrics, {
+    ...sources,
     db,
     clock: runtime.clock,
     accounts: () => {
@@ -135,18 +133,11 @@ export function connectGauges(
         { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) },
       ]
     },
-    account_states: ACCOUNT_STATES,
     usable: pool.usable,
     unreachable: platform.isDown,
     reads: reads_health.state,
-    stream_kinds: FEED_KINDS,
     true_ahead_ms: platform.clock_offset_ms,
-    platform_ahead_ms: watch.item_clock.earliest_ms,
     attempts_max: config.delivery.retry_delays_s.length,
-    storage,
-    bytes_in_flight,
-    failing_loops,
-    reloads,
     clock_offset_ms: () => (platform.isClockKnown() ? platform.clock_measured_ms() : null),
     read_price: () => config.billing.price_micros.read,
     worst_stall: watchLateness(metrics, runtime, signal),

@@ -12,7 +12,7 @@ import type { Identities } from '../gateway/identity.ts'
 import { createSignIn } from '../gateway/login.ts'
 import { createAccountWrites } from '../gateway/writes.ts'
 import { createDownload } from '../net/download.ts'
-import { type CollectGarbage, createEgress } from '../net/egress.ts'
+import { createEgress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
@@ -47,20 +47,18 @@ type PlatformDeps = {
   on_request?: (event: RequestEvent, through: Identity) => void
   /** Called when a platform that was unreachable has answered again. */
   on_recovered?: () => void
-  /** Called after responses that leave garbage. */
-  collectGarbage?: CollectGarbage
 }
 
 /** Creates the configured platform: its reads, and the operations on the operator's accounts. */
 export function createPlatform(
   { platform: at, pool, browser: at_hand, storage }: Config,
   runtime: Runtime,
-  { guard, signal, on_request, on_recovered, collectGarbage }: PlatformDeps,
+  { guard, signal, on_request, on_recovered }: PlatformDeps,
 ) {
   const { clock } = runtime
   const ca = authority(at.ca_file)
   const timeout_ms = at.timeout_s * 1000
-  const egress = createEgress({ ...runtime, guard, ca, collectGarbage })
+  const egress = createEgress({ ...runtime, guard, ca })
   const platform = createForum({
     ...runtime,
     egress,
@@ -82,7 +80,7 @@ export function createPlatform(
   const jars = createJars({ base_url, session_cookie, clock })
   const login_deps = { egress, clock, user_agent, timeout_ms }
   const login = createLogin({ ...login_deps, jars, base_url })
-  const craft = createAccountClient({
+  const account_client = createAccountClient({
     forum: platform,
     jars,
     login,
@@ -104,7 +102,9 @@ export function createPlatform(
   const paged = { browser, clock, base_url, session_cookie }
   return {
     platform,
-    craft,
+    /** Also of the sources. */
+    egress,
+    account_client,
     jars,
     login,
     browser_login: createBrowserLogin({ ...paged, jars }),
@@ -128,20 +128,33 @@ function lazyBrowser(make: () => Browser): Browser {
 /** The platform operations of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
   const stopping = new AbortController()
-  const { platform, craft, jars, close } = createPlatform(config, runtime, {
+  const { platform, egress, account_client, jars, close } = createPlatform(config, runtime, {
     // No configured proxy needs the guard, and there are no other callers.
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
     signal: stopping.signal,
   })
   return {
-    ...createProbe({ client: craft, jars, clock: runtime.clock }),
+    ...createProbe({ client: account_client, jars, clock: runtime.clock }),
     async tryPlatform() {
       const identity: Identity = { ...ANONYMOUS, id: 'desk', whose: 'pool' }
-      let answer = await craft.me(identity)
+      let answer = await account_client.me(identity)
       // A refusal has a Date header too. Only a platform that is down or throttles should get no further requests.
       const mayAsk = () => answer.ok || !STOPS_A_PROBE.has(answer.fault.kind)
-      for (let n = 1; n < ANSWERS_FOR_A_CLOCK && mayAsk(); n += 1) answer = await craft.me(identity)
+      for (let n = 1; n < ANSWERS_FOR_A_CLOCK && mayAsk(); n += 1)
+        answer = await account_client.me(identity)
       return { answer, ahead_ms: platform.isClockKnown() ? platform.clock_measured_ms() : null }
+    },
+    async trySources(name: string | null) {
+      const { createSource } = await import('./sources.ts')
+      const tested = config.source.filter((it) => name === null || it.name === name)
+      return Promise.all(
+        tested.map(async (it) => {
+          const source = createSource(it, config, { ...runtime, egress })
+          const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
+          const answer = await source.probe({ requests: SOURCE_REQUESTS, deadline_at })
+          return { name: it.name, kind: it.kind, capabilities: [...source.capabilities], answer }
+        }),
+      )
     },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
@@ -158,6 +171,9 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
   }
 }
 
+/** Requests of a test of one source. */
+const SOURCE_REQUESTS = 5
+
 const STOPS_A_PROBE: ReadonlySet<string> = new Set([
   'unavailable',
   'timeout',
@@ -165,7 +181,7 @@ const STOPS_A_PROBE: ReadonlySet<string> = new Set([
   'blocked',
 ])
 
-/** A single Date may be wrong: the median of three is used (clock-offset.ts). */
+/** A single Date may be wrong: the median of three is used (`src/platforms/reddit/client.ts`). */
 const ANSWERS_FOR_A_CLOCK = 3
 
 /** Starts a separate browser with files of its own; a daemon may be running one. */
@@ -221,7 +237,7 @@ export function createWriteActions(
   const { platform, login, browser_login, browser_comment } = wiring
   const deadline_ms = at.read_deadline_s * 1000
   const within = {
-    eyes_of: identities,
+    identities,
     clock: runtime.clock,
     deadline_ms,
     browser_deadline_ms: browserDeadline(deadline_ms),

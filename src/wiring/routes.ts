@@ -5,6 +5,7 @@ import { feedback } from '../api/account/feedback.ts'
 import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
+import { sourcePath } from '../api/http/routes.ts'
 import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
 import { deliveries } from '../api/matches/deliveries.ts'
 import { items } from '../api/matches/pull.ts'
@@ -20,6 +21,7 @@ import { createReadContext, type ReadsOptions } from '../api/reads/context.ts'
 import { ownReads } from '../api/reads/own.ts'
 import { postReads } from '../api/reads/posts.ts'
 import { searchReads } from '../api/reads/search.ts'
+import { sourceReads } from '../api/reads/sources.ts'
 import { userReads } from '../api/reads/users.ts'
 import type { ReadsHealth } from '../api/status.ts'
 import { confirmPage, unsubscribePage } from '../api/webhooks/mail-consent.ts'
@@ -32,6 +34,7 @@ import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
 import type { Config } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
+import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import type { ItemClock } from '../core/polling/item-clock.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
@@ -45,6 +48,7 @@ import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
+import { listSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -62,6 +66,22 @@ export function reads(
     directoryReads,
     ownReads,
   ].map((group) => group(context, gateway))
+}
+
+/** The routes of the reads of every further source. */
+function readsOfSources(
+  route_context: RouteContext,
+  sources: ReadonlyMap<string, ReadySource>,
+  options: Omit<ReadsOptions, 'source' | 'degraded'>,
+): AnyElysia[] {
+  return [...sources.values()].flatMap(({ name, reads: gateway }) => {
+    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
+    return reads({ ...route_context, words }, gateway, {
+      ...options,
+      degraded: () => false,
+      source: name,
+    })
+  })
 }
 
 /** Write actions on behalf of a caller. */
@@ -100,12 +120,15 @@ type RoutesInput = {
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
 type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
   Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
+    /** Counts what is held in memory for calls. */
+    budget: ByteBudget
     guard: Guard
     platform: Forum
     pool: Pool
     item_clock: ItemClock
     patterns: PatternJudge
     gateway: Reads
+    sources: ReadonlyMap<string, ReadySource>
     write_actions: WriteActions
     links: Links
     reads_health: ReadsHealth
@@ -135,7 +158,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   })
   const preview_deps = {
     patterns: parts.patterns,
-    sampling: createPreviewSource({ watch: lookup, clock }),
+    sampling: createPreviewSource({ watch: lookup, clock, budget: parts.budget }),
     pace: createPreviewPace(clock),
     ahead_ms: () => lookup.item_clock.ms(),
   }
@@ -166,7 +189,10 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       ...sessions,
       limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
+      source: null,
     }),
+    sourceReads(route_context, () => listSources(config, parts.platform, parts.sources)),
+    ...readsOfSources(route_context, parts.sources, { ...sessions, limits: config.limits }),
     ...monitors(route_context, {
       db,
       patterns: parts.patterns,
@@ -185,7 +211,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     }),
     ...items(route_context, db),
     ...sse(route_context, { db, ended: parts.ended }),
-    ...atomFeed(route_context, { db, links }),
+    ...atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),
     unsubscribePage({ db, links, clock }),
     ...deliveries(route_context, db, parts.nudgeSender),

@@ -63,7 +63,7 @@ test('a sender whose every iteration fails is not ready, is stuck, and is logged
   })
   const metrics = await (await fetch(`${daemon.url()}/metrics`)).text()
   expect(metrics).toContain('forumd_loop_failing{loop="sender"} 1')
-  expect(metrics).toContain('forumd_loop_failing{loop="memory"} 0')
+  expect(metrics).toContain('forumd_loop_failing{loop="upkeep"} 0')
 
   await daemon.clock.advance(60 * SECOND)
   expect(daemon.stuck(60 * SECOND)).toMatchObject({ loop: 'sender', what: 'failures' })
@@ -81,7 +81,7 @@ test('a sender whose every iteration fails is not ready, is stuck, and is logged
   })
 })
 
-test('a monitor loop whose polls all fail makes no progress either', async () => {
+test('a monitor loop whose polls all fail counts as making no progress', async () => {
   await using it = await startBroken(
     `CREATE TRIGGER refuse BEFORE INSERT ON checks BEGIN SELECT RAISE(ABORT, 'not now'); END`,
   )

@@ -1,7 +1,7 @@
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { createApp } from '../../src/api/app.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
-import { createReads } from '../../src/gateway/read.ts'
+import { createReads } from '../../src/gateway/reads.ts'
 import { createForum } from '../../src/platforms/reddit/adapter.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
@@ -93,6 +93,7 @@ export async function startReading({
           degraded_reads_per_key: 4,
           degraded_waiting_per_key: 8,
         },
+        source: null,
         degraded: () => degraded,
       }),
   }).listen({ hostname: '127.0.0.1', port: 0 })

@@ -1,8 +1,7 @@
 import { ok, type Outcome } from '../../src/core/base/result.ts'
 import type { Comment, Node, Post } from '../../src/core/forum/items.ts'
 import type { Identities } from '../../src/gateway/identity.ts'
-import { createReads } from '../../src/gateway/read.ts'
-import type { Reads } from '../../src/gateway/reads.ts'
+import { createReads, type Reads } from '../../src/gateway/reads.ts'
 import { ANONYMOUS, type Listing, type Platform, type Tree } from '../../src/platforms/port.ts'
 import type { Clock } from '../../src/runtime/runtime.ts'
 import { commentOf, postOf } from './items.ts'
@@ -69,33 +68,33 @@ export const page = <T>(rows: T[], after: string | null = null): Outcome<Listing
 
 export const tree = (comments: Node[], post = aPost('p')): Outcome<Tree> => ok({ post, comments })
 
-const unasked = () => Promise.reject(new Error('unexpected request to the platform'))
+const not_requested = () => Promise.reject(new Error('unexpected request to the platform'))
 
 /** A platform of which only these questions are expected. */
 const scripted = (answers: Partial<Platform>): Platform => ({
-  posts: unasked,
-  comments: unasked,
-  search: unasked,
-  searchMedia: unasked,
-  searchCommunities: unasked,
-  searchUsers: unasked,
-  userComments: unasked,
-  userItems: unasked,
-  tree: unasked,
-  more: unasked,
-  postsById: unasked,
-  nodesById: unasked,
-  liveness: unasked,
-  user: unasked,
-  community: unasked,
-  moderators: unasked,
-  feed: unasked,
-  me: unasked,
-  rules: unasked,
-  wiki: unasked,
-  communities: unasked,
-  achievements: unasked,
-  visibility: unasked,
+  posts: not_requested,
+  comments: not_requested,
+  search: not_requested,
+  searchMedia: not_requested,
+  searchCommunities: not_requested,
+  searchUsers: not_requested,
+  userComments: not_requested,
+  userItems: not_requested,
+  tree: not_requested,
+  more: not_requested,
+  postsById: not_requested,
+  nodesById: not_requested,
+  liveness: not_requested,
+  user: not_requested,
+  community: not_requested,
+  moderators: not_requested,
+  feed: not_requested,
+  me: not_requested,
+  rules: not_requested,
+  wiki: not_requested,
+  communities: not_requested,
+  achievements: not_requested,
+  visibility: not_requested,
   commentOf: ({ data }) =>
     aComment(String(data['id']), { body: String(data['body']), upvotes: Number(data['score']) }),
   clock_offset_ms: () => 0,

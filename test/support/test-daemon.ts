@@ -8,7 +8,7 @@ import { parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
 import { startDaemon } from '../../src/daemon.ts'
-import type { OwnProcess, Runtime } from '../../src/runtime/runtime.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
@@ -25,10 +25,8 @@ type Choice = {
   chat?: boolean
   /** Start time of the clock; a real browser needs the real time. */
   start_at?: number
-  /** Called when unreferenced memory should be freed. */
-  collect?: () => void
-  /** Memory and processor time of the process; undefined: not measured. */
-  own?: OwnProcess
+  /** True while every outgoing connection fails for want of a file descriptor. */
+  out_of_files?: () => boolean
   /** Takes 32 MiB of the real disk as it does in life, in the disk's time; otherwise they seem to be taken already. */
   hold_back?: boolean
 }
@@ -40,9 +38,8 @@ export async function startTestDaemon({
   world = 'empty',
   chat = false,
   start_at,
-  collect,
-  own,
   hold_back = false,
+  out_of_files = () => false,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   // Time may move when no request is out and the event loop has gone quiet.
@@ -91,13 +88,13 @@ export async function startTestDaemon({
         ? Promise.resolve(['127.0.0.1'])
         : Promise.reject(new Error('no such name')),
     fetch: (url, init) => {
+      if (out_of_files())
+        return Promise.reject(Object.assign(new TypeError('EMFILE'), { code: 'EMFILE' }))
       out++
       const tls = url.startsWith('https:') ? { tls: { ...init.tls, ca: receiver.ca } } : {}
       return fetch(url, { ...init, ...tls }).finally(() => out--)
     },
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
-    ...(collect && { collect }),
-    ...(own && { own }),
   }
 
   const mint = (name: string) => mintKey(config, runtime, name)

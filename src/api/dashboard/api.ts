@@ -1,26 +1,11 @@
 import { Elysia, type HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
-import type { KeyHolder } from '../../store/customers/keys.ts'
-import { requestPath } from '../http/route-table.ts'
+import type { Delegation } from '../http/auth.ts'
+import { requestPath } from '../http/routes.ts'
 import type { DashboardSession } from './session.ts'
 
 const PLACE = '/dashboard/api'
-
-/** Maps internal requests to the customer they act for. */
-export type Delegation = {
-  put(request: Request, holder: KeyHolder): void
-  of(request: Request): KeyHolder | undefined
-}
-
-/** Creates a delegation. Weak: an entry is freed with its request. */
-export function createDelegation(): Delegation {
-  const holders = new WeakMap<Request, KeyHolder>()
-  return {
-    put: (request, holder) => void holders.set(request, holder),
-    of: (request) => holders.get(request),
-  }
-}
 
 type Arrival = {
   request: Request

@@ -15,11 +15,9 @@ import {
   type WebSession,
 } from '../../store/customers/web-sessions.ts'
 import { type Db, isStorageError } from '../../store/db/connection.ts'
-import type { Authenticate } from '../http/auth.ts'
-import type { PeerOf } from '../http/client-address.ts'
+import type { Authenticate, FailedAuth } from '../http/auth.ts'
 import { bodySchema } from '../http/fields.ts'
-import type { Site } from '../http/origin-guard.ts'
-import type { FailedAuth } from '../pace/failed-auth.ts'
+import type { PeerOf, Site } from '../http/request-origin.ts'
 
 const TOKEN_BYTES = 32
 const TOUCH_EVERY_MS = 60_000

@@ -5,22 +5,34 @@ import type { Naming } from '../../core/forum/naming.ts'
 import { proxyHeader, SESSION_PARTS, sessionHeader } from '../../core/forum/session.ts'
 import type { Clock, Random } from '../../runtime/runtime.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
-import type { Delegation } from '../dashboard/api.ts'
 import type { InFlight } from '../in-flight.ts'
-import type { FailedAuth } from '../pace/failed-auth.ts'
-import type { Pacers } from '../pace/pacers.ts'
-import { type Authenticate, bearer, type Holders, holderWith, operatorOnly } from './auth.ts'
+import {
+  type Authenticate,
+  bearer,
+  type Delegation,
+  type FailedAuth,
+  type Holders,
+  holderWith,
+  operatorOnly,
+} from './auth.ts'
 import { announcedBytes, bodyMax, createDrain, heldFor, isDiscarded, tooLarge } from './body.ts'
-import type { PeerOf } from './client-address.ts'
+import type { Pacers } from './pacers.ts'
 import {
   actsByCookie,
   isForPrograms,
   isSystemPath,
+  type PeerOf,
   type Site,
   SYSTEM_HEADERS,
-} from './origin-guard.ts'
-import { type Features, type Policy, policyOf } from './route-policy.ts'
-import { requestPath, type RouteEntry, type RouteTable } from './route-table.ts'
+} from './request-origin.ts'
+import {
+  type Features,
+  type Policy,
+  policyOf,
+  requestPath,
+  type RouteEntry,
+  type RouteTable,
+} from './routes.ts'
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const PREFLIGHT_S = 86_400

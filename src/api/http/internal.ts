@@ -1,6 +1,6 @@
 import type { Session } from '../../core/forum/session.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
-import type { Delegation } from '../dashboard/api.ts'
+import type { Delegation } from './auth.ts'
 
 /** Options of an internal request that are not part of the HTTP request. */
 export type RequestOptions = {

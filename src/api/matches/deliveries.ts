@@ -27,7 +27,7 @@ import {
   querySchema,
   type SchemaOutput,
 } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { absent } from '../webhooks/shapes.ts'
 

@@ -8,7 +8,7 @@ import { RETENTION_DAYS } from '../../store/maintenance/retention.ts'
 import { listMatchesAfter } from '../../store/monitoring/matches.ts'
 import type { RouteContext } from '../context.ts'
 import { limit, querySchema, required, type SchemaOutput } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { absentMonitor } from '../monitors/shapes.ts'
 import { answers } from '../openapi/route-docs.ts'
 

@@ -9,7 +9,7 @@ import { listMatchesAfter, type MatchBody, newestSeq } from '../../store/monitor
 import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { querySchema, required } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { absentMonitor } from '../monitors/shapes.ts'
 import { cursor } from './pull.ts'
 

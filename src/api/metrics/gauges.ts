@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 import { version } from '../../../package.json'
+import { ACCOUNT_STATES } from '../../core/accounts/status.ts'
 import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { HELD_FOR, type HeldFor } from '../../core/limits/byte-budget.ts'
 import { judgeAudits, judgeLiveness, judgeStatus } from '../../core/polling/coverage.ts'
+import { FEED_KINDS } from '../../core/polling/feed.ts'
 import { LOOPS } from '../../runtime/loop.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -86,12 +88,10 @@ export type GaugeSources = {
    * it.
    */
   accounts: () => { name: string; state: string; budget: Budget | null }[]
-  account_states: readonly string[]
   usable: () => boolean
   /** True while the platform cannot be reached. */
   unreachable: () => boolean
   reads: ReadsHealth['state']
-  stream_kinds: readonly string[]
   /** Lead of the platform's clock over the local one, however small; null while unknown. */
   clock_offset_ms: () => number | null
   /** Lead of true time over the local clock, and lead of the platform's clock, ms. */
@@ -144,7 +144,7 @@ export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
 
 function registerPlatformGauges(
   metrics: Metrics,
-  { accounts, account_states, usable, unreachable, reads, clock_offset_ms }: GaugeSources,
+  { accounts, usable, unreachable, reads, clock_offset_ms }: GaugeSources,
 ) {
   metrics.onScrapeAll(
     [
@@ -160,7 +160,7 @@ function registerPlatformGauges(
           budget === null ? [] : [[{ account: name }, of(budget)] as const],
         )
       return {
-        pool_accounts: account_states.map((state) => [
+        pool_accounts: ACCOUNT_STATES.map((state) => [
           { state },
           all.filter((it) => it.state === state).length,
         ]),
@@ -187,21 +187,18 @@ function registerPlatformGauges(
   })
 }
 
-function registerMonitorGauges(
-  metrics: Metrics,
-  { db, clock, stream_kinds, ...deps }: GaugeSources,
-) {
+function registerMonitorGauges(metrics: Metrics, { db, clock, platform_ahead_ms }: GaugeSources) {
   metrics.onScrapeAll(['feeds', 'poll_lag_seconds', 'poll_overdue_feeds'], () => {
     const lags = measureLag(db, clock.now())
     // A kind without watched feeds has no lag.
     const of = (kind: string) => lags.find((lag) => lag.kind === kind)
     return {
-      feeds: stream_kinds.map((kind) => [{ kind }, of(kind)?.streams ?? 0]),
-      poll_lag_seconds: stream_kinds.map((kind) => [{ kind }, (of(kind)?.worst_ms ?? 0) / 1000]),
-      poll_overdue_feeds: stream_kinds.map((kind) => [{ kind }, of(kind)?.late ?? 0]),
+      feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.streams ?? 0]),
+      poll_lag_seconds: FEED_KINDS.map((kind) => [{ kind }, (of(kind)?.worst_ms ?? 0) / 1000]),
+      poll_overdue_feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.late ?? 0]),
     }
   })
-  const coverage = createCoverageSums({ db, clock, ahead_ms: deps.platform_ahead_ms })
+  const coverage = createCoverageSums({ db, clock, ahead_ms: platform_ahead_ms })
   metrics.onScrapeAll(['monitors'], async () => ({
     monitors: Object.entries(await coverage()).map(([status, n]) => [{ coverage: status }, n]),
   }))

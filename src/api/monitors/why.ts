@@ -33,7 +33,7 @@ import {
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { optionalText, querySchema } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { withPatterns } from './patterns.ts'
 import { itemFullname, itemId, type PreviewDeps } from './preview.ts'
@@ -133,8 +133,8 @@ async function whyItem({ words }: RouteContext, deps: WhyDeps, item_query: ItemQ
   const judged =
     item === null
       ? null
-      : await withPatterns(deps.patterns, item_query.customer_id, (ask) =>
-          judgeItem(spec, item, words, ask),
+      : await withPatterns(deps.patterns, item_query.customer_id, (evaluatePatterns) =>
+          judgeItem(spec, item, words, evaluatePatterns),
         )
   const outcome =
     match !== null

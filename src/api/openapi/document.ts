@@ -1,17 +1,20 @@
 import * as z from 'zod'
 
 import type { ErrorCode } from '../../core/base/errors.ts'
-import { once } from '../../core/base/lazy.ts'
+import { isObject } from '../../core/base/object.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { bodyMax } from '../http/body.ts'
 import { schemaOf } from '../http/fields.ts'
-import { type Policy, policyOf } from '../http/route-policy.ts'
-import { monitorPaths } from '../http/route-table.ts'
+import { monitorPaths, type Policy, policyOf, sourcePath } from '../http/routes.ts'
 import { sessionDocs } from '../http/session.ts'
-import { ANSWERED, errorSchema, HEADERS, refusals } from './errors.ts'
+import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
 import { toParameters } from './parameters.ts'
-import { isNamed, jsonSchema, NAMING_PARAMETER } from './route-docs.ts'
+import { isNamed, jsonSchema, NAMING_PARAMETER, SOURCE_PARAMETER } from './route-docs.ts'
+
+// Written here rather than by @elysiajs/openapi, which copies a route's `detail` and lists its fields. Of an operation it
+// derives no error, security, header, bound or description, it converts inputs and outputs alike, and it repeats the
+// operations that answer at two paths.
 
 /** Maximum number of values in the body of a call. */
 const VALUES_MAX = 20_000
@@ -22,24 +25,20 @@ const VALUES_MAX = 20_000
 const HEAD_MAX = 16_384
 
 const BOUNDING_KEYS = ['maxLength', 'enum', 'const', 'format', 'pattern']
-const node_shape = z.record(z.string(), z.unknown())
 
 /**
  * Adds the maximum size to each part of an input schema. Parts without a bound get that of the
  * whole, `bytes`, so that generated clients can check a call before sending it.
  */
-function addBounds<T>(schema: T, bytes: number): T
-// The result has the shape of the argument, and more fields.
 function addBounds(schema: unknown, bytes: number): unknown {
   if (Array.isArray(schema)) return schema.map((it) => addBounds(it, bytes))
-  const { success, data: node } = node_shape.safeParse(schema)
-  if (!success) return schema
-  const parts = Object.entries(node).map(([name, part]) => [
+  if (!isObject(schema)) return schema
+  const parts = Object.entries(schema).map(([name, part]) => [
     name,
     // Examples are not schemas, even if a field is named like one.
     AS_THEY_ARE.includes(name) ? part : addBounds(part, bytes),
   ])
-  return { ...boundOf(node, bytes), ...Object.fromEntries(parts) }
+  return { ...boundOf(schema, bytes), ...Object.fromEntries(parts) }
 }
 const AS_THEY_ARE = ['examples', 'example', 'enum', 'const', 'default']
 
@@ -90,7 +89,7 @@ function describePolicy({ open, scope, limit, feature }: Policy): string {
 function toWireText(words: Naming, node: unknown): unknown {
   if (words.community === 'subforum') return node
   if (Array.isArray(node)) return node.map((it) => toWireText(words, it))
-  if (typeof node !== 'object' || node === null) return node
+  if (!isObject(node)) return node
   return Object.fromEntries(
     Object.entries(node).map(([name, value]) => [
       name,
@@ -114,7 +113,7 @@ type Json = Record<string, unknown>
 
 // Schemas used by the document only are stored as functions that create them.
 const answer_shape = z
-  .custom<() => unknown>((it) => typeof it === 'function')
+  .custom<() => Json>((it) => typeof it === 'function')
   .transform((make) => make())
 const detail_shape = z.looseObject({
   hide: z.boolean().optional(),
@@ -149,6 +148,8 @@ export function openApiDocument({
     if (detail.hide === true || !METHODS.includes(method)) continue
     // An operation is described once: a second path with the same operation would repeat its operationId.
     if (path.startsWith(`${other_place}/`)) continue
+    // Reads of a source are documented by the parameter `source`.
+    if (path.startsWith(`${sourcePath(words, '')}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)
     const openapi_path = openApiPath(path)
     const operation = toOperation({
@@ -206,22 +207,17 @@ type Operation = {
 function toOperation(operation: Operation): Json {
   const { method, path, detail, schemas, policy, words, examples } = operation
   const { hide: _, responses = {}, refusals: own = [], operationId, ...documentation } = detail
+  const { 200: answer = {}, ...other_answers } = responses
   const session = sessionDocs(words, path)
-  const parameters = addBounds(
-    [
-      ...toParameters(words, path, schemas),
-      ...session.parameters,
-      ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
-    ],
-    HEAD_MAX,
-  )
+  const parameters = [
+    ...toParameters(words, path, schemas),
+    ...session.parameters,
+    ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
+    ...(policy.limit === 'reads' ? [SOURCE_PARAMETER] : []),
+  ]
   const body = schemaOf(schemas['body'])
   const takes_body = body !== null
   const example = examples.bodies[path]
-  const answered = withExample(
-    responses['200'] ?? PLAIN_ANSWER,
-    examples.answers[`${method} ${path}`],
-  )
   const takes_fields = takes_body || parameters.length > 0
   return {
     ...documentation,
@@ -231,7 +227,7 @@ function toOperation(operation: Operation): Json {
     description: [documentation.description, describePolicy(policy)].filter(Boolean).join(' '),
     operationId: operationId ?? operationIdOf(method, path),
     ...(policy.open ? { security: [] } : {}),
-    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(parameters.length === 0 ? {} : { parameters: addBounds(parameters, HEAD_MAX) }),
     ...(takes_body
       ? {
           requestBody: {
@@ -254,8 +250,11 @@ function toOperation(operation: Operation): Json {
         own: [...own, ...session.refusals],
         words,
       }),
-      200: withHeaders(answered, policy),
-      ...Object.fromEntries(Object.entries(responses).filter(([status]) => status !== '200')),
+      200: {
+        ...withExample(answer, examples.answers[`${method} ${path}`]),
+        headers: headersOf(policy),
+      },
+      ...other_answers,
     },
   }
 }
@@ -270,36 +269,21 @@ const operationIdOf = (method: string, path: string): string =>
     .join('')
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-const jsonShape = once(() =>
-  z.looseObject({ content: z.looseObject({ 'application/json': z.looseObject({}) }) }),
-)
-
 /** Adds an example to an answer that has none. */
-function withExample(answer: unknown, example: unknown): unknown {
-  const { success, data } = jsonShape().safeParse(answer)
-  if (!success || example === undefined) return answer
-  const { content } = data
-  return {
-    ...data,
-    content: { ...content, 'application/json': { example, ...content['application/json'] } },
-  }
+function withExample(answer: Json, example: unknown): Json {
+  const { content, ...rest } = answer
+  if (example === undefined || !isObject(content)) return answer
+  const json = content['application/json']
+  return isObject(json)
+    ? { content: { ...content, 'application/json': { example, ...json } }, ...rest }
+    : answer
 }
 
-function withHeaders(answer: unknown, policy: Policy): Json {
-  const headers = {
-    ...ANSWERED,
-    ...(policy.limit === 'reads' ? { 'X-Cache': { $ref: '#/components/headers/X-Cache' } } : {}),
+const headersOf = (policy: Policy): Json =>
+  answerHeaders(
+    ...(policy.limit === 'reads' ? (['X-Cache'] as const) : []),
     ...(policy.limit === 'reads' || policy.feature !== null
-      ? { 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' } }
-      : {}),
-    ...(isNamed(policy)
-      ? { 'Idempotent-Replayed': { $ref: '#/components/headers/Idempotent-Replayed' } }
-      : {}),
-  }
-  return { ...z.looseObject({}).parse(answer), headers }
-}
-
-const PLAIN_ANSWER = {
-  description: 'Done.',
-  content: { 'application/json': { schema: { type: 'object' } } },
-}
+      ? (['X-Credits-Remaining'] as const)
+      : []),
+    ...(isNamed(policy) ? (['Idempotent-Replayed'] as const) : []),
+  )

@@ -1,6 +1,6 @@
 import { CODES, type ErrorCode } from '../../core/base/errors.ts'
 import { type Naming, wireCode } from '../../core/forum/naming.ts'
-import type { Policy } from '../http/route-policy.ts'
+import type { Policy } from '../http/routes.ts'
 
 /** Error codes of calls to the platform. */
 const PLATFORM_CODES: Record<'GET' | 'POST', ErrorCode[]> = {
@@ -13,6 +13,7 @@ const METERED_CODES: readonly ErrorCode[] = [
   'PERMISSION_DENIED',
   'HTTP_429',
   'too_many_concurrent_reads',
+  'NOT_SUPPORTED_BY_SOURCE',
 ]
 
 /** Error codes of calls as the caller's account. */
@@ -39,6 +40,9 @@ const SESSION_CODES: readonly ErrorCode[] = [
   'OUTCOME_UNKNOWN',
   'upstream_unavailable',
 ]
+
+/** Statuses whose answers have a Retry-After. */
+const WITH_RETRY: ReadonlySet<number> = new Set([408, 429, 503])
 
 type Route = {
   method: string
@@ -78,12 +82,7 @@ export function refusals(route: Route): Record<string, unknown> {
       String(status),
       {
         description: same.map((code) => wireCode(words, CODES[code].error ?? code)).join(', '),
-        headers: {
-          ...ANSWERED,
-          ...(status === 429 || status === 503 || status === 408
-            ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }
-            : {}),
-        },
+        headers: WITH_RETRY.has(status) ? answerHeaders('Retry-After') : answerHeaders(),
         content: {
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },
@@ -129,13 +128,14 @@ export const HEADERS = {
   },
 }
 
-/** Headers of every answer. */
-export const ANSWERED = Object.fromEntries(
-  ['X-Request-Id', 'Access-Control-Allow-Origin'].map((name) => [
-    name,
-    { $ref: `#/components/headers/${name}` },
-  ]),
-)
+/** Headers of an answer: those of every answer, and these. */
+export const answerHeaders = (...names: (keyof typeof HEADERS)[]): Record<string, unknown> =>
+  Object.fromEntries(
+    (['X-Request-Id', 'Access-Control-Allow-Origin', ...names] as const).map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
+  )
 
 /** Schema of every error's body. */
 export const errorSchema = (words: Naming) => ({

@@ -72,7 +72,7 @@ export function commentReads(context: ReadContext, reads: Reads) {
       'Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds.',
     ...answers(() => shapes().tree),
   }
-  return new Elysia({ name: 'reads.comments', prefix: words.api })
+  return new Elysia({ name: `reads.comments ${words.api}`, prefix: words.api })
     .use(keyed)
     .use(optional_session)
     .get(

@@ -4,12 +4,12 @@ import type { Reads } from '../../gateway/reads.ts'
 import { querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import type { ReadContext } from './context.ts'
-import { ofSubforum, paged, subforumName, wikiPage } from './params.ts'
+import { paged, wikiPage } from './params.ts'
 
 /** Subforums: their description, rules, wiki and newest comments. */
 export function communityReads(context: ReadContext, reads: Reads) {
-  const { words, keyed, optional_session, answerShared, rows, shapes } = context
-  return new Elysia({ name: 'reads.communities', prefix: `${words.api}/sub` })
+  const { names, of_subforum, words, keyed, optional_session, answerShared, rows, shapes } = context
+  return new Elysia({ name: `reads.communities ${words.api}`, prefix: `${words.api}/sub` })
     .use(keyed)
     .use(optional_session)
     .get(
@@ -17,7 +17,7 @@ export function communityReads(context: ReadContext, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.subforum, { name }),
       {
-        params: ofSubforum,
+        params: of_subforum,
         detail: {
           summary: `Description of a ${words.community}`,
           tags: ['Communities'],
@@ -40,7 +40,7 @@ export function communityReads(context: ReadContext, reads: Reads) {
         )
       },
       {
-        params: ofSubforum,
+        params: of_subforum,
         query: querySchema(() => paged('t1')),
         detail: {
           summary: `The newest comments of a ${words.community}`,
@@ -55,7 +55,7 @@ export function communityReads(context: ReadContext, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.rules, { name }),
       {
-        params: ofSubforum,
+        params: of_subforum,
         detail: {
           summary: `The rules of a ${words.community}`,
           tags: ['Communities'],
@@ -69,7 +69,7 @@ export function communityReads(context: ReadContext, reads: Reads) {
       async ({ holder, params: { name: subforum, page }, set }) =>
         answerShared(holder, set.headers, reads.wiki, { subforum, page }),
       {
-        params: querySchema(() => ({ name: subforumName('name'), page: wikiPage() })),
+        params: querySchema(() => ({ name: names.subforum('name'), page: wikiPage() })),
         detail: {
           summary: `A wiki page of a ${words.community}`,
           description: 'The name of a subpage contains %2F.',
@@ -86,7 +86,7 @@ const WHICH = ['popular', 'new', 'default'] as const
 /** The platform's lists of subforums. */
 export function directoryReads(context: ReadContext, reads: Reads) {
   const { words, keyed, optional_session, answerShared, rows, shapes } = context
-  const app = new Elysia({ name: 'reads.directories', prefix: words.api })
+  const app = new Elysia({ name: `reads.directories ${words.api}`, prefix: words.api })
     .use(keyed)
     .use(optional_session)
   // One route each, so that an unknown name is a 404.

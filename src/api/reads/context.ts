@@ -11,9 +11,11 @@ import type { Meter } from '../billing.ts'
 import type { RouteContext } from '../context.ts'
 import type { Holder } from '../http/auth.ts'
 import type { FaultContext } from '../http/errors.ts'
+import { querySchema } from '../http/fields.ts'
 import { mapOnce, markShared } from '../http/response.ts'
 import { createSessions, type SessionDeps, type Sessions } from '../http/session.ts'
 import { type Bulkhead, createDeepSearchBulkhead, createReadBulkhead } from './bulkhead.ts'
+import { type NameRules, PLATFORM_NAMES, SOURCE_NAMES } from './params.ts'
 import { createShapes } from './shapes.ts'
 
 type AnswerOptions = Partial<Pick<FaultContext, 'flavour' | 'thing'>> & {
@@ -85,9 +87,10 @@ export type RowMapper = {
   items<T extends { items: Item[] }>(body: T): T
 }
 
-/** Creates the mapping to the wire's words. */
-export function createRowMapper(words: Naming): RowMapper {
-  const row = <T extends object>(it: T): T => toWire(words, it)
+/** Creates the mapping to the wire's words; rows of another source than `main` name it. */
+export function createRowMapper(words: Naming, source: string | null = null): RowMapper {
+  const row = <T extends object>(it: T): T =>
+    source === null ? toWire(words, it) : { ...toWire(words, it), source }
   const post = <T extends Post>(it: T): T =>
     row(it.crosspost_origin === null ? it : { ...it, crosspost_origin: row(it.crosspost_origin) })
   return {
@@ -112,7 +115,12 @@ export type ReadsOptions = Omit<SessionDeps, 'words'> & {
   }
   /** True while the platform answers badly. */
   degraded: () => boolean
+  /** Name of the source of the reads; null: `main`. */
+  source: string | null
 }
+
+type PathOfName = ReturnType<typeof pathOf>
+const pathOf = (rule: NameRules['user']) => querySchema(() => ({ name: rule('name') }))
 
 /** Context of all groups of reads. */
 export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
@@ -120,6 +128,10 @@ export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
     answer: ReadResponder
     answerShared: SharedResponder
     rows: RowMapper
+    names: NameRules
+    /** Path of a subforum's routes, and of a user's. */
+    of_subforum: PathOfName
+    of_user: PathOfName
     shapes: ReturnType<typeof createShapes>
     deepSearchBulkhead: Bulkhead
   }
@@ -130,6 +142,7 @@ export function createReadContext(
   options: ReadsOptions,
 ): ReadContext {
   const { limits } = options
+  const names = options.source === null ? PLATFORM_NAMES : SOURCE_NAMES
   const capacity = () => ({
     in_flight: limits.degraded_reads_per_key,
     waiting: limits.degraded_waiting_per_key,
@@ -140,7 +153,10 @@ export function createReadContext(
     keyed,
     ...createSessions({ words, ...options }),
     ...createResponders(meter, readBulkhead),
-    rows: createRowMapper(words),
+    rows: createRowMapper(words, options.source),
+    names,
+    of_subforum: pathOf(names.subforum),
+    of_user: pathOf(names.user),
     shapes: createShapes(words),
     deepSearchBulkhead: createDeepSearchBulkhead(clock, () => limits.deep_search_concurrency),
   }

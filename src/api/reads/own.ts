@@ -5,7 +5,7 @@ import type { Reads } from '../../gateway/reads.ts'
 import { oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import type { ReadContext } from './context.ts'
-import { ofSubforum, ofUser, paged, timeOf, TIMES } from './params.ts'
+import { paged, timeOf, TIMES } from './params.ts'
 
 const FEED_SORTS = ['best', 'hot', 'new', 'top', 'rising', 'controversial'] as const
 const OWN_SORTS = ['new', 'top', 'hot', 'controversial'] as const
@@ -19,8 +19,17 @@ const SUMMARIES: Record<OwnTab, string> = {
 
 /** Reads that need the caller's own account. */
 export function ownReads(context: ReadContext, reads: Reads) {
-  const { words, keyed, required_session: owning, answer, rows, shapes } = context
-  const app = new Elysia({ name: 'reads.own', prefix: words.api })
+  const {
+    of_subforum,
+    of_user,
+    words,
+    keyed,
+    required_session: owning,
+    answer,
+    rows,
+    shapes,
+  } = context
+  const app = new Elysia({ name: `reads.own ${words.api}`, prefix: words.api })
     .use(keyed)
     .use(owning)
     .get(
@@ -48,7 +57,7 @@ export function ownReads(context: ReadContext, reads: Reads) {
       async ({ holder, session, params, set }) =>
         answer(holder, set.headers, () => reads.moderators(params, session), { session }),
       {
-        params: ofSubforum,
+        params: of_subforum,
         detail: {
           summary: `Moderators of a ${words.community}`,
           tags: ['Own account'],
@@ -66,7 +75,7 @@ export function ownReads(context: ReadContext, reads: Reads) {
         return rows.items(await answer(holder, set.headers, work, { session, flavour: 'own' }))
       },
       {
-        params: ofUser,
+        params: of_user,
         query: querySchema(() => ({
           sort: oneOf('sort', OWN_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),

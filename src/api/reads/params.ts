@@ -24,17 +24,6 @@ export const timeOf = (sort: string, t: string): string | null =>
 
 const NAME_FORM = '1 to 21 letters, digits, _ or -'
 
-/**
- * Subforum in the parameter `field`: a name, a prefixed name or an address; parsed to the name
- * alone.
- */
-export const subforumName = (field: string) =>
-  nameOf(
-    field,
-    parseCommunityName,
-    `a name of ${NAME_FORM}, such as coffee, r/coffee or its address`,
-  )
-
 function nameOf(field: string, parse: (text: string) => string | null, form: string) {
   const sentence = `${field} must be ${form}`
   return z
@@ -47,17 +36,35 @@ function nameOf(field: string, parse: (text: string) => string | null, form: str
     })
 }
 
-/** Path of a subforum's routes. */
-export const ofSubforum = querySchema(() => ({ name: subforumName('name') }))
+/** Forms of names in parameters: each returns the schema of the parameter `field`. */
+export type NameRules = {
+  subforum(field: string): ReturnType<typeof nameOf>
+  user(field: string): ReturnType<typeof nameOf>
+}
 
-/** Path of a user's routes. */
-export const ofUser = querySchema(() => ({
-  name: nameOf(
-    'name',
-    parseUserName,
-    `a user's name of ${NAME_FORM}, such as ann, u/ann or the address of the profile`,
-  ),
-}))
+/** Names of the platform of `[platform]`. */
+export const PLATFORM_NAMES: NameRules = {
+  subforum: (field) =>
+    nameOf(
+      field,
+      parseCommunityName,
+      `a name of ${NAME_FORM}, such as coffee, r/coffee or its address`,
+    ),
+  user: (field) =>
+    nameOf(
+      field,
+      parseUserName,
+      `a user's name of ${NAME_FORM}, such as ann, u/ann or the address of the profile`,
+    ),
+}
+
+const SOURCE_NAME = /^(?!.*(?:^|\/)\.{1,2}(?:\/|$))[\p{L}\p{N}_.:@+~/-]{1,200}$/u
+const parseSourceName = (text: string): string | null => (SOURCE_NAME.test(text) ? text : null)
+const sourceNameOf = (field: string) =>
+  nameOf(field, parseSourceName, 'a name of 1 to 200 letters, digits or _ . : @ + ~ / -')
+
+/** Names of any other source; the source itself decides which exist. */
+export const SOURCE_NAMES: NameRules = { subforum: sourceNameOf, user: sourceNameOf }
 
 /** Path of a post's routes. */
 export const ofPost = querySchema(() => ({ id: idOf('t3_', 'id') }))

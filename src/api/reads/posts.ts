@@ -6,16 +6,7 @@ import type { Reads } from '../../gateway/reads.ts'
 import { oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import type { ReadContext } from './context.ts'
-import {
-  fromWire,
-  fullnames,
-  ofPost,
-  ofSubforum,
-  paged,
-  subforumName,
-  timeOf,
-  TIMES,
-} from './params.ts'
+import { fromWire, fullnames, ofPost, paged, timeOf, TIMES } from './params.ts'
 
 const SORTS = ['new', 'hot', 'top', 'rising', 'controversial', 'best'] as const
 
@@ -31,16 +22,17 @@ const VISIBILITY: Record<VisibilityReason, string> = {
 
 /** Posts of a subforum, its top posts, and single posts by id. */
 export function postReads(context: ReadContext, reads: Reads) {
-  const { words, keyed, optional_session, answer, answerShared, rows, shapes } = context
+  const { names, of_subforum, words, keyed, optional_session, answer, answerShared, rows, shapes } =
+    context
   const postsQuery = querySchema(() =>
     toWire(words, {
-      subforum: subforumName(words.community),
+      subforum: names.subforum(words.community),
       sort: oneOf('sort', SORTS, 'new'),
       t: oneOf('t', TIMES, 'day'),
       ...paged('t3'),
     }),
   )
-  return new Elysia({ name: 'reads.posts', prefix: words.api })
+  return new Elysia({ name: `reads.posts ${words.api}`, prefix: words.api })
     .use(keyed)
     .use(optional_session)
     .get(
@@ -67,7 +59,7 @@ export function postReads(context: ReadContext, reads: Reads) {
         return rows.posts(await answerShared(holder, set.headers, reads.posts, wanted, { session }))
       },
       {
-        params: ofSubforum,
+        params: of_subforum,
         query: querySchema(() => ({ t: oneOf('t', TIMES, 'week'), ...paged('t3') })),
         detail: {
           summary: `The best posts of a ${words.community}`,

@@ -17,15 +17,7 @@ import {
 } from '../http/fields.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import type { ReadContext } from './context.ts'
-import {
-  fromWire,
-  listingCursor,
-  paged,
-  SEARCH_SORTS,
-  subforumName,
-  TALK_SORTS,
-  TIMES,
-} from './params.ts'
+import { fromWire, listingCursor, paged, SEARCH_SORTS, TALK_SORTS, TIMES } from './params.ts'
 
 const COUNT = { min: -1_000_000_000, max: 1_000_000_000 }
 const DEEP_POSTS_MAX = 10
@@ -67,12 +59,13 @@ const DISCUSSIONS =
 
 /** Searches: posts, media, posts by their comments, communities and users. */
 export function searchReads(context: ReadContext, reads: Reads) {
-  const { words, keyed, optional_session, answerShared, rows, shapes, deepSearchBulkhead } = context
+  const { names, words, keyed, optional_session, answerShared, rows, shapes, deepSearchBulkhead } =
+    context
   const comment = (it: DeepComment) => rows.row({ ...it, post: rows.post(it.post) })
   const searchQuery = querySchema(() =>
     toWire(words, {
       q: q(),
-      subforum: subforumName(words.community).optional(),
+      subforum: names.subforum(words.community).optional(),
       sort: oneOf('sort', SEARCH_SORTS, 'relevance'),
       t: t(),
       nsfw: nsfw(),
@@ -80,7 +73,7 @@ export function searchReads(context: ReadContext, reads: Reads) {
       ...pageFilter(),
     }),
   )
-  return new Elysia({ name: 'reads.search', prefix: words.api })
+  return new Elysia({ name: `reads.search ${words.api}`, prefix: words.api })
     .use(keyed)
     .use(optional_session)
     .get(

@@ -4,15 +4,15 @@ import type { Reads } from '../../gateway/reads.ts'
 import { maybeOneOf, oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import type { ReadContext } from './context.ts'
-import { ofUser, paged, timeOf, TIMES } from './params.ts'
+import { paged, timeOf, TIMES } from './params.ts'
 
 const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
 const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
 
 /** Users: profiles, comments and posts. */
 export function userReads(context: ReadContext, reads: Reads) {
-  const { words, keyed, optional_session, answerShared, rows, shapes } = context
-  return new Elysia({ name: 'reads.users', prefix: `${words.api}/user` })
+  const { of_user, words, keyed, optional_session, answerShared, rows, shapes } = context
+  return new Elysia({ name: `reads.users ${words.api}`, prefix: `${words.api}/user` })
     .use(keyed)
     .use(optional_session)
     .get(
@@ -20,7 +20,7 @@ export function userReads(context: ReadContext, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.user, { name }, { thing: 'user' }),
       {
-        params: ofUser,
+        params: of_user,
         detail: {
           summary: 'Public profile of a user',
           tags: ['Users'],
@@ -38,7 +38,7 @@ export function userReads(context: ReadContext, reads: Reads) {
         )
       },
       {
-        params: ofUser,
+        params: of_user,
         query: querySchema(() => ({
           sort: oneOf('sort', COMMENT_SORTS, 'new'),
           t: maybeOneOf('t', TIMES),
@@ -61,7 +61,7 @@ export function userReads(context: ReadContext, reads: Reads) {
         )
       },
       {
-        params: ofUser,
+        params: of_user,
         query: querySchema(() => ({
           sort: oneOf('sort', POST_SORTS, 'new'),
           t: oneOf('t', TIMES, 'day'),
@@ -80,7 +80,7 @@ export function userReads(context: ReadContext, reads: Reads) {
       async ({ holder, params: { name }, set }) =>
         answerShared(holder, set.headers, reads.achievements, { name }, { thing: 'user' }),
       {
-        params: ofUser,
+        params: of_user,
         detail: {
           summary: 'Achievements of a user',
           tags: ['Users'],

@@ -26,7 +26,7 @@ import {
 } from '../../store/delivery/webhooks.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
-import { atBothPaths } from '../http/route-table.ts'
+import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
 import { absent, ids, namedBody, shapes, toWebhook } from './shapes.ts'
@@ -263,7 +263,8 @@ async function resolveKind(
   { kind, url }: SchemaOutput<typeof createBody>,
   { checkTarget, mails }: WebhookDeps,
 ): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
-  const of_url = URL.canParse(url) ? kindOfUrl(new URL(url)) : null
+  const parsed = URL.parse(url)
+  const of_url = parsed && kindOfUrl(parsed)
   if (kind === 'email' || (kind === undefined && of_url === 'email')) {
     if (mails === true) return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
     throw new ApiError('email_not_configured', {

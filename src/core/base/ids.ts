@@ -5,7 +5,7 @@ const KEY_DIGITS = 43
 
 /** Prefix of an API key: a customer's, or an operator's. */
 const KEY_KINDS = { customer: 'fk_', operator: 'fo_' } as const
-export type KeyKind = keyof typeof KEY_KINDS
+type KeyKind = keyof typeof KEY_KINDS
 
 /** Encodes bytes as a base62 number of `length` digits, padded with zeros. */
 export function base62(bytes: Uint8Array, length: number): string {
@@ -26,11 +26,4 @@ export function base62(bytes: Uint8Array, length: number): string {
 export function apiKey(kind: KeyKind, bytes: Uint8Array): string {
   if (bytes.length !== KEY_BYTES) throw new RangeError(`an API key needs ${KEY_BYTES} random bytes`)
   return KEY_KINDS[kind] + base62(bytes, KEY_DIGITS)
-}
-
-/** Kind of key by the prefix of a token; null for any other prefix. */
-export function kindOfKey(token: string): KeyKind | null {
-  if (token.startsWith(KEY_KINDS.customer)) return 'customer'
-  if (token.startsWith(KEY_KINDS.operator)) return 'operator'
-  return null
 }

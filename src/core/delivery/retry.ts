@@ -1,3 +1,4 @@
+/** Verdict on an attempt: delivered, retried on the retry schedule, rejected (4xx), or gone (410). */
 import type { WebhookKind } from './target.ts'
 
 /** Outcome of one attempt. `accepted`: the body is a success for the kind of target. */

@@ -137,12 +137,3 @@ function withCredentials(proxy: Proxy): ProxyParsed {
 /** `scheme://host:port`, without credentials: safe to log and show. */
 export const proxyOrigin = ({ scheme, host, port }: Proxy): string =>
   `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-/** Whole address with percent-encoded credentials, readable by {@link parseProxy}. A secret. */
-export function formatProxy(proxy: Proxy): string {
-  const { username, password } = proxy
-  if (username === null) return proxyOrigin(proxy)
-  const userinfo =
-    encodeURIComponent(username) + (password === null ? '' : `:${encodeURIComponent(password)}`)
-  return proxyOrigin(proxy).replace('://', `://${userinfo}@`)
-}

@@ -315,6 +315,7 @@ export function createDiscourse(options: SourceOptions): Source {
 
   return {
     kind: 'discourse',
+    url: base_url,
     capabilities: new Set([...readCapabilities(reads), 'monitor']),
     reads: withUnsupported(reads),
     commentOf: fromNode,
@@ -342,12 +343,13 @@ export function createDiscourse(options: SourceOptions): Source {
       },
     }),
     isPlace: (place) => place.length <= PLACE_MAX && PLACE.test(place),
-    fullnameOf({ origin, pathname }) {
+    targetOf({ origin, pathname }) {
       const base = new URL(base_url)
       if (origin !== base.origin || !pathname.startsWith(base.pathname)) return null
       const path = pathname.slice(base.pathname.replace(/\/$/, '').length)
-      // A link to a reply names it by its number; the link alone leads to the topic.
-      return /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/\d+)?\/?(?:\.json)?$/.exec(path)?.[1] ?? null
+      // A link to a reply names it by its number, not by its id: the link alone leads to the topic.
+      const post_id = TOPIC_PATH.exec(path)?.[1]
+      return post_id === undefined ? null : { post_id, comment_id: null }
     },
     clock_offset_ms: http.clock_offset_ms,
     isDown: http.isDown,
@@ -368,6 +370,7 @@ export function createDiscourse(options: SourceOptions): Source {
 const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
 const DIRECTORY_PAGE = 50
 const PLACE_MAX = 200
+const TOPIC_PATH = /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/\d+)?\/?(?:\.json)?$/
 const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
 
 const TABS: Readonly<Record<string, string>> = {

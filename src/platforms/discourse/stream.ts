@@ -79,7 +79,7 @@ export function createPostStream(reader: PostReader): ItemStream {
     const walk = createWalk(reader, call, bounds.requests, state)
     const newest = await walk.page(null)
     if (newest === null)
-      return fail(walk.fault() ?? { kind: 'throttled', retry_after_s: 1, unasked: true })
+      return fail(walk.fault() ?? { kind: 'throttled', retry_after_s: 1, not_requested: true })
     const { ids, as_of } = newest
     const hi = Math.max(...ids)
     const lo = Math.min(...ids)

@@ -295,7 +295,8 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
 
   return {
     kind: 'hackernews',
-    capabilities: new Set([...readCapabilities(reads), 'monitor']),
+    url: SITE,
+    capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createStream({
@@ -312,10 +313,10 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
       storyAbove,
     }),
     isPlace: (place) => asPlace(place) !== null,
-    fullnameOf({ hostname, pathname, searchParams }) {
+    targetOf({ hostname, pathname, searchParams }) {
       const id = searchParams.get('id') ?? ''
       const is_item = hostname === new URL(SITE).hostname && pathname === '/item'
-      return is_item && /^\d{1,10}$/.test(id) ? id : null
+      return is_item && /^\d{1,10}$/.test(id) ? { post_id: id, comment_id: null } : null
     },
     clock_offset_ms: firebase.clock_offset_ms,
     isDown: firebase.isDown,

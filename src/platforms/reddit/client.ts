@@ -1,10 +1,16 @@
-import { fail, type Fault, type Outcome } from '../../core/base/result.ts'
+import { LRUCache } from 'lru-cache'
+
+import { isObject } from '../../core/base/object.ts'
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import { viewerTermIn } from '../../core/filter/search-query.ts'
+import { isViewerName } from '../../core/forum/permalink.ts'
 import { createEgress, type Egress } from '../../net/egress.ts'
 import { createReachability } from '../../net/reachability.ts'
-import type { Call, Identity, Use } from '../port.ts'
+import { type Clock, JUMP_MIN_MS } from '../../runtime/runtime.ts'
+import type { Call, Identity, Listing, Use } from '../port.ts'
 import { readRateHeaders } from './budget.ts'
-import { createClockOffset } from './clock-offset.ts'
 import { createPacer, type Headroom } from './pacer.ts'
+import { childrenOf, dataOf } from './readers/items.ts'
 import { ME, readMe } from './readers/people.ts'
 import {
   captureCookies,
@@ -17,6 +23,77 @@ import {
 } from './request.ts'
 import { classify, type NativeResponse, redirectTarget, type RequestInfo } from './response.ts'
 import { createUnretriedRequest } from './unretried-request.ts'
+
+/** Offset of the platform's clock to ours, from the Date headers of its answers. */
+export type ClockOffset = {
+  /** Records the headers of an answer that has just arrived. */
+  observe(headers: { get(name: string): string | null }): void
+  /** Milliseconds; 0 until three answers agree that it is more than a minute. */
+  ms(): number
+  /**
+   * The same without the threshold, accurate to about a second; 0 until three answers were
+   * measured.
+   */
+  measured_ms(): number
+  /** True after three answers with a date: the offset is known. */
+  known(): boolean
+}
+
+const OFFSETS_MAX = 5
+const NEEDED = 3
+const REPORTED_MIN_MS = 60_000
+/** Dates are whole seconds, and an answer can be slow. */
+const AGREE_MS = 30_000
+
+/** Stores the last few offsets and uses their median, so that one wrong date changes nothing. */
+export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffset {
+  let offsets: number[] = []
+  let between = clock.now() - clock.mono()
+  const middle = () => offsets.toSorted((a, b) => a - b)[offsets.length >> 1] ?? 0
+
+  /** Milliseconds by which our clock has jumped since the last answer; 0: no jump. */
+  function jumped(): number {
+    // The monotonic clock has fractions; instants are whole.
+    const jump_ms = Math.round(clock.now() - clock.mono() - between)
+    return Math.abs(jump_ms) > JUMP_MIN_MS ? jump_ms : 0
+  }
+
+  function measured(): number {
+    if (offsets.length < NEEDED) return 0
+    // Sleep never sets a clock back: it was set by hand, and true time went on.
+    return middle() - Math.min(0, jumped())
+  }
+
+  /**
+   * An offset from before a jump holds after it in one of two ways. Either our clock was set, and
+   * true time went on as the monotonic clock did. Or the machine slept, and our clock is as right
+   * as before. The first answer after the jump decides.
+   */
+  function rebase(jump_ms: number, offset_ms: number): number[] {
+    const near = (share_ms: number) => Math.abs(middle() - share_ms - offset_ms) <= AGREE_MS
+    if (near(0)) return offsets
+    return near(jump_ms) ? offsets.map((it) => it - jump_ms) : []
+  }
+
+  return {
+    observe(headers) {
+      const date = Date.parse(headers.get('date') ?? '')
+      if (Number.isNaN(date)) return
+      const now = clock.now()
+      // A cached answer has the date of its creation.
+      const age_ms = Number(headers.get('age') ?? 0) * 1000 || 0
+      // Dates are truncated to the second, so they are half a second late on average.
+      const offset_ms = Math.round(date + 500 + age_ms - now)
+      const jump_ms = jumped()
+      if (jump_ms !== 0) offsets = rebase(jump_ms, offset_ms)
+      between = now - clock.mono()
+      offsets = [...offsets, offset_ms].slice(-OFFSETS_MAX)
+    },
+    ms: () => (Math.abs(measured()) > REPORTED_MIN_MS ? measured() : 0),
+    measured_ms: measured,
+    known: () => offsets.length >= NEEDED,
+  }
+}
 
 /** One read request to the platform. */
 export type NativeRequest = {
@@ -201,7 +278,7 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
     case 'throttled':
       return fault.retry_after_s * 1000 + pause_ms
     case 'unavailable':
-      if (fault.unasked) return null
+      if (fault.not_requested) return null
       // Fails over to another egress, if there is one, instead of waiting for this proxy.
       if (fault.trouble !== undefined && fault.trouble !== 'failed') return null
       return Math.max(pause_ms, (fault.retry_after_s ?? 0) * 1000)
@@ -227,3 +304,115 @@ function queryOf({ query = {} }: NativeRequest): string {
   params.set('raw_json', '1')
   return `?${params.toString()}`
 }
+
+/** A client that verifies the session where an answer alone proves nothing. */
+export type SessionCheck = Pick<Client, 'base' | 'get'> & {
+  /** Returns a fault for an anonymous page of a private listing: the session is no longer valid. */
+  ownPage<T>(page: Outcome<Listing<T>>, call: Call): Promise<Outcome<Listing<T>>>
+}
+
+/**
+ * Time that a result is reused while block pages keep arriving: another request could be blocked
+ * too.
+ */
+const RESULT_TTL_MS = 60_000
+const RESULTS_MAX = 1_000
+
+/**
+ * A session can die silently. Public content continues, private content is refused as if it
+ * belonged to another account, and a block page can concern the session or the address. Only a
+ * request for the signed-in account proves the state.
+ */
+export function createSessionCheck(client: Client, clock: Clock): SessionCheck {
+  const results = new LRUCache<string, { at: number; dead: boolean }>({ max: RESULTS_MAX })
+
+  /** True if the platform treats these cookies as anonymous; false if that is unclear. */
+  async function isDead(call: Call): Promise<boolean> {
+    const me = await client.me(call)
+    return me.ok && me.value === null
+  }
+
+  async function isDeadCached(call: Call): Promise<boolean> {
+    const { id } = call.identity
+    const cached = results.get(id)
+    if (cached && clock.mono() - cached.at < RESULT_TTL_MS) return cached.dead
+    // Stored before the result is known, so that a hundred blocked reads send one check.
+    const result = { at: clock.mono(), dead: false }
+    results.set(id, result)
+    result.dead = await isDead(call)
+    return result.dead
+  }
+
+  async function get(request: NativeRequest, call: Call): Promise<Outcome<unknown>> {
+    if (request.own && isAnonymous(call.identity)) return LOGIN
+    if (call.identity.whose !== 'caller' && namesViewer(request)) return OTHER_ACCOUNT
+    const outcome = await client.get(request, call)
+    if (outcome.ok && call.identity.whose === 'pool' && !request.own)
+      return withoutMembersOnly(request.path, outcome.value)
+    if (outcome.ok || call.identity.cookie === null) return outcome
+    const { fault } = outcome
+    if (fault.kind === 'blocked') return (await isDeadCached(call)) ? LOGIN : outcome
+    if (fault.kind !== 'forbidden') return outcome
+    // A private subforum refuses a dead session in the same way as another account.
+    const doubtful =
+      call.identity.whose === 'caller' || (request.own === true && fault.reason === null)
+    return doubtful && (await isDead(call)) ? LOGIN : outcome
+  }
+
+  return {
+    base: client.base,
+    get,
+    async ownPage(page, call) {
+      // Bearers get an explicit refusal; their pages never state the account.
+      if (!page.ok || call.identity.cookie === null || page.value.logged_in) return page
+      if (page.value.logged_in === false) return LOGIN
+      const me = await client.me(call)
+      if (!me.ok) return me
+      return me.value === null ? LOGIN : page
+    },
+  }
+}
+
+const LOGIN = fail({ kind: 'login_required' })
+const OTHER_ACCOUNT = fail({ kind: 'forbidden', reason: 'other_account' })
+
+const PLACED = /^\/(?:r|u|user|api\/v1\/user)\/([^/]+)/
+
+/**
+ * True if a request names the account that makes it. Routes and filters refuse such names with the
+ * field that holds them; this is the last check before an account of the pool would answer.
+ */
+function namesViewer({ path, query }: NativeRequest): boolean {
+  const [, names = ''] = PLACED.exec(decodeURIComponent(path)) ?? []
+  return (
+    names
+      .replace(/\.json$/, '')
+      .split('+')
+      .some(isViewerName) || viewerTermIn(String(query?.['q'] ?? '')) !== null
+  )
+}
+
+const MEMBERS_ONLY: readonly unknown[] = ['private', 'gold_only', 'employees_only']
+
+const isMembersOnly = (thing: unknown): boolean =>
+  isObject(thing) &&
+  isObject(thing['data']) &&
+  MEMBERS_ONLY.includes(thing['data']['subreddit_type'])
+
+/**
+ * Removes from an answer everything that only members of a subforum see. Rows of other listings are
+ * left out; the subforum itself, its listings and its posts are forbidden. `path` is that of the
+ * request.
+ */
+function withoutMembersOnly(path: string, value: unknown): Outcome<unknown> {
+  const [head]: unknown[] = Array.isArray(value) ? value : []
+  const rows = childrenOf(head ?? value)
+  const hidden = rows?.filter(isMembersOnly).length ?? 0
+  const of_one_place = head !== undefined || /^\/r\/[^/+]+\//.test(path)
+  if (isMembersOnly(value) || (hidden > 0 && of_one_place)) return PRIVATE
+  const listing = hidden > 0 ? dataOf(value, 'Listing') : null
+  if (listing !== null) listing['children'] = rows?.filter((row) => !isMembersOnly(row))
+  return ok(value)
+}
+
+const PRIVATE = fail({ kind: 'forbidden', reason: 'private' })

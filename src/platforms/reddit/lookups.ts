@@ -1,10 +1,11 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { ItemLiveness, Node, Post } from '../../core/forum/items.ts'
 import type { Clock } from '../../runtime/runtime.ts'
+import { textAt } from '../items.ts'
 import type { Call, Platform } from '../port.ts'
-import type { NativeRequest } from './client.ts'
+import type { NativeRequest, SessionCheck } from './client.ts'
 import { readRules, readWiki } from './readers/community-pages.ts'
-import { textAt, unreadable } from './readers/fields.ts'
+import { unreadable } from './readers/fields.ts'
 import {
   childrenOf,
   dataOf,
@@ -24,7 +25,6 @@ import {
 } from './readers/listing.ts'
 import { MODERATOR_NEEDS, readAchievements, toModerator } from './readers/people.ts'
 import { clearViewer } from './readers/viewer.ts'
-import type { SessionCheck } from './session-check.ts'
 
 type About = Pick<Platform, 'user' | 'community' | 'moderators' | 'rules' | 'wiki' | 'achievements'>
 

@@ -3,9 +3,7 @@ import { type Db, transact } from '../db/connection.ts'
 
 const HOUR_MS = 3_600_000
 
-/**
- * Counts one finished call, or several with the same outcome. Part of the transaction that settles or releases them.
- */
+/** Counts a finished call. Part of the transaction that settles or releases it. */
 export function recordUsage(
   db: Db,
   call: {
@@ -13,28 +11,23 @@ export function recordUsage(
     tier: Tier
     at: number
     billed: boolean
-    /** Sum over all calls. */
     cost_micros: number
     failed: boolean
-    /** Number of calls; default: 1. */
-    calls?: number
   },
 ): void {
-  const { calls = 1 } = call
   db.query(
     `INSERT INTO usage_hours (customer_id, hour_at, tier, calls, billed_calls, cost_micros, errors)
-     VALUES ($customer_id, $hour_at, $tier, $calls, $billed, $cost_micros, $errors)
+     VALUES ($customer_id, $hour_at, $tier, 1, $billed, $cost_micros, $errors)
      ON CONFLICT (customer_id, hour_at, tier) DO UPDATE SET
-       calls = calls + $calls, billed_calls = billed_calls + $billed,
+       calls = calls + 1, billed_calls = billed_calls + $billed,
        cost_micros = cost_micros + $cost_micros, errors = errors + $errors`,
   ).run({
     customer_id: call.customer_id,
     hour_at: Math.floor(call.at / HOUR_MS) * HOUR_MS,
     tier: call.tier,
-    calls,
-    billed: call.billed ? calls : 0,
+    billed: call.billed ? 1 : 0,
     cost_micros: call.cost_micros,
-    errors: call.failed ? calls : 0,
+    errors: call.failed ? 1 : 0,
   })
 }
 
@@ -114,31 +107,18 @@ export function hold(db: Db, wanted: Hold, now: number): boolean {
 }
 
 /**
- * Bills calls of one price whose answers are ready. Without a hold, each is billed whole or not at all. Returns the
- * remaining balance after each call, in order. Calls that the balance does not cover are missing at the end, and are
- * not counted.
+ * Bills a call whose answer is ready, without a hold. Returns the remaining balance; null when it does not cover the
+ * price.
  */
-export function charge(db: Db, wanted: Omit<Hold, 'id'>, calls: number, now: number): number[] {
-  const { customer_id, tier, amount_micros } = wanted
+export function charge(db: Db, wanted: Omit<Hold, 'id'>, now: number): number | null {
+  const { customer_id, tier } = wanted
   return within(db, () => {
-    const taken = take(db, { customer_id, tier, amount_micros: amount_micros * calls })
-    // The balance does not cover all of them, but perhaps some.
-    if (!taken) return calls > 1 ? oneByOne(db, wanted, calls, now) : []
-    const { amount, balance } = taken
-    const call = { customer_id, tier, at: now, billed: true, failed: false }
-    recordUsage(db, { ...call, cost_micros: amount, calls })
-    return Array.from({ length: calls }, (_, n) => balance + (amount / calls) * (calls - 1 - n))
+    const taken = take(db, wanted)
+    if (!taken) return null
+    const { amount: cost_micros, balance } = taken
+    recordUsage(db, { customer_id, tier, at: now, billed: true, cost_micros, failed: false })
+    return balance
   })
-}
-
-function oneByOne(db: Db, wanted: Omit<Hold, 'id'>, calls: number, now: number): number[] {
-  const remaining: number[] = []
-  while (remaining.length < calls) {
-    const after = charge(db, wanted, 1, now)
-    if (after.length === 0) break
-    remaining.push(...after)
-  }
-  return remaining
 }
 
 /**

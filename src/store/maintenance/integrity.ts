@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   openSync,
   readFileSync,
   readSync,
@@ -20,26 +21,6 @@ import {
   type Lock,
   takeLock,
 } from './paths.ts'
-
-/** `ford`: application id of databases from builds before 1.0.0, the first release. */
-const UNRELEASED_ID = 0x666f7264
-
-/** The database was made by a build from before the first release, whose schemas no release can read. */
-class UnreleasedDatabase extends Error {
-  override name = 'UnreleasedDatabase'
-}
-
-/**
- * Refuses databases from before 1.0.0 by their application id.
- *
- * @throws {UnreleasedDatabase} when the id is theirs
- */
-export function refuseUnreleased(application_id: number | undefined, file: string): void {
-  if (application_id === UNRELEASED_ID)
-    throw new UnreleasedDatabase(
-      `${file} was made by a build of forumd from before 1.0.0, which was never released, and cannot be migrated: keep using that build, or start with a new folder in [storage].dir`,
-    )
-}
 
 // SQLite reads its log up to the first frame with a wrong checksum and drops the rest. That is right at the end of the
 // log: a write torn by a power cut was never acknowledged. In the middle it means that the disk has changed the data,
@@ -164,18 +145,23 @@ const FILE_HEADER_BYTES = 72
 const FILE_MAGIC = 'SQLite format 3\u0000'
 const APPLICATION_ID_AT = 68
 
-function openExisting(paths: InstanceFiles, { check }: { check: boolean }): Db {
+/** The application id of an open database file; null for any other file. */
+export function readApplicationId(handle: number): number | null {
   const header = Buffer.alloc(FILE_HEADER_BYTES)
+  if (fstatSync(handle).isFile()) readSync(handle, header, 0, FILE_HEADER_BYTES, 0)
+  const is_database = header.toString('latin1', 0, FILE_MAGIC.length) === FILE_MAGIC
+  return is_database ? header.readUInt32BE(APPLICATION_ID_AT) : null
+}
+
+function openExisting(paths: InstanceFiles, { check }: { check: boolean }): Db {
   const handle = openSync(paths.db, 'r')
+  let application_id: number | null
   try {
-    readSync(handle, header)
+    application_id = readApplicationId(handle)
   } finally {
     closeSync(handle)
   }
-  if (header.toString('latin1', 0, FILE_MAGIC.length) !== FILE_MAGIC)
-    throw databaseDamaged(paths, 'it is empty or not a database')
-  const application_id = header.readUInt32BE(APPLICATION_ID_AT)
-  refuseUnreleased(application_id, paths.db)
+  if (application_id === null) throw databaseDamaged(paths, 'it is empty or not a database')
   if (application_id !== APPLICATION_ID)
     throw databaseDamaged(paths, 'it is the database of another program')
   try {

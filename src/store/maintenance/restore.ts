@@ -7,7 +7,6 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  readSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
 
@@ -29,7 +28,7 @@ import { insertEvent } from '../monitoring/checks.ts'
 import { skipAhead } from '../monitoring/matches.ts'
 import { writeRecord } from '../startup/record.ts'
 import { type NewFile, type OpenFolder, openFolder } from './folder.ts'
-import { isWalBroken, refuseUnreleased } from './integrity.ts'
+import { isWalBroken, readApplicationId } from './integrity.ts'
 import {
   DatabaseDamaged,
   type InstanceFiles,
@@ -78,25 +77,16 @@ const KEY_BYTES = 32
 /** A backup opened for reading, with the write-ahead log beside it. */
 export type BackupFile = Disposable & { path: string; handle: number; log: number | null }
 
-const FILE_HEADER_BYTES = 72
-const FILE_MAGIC = 'SQLite format 3\u0000'
-const APPLICATION_ID_AT = 68
-
 /**
  * Opens a backup. Other files are refused, because the owner of the data folder could read them there.
  *
- * @throws {DatabaseDamaged | UnreleasedDatabase} when it is not a backup of forumd
+ * @throws {DatabaseDamaged} when it is not a backup of forumd
  */
 export function openBackup(path: string): BackupFile {
   const handle = openSync(path, 'r')
   const close = () => closeSync(handle)
   try {
-    const header = Buffer.alloc(FILE_HEADER_BYTES)
-    if (fstatSync(handle).isFile()) readSync(handle, header, 0, FILE_HEADER_BYTES, 0)
-    const application_id = header.readUInt32BE(APPLICATION_ID_AT)
-    refuseUnreleased(application_id, path)
-    const is_database = header.toString('latin1', 0, FILE_MAGIC.length) === FILE_MAGIC
-    if (!is_database || application_id !== APPLICATION_ID) throw notABackup(path)
+    if (readApplicationId(handle) !== APPLICATION_ID) throw notABackup(path)
     const log = existsSync(`${path}-wal`) ? openLog(path, fstatSync(handle).uid) : null
     const closeBoth = () => {
       close()
@@ -130,7 +120,7 @@ const notABackup = (path: string) => new DatabaseDamaged(`${path} is not a backu
  * database is moved aside.
  *
  * @throws {InstanceLocked} while a daemon runs
- * @throws {DatabaseDamaged | NewerDatabase | UnreleasedDatabase | WrongFolder | KeyMissing} without any change
+ * @throws {DatabaseDamaged | NewerDatabase | WrongFolder | KeyMissing} without any change
  */
 export function restoreInstance(
   backup: BackupFile,
@@ -197,7 +187,6 @@ function connectTo(copy: string, file: string): Db {
     const found = db.query<{ application_id: number }, []>('PRAGMA application_id').get()
     if (found?.application_id === APPLICATION_ID) return db
     db.close()
-    refuseUnreleased(found?.application_id, file)
   } catch (error) {
     if (!isStorageError(error)) throw error
   }

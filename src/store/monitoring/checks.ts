@@ -1,5 +1,8 @@
+import { auditAllowance, auditIntervalS, auditStretch } from '../../core/polling/audit.ts'
+import { busyRate } from '../../core/polling/batching.ts'
 import { type EventKind, type Gap, type PollEvent, WINDOW_MS } from '../../core/polling/coverage.ts'
-import type { CutReason } from '../../core/polling/cursor.ts'
+import type { TruncationReason } from '../../core/polling/cursor.ts'
+import type { Arrivals } from '../../core/polling/gap.ts'
 import type { Db } from '../db/connection.ts'
 
 /** An ended check. Epoch milliseconds. */
@@ -8,7 +11,7 @@ export type NewCheck = {
   started_at: number
   ended_at: number
   run_id: string
-  cut_reason: CutReason | null
+  cut_reason: TruncationReason | null
   new_items: number
   pages: number
 }
@@ -28,7 +31,7 @@ export function insertCheck(db: Db, row: NewCheck): number {
 export type NewGap = {
   feed_id: number
   check_id: number
-  reason: CutReason
+  reason: TruncationReason
   from_at: number | null
   /** Null while no newer row has been read: the gap is open, and the next finished check closes it. */
   until_at: number | null
@@ -77,13 +80,18 @@ export function closeOpenGaps(db: Db, stream_ids: readonly number[], now: number
 /** Records a later check that searched for the missing rows of a gap; `closed`: it found them. */
 export function recordGapRetry(db: Db, gap_id: number, closed: boolean, now: number): void {
   db.query(
-    `UPDATE gaps SET close_attempts = close_attempts + 1, closed_at = CASE WHEN $healed THEN $now END
+    `UPDATE gaps SET close_attempts = close_attempts + 1, closed_at = CASE WHEN $closed THEN $now END
       WHERE id = $gap_id AND closed_at IS NULL`,
-  ).run({ gap_id, healed: closed ? 1 : 0, now })
+  ).run({ gap_id, closed: closed ? 1 : 0, now })
 }
 
 /** True when the last `count` checks of a feed were all truncated for this reason. */
-export function allTruncated(db: Db, feed_id: number, reason: CutReason, count: number): boolean {
+export function allTruncated(
+  db: Db,
+  feed_id: number,
+  reason: TruncationReason,
+  count: number,
+): boolean {
   const row = db
     .query<{ n: number }, [{ feed_id: number; reason: string; count: number }]>(
       `SELECT count(*) AS n FROM (
@@ -175,4 +183,191 @@ export function pruneEvents(db: Db, before_at: number): void {
     `DELETE FROM observation_events
       WHERE max(at, coalesce(until_at, at)) < $before_at AND kind <> 'restore_detected'`,
   ).run({ before_at })
+}
+
+/** Records a complete audit and when the next one is due. Instants `*_at` by our clock, the range by the platform's. */
+export function recordAudit(
+  db: Db,
+  id: number,
+  audit: {
+    audited_at: number
+    audited_from: number
+    audited_until: number
+    lateness_ms: number
+    audit_due_at: number
+    pages: number
+  },
+): void {
+  db.query(
+    `UPDATE feeds SET audits = audits + 1, audit_pages = 0.7 * audit_pages + 0.3 * $pages, audited_at = $audited_at, audited_from = $audited_from,
+            audited_until = $audited_until, lateness_ms = $lateness_ms, audit_due_at = $audit_due_at WHERE id = $id`,
+  ).run({ id, ...audit })
+}
+
+/** Counts items that were found behind the checkpoint, and keeps how late they were. */
+export function recordLate(
+  db: Db,
+  id: number,
+  { count, lateness_ms }: { count: number; lateness_ms: number },
+): void {
+  db.query(
+    'UPDATE feeds SET late_items = late_items + $count, lateness_ms = $lateness_ms WHERE id = $id',
+  ).run({ id, count, lateness_ms })
+}
+
+/** Advances the sequence of a feed's items for items that no poll of it has shown. */
+export function advanceSeq(db: Db, id: number, next_seq: number): void {
+  db.query('UPDATE feeds SET next_seq = $next_seq WHERE id = $id').run({ id, next_seq })
+}
+
+/** Makes a feed's next audit due at once: there is evidence that it lists more than polls have seen. */
+export function requestAudit(db: Db, id: number, now: number): void {
+  db.query('UPDATE feeds SET audit_due_at = min(audit_due_at, $now) WHERE id = $id').run({
+    id,
+    now,
+  })
+}
+
+/** Due time of the next audit; Infinity when no feed is polled. */
+export function nextAuditDueAt(db: Db): number {
+  const row = db
+    .query<{ due_at: number | null }, []>(
+      'SELECT min(audit_due_at) AS due_at FROM feeds WHERE next_check_at IS NOT NULL',
+    )
+    .get()
+  return row?.due_at ?? Infinity
+}
+
+/**
+ * Sets the audit interval of every polled feed: by its cadence, stretched to what the budget allows.
+ * @returns Requests a minute that audits may make.
+ */
+export function planAudits(
+  db: Db,
+  { configured_s, per_minute }: { configured_s: number; per_minute: number },
+): number {
+  const feeds = db
+    .query<{ id: number; cadence_s: number; requests: number; before_s: number }, []>(
+      // The first page of a feed that is polled individually is a poll anyway.
+      `SELECT id, requested_interval_s AS cadence_s, audit_interval_s AS before_s,
+              CASE WHEN poll_batch_id IS NULL THEN max(0, audit_pages - 1) ELSE audit_pages END AS requests
+         FROM feeds WHERE next_check_at IS NOT NULL`,
+    )
+    .all()
+    .map((it) => ({ ...it, interval_s: auditIntervalS(it.cadence_s, configured_s) }))
+  const { polls_per_minute } = db
+    .query<{ polls_per_minute: number }, []>(
+      `SELECT coalesce(sum(60.0 / interval_s), 0) AS polls_per_minute
+         FROM (SELECT max(interval_s) AS interval_s FROM feeds WHERE next_check_at IS NOT NULL
+                GROUP BY coalesce(-poll_batch_id, id))`,
+    )
+    .get() ?? { polls_per_minute: 0 }
+  const single_polls_per_minute = feeds.reduce((sum, { cadence_s }) => sum + 60 / cadence_s, 0)
+  const allowance = auditAllowance({ per_minute, polls_per_minute, single_polls_per_minute })
+  const stretch = auditStretch(feeds, allowance)
+  const set = db.query(
+    `UPDATE feeds SET audit_interval_s = $interval_s,
+            audit_due_at = min(audit_due_at, coalesce(audited_at + 1000 * $interval_s, audit_due_at)) WHERE id = $id`,
+  )
+  for (const { id, interval_s, before_s } of feeds) {
+    const stretched_s = Math.ceil(interval_s * stretch)
+    if (stretched_s !== before_s) set.run({ id, interval_s: stretched_s })
+  }
+  return allowance
+}
+
+const HOUR_MS = 3_600_000
+
+const RETENTION_HOURS = 168
+
+/** Counts new items by their hour of creation, for the last week. */
+export function countHours(
+  db: Db,
+  feed_id: number,
+  created_at: readonly number[],
+  now: number,
+): void {
+  const oldest = Math.floor(now / HOUR_MS) - RETENTION_HOURS
+  const add = db.query(
+    `INSERT INTO feed_hours (feed_id, hour, items) VALUES ($feed_id, $hour, $items)
+     ON CONFLICT DO UPDATE SET items = items + $items`,
+  )
+  const hours = Map.groupBy(created_at, (at) => Math.floor(at / HOUR_MS))
+  for (const [hour, { length: items }] of hours)
+    if (hour >= oldest) add.run({ feed_id, hour, items })
+}
+
+/** The rate of a feed's busiest hours, in items a second; null while too few hours are known. */
+export function busyRateOf(db: Db, feed_id: number, now: number): number | null {
+  const hour = Math.floor(now / HOUR_MS)
+  const rows = db
+    .query<{ hour: number; items: number }, [{ feed_id: number; from: number }]>(
+      'SELECT hour, items FROM feed_hours WHERE feed_id = $feed_id AND hour >= $from ORDER BY hour',
+    )
+    .all({ feed_id, from: hour - RETENTION_HOURS })
+  const first = rows[0]?.hour
+  if (first === undefined) return null
+  return busyRate(
+    rows.map(({ items }) => items),
+    hour - first,
+  )
+}
+
+/** A feed's rate in the same hour a week ago; null when unknown. */
+export function lastWeekRate(db: Db, feed_id: number, at: number): number | null {
+  const hour = Math.floor(at / HOUR_MS) - RETENTION_HOURS
+  const row = db
+    .query<{ items: number }, [{ feed_id: number; hour: number }]>(
+      'SELECT items FROM feed_hours WHERE feed_id = $feed_id AND hour = $hour',
+    )
+    .get({ feed_id, hour })
+  return row === null ? null : row.items / 3600
+}
+
+/** Deletes hours that no rate uses any more. */
+export function pruneHours(db: Db, now: number): void {
+  db.query('DELETE FROM feed_hours WHERE hour < $hour').run({
+    hour: Math.floor(now / HOUR_MS) - 2 * RETENTION_HOURS,
+  })
+}
+
+/** Shortest span before a gap over which rates are measured, ms. */
+const WINDOW_MIN_MS = 60_000
+const ROWS_MAX = 5000
+/**
+ * A gap begins this long before the poll that it follows; later polls saw rows in it that lie above the missing ones.
+ */
+const FIRST_SEEN_MS = 61_000
+
+/** Items of a feed that had been seen before a gap, as far back as the gap is long. Instants by the item clock. */
+export function listArrivals(
+  db: Db,
+  feed_id: number,
+  gap: { from_at: number; until_at: number },
+): Pick<Arrivals, 'before' | 'known_from_at'> {
+  const window_from_at = gap.from_at - Math.max(WINDOW_MIN_MS, gap.until_at - gap.from_at)
+  const before = db
+    .query<{ created_at: number }, [Record<string, number>]>(
+      `SELECT created_at FROM feed_items
+        WHERE feed_id = $feed_id AND created_at >= $window_from_at AND created_at < $until_at
+          AND (created_at <= $from_at OR first_seen_at <= $seen_until_at)
+        ORDER BY created_at DESC LIMIT ${ROWS_MAX}`,
+    )
+    .all({
+      feed_id,
+      window_from_at,
+      ...gap,
+      seen_until_at: gap.from_at + FIRST_SEEN_MS,
+    })
+    .map(({ created_at }) => created_at)
+  const oldest = db
+    .query<{ at: number | null }, [{ feed_id: number }]>(
+      'SELECT min(created_at) AS at FROM feed_items WHERE feed_id = $feed_id',
+    )
+    .get({ feed_id })
+  // A feed that never showed an item is not quiet but unknown.
+  const known =
+    oldest === null || oldest.at === null || oldest.at >= gap.until_at ? null : oldest.at
+  const limit_at = before.length === ROWS_MAX ? (before.at(-1) ?? window_from_at) : window_from_at
+  return { before, known_from_at: known === null ? null : Math.max(limit_at, known) }
 }

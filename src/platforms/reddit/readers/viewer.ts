@@ -1,8 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
-import { fail, ok, type Outcome } from '../../../core/base/result.ts'
 import type { Node } from '../../../core/forum/items.ts'
 import type { NativeRow } from './fields.ts'
-import { childrenOf, dataOf } from './items.ts'
 
 /**
  * Fields of native objects that depend on the requesting account, with the value that an anonymous
@@ -70,28 +68,3 @@ export function clearViewer(nodes: readonly Node[]): void {
       if (isObject(child) && isObject(child['data'])) waiting.push(child['data'])
   }
 }
-
-const MEMBERS_ONLY: readonly unknown[] = ['private', 'gold_only', 'employees_only']
-
-const isMembersOnly = (thing: unknown): boolean =>
-  isObject(thing) &&
-  isObject(thing['data']) &&
-  MEMBERS_ONLY.includes(thing['data']['subreddit_type'])
-
-/**
- * Removes from an answer everything that only members of a subforum see. Rows of other listings are
- * left out; the subforum itself, its listings and its posts are forbidden. `path` is that of the
- * request.
- */
-export function withoutMembersOnly(path: string, value: unknown): Outcome<unknown> {
-  const [head]: unknown[] = Array.isArray(value) ? value : []
-  const rows = childrenOf(head ?? value)
-  const hidden = rows?.filter(isMembersOnly).length ?? 0
-  const of_one_place = head !== undefined || /^\/r\/[^/+]+\//.test(path)
-  if (isMembersOnly(value) || (hidden > 0 && of_one_place)) return PRIVATE
-  const listing = hidden > 0 ? dataOf(value, 'Listing') : null
-  if (listing !== null) listing['children'] = rows?.filter((row) => !isMembersOnly(row))
-  return ok(value)
-}
-
-const PRIVATE = fail({ kind: 'forbidden', reason: 'private' })

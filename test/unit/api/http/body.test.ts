@@ -21,14 +21,9 @@ const arriving = (chunks: readonly Uint8Array[]) =>
   })
 
 function createFixture() {
-  const left: number[] = []
   const clock = fakeClock(() => Promise.resolve())
-  const readJson = createReadJson({
-    clock,
-    collect: (bytes) => void left.push(bytes),
-    hold: () => {},
-  })
-  return { left, read: (chunks: readonly Uint8Array[]) => readJson(arriving(chunks), MAX) }
+  const readJson = createReadJson({ clock, hold: () => {} })
+  return { read: (chunks: readonly Uint8Array[]) => readJson(arriving(chunks), MAX) }
 }
 
 /** Code of the thrown error; `read` if none was thrown. */
@@ -41,7 +36,7 @@ const endOf = (reading: Promise<unknown>) =>
 test.each([
   ['of one piece', ['{"a":"ü"}'], 'read'],
   ['of several', ['{"a"', ':"', 'ü"}'], 'read'],
-  ['that is no JSON', ['{"a"', '}'], 'body is not valid JSON at position 4: found "}"'],
+  ['that is no JSON', ['{"a"', '}'], 'body is not valid JSON'],
   ['that is nested too deeply', ['['.repeat(40), ']'.repeat(40)], /^body is nested too deeply/],
   ['that is too large', [' '.repeat(MAX), ' '], 'the body must be at most 1 MiB'],
 ])('the bytes of a body %s are released', async (_, texts, end) => {
@@ -73,13 +68,4 @@ test('the rest of a shared buffer is unchanged', async () => {
   expect(await createFixture().read([shared.subarray(6, 13)])).toEqual({ a: 1 })
 
   expect(new TextDecoder().decode(shared)).toBe('before{"a":1}after')
-})
-
-test('a body reports its text and parsed value as garbage', async () => {
-  const { left, read } = createFixture()
-
-  await read([bytesOf('{"a"'), bytesOf(':1}')])
-  await read([bytesOf('nonsense')]).catch(() => {})
-
-  expect(left).toEqual([14, 16])
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { OUTCOMES } from '../../../../src/api/monitors/shapes.ts'
 import { parseFilterSpec } from '../../../../src/core/filter/parse.ts'
+import { FILTER_DEFAULTS } from '../../../../src/core/filter/spec.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 
 const words = createNaming({ platform: 'forum', community: 'subforum' })
@@ -18,6 +19,14 @@ test.each(blocks('json').map((it) => [it]))('the example %j is a valid filter', 
 test('the page has ten examples', () => {
   expect(page).toContain('## Examples')
   expect(blocks('json').length).toBe(10)
+})
+
+test('the page lists every field of a filter, and no other', () => {
+  const [, fields = ''] = page.split('## Fields')
+  const [section = ''] = fields.split('\n## ')
+  const documented = [...section.matchAll(/^\| `([a-z_]+)` +\| /gm)].map(([, name = '']) => name)
+
+  expect(documented.toSorted()).toEqual(Object.keys(FILTER_DEFAULTS).toSorted())
 })
 
 test('the page lists every outcome, and no other', () => {

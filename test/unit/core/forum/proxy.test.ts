@@ -3,7 +3,6 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import {
-  formatProxy,
   parseProxy,
   type Proxy,
   PROXY_SCHEMES,
@@ -115,6 +114,14 @@ const proxies: fc.Arbitrary<Proxy> = fc
     password: fc.option(credential),
   })
   .map((it) => (it.username === null ? { ...it, password: null } : it))
+
+function formatProxy(proxy: Proxy): string {
+  const { username, password } = proxy
+  if (username === null) return proxyOrigin(proxy)
+  const userinfo =
+    encodeURIComponent(username) + (password === null ? '' : `:${encodeURIComponent(password)}`)
+  return proxyOrigin(proxy).replace('://', `://${userinfo}@`)
+}
 
 test('the formatted form of a proxy parses as the same proxy', () => {
   fc.assert(

@@ -330,10 +330,13 @@ test('places, links and categories', async () => {
     expect(source.isPlace(place)).toBe(true)
   for (const place of ['', 'a b', 'tag:', '../x', 'a/b/c/d'])
     expect(source.isPlace(place)).toBe(false)
-  expect(source.fullnameOf(new URL(`${base_url}/t/a-topic/12/5`))).toBe('12')
-  expect(source.fullnameOf(new URL(`${base_url}/t/12`))).toBe('12')
-  expect(source.fullnameOf(new URL(`${base_url}/c/help/5`))).toBeNull()
-  expect(source.fullnameOf(new URL('https://other.example/t/a-topic/12'))).toBeNull()
+  expect(source.targetOf(new URL(`${base_url}/t/a-topic/12/5`))).toEqual({
+    post_id: '12',
+    comment_id: null,
+  })
+  expect(source.targetOf(new URL(`${base_url}/t/12`))).toEqual({ post_id: '12', comment_id: null })
+  expect(source.targetOf(new URL(`${base_url}/c/help/5`))).toBeNull()
+  expect(source.targetOf(new URL('https://other.example/t/a-topic/12'))).toBeNull()
   const found = await source.reads.searchCommunities(
     { q: 'QUESTIONS', nsfw: false, limit: 5, after: null },
     it.call(),

@@ -2,6 +2,7 @@ import { createEgress } from '../../../../src/net/egress.ts'
 import { createDiscourseActs } from '../../../../src/platforms/discourse/acts.ts'
 import { createDiscourse } from '../../../../src/platforms/discourse/adapter.ts'
 import { createSiteClient } from '../../../../src/platforms/discourse/site.ts'
+import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import type { SourceOptions } from '../../../../src/platforms/source.ts'
 import { realClock } from '../../../../src/runtime/runtime.ts'
 
@@ -121,7 +122,7 @@ export function startForum({
   const { stream } = source
   if (stream === null) throw new Error('the source has no stream')
   const deadline = () => ({ deadline_at: clock.now() + MINUTE })
-  const call = () => ({ ...deadline(), identity: ANONYMOUS_CALL })
+  const call = () => ({ ...deadline(), identity: ANONYMOUS })
 
   return {
     forum,
@@ -164,14 +165,6 @@ export function startForum({
     },
   }
 }
-
-const ANONYMOUS_CALL = {
-  id: 'anonymous',
-  whose: 'nobody',
-  cookie: null,
-  bearer: null,
-  proxy: null,
-} as const
 
 /** Ids of a step's items. */
 export const idsOf = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => Number(id))

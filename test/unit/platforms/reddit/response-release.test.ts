@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import type { Outcome } from '../../../../src/core/base/result.ts'
 import type { EgressResult } from '../../../../src/net/proxy-agents.ts'
-import { createListings } from '../../../../src/platforms/reddit/listings.ts'
+import { createListings } from '../../../../src/platforms/reddit/adapter.ts'
 import { createReaders } from '../../../../src/platforms/reddit/readers/listing.ts'
 import { createForumFixture, listing, post } from './fixture.ts'
 

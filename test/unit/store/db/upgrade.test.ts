@@ -202,39 +202,16 @@ test('while a daemon runs on an older schema, no command changes it', async () =
   db.close()
 })
 
-/** Marks a database as builds before the first release did; their eleven schemas are not supported. */
-const UNRELEASED = (db: Db) => {
-  db.run('PRAGMA application_id = 0x666f7264')
-  db.run('PRAGMA user_version = 1')
-}
-
-test.each([['serve'], ['customer list'], ['key create --customer bob']])(
-  'a database from before the first release is refused by %s in one line, and stays unchanged',
-  async (command) => {
-    using it = await folderWith(UNRELEASED)
-
-    const { code, err } = await it.forumd(...command.split(' '))
-
-    expect(code).toBe(78)
-    expect(err).toBe(
-      `forumd: ${it.file('data/forumd.sqlite')} was made by a build of forumd from before 1.0.0, which was never released, and cannot be migrated: keep using that build, or start with a new folder in [storage].dir\n`,
-    )
-    const db = connect(it.file('data/forumd.sqlite'))
-    expect(db.query('SELECT name FROM customers').all()).toEqual([{ name: 'ann' }])
-    db.close()
-  },
-)
-
-test('a backup from before the first release is refused by restore, and nothing changes', async () => {
+test('a backup with the application id of another program is refused by restore, and nothing changes', async () => {
   using it = await folderWith(() => {})
   await it.forumd('backup', it.file('before.sqlite'))
   const before = connect(it.file('before.sqlite'))
-  UNRELEASED(before)
+  before.run('PRAGMA application_id = 1')
   before.close()
 
   const { code, err } = await it.forumd('restore', it.file('before.sqlite'))
 
   expect(code).toBe(78)
-  expect(err).toContain('before.sqlite was made by a build of forumd from before 1.0.0')
+  expect(err).toContain('before.sqlite is not a backup of forumd')
   expect((await it.forumd('customer', 'list')).out).toContain('ann')
 })

@@ -1,0 +1,154 @@
+import type { SourceInfo } from '../api/reads/sources.ts'
+import type { Config } from '../config/schema.ts'
+import { ok, type Outcome } from '../core/base/result.ts'
+import type { ByteBudget } from '../core/limits/byte-budget.ts'
+import type { CacheState } from '../gateway/cache.ts'
+import { createReads, type Reads } from '../gateway/reads.ts'
+import type { Egress } from '../net/egress.ts'
+import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import {
+  ACT_CAPABILITIES,
+  READ_CAPABILITIES,
+  type ReadPort,
+  type Source,
+  type SourceOptions,
+  unsupported,
+} from '../platforms/source.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+
+/** A configured source beside the one of `[platform]`. */
+type ConfiguredSource = Config['source'][number]
+
+/** A source with its reads. */
+export type ReadySource = { name: string; config: ConfiguredSource; source: Source; reads: Reads }
+
+const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
+  hackernews: createHackerNews,
+}
+
+type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
+  egress: Egress
+  budget: ByteBudget
+  on_read: (state: CacheState) => void
+  on_recovered?: () => void
+}
+
+/** Creates the adapter of one configured source. Nothing is requested yet. */
+export const createSource = (
+  { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
+  { platform }: Pick<Config, 'platform'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered'>,
+): Source =>
+  CREATE[kind]({
+    ...deps,
+    base_url,
+    user_agent: user_agent || platform.user_agent,
+    requests_per_minute,
+    timeout_ms: platform.timeout_s * 1000,
+    credential: api_key === '' ? null : api_key,
+  })
+
+/** Creates the configured sources with their reads, by name. */
+export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+  const created = config.source.map((it) => {
+    const source = createSource(it, config, deps)
+    return [
+      it.name,
+      { name: it.name, config: it, source, reads: readsOf(source, config, deps) },
+    ] as const
+  })
+  return new Map(created)
+}
+
+function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
+  const reads = createReads({
+    platform: toPlatform(source),
+    // A source has one way in: without an account, or with the operator's key for it.
+    identities: { lease: () => ANONYMOUS, report: () => {} },
+    clock,
+    budget,
+    on_read,
+    read_deadline_ms: config.platform.read_deadline_s * 1000,
+    read_wait_ms: () => config.limits.read_wait_s * 1000,
+    tree_fetches: config.limits.tree_fetches,
+    read_cache_ms: config.limits.read_cache_s * 1000,
+    hosts: { link: [], short: [] },
+  })
+  return {
+    ...reads,
+    place(permalink) {
+      const url = URL.parse(permalink)
+      return url === null ? null : source.targetOf(url)
+    },
+  }
+}
+
+/** Refuses a read with a caller's session: such a source has none. */
+const withoutSession =
+  <Query, Answer>(read: (query: Query, call: Call) => Promise<Outcome<Answer>>) =>
+  async (query: Query, call: Call): Promise<Outcome<Answer>> =>
+    call.identity.whose === 'caller' ? unsupported('session') : read(query, call)
+
+/** The port of a source: its reads, for callers without a session. */
+export function toPlatform(source: Source): Platform {
+  const { reads } = source
+  const guarded: ReadPort = {
+    posts: withoutSession(reads.posts),
+    comments: withoutSession(reads.comments),
+    search: withoutSession(reads.search),
+    searchMedia: withoutSession(reads.searchMedia),
+    searchCommunities: withoutSession(reads.searchCommunities),
+    searchUsers: withoutSession(reads.searchUsers),
+    userComments: withoutSession(reads.userComments),
+    userItems: withoutSession(reads.userItems),
+    tree: withoutSession(reads.tree),
+    more: withoutSession(reads.more),
+    postsById: withoutSession(reads.postsById),
+    nodesById: withoutSession(reads.nodesById),
+    liveness: withoutSession(reads.liveness),
+    rules: withoutSession(reads.rules),
+    wiki: withoutSession(reads.wiki),
+    communities: withoutSession(reads.communities),
+    achievements: withoutSession(reads.achievements),
+    visibility: withoutSession(reads.visibility),
+    user: withoutSession(reads.user),
+    community: withoutSession(reads.community),
+    moderators: withoutSession(reads.moderators),
+  }
+  return {
+    ...guarded,
+    feed: async () => unsupported('session'),
+    me: async () => ok(null),
+    commentOf: source.commentOf,
+    clock_offset_ms: source.clock_offset_ms,
+    clock_measured_ms: source.clock_offset_ms,
+  }
+}
+
+/** The sources as callers see them, the one of `[platform]` first. */
+export function listSources(
+  { platform }: Pick<Config, 'platform'>,
+  main: { isDown(): boolean },
+  sources: ReadonlyMap<string, ReadySource>,
+): SourceInfo[] {
+  const first: SourceInfo = {
+    name: 'main',
+    kind: 'reddit',
+    url: platform.base_url,
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
+    proof: 'time_listing',
+    reachable: !main.isDown(),
+    ends_at: null,
+  }
+  const others = [...sources.values()].map(({ name, config, source }): SourceInfo => ({
+    name,
+    kind: source.kind,
+    url: source.url,
+    capabilities: [...source.capabilities],
+    proof: source.stream?.proof ?? null,
+    reachable: !source.isDown(),
+    ends_at: config.ends_at || null,
+  }))
+  return [first, ...others]
+}
