@@ -37,6 +37,18 @@ export async function runOn(
   }
 }
 
+/** Everything that a build of the executable reads. */
+const PARTS = [
+  'src',
+  'sandbox',
+  'test',
+  'scripts',
+  'docs',
+  'package.json',
+  'bunfig.toml',
+  'tsconfig.json',
+]
+
 /**
  * Calls `use` with a copy of the tree that has the fault.
  *
@@ -48,8 +60,7 @@ export async function withPlanted<T>(
 ): Promise<T> {
   const tree = mkdtempSync(join(tmpdir(), 'forumd-mutant-'))
   try {
-    for (const part of ['src', 'test', 'scripts', 'package.json', 'bunfig.toml', 'tsconfig.json'])
-      cpSync(join(root, part), join(tree, part), { recursive: true })
+    for (const part of PARTS) cpSync(join(root, part), join(tree, part), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'))
     const text = readFileSync(join(tree, file), 'utf8')
     if (!text.includes(from)) throw new Error(`${file} has changed: plant "${name}" again`)

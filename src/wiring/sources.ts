@@ -5,6 +5,7 @@ import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
 import type { Egress } from '../net/egress.ts'
+import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import {
@@ -24,6 +25,7 @@ type ConfiguredSource = Config['source'][number]
 export type ReadySource = { name: string; config: ConfiguredSource; source: Source; reads: Reads }
 
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
+  discourse: createDiscourse,
   hackernews: createHackerNews,
 }
 

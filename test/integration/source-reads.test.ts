@@ -1,60 +1,60 @@
 // Goal: every read of the API answers from each further source, or says what the source cannot do; faults of a source are
 // never empty answers. Method: the daemon reads the simulated platforms, which were written without sight of the adapters.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
-import type { Config } from '../../src/config/schema.ts'
-import { startTestDaemon } from '../support/test-daemon.ts'
+import { tempFolder } from '../support/folder.ts'
+import { type DaemonProcess, runForumd, startProcess } from '../support/process.ts'
 
-type Kind = Config['source'][number]['kind']
+const KINDS = ['discourse', 'hackernews'] as const
 
-/** A place, a user and words that the seeded world of a kind has. */
-const KINDS: readonly { kind: Kind; place: string; q: string }[] = [
-  { kind: 'hackernews', place: 'story', q: 'the' },
-]
+type Reply = { status: number; headers: Headers; body: any }
 
-const NOW = Date.UTC(2026, 10, 20, 12)
-
-describe.each(KINDS)('$kind', ({ kind, place, q }) => {
-  let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+describe.each(KINDS)('%s', (kind) => {
   let platform: Awaited<ReturnType<typeof startKind>>
-  /** Reads, and advances the clock while retries wait. */
-  async function read(path: string) {
-    let done = false
-    const answer = daemon
-      .call(`/api/forum/${path}${path.includes('?') ? '&' : '?'}source=s`)
-      .finally(() => (done = true))
-    for (let wait = 0; !done; wait++) {
-      await Bun.sleep(5)
-      if (wait > 20 && !done) await daemon.clock.advance(250)
-    }
-    return answer
+  let daemon: DaemonProcess
+  let key = ''
+  let place = ''
+  const folder = tempFolder()
+
+  async function read(path: string): Promise<Reply> {
+    const query = `${path.includes('?') ? '&' : '?'}source=s`
+    const response = await fetch(`${daemon.url}/api/forum/${path}${query}`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    return { status: response.status, headers: response.headers, body: await response.json() }
   }
   const inject = (fault: object) =>
     fetch(`${platform.url}/__sandbox/weather`, { method: 'POST', body: JSON.stringify(fault) })
+  const clear = () => fetch(`${platform.url}/__sandbox/weather`, { method: 'DELETE' })
 
   beforeAll(async () => {
-    platform = await startKind(kind, { port: 0, seed: 7, speed: 0, now: () => NOW })
-    daemon = await startTestDaemon({
-      start_at: NOW,
-      change: (config) => {
-        config.limits.read_cache_s = 0
-        config.source.push({
-          name: 's',
-          kind,
-          base_url: platform.url,
-          user_agent: 'forumd-test/1.0 (+https://example.org)',
-          // The clock advances on request only: the pace is tested with the client.
-          requests_per_minute: 60_000_000,
-          api_key: '',
-          ends_at: '',
-        })
-      },
-    })
-  })
+    platform = await startKind(kind, { port: 0, seed: 7, speed: 0, now: Date.now })
+    const config = folder.file('forumd.toml')
+    writeFileSync(
+      config,
+      `server = { port = 0 }
+storage = { dir = "${folder.file('data')}" }
+platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
+limits = { read_cache_s = 0 }
+billing = { enabled = false }
+[[source]]
+name = "s"
+kind = "${kind}"
+base_url = "${platform.url}"
+requests_per_minute = 6000
+`,
+    )
+    key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+    daemon = await startProcess(config)
+    const { body } = await read('subforums/popular?limit=5')
+    place = body.subforums[0].name
+  }, 60_000)
   afterAll(async () => {
-    await daemon[Symbol.asyncDispose]()
+    await daemon.end('SIGTERM')
     await platform[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
   })
 
   test('listings page by their cursors without repeating a row', async () => {
@@ -94,15 +94,15 @@ describe.each(KINDS)('$kind', ({ kind, place, q }) => {
     }
     const author = await read(`user/${encodeURIComponent(post.author)}`)
     expect(author.body).toMatchObject({ name: post.author })
-    const authored = await read(`user/${encodeURIComponent(post.author)}/posts?limit=100`)
+    const authored = await read(`user/${encodeURIComponent(post.author)}/submitted?limit=100`)
     expect(authored.status).toBe(200)
     for (const it of authored.body.posts) expect(it.author).toBe(post.author)
   })
 
   test('a search finds posts, and a place has a description', async () => {
-    const found = await read(`search?q=${q}&sort=new&limit=10`)
+    const found = await read(`search?q=the&sort=new&limit=10`)
     expect(found.status).toBe(200)
-    const described = await read(`sub/${encodeURIComponent(place)}`)
+    const described = await read(`sub/${encodeURIComponent(place)}/about`)
     expect([described.status, described.body.name]).toEqual([200, place])
   })
 
@@ -133,16 +133,26 @@ describe.each(KINDS)('$kind', ({ kind, place, q }) => {
       const added = await inject({ path: '/', fault, times: 20 })
       expect(added.status).toBeLessThan(300)
       const { status, body } = await read(`posts?subforum=${place}&limit=3`)
-      await fetch(`${platform.url}/__sandbox/weather`, { method: 'DELETE' })
+      await clear()
       expect(status).toBeGreaterThanOrEqual(400)
       expect(body).not.toHaveProperty('posts')
     },
   )
 
+  test('a source that could not be reached is read again soon after it answers', async () => {
+    const began = Date.now()
+    for (;;) {
+      const { status } = await read(`posts?subforum=${place}&limit=3`)
+      if (status === 200) break
+      expect(Date.now() - began).toBeLessThan(20_000)
+      await Bun.sleep(200)
+    }
+  }, 30_000)
+
   test('a limit is answered with the time to wait, and the source is left alone until then', async () => {
     await inject({ path: '/', fault: 'rate_limit', times: 100 })
     const first = await read(`posts?subforum=${place}&limit=2`)
-    await fetch(`${platform.url}/__sandbox/weather`, { method: 'DELETE' })
+    await clear()
     expect(first.status).toBe(429)
     expect(Number(first.headers.get('retry-after'))).toBeGreaterThan(0)
   })
