@@ -18976,6 +18976,9 @@ export interface operations {
            *       "coverage_24h": {
            *         "status": "complete",
            *         "reason": null,
+           *         "proof": [
+           *           "time_listing"
+           *         ],
            *         "since": "2026-01-31T11:56:00.000Z",
            *         "audited_until": "2026-01-31T11:56:00.000Z",
            *         "audit_interval_s": 600,
@@ -19118,6 +19121,7 @@ export interface operations {
               /** Format: int64 */
               promised_cadence_s: number
               requested_cadence_s: number | null
+              /** @description True while every feed is polled as often as promised, by its interval and by its last check; null while unknown. */
               meets_entitlement: boolean | null
               last_checked_s_ago: number | null
               freshness_ratio: number | null

@@ -2,16 +2,16 @@ import type { Fault, Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
-import type { Capability, ItemStream, Source, StreamStep } from '../platforms/source.ts'
+import type { ItemStream, Source, StreamStep } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { createWatch } from './watch.ts'
 
 /** A further source as monitors see it. */
 export type StreamSource = {
   name: string
-  /** How its ids prove that nothing was missed. */
+  /** Proof by its ids that nothing was missed. */
   proof: ItemStream['proof']
-  has(capability: Capability): boolean
+  has(capability: Parameters<Source['capabilities']['has']>[0]): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
   /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */

@@ -38,7 +38,7 @@ export async function prewarmFilters(
 
 /**
  * Runs the transaction of a check, with the patterns of its filters evaluated outside the event loop: a first pass notes
- * what they are asked and is rolled back. A monitor over its budget is paused, and the check recorded without it. Null
+ * what they need and is rolled back. A monitor over its budget is paused, and the check recorded without it. Null
  * when the daemon stops.
  */
 export async function recordJudged<T>(

@@ -61,7 +61,7 @@ export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
   })
 }
 
-/** Reads items by their keys, each from its source. `tried`: the keys that were asked for. */
+/** Reads items by their keys, each from its source. `tried`: the keys that were requested. */
 async function refetch(
   { watch, streams, signal }: RecheckDeps,
   keys: readonly string[],

@@ -36,7 +36,7 @@ type Read = Awaited<ReturnType<StreamSource['step']>> & { ok: true }
 type StreamResult = {
   feed: Feed
   step: Read['value']
-  /** How the source proves that nothing was missed. */
+  /** Proof of the source that nothing was missed. */
   proof: string
   /** Milliseconds by which the clock of the source's items is ahead. */
   ahead_ms: number
@@ -77,7 +77,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
   function recordFailed(feed: Feed, fault: Fault, started_at: number): void {
     const wait_s = 'retry_after_s' in fault ? (fault.retry_after_s ?? 0) : 0
     // Requests of callers were first: the step is late, and nothing failed.
-    if (fault.kind === 'throttled' && fault.unasked) {
+    if (fault.kind === 'throttled' && fault.not_requested) {
       log('info', 'check.skipped', { feed: feed.key, why: 'over_budget' })
       transact(db, () => postponeFeed(db, feed.id, clock.now() + wait_s * 1000))
       return

@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test'
 
-import { startHackerNews } from '../support/hackernews.ts'
+import { startDenseSite } from '../support/dense-site.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 const S = 1000
 const MINUTE = 60_000
 
-type Sites = Record<string, ReturnType<typeof startHackerNews>>
+type Sites = Record<string, ReturnType<typeof startDenseSite>>
 
 /** A daemon with a webhook and further sources by name. */
 async function startWith(names: string[], requests_per_minute = 6000) {
   await using stack = new AsyncDisposableStack()
   const time = { now: Date.now }
   const sites: Sites = {}
-  for (const name of names) sites[name] = stack.use(startHackerNews(() => time.now()))
+  for (const name of names) sites[name] = stack.use(startDenseSite(() => time.now()))
   const daemon = stack.use(
     await startTestDaemon({
       change: (config) => {

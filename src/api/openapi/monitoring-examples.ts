@@ -204,6 +204,7 @@ const HEALTH = {
   coverage_24h: {
     status: 'complete',
     reason: null,
+    proof: ['time_listing'],
     since: CREATED_AT,
     audited_until: CREATED_AT,
     audit_interval_s: 600,

@@ -177,7 +177,7 @@ export type Coverage = {
     | 'not_audited'
     | StreamReason
     | null
-  /** How each of its feeds proves that nothing was missed, such as `time_listing` or `dense`. */
+  /** Proofs of its feeds that nothing was missed, such as `time_listing` or `dense`. */
   proof: string[]
   /** Instant (platform clock) up to which creation times are verified by audits; null: no audit yet. */
   audited_until_at: number | null
