@@ -5,6 +5,7 @@ import type { Item, Page } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
 import { createItemClock } from '../../../src/core/polling/item-clock.ts'
+import type { StreamSources } from '../../../src/gateway/streams.ts'
 import type { PlaceVerdict, Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
@@ -142,6 +143,7 @@ export function startMonitorFixture({
   /** No audits after the first, except in tests about them. */
   audit_interval_s = 86_400,
   requests_per_minute = Infinity,
+  streams = new Map() as StreamSources,
 } = {}) {
   const folder = tempFolder()
   const path = folder.file('forumd.sqlite')
@@ -173,7 +175,7 @@ export function startMonitorFixture({
       run_id: `boot_${++run_count}`,
       words,
       watch: feed.watch,
-      streams: new Map(),
+      streams,
       clock,
       log,
       signal: stopping.signal,
@@ -252,7 +254,7 @@ export function startMonitorFixture({
         updated_at: now,
         last_match_at: null,
       }
-      transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec)))
+      transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, [...streams.keys()])))
     },
     /** Pauses, resumes or edits a monitor. */
     edit(id: string, change: { active?: boolean; filter_spec?: Record<string, unknown> }) {
@@ -268,7 +270,7 @@ export function startMonitorFixture({
         filter_spec: spec ? encodeFilterSpec(spec) : before.filter_spec,
         updated_at: Math.max(now, before.updated_at + 1),
       }
-      const places = spec ? placesOf(spec) : null
+      const places = spec ? placesOf(spec, [...streams.keys()]) : null
       transact(run.db, () => changeMonitor(run.db, monitor, { places, restart, begins_at, now }))
     },
     /** Advances a minute and polls every feed. */

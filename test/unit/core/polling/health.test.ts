@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import {
+  type Coverage,
   ENTRIES_MAX,
   type FeedFacts,
   feedFacts,
@@ -514,6 +515,95 @@ describe('cadence', () => {
       freshness_ratio: null,
       meets_entitlement: null,
       unknown_reason: reason,
+    })
+  })
+})
+
+describe('streams', () => {
+  const facts = (fields: Partial<NonNullable<FeedFacts['stream']>> = {}): FeedFacts =>
+    stream({
+      id: 'stream:hn',
+      audited_at: null,
+      audited_from: null,
+      audited_until: null,
+      stream: {
+        proof: 'dense',
+        verified_from: NOW - 5 * H,
+        verified_until: NOW - 20 * S,
+        is_behind: false,
+        partial: null,
+        fault: null,
+        ...fields,
+      },
+    })
+  const judge = (streams: FeedFacts[], gaps: Gap[] = []) => {
+    const since_at = NOW - 10 * H
+    const audits = judgeAudits(streams, { now: NOW, since_at, offset_ms: 0 })
+    const liveness = judgeLiveness(streams, { active: true, now: NOW })
+    return judgeCoverage({ gaps, events: [], seen: 3 }, liveness, {
+      active: true,
+      since_at,
+      audits,
+    })
+  }
+
+  test.each<[string, FeedFacts[], Coverage['status'], string | null]>([
+    ['caught up', [facts()], 'complete', null],
+    ['with ids to read', [facts({ is_behind: true })], 'partial', 'catching_up'],
+    [
+      'that lists in another order',
+      [facts({ partial: 'order_is_not_arrival' })],
+      'partial',
+      'order_is_not_arrival',
+    ],
+    ['out of reach', [facts({ fault: 'timeout' })], 'degraded', 'source_unreachable'],
+    [
+      'before its first step',
+      [facts({ verified_from: null, verified_until: null, proof: null })],
+      'unknown',
+      'streams_awaiting_first_poll',
+    ],
+    [
+      'not read for long',
+      [{ ...facts(), last_check_at: NOW - H }],
+      'partial',
+      'streams_not_polling',
+    ],
+    [
+      'beside a feed that is not audited',
+      [facts(), stream({ audited_at: null })],
+      'partial',
+      'not_audited',
+    ],
+    ['beside an audited feed', [facts(), stream()], 'complete', null],
+    ['one of two behind', [facts(), facts({ is_behind: true })], 'partial', 'catching_up'],
+  ])('%s', (_, streams, status, reason) => {
+    const { status: found, reason: why } = judge(streams)
+    expect([found, why]).toEqual([status, reason])
+  })
+
+  test('an unanswered id is a gap with an exact number', () => {
+    const unanswered = gap({ reason: 'unanswered', missed_estimate: 2, from_id: 7, to_id: 8 })
+    expect(judge([facts()], [unanswered])).toMatchObject({
+      status: 'degraded',
+      posts_missed_estimate: 2,
+      gaps: [{ from_id: 7, to_id: 8 }],
+    })
+  })
+
+  test('the verified time is that of the least verified feed, from the first step on', () => {
+    const later = facts({ verified_until: NOW - 200 * S, verified_from: NOW - H, proof: 'keyset' })
+    expect(judge([facts(), later])).toMatchObject({
+      audited_until_at: NOW - 200 * S,
+      since_at: NOW - H,
+      audit_interval_s: 60,
+      proof: ['dense', 'keyset'],
+    })
+    expect(judge([later, stream()])).toMatchObject({
+      audited_until_at: NOW - 350 * S,
+      since_at: NOW - 10 * H,
+      audit_interval_s: 600,
+      proof: ['time_listing', 'keyset'],
     })
   })
 })

@@ -1,0 +1,310 @@
+import { expect, test } from 'bun:test'
+
+import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
+import type { Item } from '../../../src/core/forum/items.ts'
+import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
+import { listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
+import { limitWrites } from '../../simulation/disk.ts'
+import { type MonitorFixture, post, START, startMonitorFixture } from './fixture.ts'
+
+const S = 1000
+
+/** A source of dense ids: a step reads every id after the last one, up to a number. */
+function createSource(name: string) {
+  const items = new Map<number, Item | null>()
+  const steps: (string | null)[] = []
+  const script = {
+    most: Infinity,
+    fault: null as Fault | null,
+    unanswered: [] as number[],
+    gone: [] as string[],
+    again: [] as number[],
+    partial: null as 'order_is_not_arrival' | null,
+    hold: null as Promise<void> | null,
+  }
+  let max = 10
+  const source: StreamSource = {
+    name,
+    proof: 'dense',
+    has: () => true,
+    isPlace: () => true,
+    ahead_ms: () => 0,
+    async step(state) {
+      steps.push(state)
+      await script.hold
+      if (script.fault !== null) return fail(script.fault)
+      const last = state === null ? max : Number(state)
+      const to = Math.min(max, last + script.most)
+      const ids = Array.from({ length: to - last }, (_, n) => last + 1 + n)
+      return ok({
+        items: [...script.again, ...ids].flatMap((id) => items.get(id) ?? []),
+        gone: script.gone,
+        state: String(to),
+        proven: { from_id: 11, to_id: to },
+        behind: to < max ? { from_id: to + 1, to_id: max } : null,
+        unanswered: script.unanswered,
+        verified_until: START + to,
+        partial: script.partial,
+        requests: 1 + ids.length,
+      })
+    },
+    refetch: async () => ({ tried: [], found: [], fault: null }),
+  }
+  return {
+    source,
+    steps,
+    script,
+    put(title: string, created_at: number, fields: Partial<Item> = {}): number {
+      max += 1
+      items.set(max, { ...post(max, title, created_at), ...fields, source: name } as Item)
+      return max
+    },
+    change(id: number, fields: Partial<Item>) {
+      items.set(id, { ...items.get(id), ...fields } as Item)
+    },
+  }
+}
+
+function startWith(...names: string[]) {
+  const sources = names.map((name) => [name, createSource(name)] as const)
+  const streams: StreamSources = new Map(sources.map(([name, { source }]) => [name, source]))
+  const fixture = startMonitorFixture({ streams })
+  fixture.webhook('wh_1')
+  const site = (name: string) => new Map(sources).get(name) ?? createSource(name)
+  return { fixture, site }
+}
+
+const failureOf = (turn: Promise<unknown>) => turn.then(() => 'none', String)
+
+const facts = (fixture: MonitorFixture, id = 'mon_1') => listMonitorFeeds(fixture.db, id)[0]
+
+test('a stream starts at the present end, and its items match once', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  a.put('before', START)
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  expect(a.steps).toEqual([null])
+  a.put('one', START + S)
+  await owned.check()
+  a.put('two', START + 61 * S)
+  await owned.check()
+  await owned.check()
+
+  expect(a.steps.slice(1)).toEqual(['11', '12', '13'])
+  expect(owned.titles()).toEqual(['one', 'two'])
+  expect(facts(owned)).toMatchObject({ key: 'stream:a', proof: 'dense', behind_to: null })
+})
+
+test('monitors of one source share its feed', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  for (let n = 0; n < 5; n++) owned.monitor(`mon_${n}`, { source: 'a', q: `word${n}` })
+  await owned.pollDue()
+  site('a').put('word1 word3', START + S)
+  await owned.check()
+
+  expect(site('a').steps).toHaveLength(2)
+  expect(owned.deliveries().map(({ monitor_id }) => monitor_id)).toEqual(['mon_1', 'mon_3'])
+})
+
+test('a crash between the request and the commit loses nothing', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  site('a').put('one', START + S)
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  site('a').script.hold = promise
+  owned.pass(60 * S)
+  owned.monitoring.nudge()
+  await owned.monitoring.checkDue()
+  const dead = owned.monitoring
+  owned.reboot()
+  answer()
+  await dead.idle()
+  expect(owned.deliveries()).toEqual([])
+
+  await owned.check()
+  expect(site('a').steps).toEqual([null, '10', '10'])
+  expect(owned.titles()).toEqual(['one'])
+})
+
+test('after any write of a step fails on a full disk, the next step delivers everything once', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  let [before, capacity] = [Infinity, Infinity]
+  const counts = limitWrites(owned.db, () => (before-- === 0 ? capacity : Infinity))
+  const titles: string[] = []
+  let most = 0
+  // Each transaction of a step in turn, with room for one more of its writes each time, until all fit.
+  for (let nth = 0; nth < 5; nth++)
+    for (let writes = 0, commits = counts.commits; counts.commits === commits; writes++) {
+      const { failed } = counts
+      titles.push(`${nth} ${writes}`)
+      site('a').put(`${nth} ${writes}`, owned.clock.now() + S)
+      ;[before, capacity] = [nth, writes]
+      await failureOf(owned.check())
+      before = Infinity
+      await failureOf(owned.monitoring.checkDue())
+      await owned.check()
+      expect(owned.titles()).toEqual(titles)
+      if (counts.failed === failed) break
+      most = Math.max(most, writes)
+    }
+  expect(most).toBeGreaterThan(5)
+})
+
+test('equal ids of sources and of main are different items', async () => {
+  const { fixture, site } = startWith('a', 'b')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: ['main', 'a', 'b'], q: 'kettle' })
+  await owned.pollDue()
+  site('a').put('kettle of a', START + S)
+  site('b').put('kettle of b', START + S)
+  owned.feed.put('kettle', post(11, 'kettle of main', START + S))
+  await owned.check()
+  await owned.check()
+
+  expect(owned.titles().toSorted()).toEqual(['kettle of a', 'kettle of b', 'kettle of main'])
+  const ids = owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()
+  expect(ids).toEqual(['a/t3_b', 'b/t3_b', 't3_b'])
+  expect(new Set(owned.deliveries().map(({ id }) => id)).size).toBe(3)
+})
+
+test('a known item that comes again is matched again, and delivered once', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  const old = a.put('a teapot from before', START - 60 * S)
+  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
+  await owned.pollDue()
+  const id = a.put('a teapot', START + S)
+  await owned.check()
+  for (const it of [id, old]) a.change(it, { title: 'a kettle' })
+  a.script.again = [old, id]
+  await owned.check()
+  await owned.check()
+
+  expect(owned.titles()).toEqual(['a kettle'])
+})
+
+test('unanswered ids are gaps by their ranges, until one of them is answered', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  site('a').script.unanswered = [22, 20, 21, 30]
+  await owned.check()
+  site('a').script.unanswered = []
+  site('a').script.gone = ['t1_30', 't3_21']
+  await owned.check()
+
+  const gaps = owned.db
+    .query('SELECT from_id, to_id, missed_estimate, closed_at IS NULL AS open FROM gaps')
+    .all()
+  expect(gaps).toEqual([
+    { from_id: 20, to_id: 22, missed_estimate: 3, open: 1 },
+    { from_id: 30, to_id: 30, missed_estimate: 1, open: 0 },
+  ])
+})
+
+test('a fault leaves the position, and a throttled source its wait', async () => {
+  const { fixture, site } = startWith('a', 'b')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  owned.monitor('mon_2', { source: 'b' })
+  await owned.pollDue()
+  a.script.fault = { kind: 'throttled', retry_after_s: 200 }
+  a.put('one', START + S)
+  site('b').put('two', START + S)
+  await owned.check()
+  expect(facts(owned)).toMatchObject({ last_fault: 'throttled', verified_until: START + 10 })
+  expect(owned.titles()).toEqual(['two'])
+  await owned.check()
+  expect(a.steps).toHaveLength(2)
+  a.script.fault = null
+  owned.pass(150 * S)
+  await owned.check()
+
+  expect(a.steps).toEqual([null, '10', '10'])
+  expect(owned.titles()).toEqual(['two', 'one'])
+  expect(facts(owned)?.last_fault).toBeNull()
+})
+
+test('a source that does not answer takes no slot of another feed', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const { fixture, site } = startWith(...names)
+  await using owned = fixture
+  const { promise: hold, resolve: answer } = Promise.withResolvers<void>()
+  for (const name of names) site(name).script.hold = hold
+  owned.monitor('mon_1', { source: names })
+  owned.monitor('mon_2', { subforum: ['cats'] })
+  owned.monitoring.nudge()
+  await owned.monitoring.checkDue()
+  owned.feed.put('cats', post(1, 'of main', START + S))
+  for (let n = 0; n < 20; n++) await Bun.sleep(1)
+  owned.pass(60 * S)
+  await owned.monitoring.checkDue()
+  for (let n = 0; n < 20; n++) await Bun.sleep(1)
+  expect(owned.titles()).toEqual(['of main'])
+  answer()
+})
+
+test('a stream without active monitors is not read, and then starts over', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  owned.edit('mon_1', { active: false })
+  site('a').put('meanwhile', START + S)
+  await owned.check()
+  expect(site('a').steps).toHaveLength(1)
+  owned.edit('mon_1', { active: true })
+  await owned.pollDue()
+  site('a').put('after', owned.clock.now() + S)
+  await owned.check()
+
+  expect(site('a').steps).toEqual([null, null, '11'])
+  expect(owned.titles()).toEqual(['after'])
+})
+
+test('streams are no part of batches and audits', async () => {
+  const { fixture } = startWith('a', 'b')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: ['a', 'b'] })
+  await owned.pollDue()
+  for (let n = 0; n < 30; n++) await owned.check()
+
+  expect(owned.feed.page_requests).toEqual([])
+  expect(owned.db.query('SELECT poll_batch_id, audit_due_at, audits FROM feeds').values()).toEqual([
+    [null, null, 0],
+    [null, null, 0],
+  ])
+})
+
+test('a monitor of all sources follows the configuration at a start', async () => {
+  const { fixture } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'all', q: 'kettle' })
+  const keys = () => listMonitorFeeds(owned.db, 'mon_1').map(({ key }) => key)
+  owned.db.run("UPDATE feeds SET key = 'stream:gone', place = 'gone' WHERE kind = 'stream'")
+  expect(keys()).toEqual(['search:kettle', 'stream:gone'])
+  owned.reboot()
+
+  expect(keys()).toEqual(['search:kettle', 'stream:a'])
+})
+
+test('a source that is no longer configured is a fault of its feed', async () => {
+  const { fixture } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  owned.db.run("UPDATE feeds SET key = 'stream:gone', place = 'gone'")
+  await owned.pollDue()
+
+  expect(facts(owned)).toMatchObject({ last_fault: 'not_configured', last_check_at: null })
+})
