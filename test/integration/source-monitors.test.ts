@@ -250,29 +250,36 @@ test('a monitor takes its own places of a source only, and begins with its creat
   await using daemon = await startWith(['hn'])
   const hn = daemon.site('hn')
   const thread = hn.story('a thread', { by: 'zoe' })
+  // With a keyword, so that the index finds items of other places too.
+  const spec = { source: 'hn', include_any: ['kettle'] }
   const specs = {
-    show: { source: 'hn', subforum: 'show' },
-    not_show: { source: 'hn', exclude_subforums: ['show', 'ask'] },
-    ann: { source: 'hn', author: 'ann', kind: 'both' },
-    thread: { source: 'hn', thread: String(thread) },
-    comments: { source: 'hn', kind: 'comment' },
+    show: { ...spec, subforum: 'show' },
+    not_show: { ...spec, exclude_subforums: ['show', 'ask'] },
+    ann: { ...spec, author: 'ann', kind: 'both' },
+    thread: { ...spec, thread: String(thread), search_in: 'body' },
+    comments: { ...spec, kind: 'comment', search_in: 'body' },
+    show_without_keyword: { source: 'hn', subforum: 'show' },
+    ann_without_keyword: { source: 'hn', author: 'ann', kind: 'both' },
+    thread_without_keyword: { source: 'hn', thread: String(thread) },
   }
   const ids: Record<string, string> = {}
-  for (const [name, spec] of Object.entries(specs))
-    ids[name] = (await daemon.watch(spec, { targets: 'none' })).id
-  hn.story('Show HN: one', { by: 'bob' })
-  const story = hn.story('two', { by: 'ann' })
-  hn.comment(thread, 'three', { by: 'bob' })
-  hn.comment(story, 'four', { by: 'ann' })
+  for (const [name, it] of Object.entries(specs))
+    ids[name] = (await daemon.watch(it, { targets: 'none' })).id
+  hn.story('Show HN: kettle one', { by: 'bob' })
+  const story = hn.story('kettle two', { by: 'ann' })
+  hn.comment(thread, 'kettle three', { by: 'bob' })
+  hn.comment(story, 'kettle four', { by: 'ann' })
   await daemon.clock.advance(MINUTE)
   const got = async (name: string) =>
     sorted(titles((await daemon.call(`/forum/monitor/items?id=${ids[name]}`)).body.items))
 
-  expect(await got('show')).toEqual(['Show HN: one'])
-  expect(await got('not_show')).toEqual(['two'])
-  expect(await got('ann')).toEqual(['four', 'two'])
-  expect(await got('thread')).toEqual(['three'])
-  expect(await got('comments')).toEqual(['four', 'three'])
+  expect(await got('show')).toEqual(['Show HN: kettle one'])
+  expect(await got('not_show')).toEqual(['kettle two'])
+  expect(await got('ann')).toEqual(['kettle four', 'kettle two'])
+  expect(await got('thread')).toEqual(['kettle three'])
+  expect(await got('comments')).toEqual(['kettle four', 'kettle three'])
+  for (const name of ['show', 'ann', 'thread'])
+    expect(await got(`${name}_without_keyword`)).toEqual(await got(name))
 })
 
 test('a threshold is rechecked at the source', async () => {
@@ -308,5 +315,5 @@ test('a spec that its sources cannot serve is refused with the field', async () 
   for (const [filter_spec, field] of fields)
     expect((await refusal(filter_spec)).slice(0, 2)).toEqual([400, field])
   const baseline = await refusal({ source: 'hn' }, { baseline_item_id: 't3_1' })
-  expect(baseline.slice(0, 2)).toEqual([400, 'baseline_item_id'])
+  expect(baseline).toEqual([400, 'baseline_item_id', expect.stringContaining('from now on')])
 })

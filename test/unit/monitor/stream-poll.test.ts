@@ -308,3 +308,52 @@ test('a source that is no longer configured is a fault of its feed', async () =>
 
   expect(facts(owned)).toMatchObject({ last_fault: 'not_configured', last_check_at: null })
 })
+
+test('a step that takes longer than its interval is not started twice', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  site('a').script.hold = promise
+  owned.monitor('mon_1', { source: 'a' })
+  for (let n = 0; n < 3; n++) {
+    owned.pass(60 * S)
+    owned.monitoring.nudge()
+    await owned.monitoring.checkDue()
+  }
+  expect(site('a').steps).toHaveLength(1)
+  answer()
+})
+
+test('a step of a feed that was paused meanwhile is discarded', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  site('a').put('one', START + S)
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  site('a').script.hold = promise
+  owned.pass(60 * S)
+  await owned.monitoring.checkDue()
+  owned.edit('mon_1', { active: false })
+  answer()
+  await owned.monitoring.idle()
+
+  expect(owned.deliveries()).toEqual([])
+  expect(owned.one('SELECT state FROM feed_streams')).toEqual({ state: '10' })
+})
+
+test('an item that is gone is no candidate any more', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a', min_score: 1000 })
+  await owned.pollDue()
+  site('a').put('one', START + S)
+  site('a').put('two', START + S)
+  await owned.check()
+  const waiting = () => owned.db.query('SELECT item_id FROM candidates').values().flat()
+  expect(waiting()).toEqual(['a/t3_b', 'a/t3_c'])
+  site('a').script.gone = ['t3_b']
+  await owned.check()
+
+  expect(waiting()).toEqual(['a/t3_c'])
+})

@@ -537,12 +537,12 @@ describe('streams', () => {
       },
     })
   const judge = (streams: FeedFacts[], gaps: Gap[] = []) => {
-    const since_at = NOW - 10 * H
-    const audits = judgeAudits(streams, { now: NOW, since_at, offset_ms: 0 })
+    const begins_at = NOW - 10 * H
+    const audits = judgeAudits(streams, { now: NOW, since_at: begins_at, offset_ms: 0 })
     const liveness = judgeLiveness(streams, { active: true, now: NOW })
     return judgeCoverage({ gaps, events: [], seen: 3 }, liveness, {
       active: true,
-      since_at,
+      since_at: begins_at,
       audits,
     })
   }
