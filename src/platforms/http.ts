@@ -269,7 +269,7 @@ export function retrySeconds(headers: Headers): number | null {
 const UNNAMED_PAUSE_S = 5
 
 /** Fault of a status; null for one that is an answer. */
-export function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
+function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
   if (status >= 200 && status < 300) return null
   const retry_after_s = retrySeconds(headers)
   if (status === 429)

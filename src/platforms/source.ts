@@ -4,9 +4,8 @@ import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { HttpClientOptions } from './http.ts'
 import type { Platform } from './port.ts'
 
-/** Kinds of platforms that forumd reads. */
-export const SOURCE_KINDS = ['reddit', 'discourse', 'hackernews', 'lemmy'] as const
-export type SourceKind = (typeof SOURCE_KINDS)[number]
+/** Kinds of platforms that are read without the pool's accounts. */
+type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -126,7 +125,7 @@ type SourceProbe = {
 
 /** A platform that forumd reads by ids. */
 export type Source = {
-  kind: Exclude<SourceKind, 'reddit'>
+  kind: SourceKind
   /** Address of its pages. */
   url: string
   capabilities: ReadonlySet<Capability>

@@ -93,7 +93,7 @@ const withoutSession =
     call.identity.whose === 'caller' ? unsupported('session') : read(query, call)
 
 /** The port of a source: its reads, for callers without a session. */
-export function toPlatform(source: Source): Platform {
+function toPlatform(source: Source): Platform {
   const { reads } = source
   const guarded: ReadPort = {
     posts: withoutSession(reads.posts),
