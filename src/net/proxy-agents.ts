@@ -25,7 +25,7 @@ type EgressResponse = { status: number; headers: Headers; body: string }
 /** One request to a host that the operator named. */
 export type EgressRequest = {
   url: string
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   headers: Record<string, string>
   body?: string | Uint8Array<ArrayBuffer> | undefined
   route: EgressRoute

@@ -1,4 +1,6 @@
+import { isObject } from '../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Egress } from '../net/egress.ts'
 import type { EgressRequest } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
@@ -8,14 +10,12 @@ import type { Clock, Log } from '../runtime/runtime.ts'
 export type HttpRequest = {
   /** From the slash on, with its query. */
   path: string
-  method?: 'GET' | 'POST' | 'PUT'
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
   headers?: Record<string, string>
   /** Default: JSON. `text` skips the check of the content type. */
   expect?: 'json' | 'text'
-  /** A write is sent at most once. */
-  once?: boolean
 }
 
 export type HttpCall = {
@@ -26,18 +26,26 @@ export type HttpCall = {
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */
 export type HttpAnswer = { status: number; headers: Headers; value: unknown; text: string }
+type RawAnswer = Omit<HttpAnswer, 'value'>
 
 export type HttpClient = {
   /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
   send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
   /** As `send`, for answers with status 200 only. */
   get(path: string, call: HttpCall, headers?: Record<string, string>): Promise<Outcome<unknown>>
+  /**
+   * Sends a request that changes something, once. Refusals are answers, for the caller to read;
+   * `unknown`: it was sent, and its verdict did not arrive.
+   */
+  write(request: HttpRequest, call: HttpCall): Promise<Acted<HttpAnswer>>
   /** Offset of the source's clock to ours in ms, by its newest Date header; 0 before the first. */
   clock_offset_ms(): number
   /** True while the source cannot be reached. */
   isDown(): boolean
   /** Milliseconds until a request may be sent. */
   wait_ms(): number
+  /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
+  limit(per_minute: number): void
 }
 
 export type HttpClientOptions = {
@@ -65,6 +73,7 @@ const BACKOFF_MAX_MS = 60_000
 /** Longest pause that a Retry-After header may request. */
 const PAUSE_MAX_S = 3600
 const ETAGS_MAX = 64
+const BLOCKED: Fault = { kind: 'blocked' }
 
 /**
  * Client for one source: paced, with retries of reads within the deadline. A source that asks for a
@@ -78,7 +87,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     log,
     onRecovered: options.on_recovered ?? (() => {}),
   })
-  const every_ms = 60_000 / requests_per_minute
+  let every_ms = 60_000 / requests_per_minute
   /** Token bucket as the instant at which the next request is due, monotonic ms. */
   let next_at = -Infinity
   let paused_until = -Infinity
@@ -113,13 +122,21 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
-  async function attempt(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
+  /** Sends a request. `left`: part of it may have reached the source. */
+  async function transmit(
+    request: HttpRequest,
+    call: HttpCall,
+    once: boolean,
+  ): Promise<{ ok: true; value: RawAnswer } | { ok: false; fault: Fault; left: boolean }> {
     const late = await turn(call)
-    if (late !== null) return fail(late)
+    if (late !== null) return { ...fail(late), left: false }
     const trial = reachability.start({ host, proxy: null })
     if (trial === null)
-      return fail({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true })
-    const { path, method = 'GET', body, expect = 'json', once = false } = request
+      return {
+        ...fail({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true }),
+        left: false,
+      }
+    const { path, method = 'GET', body, expect = 'json' } = request
     const known = method === 'GET' ? etags.get(path) : undefined
     const sent: EgressRequest = {
       url: `${base_url}${path}`,
@@ -141,15 +158,16 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const result = await egress.send(sent)
     trial.end(result.ok ? true : call.signal?.aborted ? null : result.why !== 'unreached' && null)
     if (!result.ok) {
-      if (result.why === 'timeout') return fail({ kind: 'timeout' })
-      if (result.why === 'too_large') return fail({ kind: 'unreadable', path: 'size' })
-      return fail({ kind: 'unavailable', status: null, retry_after_s: null })
+      const { why, left } = result
+      if (why === 'timeout') return { ...fail({ kind: 'timeout' }), left }
+      if (why === 'too_large') return { ...fail({ kind: 'unreadable', path: 'size' }), left }
+      return { ...fail({ kind: 'unavailable', status: null, retry_after_s: null }), left }
     }
     const { status, headers, body: text } = result.answer
     const date = Date.parse(headers.get('date') ?? '')
     if (!Number.isNaN(date)) offset_ms = date - clock.now()
     if (status === 304 && known !== undefined)
-      return readAnswer({ status: 200, headers, text: known.text }, expect)
+      return { ok: true, value: { status: 200, headers, text: known.text } }
     const etag = headers.get('etag')
     if (status === 200 && etag !== null && method === 'GET') {
       etags.delete(path)
@@ -157,20 +175,25 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const [oldest] = etags.keys()
       if (etags.size > ETAGS_MAX && oldest !== undefined) etags.delete(oldest)
     }
-    return readAnswer({ status, headers, text }, expect)
+    return { ok: true, value: { status, headers, text } }
   }
 
-  function readAnswer(
-    { status, headers, text }: Omit<HttpAnswer, 'value'>,
-    expect: 'json' | 'text',
-  ): Outcome<HttpAnswer> {
-    const value = parse(text)
-    const answer = { status, headers, text, value }
+  /** Fault of an answer. A limit pauses all requests. */
+  function judge(answer: HttpAnswer): Fault | null {
     const fault = options.verdict?.(answer) ?? faultOf(answer)
-    if (fault !== null) {
-      if (fault.kind === 'throttled') pause(fault.retry_after_s)
-      return fail(fault)
-    }
+    if (fault?.kind === 'throttled') pause(fault.retry_after_s)
+    return fault
+  }
+
+  async function attempt(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
+    const sent = await transmit(request, call, false)
+    if (!sent.ok) return fail(sent.fault)
+    const { headers, text } = sent.value
+    const { expect = 'json' } = request
+    const value = parse(text)
+    const answer = { ...sent.value, value }
+    const fault = judge(answer)
+    if (fault !== null) return fail(fault)
     // A page in place of JSON is a login wall, a shield or a notice: never an empty answer.
     if (expect === 'json' && value === undefined && text !== '')
       return fail(isPage(headers, text) ? { kind: 'blocked' } : { kind: 'unreadable', path: '$' })
@@ -180,7 +203,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
     for (let tries = 1; ; tries++) {
       const outcome = await attempt(request, call)
-      if (outcome.ok || request.once || tries === ATTEMPTS_MAX) return outcome
+      if (outcome.ok || tries === ATTEMPTS_MAX) return outcome
       const ms = retryAfter(outcome.fault, tries, random.fraction())
       if (ms === null || clock.now() + ms >= call.deadline_at) return outcome
       await clock.sleep(ms, call.signal)
@@ -188,8 +211,27 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
+  async function write(request: HttpRequest, call: HttpCall): Promise<Acted<HttpAnswer>> {
+    const sent = await transmit(request, call, true)
+    if (!sent.ok) return { ok: false, fault: sent.left ? { kind: 'unknown' } : sent.fault }
+    const answer = { ...sent.value, value: parse(sent.value.text) }
+    const { status, headers, text, value } = answer
+    // A limit of the action; reads may go on.
+    if (status === 429 && isObject(value)) return ok(answer)
+    const fault = judge(answer)
+    const is_limit = fault?.kind === 'throttled' || fault?.kind === 'login_required'
+    if (fault !== null && is_limit) return { ok: false, fault }
+    // A gateway in front of the source does not know how far its request came.
+    if (status >= 500 && status !== 503) return { ok: false, fault: { kind: 'unknown' } }
+    const expected = value !== undefined || text.trim() === '' || request.expect === 'text'
+    if (expected && status !== 503 && (status < 300 || status >= 400)) return ok(answer)
+    if (fault !== null) return { ok: false, fault: isPage(headers, text) ? BLOCKED : fault }
+    return { ok: false, fault: { kind: 'unknown' } }
+  }
+
   return {
     send,
+    write,
     async get(path, call, headers = {}) {
       const outcome = await send({ path, headers }, call)
       return outcome.ok ? ok(outcome.value.value) : outcome
@@ -197,6 +239,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     clock_offset_ms: () => offset_ms,
     isDown: reachability.isDown,
     wait_ms,
+    limit(per_minute) {
+      every_ms = 60_000 / Math.min(requests_per_minute, per_minute)
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import { realClock } from '../../../src/runtime/runtime.ts'
 function createFixture(
   answer: (request: Request, count: number) => Response | Promise<Response>,
   requests_per_minute = 60_000,
+  base_url?: string,
 ) {
   let skipped = 0
   let count = 0
@@ -36,7 +37,7 @@ function createFixture(
     clock,
     log: () => {},
     random: { fraction: () => 0.5 },
-    base_url: `http://127.0.0.1:${server.port}`,
+    base_url: base_url ?? `http://127.0.0.1:${server.port}`,
     user_agent: 'forumd-test/1.0',
     requests_per_minute,
     timeout_ms: 5000,
@@ -107,12 +108,48 @@ test('a failure of the source is retried within the deadline', async () => {
   expect(fixture.requests()).toBe(3)
 })
 
-test('a write is sent once', async () => {
-  await using fixture = createFixture(() => new Response('', { status: 503 }))
-  const request = { path: '/a', method: 'POST', body: { raw: 'x' }, once: true } as const
-  const outcome = await fixture.client.send(request, { deadline_at: Date.now() + 60_000 })
-  expect(outcome).toMatchObject({ ok: false, fault: { kind: 'unavailable', status: 503 } })
+const WRITE = { path: '/a', method: 'POST', body: { raw: 'x' } } as const
+
+test.each([
+  [() => new Response('', { status: 503 }), 'unavailable'],
+  [() => page(502), 'unknown'],
+  [() => page(), 'unknown'],
+  [() => page(403), 'blocked'],
+  [() => new Response('', { status: 302, headers: { location: '/login' } }), 'login_required'],
+  [() => new Response('Slow down.', { status: 429 }), 'throttled'],
+])('a write without a verdict is sent once, and is a fault (%#)', async (answer, kind) => {
+  await using fixture = createFixture(answer)
+  const outcome = await fixture.client.write(WRITE, { deadline_at: Date.now() + 60_000 })
+  expect(outcome).toMatchObject({ ok: false, fault: { kind } })
   expect(fixture.requests()).toBe(1)
+})
+
+test('a refused write is an answer, and a limit of it holds no read up', async () => {
+  await using fixture = createFixture(({ method }) =>
+    method === 'POST' ? json({ errors: ['later'] }, { status: 429 }) : json('fine'),
+  )
+  const outcome = await fixture.client.write(WRITE, { deadline_at: Date.now() + 60_000 })
+  expect(outcome).toMatchObject({ ok: true, value: { status: 429, value: { errors: ['later'] } } })
+  expect(await fixture.get('/b')).toEqual({ ok: true, value: 'fine' })
+  expect(fixture.waits).toEqual([])
+})
+
+test('a write whose answer is lost is unknown', async () => {
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket) {
+        socket.terminate()
+      },
+    },
+  })
+  await using fixture = createFixture(() => json({}), 60_000, `http://127.0.0.1:${server.port}`)
+  const outcome = await fixture.client.write(WRITE, { deadline_at: Date.now() + 60_000 })
+  server.stop(true)
+  expect(outcome).toEqual({ ok: false, fault: { kind: 'unknown' } })
+  const again = await fixture.client.write(WRITE, { deadline_at: Date.now() + 60_000 })
+  expect(again).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
 })
 
 test('requests keep to the configured pace after a burst', async () => {
