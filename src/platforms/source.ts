@@ -132,6 +132,8 @@ export type Source = {
   stream: ItemStream | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
+  partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */
   targetOf(url: URL): PermalinkTarget | null
   /** Converts a node of its trees to the port's shape. */
