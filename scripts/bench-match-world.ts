@@ -12,7 +12,7 @@ const ONSETS =
 const VOWELS = 'a e i o u ai ea ee io ou'.split(' ')
 const CODAS = ['', '', '', 'n', 'r', 's', 't', 'l', 'nd', 'st', 'ng', 'ck']
 
-/** A seeded chance (mulberry32), 0 to 1: the same seed gives the same world. */
+/** A seeded random source in [0, 1) (mulberry32): the same seed gives the same world. */
 function createChance(seed: number): () => number {
   let state = seed
   return () => {
@@ -23,7 +23,7 @@ function createChance(seed: number): () => number {
   }
 }
 
-/** Posts and monitors' specs out of one invented language. */
+/** Posts and filters of monitors in one invented language. */
 export function createWorld(seed: number) {
   const chance = createChance(seed)
   const whole = (least: number, most: number) => least + Math.floor(chance() * (most - least + 1))
@@ -35,21 +35,21 @@ export function createWorld(seed: number) {
     vocabulary[Math.min(VOCABULARY, Math.floor(from * (to / from) ** chance())) - 1] ?? ''
   const textOf = (words: number): string => Array.from({ length: words }, () => word()).join(' ')
 
-  /** What people look for: names and jargon, seldom common words; every other is a phrase of two. */
+  /** A filter term: names and jargon, seldom common words; every other term is a phrase of two words. */
   const term = (): string => {
     const rare = word(20_000)
     return chance() < 0.5 ? `${rare} ${word(200)}` : rare
   }
 
   return {
-    /** A post of some forty words; every fourth has a link and an emphasis. */
+    /** A post of about forty words; every fourth has a link and bold text. */
     post(at: number): Item {
       const body = textOf(whole(0, 60))
       const marked = `${body} **${textOf(2)}** [${textOf(2)}](https://${word()}.example/x)`
       const title = textOf(whole(6, 14))
       return postOf({ id: `p${at}`, name: `t3_p${at}`, title, text: at % 4 === 0 ? marked : body })
     },
-    /** A monitor of twenty terms; most only name them, some have more conditions. */
+    /** A monitor of twenty terms; some monitors have further conditions. */
     spec(at: number): FilterSpec {
       const terms = Array.from({ length: TERMS }, term)
       const more = conditions(at % 20, terms, vocabulary, pick)
@@ -77,7 +77,7 @@ function conditions(
   return { include_any: terms, fold_accents: true, nsfw: false }
 }
 
-/** Words of one to five syllables, the common ones short, as languages have it. */
+/** Words of one to five syllables; common words are short, as in natural languages. */
 function createVocabulary(chance: () => number, pick: (list: readonly string[]) => string) {
   const bodies = new Set<string>()
   while (bodies.size < VOCABULARY) {

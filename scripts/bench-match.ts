@@ -1,7 +1,7 @@
 /**
- * Matching an item against many monitors: `bun run bench:match`. Ours (the matcher of a stream, which answers with the
- * whole filter_spec) in turn with a loop of compiled RegExps and with modern-ahocorasick, which know the words alone.
- * Every round gets items that nobody has seen, so that nothing is remembered of them.
+ * Matching an item against many monitors: `bun run bench:match`. forumd (the matcher of a feed, which evaluates
+ * whole filters) alternates with a loop of compiled RegExps and with modern-ahocorasick, which support words
+ * only. Every round has new items, so that nothing is cached for them.
  * `--rounds N`, `--most N` (monitors), `--seed N`.
  */
 import { dlopen, FFIType } from 'bun:ffi'
@@ -28,10 +28,10 @@ const ROUNDS = Number(values.rounds)
 const SIZES = [100, 1_000, 10_000, 100_000].filter((it) => it <= Number(values.most))
 const ITEMS = 2_000
 const EDITS = 500
-/** A loop over many monitors is asked about fewer items. */
+/** Limit of pairs per round: with many monitors the loop gets fewer items. */
 const PAIRS_MAX = 100_000
 
-/** What a peer makes of specs: how many monitors an item matches. */
+/** Matcher under test: number of monitors that an item matches. */
 type Matcher = (item: Item) => number
 
 const numberOf = (monitor_id: string): number => Number(monitor_id.slice('mon_'.length))
@@ -82,7 +82,7 @@ const libc = dlopen('libc.so.6', {
 })
 const timespec = new BigInt64Array(2)
 
-/** Processor time of this thread, in µs: what others do on the machine meanwhile is not in it. */
+/** Processor time of this thread, in µs; other processes on the machine are not included. */
 function spent(): number {
   libc.symbols.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespec)
   return Number(timespec[0]) * 1e6 + Number(timespec[1]) / 1000
@@ -92,7 +92,7 @@ function median(list: readonly number[], share = 0.5): number {
   return list.toSorted((a, b) => a - b)[Math.floor(list.length * share)] ?? Number.NaN
 }
 
-/** µs an item, median of the rounds after the first, which warms up; peers in turn within a round. */
+/** µs per item: median of the rounds after the first, which warms up; variants alternate within a round. */
 function measure(
   matchers: ReadonlyMap<string, { match: Matcher; items: number }>,
 ): Map<string, number> {
@@ -110,7 +110,7 @@ function measure(
 function heldBytes(): number {
   Bun.gc(true)
   Bun.gc(true)
-  // Typed arrays and the letters of strings are in it.
+  // Includes typed arrays and the characters of strings.
   return heapStats().heapSize
 }
 
@@ -119,7 +119,7 @@ const posts = Array.from({ length: ITEMS }, (_, i) => world.post(i))
 const letters = posts.reduce((sum, it) => sum + textOf(it).length, 0) / ITEMS
 
 function bench(size: number) {
-  // They stand in the store, and are not the matcher's.
+  // Stored filters do not count as memory of the matcher.
   const texts = Array.from({ length: size }, (_, i) => encodeFilterSpec(world.spec(i)))
   const before = heldBytes()
   const matcher = createMatcher((id) => decodeFilterSpec(texts[numberOf(id)] ?? ''))
@@ -142,7 +142,8 @@ function bench(size: number) {
   }
 
   const specs = texts.map(decodeFilterSpec)
-  // Who could match, before anybody is asked: what the number of monitors alone adds to an item.
+  // Candidate lookup alone: the cost that the number of monitors adds to an item before any filter is
+  // evaluated.
   const index = createIndex()
   for (const [i, spec] of specs.entries()) index.add(needsOf(spec), i)
   let items_matched = 0
@@ -161,16 +162,16 @@ function bench(size: number) {
   return { size, us, asked: items_matched, matches: matches / ITEMS, bytes, edits, longest_ms }
 }
 
-/** Items a second. */
+/** Items per second. */
 const rate = (us: number): string => (1e6 / us).toFixed(us > 10_000 ? 1 : 0)
 
 console.log(
-  `${ROUNDS} rounds in turn, medians of processor time; ${ITEMS} items of ${Math.round(letters)} letters, ${TERMS} terms ` +
-    `a monitor out of ${VOCABULARY} words; seed ${values.seed}; Bun ${Bun.version}, ${cpus().length} cores ` +
+  `${ROUNDS} alternating rounds, medians of processor time; ${ITEMS} items of ${Math.round(letters)} characters, ${TERMS} terms ` +
+    `per monitor, of ${VOCABULARY} words; seed ${values.seed}; Bun ${Bun.version}, ${cpus().length} cores ` +
     `(${cpus()[0]?.model.trim()}), load ${(loadavg()[0] ?? Number.NaN).toFixed(1)} before\n`,
 )
 console.log(
-  '| monitors | items/s | matches an item | asked an item | finding whom to ask | RegExp loop | modern-ahocorasick | memory a monitor | an edit (99 %, longest) | longest of all additions |\n' +
+  '| monitors | items/s | matches per item | candidates per item | candidate lookup | RegExp loop | modern-ahocorasick | memory per monitor | an edit (99 %, longest) | slowest addition |\n' +
     '|---|---|---|---|---|---|---|---|---|---|',
 )
 const rows = SIZES.map((size) => {
@@ -200,6 +201,6 @@ for (const near of rows) {
   const [some, many] = [near.us.get('finding'), far?.us.get('finding')]
   if (some !== undefined && many !== undefined)
     console.log(
-      `\n${near.size} to ${near.size * 100} monitors: finding whom to ask takes ${(many / some).toFixed(1)} times as long`,
+      `\n${near.size} to ${near.size * 100} monitors: candidate lookup takes ${(many / some).toFixed(1)} times as long`,
     )
 }

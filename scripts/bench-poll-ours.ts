@@ -18,14 +18,14 @@ import { createUpstream, SMOOTH } from '../test/simulation/upstream.ts'
 import type { PlaceSpec } from '../test/simulation/world.ts'
 import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './bench-poll-world.ts'
 
-/** Seconds between audits of the median feed at the end, and how far its verified range is behind. */
+/** Seconds between audits of the median feed at the end, and the age of the end of its verified range. */
 type AuditCost = { interval_s: number; behind_s: number }
 
 const words = createNaming({ platform: 'forum', community: 'subforum' })
 const log = () => {}
 const START_MS = 2000
 
-/** The daemon's own planner and monitor loop over a database in memory: one monitor of each place. */
+/** Runs the daemon's own planner and monitor loop over a database in memory: one monitor per subforum. */
 export async function watchOurs(
   seed: number,
   places: readonly PlaceSpec[],

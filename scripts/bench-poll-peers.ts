@@ -4,13 +4,13 @@ import { pageOf, type Place, type PlaceSpec, type World } from '../test/simulati
 import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './bench-poll-world.ts'
 
 type Row = { name: string }
-/** One request: rows newest first, or of those newer than `before` the nearest to it. */
+/** One request: rows newest first, or the nearest rows newer than `before`. */
 type FetchPage = (
   places: readonly Place[],
   paging: { limit: number; before: string | null },
 ) => Promise<Row[]>
 
-/** A life of a watcher, from its start until it is stopped. What it tells goes to `tell`. */
+/** One run of a watcher, from its start until it is stopped. It reports items by `report`. */
 type Life = (around: {
   clock: VirtualClock
   chance: SeededRandom
@@ -23,7 +23,7 @@ type Life = (around: {
 const SPACING_MS = 60_000 / PER_MINUTE
 const LATENCY_MS = 120
 
-/** Lets a way of watching live twice, with a stop between: what it knew in memory is gone then. */
+/** Runs a method twice, with a stop between: its memory is lost then. */
 async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Promise<Watched> {
   const clock = virtualClock(START)
   const chance = createSeededRandom(seed)
@@ -56,11 +56,11 @@ async function live(seed: number, specs: readonly PlaceSpec[], life: Life): Prom
       chance,
       places,
       fetchPage,
-      // What was there before the first start is nobody's news.
+      // Items from before the first start are not news.
       report: (name) => void (before.has(name) || stopped() || report(name)),
       stopped,
     })
-    // Long enough for whoever still waits for a turn to hear of it.
+    // Long enough for requests that still wait for the budget.
     await clock.runTo(until + 600_000)
     await Promise.all(lives)
   }
@@ -75,7 +75,7 @@ function listed(
   { limit, before }: { limit: number; before: string | null },
 ) {
   if (before === null) return pageOf(places, { limit, after: null }).rows
-  // As a rule it is near the top.
+  // Usually it is near the top.
   for (const depth of [50, 1000]) {
     const { rows } = pageOf(places, { limit: depth, after: null })
     const at = rows.findIndex(({ name }) => name === before)
@@ -84,7 +84,7 @@ function listed(
   return []
 }
 
-/** Each place by itself, one after another, its hundred newest, over and over. */
+/** Polls each place by itself, one after another, with its hundred newest. */
 export const watchInTurn = (seed: number, specs: readonly PlaceSpec[]): Promise<Watched> =>
   live(seed, specs, ({ places, fetchPage, report, stopped }) => {
     const seen = new Set<string>()
@@ -107,9 +107,9 @@ const SEEN_MAX = 301
 const COUNTER_MAX = 16
 
 /**
- * PRAW's rule (praw/models/util.py, stream_generator): the hundred newest, or what is newer than the newest one told;
- * an item is told unless it is among the last 301; after nothing new a wait of 1, 2, 4 … 16 seconds, give or take a
- * 32nd. `together`: how many places share a stream ("a+b+c").
+ * PRAW's rule (praw/models/util.py, stream_generator): the hundred newest, or those newer than the newest
+ * reported one; an item is reported unless it is among the last 301; after nothing new a wait of 1, 2, 4 … 16
+ * seconds, with a jitter of 1/32. `together`: number of places per stream ("a+b+c").
  */
 export const watchAsPraw = (
   seed: number,

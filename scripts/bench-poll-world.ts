@@ -3,17 +3,17 @@ import { createWorld, type PlaceSpec } from '../test/simulation/world.ts'
 
 export const START = Date.parse('2026-03-02T00:00:00Z')
 const HOUR_MS = 3_600_000
-/** Three hours for everybody to get to know the places, then nine that count, the busier half of a day. */
+/** Three hours of warm-up, then nine measured hours, the busier half of a day. */
 export const WARM_MS = 3 * HOUR_MS
 export const RUN_MS = WARM_MS + 9 * HOUR_MS
-/** Who watches is down for half an hour of it. */
+/** Half an hour in which the watcher is down. */
 export const DOWN = { from_ms: WARM_MS + 5 * HOUR_MS, until_ms: WARM_MS + 5.5 * HOUR_MS }
 export const PER_MINUTE = 100
 
 /**
- * Places as people follow them: the n-th busiest has 1/n^1.1 of the busiest one's posts, from one in 12 seconds to nine
- * a day; now and then a crowd comes over one of them, and over the two busiest a flood,
- * of which more comes in a minute than a listing holds.
+ * Places as people follow them: the n-th busiest has 1/n^1.1 of the busiest one's posts, from one in 12 seconds
+ * to nine a day; occasional bursts in one of them, and in the two busiest more posts within a minute than a
+ * listing holds.
  */
 export const placesOf = (count: number): PlaceSpec[] =>
   Array.from({ length: count }, (_, at) => ({
@@ -22,9 +22,9 @@ export const placesOf = (count: number): PlaceSpec[] =>
     floods: at < 2,
   }))
 
-/** The same traffic for everybody who asks with the same seed. */
+/** Traffic of a seed, the same for every method. */
 export const trafficOf = (seed: number, places: readonly PlaceSpec[]): World => {
-  // Posts appear, and nothing else happens: what is told late or not at all is the watcher's.
+  // Posts appear, and nothing else changes: delays and misses are the method's own.
   const quiet = { rough: false, upset: false }
   const days = RUN_MS / (24 * HOUR_MS)
   const world = createWorld({ seed, start: START / 1000, days, places, ...quiet })
@@ -33,8 +33,8 @@ export const trafficOf = (seed: number, places: readonly PlaceSpec[]): World => 
 }
 
 /**
- * What a way of watching has seen. `told`: when it told of an item first, in ms of the clock; `again`: how often it
- * told of one it had told before. `owned`: whether it says by itself that it may have missed what came there and then.
+ * Results of a method. `reported_at`: epoch ms of the first report of an item; `again`: number of repeated
+ * reports; `owned`: true if the method itself reports a possible gap at that place and time.
  */
 export type Watched = {
   reported_at: ReadonlyMap<string, number>
@@ -43,16 +43,16 @@ export type Watched = {
   owned: (place: string, created_ms: number) => boolean
 }
 
-/** Time from appearing to being told, in seconds, of what appeared while there was somebody to see it. */
+/** Time from appearance to report, in seconds, of posts that appeared while the watcher ran. */
 export type Tally = {
   posts: number
   p50_s: number
   p99_s: number
   longest_s: number
   missed: number
-  /** Of what was missed, at any time: what it says nothing of. */
+  /** Missed posts at any time that the method does not report as possibly missed. */
   missed_in_silence: number
-  /** Of what appeared while nobody was there. */
+  /** Missed posts that appeared during the downtime. */
   missed_while_down: number
   while_down: number
   again: number
@@ -66,7 +66,7 @@ export function tallyOf(world: World, { reported_at, again, requests, owned }: W
   const count = { posts: 0, missed: 0, missed_while_down: 0, while_down: 0, missed_in_silence: 0 }
   for (const { name: place, truths } of world.places.values())
     for (const { name, from, created } of truths) {
-      // What comes at the very end may be told of later by anybody.
+      // Posts at the very end may be reported after the end.
       if (from < from_s || from > until_s) continue
       count.posts += 1
       const at = reported_at.get(name)

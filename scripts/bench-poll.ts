@@ -1,7 +1,8 @@
 /**
- * Measures latency and number of requests: 400 places of unequal rates watched by one account at 100 requests a minute, for
- * nine hours in virtual time. Ours, each place in turn, and PRAW's stream rule, on the same traffic: `bun run bench:poll`.
- * `--places N`, `--seed N`, `--only` ways whose name has it. `--audits` prints what audits cost instead.
+ * Measures latency and number of requests: 400 places of unequal rates watched by one account at 100 requests a
+ * minute, for nine hours in virtual time. forumd, each place in turn, and PRAW's stream rule, on the same
+ * traffic: `bun run bench:poll`. `--places N`, `--seed N`, `--only` methods whose name contains it. `--audits`
+ * prints the cost of audits instead.
  */
 import { parseArgs } from 'node:util'
 
@@ -78,7 +79,7 @@ async function compareWays(): Promise<void> {
     `${count} places, ${PER_MINUTE} requests a minute, nine hours after three, half an hour of it down; seed ${seed}\n`,
   )
   console.log(
-    '| way | p50 | p99 | longest | requests a minute | missed | missed of what came while down | missed in silence | told twice |\n' +
+    '| method | p50 | p99 | longest | requests a minute | missed | missed of the downtime | silently missed | delivered twice |\n' +
       '|---|---|---|---|---|---|---|---|---|',
   )
   for (const [name, watch] of CONTENDERS) {

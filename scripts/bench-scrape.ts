@@ -1,6 +1,6 @@
 /**
- * Measures the cost of a /metrics scrape for a daemon with many monitors: the time of a whole scrape, and the longest
- * that anybody else had to wait meanwhile. `bun run bench:scrape [MONITORS]`.
+ * Measures the cost of a /metrics scrape for a daemon with many monitors: the duration of a scrape, and the
+ * longest delay of the event loop during it. `bun run bench:scrape [MONITORS]`.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const config = parseConfig('platform = { base_url = "http://127.0.0.1:9", sessio
 config.server.port = 0
 config.storage.dir = dir
 
-/** Monitors of their own places, a gap in every tenth, and deliveries that wait for tomorrow. */
+/** Monitors with a subforum each, a gap in every tenth, and deliveries that are due tomorrow. */
 function fill({ db, instance_id }: Pick<Instance, 'db' | 'instance_id'>) {
   const now = clock.now()
   transact(db, () => {
@@ -74,7 +74,7 @@ function fill({ db, instance_id }: Pick<Instance, 'db' | 'instance_id'>) {
         },
         [{ kind: 'posts', place: `place${n}` }],
       )
-    // All have just been looked at, so that nothing but the scrape is to be done.
+    // All feeds were just polled, so that only the scrape has work to do.
     db.run(`UPDATE feeds SET last_check_at = ${now}, next_check_at = ${now + 86_400_000}`)
     db.run(
       `INSERT INTO checks (feed_id, started_at, ended_at, run_id, cut_reason, new_items, pages)
@@ -99,7 +99,7 @@ const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[all.len
 
 try {
   await using daemon = await startDaemon(config, runtime)
-  // Written beside it: a start would see to it that nothing waits for longer than it should.
+  // Inserted while it runs: a start would limit how long deliveries wait.
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   fill(instance)
   instance.close()

@@ -1,7 +1,7 @@
 /**
- * Start to first answer, and memory when idle: `bun run bench:start`. Runs dist/forumd against an empty sandbox, in
- * turn with the smallest Bun server there is, and prints medians side by side. The first start of all makes the data
- * folder and is not counted.
+ * Start to first answer, and memory when idle: `bun run bench:start`. Runs dist/forumd against an empty
+ * sandbox, alternating with the smallest Bun server, and prints medians side by side. The first start creates
+ * the data folder and does not count.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
@@ -56,7 +56,7 @@ const answers = () =>
   )
 
 const residentMb = (status: string) => Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
-/** The middle one, or the mean of the two in the middle. */
+/** Median; for an even number of values the mean of the two in the middle. */
 function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const [low = Number.NaN, high = Number.NaN] = [
@@ -69,13 +69,13 @@ function median(values: number[]): number {
 const load = loadavg()[0] ?? Number.NaN
 await once(PEERS.forumd, false)
 const taken = new Map<string, Taken[]>(Object.keys(PEERS).map((name) => [name, []]))
-// In turn, so that what the machine does meanwhile falls on both.
+// Alternating, so that load of the machine affects both.
 for (let round = 0; round < ROUNDS; round++)
   for (const [name, command] of Object.entries(PEERS))
     taken.get(name)?.push(await once(command, round < IDLE_ROUNDS))
 
 console.log(
-  `${ROUNDS} rounds in turn, medians, memory of ${IDLE_ROUNDS} after ${IDLE_S} s; Bun ${Bun.version}, ` +
+  `${ROUNDS} alternating rounds, medians, memory of ${IDLE_ROUNDS} after ${IDLE_S} s; Bun ${Bun.version}, ` +
     `${cpus().length} cores (${cpus()[0]?.model.trim()}), load ${load.toFixed(1)} before\n`,
 )
 console.log('| | start to first answer | idle memory |\n|---|---|---|')

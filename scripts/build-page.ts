@@ -3,8 +3,8 @@ import type { BunPlugin } from 'bun'
 import { buildPage } from '../src/page/build.ts'
 
 /**
- * Puts the page into the executable. It is made first: a build that is asked for within another may wait for it for ever.
- * `told` hears which files the page was made of.
+ * Plugin that embeds the page in the executable. The page is built first: a nested build may deadlock.
+ * `onInputs` receives the source files of the page.
  */
 export async function embedPage(onInputs?: (inputs: string[]) => void): Promise<BunPlugin> {
   const page = await buildPage(onInputs)

@@ -9,26 +9,26 @@ import * as z from 'zod'
 import { parseConfig } from '../src/config/load.ts'
 import { createOpenApiDocument } from '../src/daemon.ts'
 
-// Writes the types of examples/client, from the OpenAPI document of the defaults. With `--check` it writes nothing and
-// fails when they are stale.
+// Writes the types of examples/client, from the OpenAPI document of the default configuration. `--check` writes
+// nothing and fails if they are stale.
 
 const ROOT = new URL('..', import.meta.url).pathname
 const TYPES = `${ROOT}examples/client/schema.d.ts`
 
-// The document does not depend on the platform's address, which alone has no default.
+// The document does not depend on the platform's address, the only key without a default.
 const ANY_PLATFORM =
   '[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n'
 
 const HEAD = '// Made by `bun scripts/client.ts` from the OpenAPI document; do not edit.\n\n'
 
-/** The types of the client as they should be. */
+/** The generated types of the client. */
 async function clientTypes(): Promise<string> {
   const openApiSchema = z.record(z.string(), z.json())
   const document = openApiSchema.parse(await createOpenApiDocument(parseConfig(ANY_PLATFORM)))
   return formatted(HEAD + astToString(await openapiTS(JSON.stringify(document))))
 }
 
-/** A text of TypeScript as the project writes it. */
+/** TypeScript text formatted in the project's style. */
 async function formatted(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'forumd-client-'))
   try {

@@ -5,12 +5,14 @@ import { embedPage } from './build-page.ts'
 
 const SOURCES = join(import.meta.dir, '../src')
 
-/** The machine that an executable is for, with a Bun of that machine. */
+/** Target machine of an executable, with a Bun executable for it. */
 export type Runtime = { target: Bun.Build.CompileTarget; executable: string }
 
 /**
- * Makes one executable that holds everything and runs from an empty folder; of the Bun that this runs on, unless told.
- * Returns the paths of the files that went into it. Throws with what the bundler said.
+ * Builds one executable that contains everything and runs from an empty folder, for this Bun or for `runtime`.
+ * Returns the paths of its source files.
+ *
+ * @throws {Error} with the bundler's messages
  */
 export async function compile(outfile: string, runtime?: Runtime): Promise<string[]> {
   const inputs: string[] = []
@@ -22,15 +24,15 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
     compile: {
       outfile,
       ...(runtime && { target: runtime.target, executablePath: runtime.executable }),
-      // The binary reads the config it is given, and nothing that happens to lie beside it.
+      // The executable reads the config file it is given, and no other file in its working folder.
       autoloadDotenv: false,
       autoloadBunfig: false,
-      // What a start runs, it mostly runs once, and compiling that is time lost. main.ts sets it back to 1.
+      // A start runs most code once, so compiling it early costs time. main.ts sets it back to 1.
       jitPolicy: 20,
     },
-    // Not minified: Elysia reads its handlers back as text, and its validation loses bounds without a word.
+    // Not minified: Elysia parses the source text of its handlers, and its validation silently loses bounds.
     bytecode: true,
-    // A command loads what it needs and no more.
+    // A command loads only the chunks it needs.
     splitting: true,
     format: 'esm',
     sourcemap: 'inline',
@@ -38,7 +40,7 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
     plugins: [page],
   })
   if (!success) throw new AggregateError(logs, 'build failed')
-  // The executable holds its source maps; what is left of them beside it serves nobody.
+  // The executable contains its source maps; the files beside it are not needed.
   for (const { kind, path } of outputs) if (kind === 'sourcemap') rmSync(path)
   return [...inputs, ...Object.keys(metafile?.inputs ?? {})]
 }

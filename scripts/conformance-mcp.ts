@@ -1,6 +1,7 @@
-// Holds /mcp and `forumd mcp` against the protocol's own tools: its conformance suite, and its inspector, whose strict look
-// at the schemas finds what some model would stumble over. What the suite asks of fixtures that no real server has, or of
-// parts of the protocol that are not offered here, stands in mcp-tools/not-offered.yaml; one of these that passes fails too.
+// Tests /mcp and `forumd mcp` with the protocol's own tools: its conformance suite, and its inspector, whose
+// strict schema check finds schemas that some models reject. Checks that need fixtures or parts of the protocol
+// that forumd does not offer are listed in mcp-tools/not-offered.yaml; a listed check that passes is a failure
+// too.
 import { existsSync } from 'node:fs'
 
 import { PROGRAM, startMcpDaemon } from '../test/integration/mcp-daemon.ts'
@@ -33,7 +34,8 @@ async function run(title: string, command: readonly string[]) {
 if (!existsSync(CONFORMANCE)) await run('install', [process.execPath, 'install', '--no-save'])
 await using it = await startMcpDaemon()
 
-// The suite knows no keys: what it says is passed on with one, as it is, for it also says it as a stranger's page.
+// The suite sends no keys: a relay adds one and forwards the request unchanged, because the suite also sends a
+// foreign Origin header.
 const relay = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',

@@ -1,8 +1,8 @@
 /**
- * Makes a Debian package of the executable: `bun run deb`, or bun scripts/deb.ts [--binary FILE] [--arch amd64|arm64]
- * [--notices FILE] [--out FOLDER]. Without --binary it is dist/forumd, which is built first; --arch is what the executable is
- * for, this machine unless told; --notices are the licences of what is in it. Prints the path of the package. With
- * SOURCE_DATE_EPOCH in the environment the same executable makes the same package.
+ * Builds a Debian package of the executable: `bun run deb`, or bun scripts/deb.ts [--binary FILE] [--arch
+ * amd64|arm64] [--notices FILE] [--out FOLDER]. Default of --binary: dist/forumd, built first; of --arch: this
+ * machine; --notices is the file of third-party licences. Prints the path of the package. With
+ * SOURCE_DATE_EPOCH in the environment the build is reproducible.
  */
 import {
   chmodSync,
@@ -39,7 +39,7 @@ if (values.binary === undefined) await run(process.execPath, join(root, 'scripts
 const binary = values.binary ?? join(root, 'dist/forumd')
 const arch = values.arch ?? (await run('dpkg', '--print-architecture')).trim()
 if (arch !== 'amd64' && arch !== 'arm64')
-  throw new Error(`--arch is amd64 or arm64, and is ${arch}`)
+  throw new Error(`--arch must be amd64 or arm64, not ${arch}`)
 const tree = mkdtempSync(join(tmpdir(), 'forumd-deb-'))
 const package_path = join(values.out, `forumd_${version}_${arch}.deb`)
 
@@ -47,12 +47,12 @@ function put(path: string, content: string | Uint8Array, mode = 0o644): void {
   mkdirSync(dirname(join(tree, path)), { recursive: true })
   writeFileSync(join(tree, path), content, { mode })
 }
-// Without a name and a time in it: the same source makes the same package.
+// Without a name and a timestamp inside, so that the build is reproducible.
 const packed = (text: string) => Bun.gzipSync(Buffer.from(text), { level: 9 })
 const file = (name: string) => readFileSync(join(root, name), 'utf8')
 
 try {
-  // Not stripped: that would destroy it (what it runs is appended to it).
+  // Not stripped: that would remove the bundle appended to it.
   mkdirSync(join(tree, 'usr/bin'), { recursive: true })
   cpSync(binary, join(tree, 'usr/bin/forumd'))
   chmodSync(join(tree, 'usr/bin/forumd'), 0o755)

@@ -1,4 +1,4 @@
-/** Writes what is made in docs/: the page of the configuration, and the samples of docs/webhooks.md. */
+/** Writes the generated parts of docs/: the configuration page, and the samples of docs/webhooks.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

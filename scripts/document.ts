@@ -7,20 +7,21 @@ import { createOpenApiDocument } from '../src/daemon.ts'
 import type { Exchange } from './document/record.ts'
 import { type Finding, replay } from './document/replay.ts'
 
-// Holds the OpenAPI document against the rules of Redocly, Spectral and OWASP, and every answer that the integration
-// tests get against the document, through Prism. The tools are large and only this wants them: they are installed apart,
-// in scripts/tools. `--lint` stops after the rules; `--tests FILE...` takes these tests instead of all.
+// Checks the OpenAPI document with the rules of Redocly, Spectral and OWASP, and every answer that the
+// integration tests receive against the document, with Prism. The tools are large and only this script needs
+// them, so they are installed separately, in scripts/tools. `--lint` stops after the rules; `--tests FILE...`
+// runs these tests instead of all.
 
 const ROOT = new URL('..', import.meta.url).pathname
 const TOOLS = `${ROOT}scripts/tools`
 const DOCUMENT = `${TOOLS}/dist/openapi.json`
 
-/** These ask routes of their own, which are no part of the document. */
-const OTHER_ROUTES = ['http', 'http-open', 'http-billing', 'strange']
-/** What is for the operator, for browsers or for who follows a link; the document is for callers with a key. */
+/** Tests with their own routes, which are not in the document. */
+const OTHER_ROUTES = ['http', 'http-public', 'http-billing', 'malformed-requests']
+/** Paths for operators, browsers and links; the document is for callers with a key. */
 const HIDDEN = /^\/(operator|dashboard|metrics|docs|openapi\.json|mcp|unsubscribe|confirm)(\/|$|\?)/
 
-// Where a test has other words in [wire]; the document that is checked is of the default.
+// Paths of tests with another naming in [wire]; the checked document has the default naming.
 const OTHER_PLATFORM = /^\/(?:api\/)?(?:agora|board|club)\//
 const OTHER_COMMUNITY = /"(?:exclude_)?boards?":|"board_[a-z_]+"/
 
@@ -50,14 +51,14 @@ async function install(): Promise<void> {
     }),
   )
   if (wanted === had) return
-  // No script of theirs is run.
+  // Install scripts of the packages are not run.
   await need(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: TOOLS,
   })
   await Bun.write(`${TOOLS}/node_modules/.forumd-lock`, wanted ?? '')
 }
 
-/** The document as an operator behind TLS has it. */
+/** Writes the document of an instance behind TLS. */
 async function writeDocument(): Promise<void> {
   const config = parseConfig(
     '[server]\npublic_url = "https://forumd.example"\n[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n',
@@ -84,7 +85,7 @@ async function lint(): Promise<void> {
   )
 }
 
-/** The integration tests that ask a service of the real routes over HTTP, but for the long ones that ask little. */
+/** The integration tests that call the real routes over HTTP, without the long ones that make few calls. */
 async function testsOverHttp(): Promise<string[]> {
   const found: string[] = []
   for await (const file of new Bun.Glob('test/integration/*.test.ts').scan(ROOT)) {
@@ -94,11 +95,11 @@ async function testsOverHttp(): Promise<string[]> {
   }
   return found.toSorted()
 }
-const FEW_REQUESTS = /^(abuse|deb|systemd|docs-|dashboard|delivery-(fairness|crash)|egress)/
+const FEW_REQUESTS = /^(abuse|deb|systemd|dashboard|delivery-(fairness|crash)|egress)/
 const STARTS_DAEMON =
-  /from '(\.\.\/support\/(house|http|reading|reads|writing|monitors|sessions|loopback)|\.\/\w+-stage)\.ts'/
+  /from '(\.\.\/support\/(test-daemon|test-api|\w+-fixture|reads|sessions|loopback-daemon)|\.\/\w+-fixture)\.ts'/
 
-/** What the tests were answered, each answer once. */
+/** Answers that the tests received, each distinct answer once. */
 async function record(tests: readonly string[]): Promise<Exchange[]> {
   const folder = await mkdtemp(join(tmpdir(), 'forumd-exchanges-'))
   try {
@@ -127,10 +128,11 @@ async function exchangesIn(folder: string): Promise<Exchange[]> {
     for (const line of (await Bun.file(join(folder, file)).text()).split('\n')) {
       if (line === '') continue
       const it: Exchange = JSON.parse(line)
-      // A method that a path does not have is no operation of the document.
+      // A method that a path does not have is not an operation of the document.
       if (!['GET', 'POST'].includes(it.method) || it.status === 405) continue
       if (OTHER_PLATFORM.test(it.path) || OTHER_COMMUNITY.test(it.body)) continue
-      // Monitoring is told once: the other prefix answers alike, and is held to the same.
+      // The document describes monitoring under one prefix; the other one has the same answers and is checked
+      // alike.
       const path = it.path.replace(/^\/api(?=\/forum\/monitor\/)/, '')
       const key = JSON.stringify([it.method, path.replace(/\?.*/, ''), it.status, it.body])
       exchanges.set(key, { ...it, path })
@@ -147,15 +149,15 @@ async function judge(exchanges: readonly Exchange[]): Promise<boolean> {
     document: DOCUMENT,
     exchanges,
   })
-  // What is no part of the document may refuse, and nothing else.
-  const untold = unmatched
+  // Paths outside the document may only return errors.
+  const undocumented = unmatched
     .filter(({ path, status }) => status === 200 && !HIDDEN.test(path))
     .map((exchange) => ({ exchange, wrong: ['the document has no such path'] }))
-  for (const finding of [...findings, ...untold]) console.log(describeFinding(finding))
+  for (const finding of [...findings, ...undocumented]) console.log(describeFinding(finding))
   console.log(
-    `${exchanges.length} different answers of the tests; ${unmatched.length} of paths that the document leaves out; ${findings.length + untold.length} that break it`,
+    `${exchanges.length} different answers of the tests; ${unmatched.length} of paths that the document leaves out; ${findings.length + undocumented.length} that break it`,
   )
-  return findings.length + untold.length === 0 && exchanges.length > unmatched.length
+  return findings.length + undocumented.length === 0 && exchanges.length > unmatched.length
 }
 
 const [choice, ...named] = process.argv.slice(2)

@@ -1,6 +1,7 @@
 /**
- * How well enrichment does on the labelled sets, and what an item costs: `bun scripts/evaluate.ts`. Prints the
- * held-out halves, which is what docs/enrichment.md shows; `--tuning` prints the halves that rules may be written by.
+ * Measures the quality of enrichment on the labelled sets, and its cost per item: `bun scripts/evaluate.ts`.
+ * Prints the held-out halves, which docs/enrichment.md shows; `--tuning` prints the halves that may be used to
+ * write rules.
  */
 import { cpus, loadavg } from 'node:os'
 
@@ -42,7 +43,7 @@ function two(share: number): string {
   return share.toFixed(2)
 }
 
-// The best round: what else the machine does only ever adds. Copies, since what was said of an item is kept with it.
+// The best round, because other load only adds time. Copies of the items, because results are cached per item.
 function printCost(items: readonly Item[]) {
   const load = loadavg()[0] ?? Number.NaN
   const times = Array.from({ length: ROUNDS }, () => {
@@ -56,7 +57,7 @@ function printCost(items: readonly Item[]) {
     0,
   )
   console.log(
-    `\n${Math.min(...times).toFixed(1)} µs an item of ${Math.round(chars / items.length)} characters on average: ` +
+    `\n${Math.min(...times).toFixed(1)} µs per item of ${Math.round(chars / items.length)} characters on average: ` +
       `best of ${ROUNDS} rounds over ${items.length} items; Bun ${Bun.version}, ${cpus()[0]?.model.trim()}, load ${load.toFixed(1)}`,
   )
 }

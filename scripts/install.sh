@@ -1,12 +1,12 @@
 #!/bin/sh
-# Puts forumd on this machine: the program, its user, its configuration, its unit, its manual and completions.
+# Installs forumd on this machine: the program, its user, configuration, unit, manual and completions.
 #
 #   sudo scripts/install.sh                 from a checkout after `bun run build`, or from an unpacked release
-#   sudo scripts/install.sh --from FOLDER   from a folder of downloads: the archive for this machine, once SHA256SUMS agrees
-#   sudo scripts/install.sh --remove        takes it away again; configuration, data and user stay
+#   sudo scripts/install.sh --from FOLDER   from a folder of downloads: the archive for this machine, after checking SHA256SUMS
+#   sudo scripts/install.sh --remove        removes it; configuration, data and user stay
 #
-# BINARY=FILE names the program; PREFIX=/usr/local is where it goes; DESTDIR=/folder builds into a folder and touches
-# nothing else. A second time it brings all up to date but the configuration, which is the operator's.
+# BINARY=FILE names the program; PREFIX=/usr/local is the destination; DESTDIR=/folder installs into a folder
+# and changes nothing else. Running it again updates everything except the configuration.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -19,7 +19,7 @@ fail() {
   exit 1
 }
 
-# The first of these files that is there.
+# Prints the first of these files that exists.
 first_of() {
   for file in "$@"; do
     if [ -f "$file" ]; then
@@ -30,7 +30,7 @@ first_of() {
   fail "none of these is there: $*"
 }
 
-# Whether there is a systemd to speak to: not when all goes to another folder.
+# Succeeds if systemd runs here and the installation is not into another folder.
 manager() { [ -z "$dest" ] && [ -d /run/systemd/system ]; }
 
 from=
@@ -67,14 +67,14 @@ if [ "${1:-}" = --remove ]; then
   exit 0
 fi
 
-# What the release for this machine is called.
+# Prints the target of the release for this machine.
 machine() {
   case $(uname -m) in
     x86_64 | amd64) arch=x64 glibc=/lib64/ld-linux-x86-64.so.2 ;;
     aarch64 | arm64) arch=arm64 glibc=/lib/ld-linux-aarch64.so.1 ;;
     *) fail "there is no release for $(uname -m): build one from source" ;;
   esac
-  # Alpine may have a stand-in for glibc's loader.
+  # Alpine may have a substitute for glibc's loader.
   if [ -e "$glibc" ] && [ ! -e /etc/alpine-release ]; then libc=''; else libc=-musl; fi
   printf 'linux-%s%s\n' "$arch" "$libc"
 }
@@ -87,8 +87,8 @@ if [ -n "$from" ]; then
   archive=$1
   name=$(basename "$archive")
   [ -f "$from/SHA256SUMS" ] || fail "$from has no SHA256SUMS to hold $name to"
-  # The copy is hashed and unpacked: others may be able to write the folder of downloads, and only root this one. A
-  # program is run from there: where /tmp forbids that, TMPDIR names another folder.
+  # The copy is hashed and unpacked: other users may be able to write the folder of downloads, but only root
+  # this one. A program runs from there: if /tmp forbids that, TMPDIR names another folder.
   unpacked=$(mktemp -d)
   trap 'rm -rf "$unpacked"' EXIT
   copy=$unpacked/archive.tar.gz
@@ -106,8 +106,8 @@ binary=${BINARY:-$(first_of "$here/forumd" "$here/../dist/forumd" "$here/../foru
 example=$(first_of "$here/config.example.toml" "$here/../config.example.toml")
 "$binary" version >/dev/null || fail "$binary does not run here"
 
-# put MODE FILE COMMAND...: what the command prints becomes the file, whole or not at all, and never within a program that
-# runs.
+# put MODE FILE COMMAND...: writes the output of the command to the file, atomically, without changing a running
+# program.
 put() {
   mode=$1 file=$dest$2
   shift 2
@@ -140,8 +140,8 @@ if [ -e "$dest$config" ]; then
   say "$config is there already, and stays as it is"
 else
   mkdir -p "$dest/etc/forumd"
-  # It may hold secrets: for root and the daemon alone.
-  # Half of it would be taken for the operator's own the next time.
+  # It may hold secrets: readable by root and the daemon only. Written to a second file first: a partial one
+  # would count as the operator's own at the next run.
   (umask 027 && sed -e 's|^dir = "\./data"$|dir = "/var/lib/forumd"|' \
     -e 's|^instance_file = ""$|instance_file = "/var/lib/forumd-instance/id"|' "$example" >"$dest$config.new") || {
     rm -f "$dest$config.new"

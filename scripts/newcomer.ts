@@ -1,9 +1,8 @@
 /**
- * What README has a newcomer type, from nothing to an alert, on a Debian that has nothing but Node, npm and curl:
- * `bun run newcomer` [--root FOLDER] [--keep]. Wants root, debootstrap, and to reach what
- * Debian and npm bring. The walk itself runs in a network
- * namespace of its own, so that it cannot reach anything but this machine. Ends with 0 only when the alert came and all
- * of it took less than five minutes.
+ * Runs README's commands from installation to a first alert, on a Debian with only Node, npm and curl: `bun run
+ * newcomer` [--root FOLDER] [--keep]. Needs root, debootstrap, and access to the Debian and npm registries. The
+ * walk runs in a network namespace of its own, so that it can only reach this machine. Exit code 0 only if the
+ * alert arrived and everything took less than five minutes.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,18 +34,18 @@ function run(command: string[]): void {
   if (exitCode !== 0) throw new Error(`${command.slice(0, 3).join(' ')} … ended with ${exitCode}`)
 }
 
-/** A Debian with Node, npm and curl, and nothing else. */
+/** Installs a Debian with Node, npm and curl. */
 function install(): void {
   const brought = '--include=ca-certificates,curl'
   run(['debootstrap', '--variant=minbase', brought, 'bookworm', system])
-  // Where packages come from, and whose certificates are believed there, is this machine's own affair.
+  // Package sources and trusted certificates are settings of this machine.
   for (const path of OWN_AFFAIRS)
     if (existsSync(path)) cpSync(path, join(system, path), { recursive: true, dereference: true })
   enter(['sh', '-ec', 'update-ca-certificates; apt-get update -qq'])
   enter(['apt-get', 'install', '-qq', '--yes', '--no-install-recommends', 'nodejs', 'npm'])
 }
 
-/** Runs a command of the new system, with /proc and /dev, which go when it ends. */
+/** Runs a command inside the new system, with /proc and /dev mounted until it ends. */
 function enter(command: string[], { alone = false } = {}): void {
   const within = `mount -t proc proc "$0/proc"; mount --rbind /dev "$0/dev"; ${alone ? 'ip link set lo up; ' : ''}exec chroot "$0" "$@"`
   const spaces = ['--mount', '--pid', '--fork', ...(alone ? ['--net'] : [])]
@@ -65,7 +64,7 @@ function registry(): string {
   return `npm_config_registry=${stdout.toString().trim()}`
 }
 
-/** Types a text in a shell of the new system; answers the seconds it took. */
+/** Runs a text in a shell of the new system; returns the seconds it took. */
 function type(text: string, how?: { alone: boolean }): number {
   const began = performance.now()
   enter(['bash', '-ec', `cd /root/forumd\n${text}`], how)
@@ -75,7 +74,7 @@ function type(text: string, how?: { alone: boolean }): number {
 try {
   if (!existsSync(join(system, 'usr/bin/npm'))) install()
   rmSync(join(system, 'root/forumd'), { recursive: true, force: true })
-  // The tree as it is committed: what lies beside it is not the newcomer's.
+  // The committed tree, without local files.
   const tree = Bun.spawnSync(['git', 'archive', '--prefix=forumd/', 'HEAD'], { cwd: root }).stdout
   writeFileSync(join(system, 'root/forumd.tar'), tree)
   run(['tar', '-C', join(system, 'root'), '-xf', join(system, 'root/forumd.tar')])

@@ -1,7 +1,7 @@
 /**
- * Makes a fresh checkout ready: `bun run demo` and `bun run test` call it first, so that one command is
- * all there is to do on a machine that has only Node and npm. Silent when there is nothing to do; imports
- * nothing that it would have to install.
+ * Prepares a fresh checkout: `bun run demo` and `bun run test` call it first, so that one command is enough on
+ * a machine with only Node and npm. Silent if nothing is to do; imports no package that it would have to
+ * install.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,12 +15,12 @@ function give_up(...lines: string[]): never {
   process.exit(1)
 }
 
-// The types are pinned to the Bun they describe, so their version is the one that we are made for.
+// The types are pinned to the Bun they describe, so their version is the required version of Bun.
 const { devDependencies } = await Bun.file(join(root, 'package.json')).json()
 const wanted = String(devDependencies['bun-types'])
 if (!Bun.semver.satisfies(Bun.version, `~${wanted}`))
   give_up(
-    `This is made for Bun ${wanted} and runs under ${Bun.version}.`,
+    `forumd needs Bun ${wanted}; this is ${Bun.version}.`,
     `With Node and npm, any command runs under the right one: npx --yes bun@${wanted} run demo`,
   )
 
@@ -30,7 +30,7 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== state) install()
 
 function install() {
   console.error('Fetching the packages that bun.lock names …')
-  // The very Bun that runs this: one of that name need not be on PATH.
+  // The running Bun: `bun` may not be on PATH.
   const { exitCode, stdout, stderr } = Bun.spawnSync(
     [process.execPath, 'install', '--frozen-lockfile'],
     { cwd: root, stdout: 'pipe', stderr: 'pipe' },
@@ -39,7 +39,7 @@ function install() {
     give_up(
       stdout.toString() + stderr.toString(),
       'The packages could not be installed. They come from the npm registry, as ~/.npmrc or npm_config_registry name it:',
-      'look whether `npm ping` answers, and run the same command again.',
+      'check that `npm ping` answers, then run the same command again.',
     )
   writeFileSync(stamp, state)
 }

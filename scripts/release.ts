@@ -26,10 +26,11 @@ import { sbomOf } from './release/sbom.ts'
 import { type Target, TARGETS } from './release/targets.ts'
 import { type Run, tryOut } from './release/try-run.ts'
 
-// Makes a release in dist/release: an archive for each machine, Debian packages, a bill of materials, licences, notes and
-// checksums. Each executable is made twice and has to come out the same, is looked at, and run where that can be done.
-// `bun run release`, or bun scripts/release.ts [--out FOLDER]; `--here` does all of it but the demo and the packing, for
-// this machine alone and of the very Bun that runs it: a check for every change.
+// Builds a release in dist/release: an archive per target, Debian packages, a bill of materials, licences,
+// notes and checksums. Each executable is built twice and must have the same bytes; its system requirements are
+// checked, and it runs where this machine can run it. `bun run release`, or bun scripts/release.ts [--out
+// FOLDER]; `--here` does this without the demo and the packing, for this machine and with the running Bun: a
+// check for every change.
 
 const root = join(import.meta.dir, '..')
 const { values } = parseArgs({
@@ -47,24 +48,22 @@ const sha256 = (file: string) =>
 
 async function make(target: Target, runtime?: Runtime): Promise<Executable> {
   const folder = join(work, target.name)
-  // The name of the file is a part of what is in it.
+  // The file's name is part of its content.
   const [file, again] = [join(folder, 'forumd'), join(folder, 'again/forumd')]
   const inputs = await compile(file, runtime)
   await compile(again, runtime)
   if (sha256(file) !== sha256(again))
-    throw new Error(
-      `${target.name} came out in other bytes the second time; did a source change meanwhile?`,
-    )
+    throw new Error(`${target.name} differs between two builds; did a source change meanwhile?`)
   rmSync(join(folder, 'again'), { recursive: true })
   const faults = elfFaults(await readElf(file), target.elf)
   if (faults.length > 0)
-    throw new Error(`${target.name} is not what it is called: ${faults.join('; ')}`)
+    throw new Error(`${target.name} does not match its name: ${faults.join('; ')}`)
   const run = await tryOut(target, file, { work: folder, demo: !values.here })
   console.log(`${target.name}: ${sha256(file)}, ${run.ran ? 'run' : 'NOT run'}: ${run.how}`)
   return { target, file, inputs, run }
 }
 
-/** The page and the rooms are the same for all, and so is what they are made of. */
+/** Third-party packages of the executables, which are the same for all of them. */
 function packagesOf(executables: readonly Executable[]): Map<string, Bundled> {
   const all = executables.map(({ inputs }) => bundledOf(inputs))
   const listings = all.map((it) => JSON.stringify([...it]))
@@ -79,7 +78,7 @@ const runtimesOf = (targets: readonly Target[]) =>
 async function here(): Promise<void> {
   const target = TARGETS.find(({ name }) => name === `linux-${process.arch}`)
   if (target === undefined)
-    throw new Error(`nothing is released for ${process.platform} ${process.arch}`)
+    throw new Error(`there is no release for ${process.platform} ${process.arch}`)
   const executable = await make(target)
   const packages = packagesOf([executable])
   const sbom = await sbomOf(packages, runtimesOf([target]), new Date(0))
@@ -163,8 +162,7 @@ async function packAll(
   return [archive, released.trim()]
 }
 
-if (Bun.version !== BUN)
-  throw new Error(`this is made for Bun ${BUN}, and runs under ${Bun.version}`)
+if (Bun.version !== BUN) throw new Error(`forumd needs Bun ${BUN}; this is ${Bun.version}`)
 process.chdir(root)
 try {
   await (values.here ? here() : release())

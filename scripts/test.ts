@@ -1,8 +1,8 @@
 /**
- * Runs every test that has no timing of its own and ends with one line, `N passed, N failed`. Arguments
- * after the command go to `bun test`. A run in which no test ran has failed.
+ * Runs every test without timing requirements and ends with one line, `N passed, N failed`. Arguments after the
+ * command are passed to `bun test`. A run without any test counts as failed.
  *
- * A few failed files run a second time by themselves; one that passes then counts as passed and is listed as flaky.
+ * A few failed files are rerun by themselves; a file that passes then counts as passed and is listed as flaky.
  */
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -12,24 +12,28 @@ const root = join(import.meta.dir, '..')
 const folders = [
   'test/unit',
   'test/integration',
+  'test/docs',
   'test/conformance',
   'test/browser',
   'test/chaos',
   'test/simulation',
-  // The worlds themselves are timed and need the executable: `.ci/run` and `bar:world` run them.
+  // The worlds are timed and need the executable: `.ci/run` and `bar:world` run them.
   'test/world/judge.test.ts',
 ].filter((it) => existsSync(join(root, it)))
-/** Ends a test that hangs; long enough that a busy machine does not decide the result. */
+/** Ends a test that hangs; long enough for a busy machine. */
 const HANGS_MS = '30000'
-/** Tests wait, for browsers, processes and disks, about as much as they work: one more file at a time than there are cores. */
+/**
+ * Tests wait for browsers, processes and disks about as much as they compute, so one more file than there are
+ * cores.
+ */
 const AT_ONCE = availableParallelism() + 1
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))
 
-/** More failed files than this are a defect of the change, so they are not run a second time. */
+/** With more failed files than this the change is at fault, and none is rerun. */
 const RERUN_FILES_MAX = 5
 
-/** How long each file took, so that the slowest start first. `bun run test --update-timings` measures again. */
+/** Duration of each file; the slowest start first. `bun run test --update-timings` measures again. */
 const TIMINGS = 'test/timings.json'
 const isTimed = existsSync(join(root, TIMINGS)) || args.includes('--update-timings')
 
@@ -42,7 +46,7 @@ const all = await runTests([
 let failed = all.failed
 const fewFailed = all.failedFiles.size > 0 && all.failedFiles.size <= RERUN_FILES_MAX
 if (!named && fewFailed && all.isComplete) {
-  // On a busy machine a deadline of a test can pass beside other files. By itself the file has to pass.
+  // On a busy machine another file can make a test exceed its deadline. By itself the file has to pass.
   failed = 0
   for (const file of all.failedFiles) {
     console.log(`\nA second run of ${file}, by itself:`)
@@ -57,7 +61,7 @@ const passed = all.passed + all.failed - failed
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)
 
-/** The counts, the files that failed, and a line for each failed test. An error outside of any test counts as failed. */
+/** Counts, failed files, and a line for each failed test. An error outside of any test counts as failed. */
 async function runTests(arguments_: string[]) {
   const run = Bun.spawn([process.execPath, 'test', '--timeout', HANGS_MS, ...arguments_], {
     cwd: root,
@@ -76,7 +80,7 @@ async function runTests(arguments_: string[]) {
   const text = Bun.stripANSI(output)
   const failedFiles = new Set<string>()
   const summary: string[] = []
-  // A run that was killed has no summary; its files are not all known.
+  // A killed run has no summary; its failed files are not all known.
   let isComplete = /^Ran \d+ tests? across /m.test(text)
   let file = ''
   for (const line of text.split('\n')) {
@@ -96,7 +100,7 @@ async function runTests(arguments_: string[]) {
   return { passed: passes, failed: counted + hidden, failedFiles, summary, isComplete }
 }
 
-/** The last such count: the summary comes after whatever the tests themselves print. */
+/** Last match of a count: the summary follows the output of the tests. */
 function last(text: string, pattern: RegExp): number {
   return Number([...text.matchAll(pattern)].at(-1)?.[1] ?? 0)
 }

@@ -4,8 +4,8 @@ import { isatty } from 'node:tty'
 import { readHidden } from './cli/account/credentials.ts'
 import { EXIT, type ProcessContext, UsageError } from './cli/command.ts'
 import { explainError } from './cli/failures.ts'
+import { openStandardOut } from './cli/output.ts'
 import { run } from './cli/run.ts'
-import { openStandardOut } from './cli/stdout.ts'
 import { createLog } from './runtime/log.ts'
 import { createRuntime, realClock } from './runtime/runtime.ts'
 
@@ -78,6 +78,14 @@ const context: ProcessContext = {
         (await import('../sandbox/server/sandbox.ts')).startSandbox({
           ...options,
           world: 'seeded',
+          now: clock.now,
+          sleep: clock.sleep,
+        }),
+      ),
+    startSource: async (kind, { runtime: { clock }, ...options }) =>
+      warm(
+        (await import('../sandbox/sources/kinds.ts')).startKind(kind, {
+          ...options,
           now: clock.now,
           sleep: clock.sleep,
         }),

@@ -1065,6 +1065,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/api/forum/sources': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Sources and what each can do
+     * @description The first source answers reads without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
+     */
+    get: operations['sources']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/add': {
     parameters: {
       query?: never
@@ -1512,6 +1532,7 @@ export interface components {
         | 'INVALID_PROXY'
         | 'PROXY_AS_COOKIE'
         | 'BODY_TOO_LARGE'
+        | 'NOT_SUPPORTED_BY_SOURCE'
         | 'METHOD_NOT_ALLOWED'
         | 'FEATURE_DISABLED'
         | 'MISDIRECTED'
@@ -6654,6 +6675,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -6941,6 +6964,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -6987,6 +7027,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -7277,6 +7319,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -7316,7 +7375,10 @@ export interface operations {
   }
   post: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The id of a post, with or without t3_. */
@@ -7571,6 +7633,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -7610,7 +7689,10 @@ export interface operations {
   }
   postVisibility: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The id of a post, with or without t3_. */
@@ -7791,6 +7873,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -7830,7 +7929,10 @@ export interface operations {
   }
   byId: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description Ids of 1 to 100 posts, such as t3_1abcde, separated by commas. */
@@ -8108,6 +8210,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -8186,6 +8305,8 @@ export interface operations {
         contest_mode?: boolean
         /** @description Sorts the page that was read, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -8485,6 +8606,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -8533,6 +8671,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -8747,6 +8887,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -8799,6 +8956,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -9081,6 +9240,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -9139,6 +9315,8 @@ export interface operations {
         max_authors?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -9532,6 +9710,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -9586,6 +9781,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -9884,6 +10081,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -9932,6 +10146,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -10148,6 +10364,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -10196,6 +10429,8 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; without limit and depth, the whole tree. */
         limit?: number
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -10511,6 +10746,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -10557,6 +10809,8 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -10875,6 +11129,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -10921,6 +11192,8 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -11239,6 +11512,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -11281,6 +11571,8 @@ export interface operations {
       query?: {
         /** @description Fills data.replies from the tree. */
         replies?: boolean
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path: {
@@ -11473,6 +11765,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -11512,7 +11821,10 @@ export interface operations {
   }
   verifyComments: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path?: never
       cookie?: never
@@ -11694,6 +12006,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_ERROR */
       502: {
         headers: {
@@ -11733,7 +12062,10 @@ export interface operations {
   }
   user: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The name of a user, without prefix. */
@@ -11935,6 +12267,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -11983,6 +12332,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path: {
@@ -12225,6 +12576,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -12273,6 +12641,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path: {
@@ -12544,6 +12914,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -12583,7 +12970,10 @@ export interface operations {
   }
   userAchievements: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The name of a user, without prefix. */
@@ -12774,6 +13164,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -12813,7 +13220,10 @@ export interface operations {
   }
   subAbout: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The name of a subforum, without prefix. */
@@ -13013,6 +13423,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -13057,6 +13484,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -13318,6 +13747,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -13357,7 +13803,10 @@ export interface operations {
   }
   subRules: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The name of a subforum, without prefix. */
@@ -13551,6 +14000,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -13590,7 +14056,10 @@ export interface operations {
   }
   subWiki: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: never
       path: {
         /** @description The name of a subforum, without prefix. */
@@ -13772,6 +14241,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -13816,6 +14302,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -14024,6 +14512,23 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -14073,6 +14578,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -14281,6 +14788,23 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -14330,6 +14854,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: never
       path?: never
@@ -14538,6 +15064,23 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -14591,6 +15134,8 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -14878,6 +15423,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -14917,7 +15479,10 @@ export interface operations {
   }
   subModerators: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
         'x-forum-session'?: string
@@ -15124,6 +15689,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR */
       502: {
         headers: {
@@ -15178,6 +15760,8 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -15507,6 +16091,23 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -15566,6 +16167,8 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -15895,6 +16498,23 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -15954,6 +16574,8 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -16283,6 +16905,23 @@ export interface operations {
            * @example {
            *       "error": "internal_error",
            *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -16342,6 +16981,8 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
+        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        source?: string
       }
       header?: {
         /** @description The cookie forum_session of your own account. x-forum-session and x-forum-loid must be sent together. */
@@ -16676,6 +17317,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description PROXY_ERROR, UPSTREAM_ERROR */
       502: {
         headers: {
@@ -16706,6 +17364,125 @@ export interface operations {
            * @example {
            *       "error": "upstream_unavailable",
            *       "code": "upstream_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  sources: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            sources: {
+              name: string
+              kind: string
+              url: string
+              capabilities: string[]
+              proof: string | null
+              reachable: boolean
+              ends_at: string | null
+            }[]
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -18311,6 +19088,7 @@ export interface operations {
               /** Format: int64 */
               promised_cadence_s: number
               requested_cadence_s: number | null
+              /** @description True while every feed is polled as often as promised, by its interval and by its last check; null while unknown. */
               meets_entitlement: boolean | null
               last_checked_s_ago: number | null
               freshness_ratio: number | null

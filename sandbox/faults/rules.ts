@@ -84,10 +84,13 @@ export const faultRuleSchema = z.strictObject({
 })
 export type FaultRuleInput = z.input<typeof faultRuleSchema>
 
+/** Fields of a rule that do not depend on the platform. */
+export type AnyFaultInput = Omit<FaultRuleInput, 'fault'> & { fault: string }
+
 /** Active rule. */
-export type FaultRule = {
+export type FaultRule<Input extends AnyFaultInput = FaultRuleInput> = {
   id: number
-  input: FaultRuleInput
+  input: Input
   matches(path: string, search: string): boolean
   /** Matching requests still to leave unaffected. */
   skip: number
@@ -110,25 +113,27 @@ function matcher(pattern: string): FaultRule['matches'] {
 }
 
 /** Active rules, and operations on them. */
-export type FaultRules = {
-  add(input: FaultRuleInput, since: FaultRule['since']): FaultRule
+export type FaultRules<Input extends AnyFaultInput = FaultRuleInput> = {
+  add(input: Input, since: FaultRule['since']): FaultRule<Input>
   clear(): void
-  list(): readonly FaultRule[]
+  list(): readonly FaultRule<Input>[]
   /** Newest rule that affects this request; counts as one use of it. */
-  consume(path: string, search: string, now: number): FaultRule | null
+  consume(path: string, search: string, now: number): FaultRule<Input> | null
 }
 
 const MOST_RULES = 1_000
 
 /** Set of active rules; the newest takes precedence. */
-export function createFaultRules(): FaultRules {
-  let rules: FaultRule[] = []
+export function createFaultRules<
+  Input extends AnyFaultInput = FaultRuleInput,
+>(): FaultRules<Input> {
+  let rules: FaultRule<Input>[] = []
   let next = 1
   return {
     add(input, since) {
       // The delay of `slow` may also be given in `seconds`.
       const slow = input.fault === 'slow' && input.delay_s === undefined
-      const rule: FaultRule = {
+      const rule: FaultRule<Input> = {
         id: next++,
         input: slow ? { ...input, delay_s: input.seconds ?? 10 } : input,
         matches: matcher(input.path),

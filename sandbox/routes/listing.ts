@@ -6,7 +6,7 @@ import { encode, json, refusal, type SandboxResponse } from '../server/response.
 import { isVisible } from '../server/viewer.ts'
 import type { Subforum, Thing } from '../world/model.ts'
 import { mayRead } from '../world/subforum-access.ts'
-import { inOrder, type Source } from '../world/timeline.ts'
+import { inOrder, type RowSource } from '../world/timeline.ts'
 
 /** Maximum depth of a listing. */
 export const DEEPEST = 1_000
@@ -54,7 +54,7 @@ export type ListingOptions = {
  */
 export function listing(
   request: SandboxRequest,
-  source: Source<Thing>,
+  source: RowSource<Thing>,
   options: ListingOptions = {},
 ): string {
   const { query, patch, world } = request
@@ -91,7 +91,7 @@ export function listing(
 
 function visibleRows(
   { viewer, query }: SandboxRequest,
-  rows: Source<Thing>,
+  rows: RowSource<Thing>,
   from: number,
   stop: number,
 ): Thing[] {
@@ -108,7 +108,7 @@ function visibleRows(
 }
 
 /** Listing as an old cache, or a platform that lost its newest rows, would return it. */
-function patchedSource({ patch }: SandboxRequest, source: Source<Thing>): Source<Thing> {
+function patchedSource({ patch }: SandboxRequest, source: RowSource<Thing>): RowSource<Thing> {
   const rows: Thing[] = []
   for (let index = 0; index < source.length && rows.length < DEEPEST + patch.drop_newest; index++) {
     const thing = source.at(index)

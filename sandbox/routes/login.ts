@@ -134,7 +134,7 @@ export function codeAt(secret: string, at_s: number): string {
 }
 
 /** Accepts the codes of one step before and after, because clocks differ. */
-const isValidCode = (secret: string, code: string, at_s: number): boolean =>
+export const isValidCode = (secret: string, code: string, at_s: number): boolean =>
   [-STEP_S, 0, STEP_S].some((drift_s) => codeAt(secret, at_s + drift_s) === code.trim())
 
 /** `GET /login/`: the form, and the cookies of an anonymous visitor. */

@@ -14,7 +14,7 @@ import { isVisible } from '../server/viewer.ts'
 import type { SandboxComment, SandboxPost, Subforum, Thing, World } from '../world/model.ts'
 import { POST_SORTS, type PostSort, rank } from '../world/ranking.ts'
 import { accessError, findSubforums, publicSubforums } from '../world/subforum-access.ts'
-import { inOrder, merge, newestFirst, type Source } from '../world/timeline.ts'
+import { inOrder, merge, newestFirst, type RowSource } from '../world/timeline.ts'
 import { composer, permalinkOf } from '../writes/comment.ts'
 import { DEEPEST, listing } from './listing.ts'
 
@@ -42,7 +42,7 @@ export function subforumComments(request: SandboxRequest, joined: string): Sandb
   const found = findListed(request, joined)
   if (!Array.isArray(found)) return found
   const [only, ...others] = found
-  const source: Source<Thing> =
+  const source: RowSource<Thing> =
     only !== undefined && others.length === 0
       ? newestFirst(only.comments)
       : request.cache(`comments ${keyOf(found)}`, () =>
@@ -91,7 +91,7 @@ function postListing(
   return json(listing(request, ranked, { pinned }))
 }
 
-function newest({ cache }: SandboxRequest, from: readonly Subforum[]): Source<Thing> {
+function newest({ cache }: SandboxRequest, from: readonly Subforum[]): RowSource<Thing> {
   const [only, ...others] = from
   if (only !== undefined && others.length === 0) return newestFirst(only.posts)
   return cache(`new ${keyOf(from)}`, () =>

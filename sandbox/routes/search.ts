@@ -5,7 +5,7 @@ import type { Subforum, Thing } from '../world/model.ts'
 import { hot, rankBy, timeRangeSeconds } from '../world/ranking.ts'
 import { parseSearchExpression } from '../world/search-query.ts'
 import { findSubforums, publicSubforums } from '../world/subforum-access.ts'
-import { inOrder, type Source } from '../world/timeline.ts'
+import { inOrder, type RowSource } from '../world/timeline.ts'
 import { DEEPEST, directory, listing, listingEnvelope } from './listing.ts'
 import { matchingSubforums } from './subforums.ts'
 import { usersMatching } from './users.ts'
@@ -62,7 +62,7 @@ function matchingPosts(
   request: SandboxRequest,
   subforums: readonly Subforum[],
   q: string,
-): Source<Thing> {
+): RowSource<Thing> {
   const { query, viewer } = request
   const sort = query.get('sort') ?? 'relevance'
   const adult = ['1', 'on', 'true'].includes(query.get('include_over_18') ?? '')

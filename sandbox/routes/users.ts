@@ -4,7 +4,7 @@ import { json, redirect, refusal, type SandboxResponse, unregistered } from '../
 import type { SandboxUser, Thing } from '../world/model.ts'
 import { controversy, hot, rankBy, timeRangeSeconds } from '../world/ranking.ts'
 import { mayRead } from '../world/subforum-access.ts'
-import { inOrder, type Source } from '../world/timeline.ts'
+import { inOrder, type RowSource } from '../world/timeline.ts'
 import { directory, listing } from './listing.ts'
 
 const OWN_TABS = ['upvoted', 'downvoted', 'saved', 'hidden']
@@ -38,7 +38,10 @@ function history(request: SandboxRequest, of: SandboxUser, tab: string): Sandbox
   return json(listing(request, sortedThings(request, hidden ? [] : chosen)))
 }
 
-function sortedThings({ query, viewer }: SandboxRequest, things: readonly Thing[]): Source<Thing> {
+function sortedThings(
+  { query, viewer }: SandboxRequest,
+  things: readonly Thing[],
+): RowSource<Thing> {
   const readable = things.filter((it) =>
     mayRead(it.kind === 't3' ? it.subforum : it.post.subforum, viewer.user),
   )

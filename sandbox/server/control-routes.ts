@@ -140,14 +140,23 @@ export function parseInput<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new BadControl(`${field === '' ? 'body' : field}: ${issue?.message ?? 'invalid value'}`)
 }
 
+/** Control calls of every kind of sandbox. */
+export type CommonControls = {
+  world: { now(): number }
+  /** Accounts and counts. */
+  overview(): object
+  addFault(input: unknown): number
+  clearFaults(): void
+  readonly requests: readonly LoggedRequest[]
+  advance(seconds: number): void
+}
+
 /**
  * Control calls of a sandbox. Each validates its input and throws {@link BadControl} if it is
  * invalid.
  */
-export type Controls = {
+export type Controls = CommonControls & {
   world: World
-  /** Accounts, subforums and counts. */
-  overview(): object
   post(input: unknown): CreatedThing
   comment(input: unknown): CreatedThing
   remove(input: unknown): void
@@ -156,10 +165,6 @@ export type Controls = {
   user(input: unknown): void
   session(input: unknown): OpenedSession
   revoke(input: unknown): void
-  addFault(input: unknown): number
-  clearFaults(): void
-  readonly requests: readonly LoggedRequest[]
-  advance(seconds: number): void
 }
 
 const answer = (value: unknown, status = 200) => Response.json(value, { status })
@@ -167,13 +172,16 @@ const answer = (value: unknown, status = 200) => Response.json(value, { status }
 const PREFIX = '/__sandbox'
 const LARGEST_BODY = 4 * 1024 * 1024
 
-type ControlCall = { parameters: string; run(controls: Controls, input: unknown): unknown }
+/** Control call: its parameters in words, and its effect. */
+export type ControlCall<C> = { parameters: string; run(controls: C, input: unknown): unknown }
+/** Control calls by method and path. A POST takes its input from the body, a GET from the query. */
+export type ControlCalls<C> = Record<string, ControlCall<C>>
 
 /** Control call without a result. */
-const done = (
+const done = <C>(
   parameters: string,
-  run: (controls: Controls, input: unknown) => void,
-): ControlCall => ({
+  run: (controls: C, input: unknown) => void,
+): ControlCall<C> => ({
   parameters,
   run(controls, input) {
     run(controls, input)
@@ -181,18 +189,49 @@ const done = (
   },
 })
 
-/** Control calls by method and path. A POST takes its input from the body, a GET from the query. */
-const CALLS: Record<string, ControlCall> = {
-  'GET /': {
-    parameters: '',
-    run: (controls) => ({
-      ...controls.overview(),
-      calls: Object.entries(CALLS).map(([call, { parameters }]) =>
-        `${call.replace(' ', ` ${PREFIX}`)} ${parameters}`.trimEnd(),
-      ),
-      faults: FAULTS,
-    }),
-  },
+/** The list of calls itself, and the calls of every sandbox. */
+export const commonCalls = <C extends CommonControls>(
+  faults: readonly string[],
+  own_calls: ControlCalls<C>,
+): ControlCalls<C> => {
+  const calls: ControlCalls<C> = {
+    'GET /': {
+      parameters: '',
+      run: (controls) => ({
+        ...controls.overview(),
+        calls: Object.entries(calls).map(([call, { parameters }]) =>
+          `${call.replace(' ', ` ${PREFIX}`)} ${parameters}`.trimEnd(),
+        ),
+        faults,
+      }),
+    },
+    ...own_calls,
+    'POST /weather': {
+      parameters:
+        '{path, fault, times?, skip?, seconds?, status?, retry_after_s?, delay_s?, count?, age_s?, verdict?, code?, wait_s?, worded?, body?, body_base64?, headers?}',
+      run: (controls, input) => ({ id: controls.addFault(input) }),
+    },
+    'DELETE /weather': done('', (controls) => controls.clearFaults()),
+    'GET /requests': {
+      parameters: '?since=',
+      run({ requests }, input) {
+        const { since } = parseInput(sinceSchema, input)
+        return { requests: requests.filter(({ seq }) => seq > since) }
+      },
+    },
+    'POST /clock': {
+      parameters: '{advance_s}',
+      run(controls, input) {
+        controls.advance(parseInput(clockSchema, input).advance_s)
+        return { now: new Date(controls.world.now()).toISOString() }
+      },
+    },
+  }
+  return calls
+}
+
+/** Control calls of the default kind. */
+export const CALLS = commonCalls<Controls>(FAULTS, {
   'POST /post': {
     parameters:
       '{subforum, author?, title, text?, url?, flair?, created_at?, score?, over_18?, spoiler?, locked?, stickied?}',
@@ -221,36 +260,20 @@ const CALLS: Record<string, ControlCall> = {
     run: (controls, input) => controls.session(input),
   },
   'POST /revoke': done('{username}', (controls, input) => controls.revoke(input)),
-  'POST /weather': {
-    parameters:
-      '{path, fault, times?, skip?, seconds?, status?, retry_after_s?, delay_s?, count?, age_s?, verdict?, code?, wait_s?, worded?, body?, body_base64?, headers?}',
-    run: (controls, input) => ({ id: controls.addFault(input) }),
-  },
-  'DELETE /weather': done('', (controls) => controls.clearFaults()),
-  'GET /requests': {
-    parameters: '?since=',
-    run({ requests }, input) {
-      const { since } = parseInput(sinceSchema, input)
-      return { requests: requests.filter(({ seq }) => seq > since) }
-    },
-  },
-  'POST /clock': {
-    parameters: '{advance_s}',
-    run(controls, input) {
-      controls.advance(parseInput(clockSchema, input).advance_s)
-      return { now: new Date(controls.world.now()).toISOString() }
-    },
-  },
-}
+})
 
 /** True for a path of the sandbox itself, outside the platform's. */
 export const isControl = (path: string): boolean => path === PREFIX || path.startsWith(`${PREFIX}/`)
 
 /** HTTP routes of the control calls. */
-export async function control(controls: Controls, request: Request): Promise<Response> {
+export async function control<C>(
+  calls: ControlCalls<C>,
+  controls: C,
+  request: Request,
+): Promise<Response> {
   const url = new URL(request.url)
   const name = `${request.method} ${url.pathname.slice(PREFIX.length).replace(/\/$/, '') || '/'}`
-  const call = Object.hasOwn(CALLS, name) ? CALLS[name] : undefined
+  const call = Object.hasOwn(calls, name) ? calls[name] : undefined
   if (call === undefined) return answer({ error: `${name}: unknown control call` }, 404)
   try {
     const input =

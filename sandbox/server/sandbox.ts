@@ -1,12 +1,13 @@
 import { createDelays } from '../faults/delays.ts'
 import { createRateCounter } from '../faults/rate-limit.ts'
 import { createFaultRules, type FaultRuleInput, faultRuleSchema } from '../faults/rules.ts'
-import { createContentGenerator } from '../world/generator.ts'
+import { type ContentGenerator, createContentGenerator } from '../world/generator.ts'
 import { createSeededRandom } from '../world/random.ts'
 import { seedWorld } from '../world/seed.ts'
 import { createListingCache } from '../world/timeline.ts'
 import { createWorld } from '../world/world.ts'
 import {
+  CALLS,
   type CommentInput,
   control,
   type Controls,
@@ -39,7 +40,8 @@ import { type SandboxContext, serveRequest } from './serve.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 import { createUserLock } from './user-lock.ts'
 
-type ListenOptions = {
+/** Addresses to listen on. */
+export type ListenOptions = {
   host?: string
   /** Parent domain; the subdomains www, oauth and chat select the host. */
   domain?: string
@@ -228,15 +230,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
   const answer = (request: Request, from: { host: PlatformHost; address: string }) => {
     generator.catchUp()
-    if (isControl(new URL(request.url).pathname)) return control(controls, request)
+    if (isControl(new URL(request.url).pathname)) return control(CALLS, controls, request)
     const response = serveRequest(context, request, from)
     return response instanceof Promise ? response.then(withDate) : withDate(response)
   }
-  // Date header by the sandbox's clock.
-  const withDate = (response: Response) => {
-    if (!response.headers.has('date')) response.headers.set('date', new Date(now()).toUTCString())
-    return response
-  }
+  const withDate = (response: Response) => dated(response, now())
   const main = listenSandbox(options, { port: options.port, host: null, answer })
   const bearer =
     options.bearer_port === undefined
@@ -269,12 +267,18 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
+/** Adds the Date header, by the sandbox's clock. */
+export function dated(response: Response, now: number): Response {
+  if (!response.headers.has('date')) response.headers.set('date', new Date(now).toUTCString())
+  return response
+}
+
 const MIN_SLEEP_MS = 50
 
 /** Runs the generator between requests. */
-async function runGenerator(
+export async function runGenerator(
   sleep: SandboxOptions['sleep'],
-  generator: ReturnType<typeof createContentGenerator>,
+  generator: ContentGenerator,
   now: () => number,
   signal: AbortSignal,
 ): Promise<void> {

@@ -25,7 +25,7 @@ import { refreshBearer } from './sessions.ts'
 import type { UserLock } from './user-lock.ts'
 
 /** Converts to a Response, with additional header lines. */
-function toResponse(
+export function toResponse(
   answer: SandboxResponse,
   extra: readonly (readonly [string, string])[],
 ): Response {
@@ -44,7 +44,7 @@ const withEscapedBody = (answer: SandboxResponse): SandboxResponse =>
  * Breaks the connection before the response or in the middle of its body. A failing stream is the
  * only way to make Bun.serve close a socket; failing without a value keeps Bun from logging it.
  */
-function brokenResponse(answer: SandboxResponse | null): Response {
+export function brokenResponse(answer: SandboxResponse | null): Response {
   const bytes = new TextEncoder().encode(typeof answer?.body === 'string' ? answer.body : '')
   const body = new ReadableStream({
     async start(stream) {
@@ -89,7 +89,8 @@ export type SandboxContext = {
   delay(ms: number, signal: AbortSignal): Promise<void>
 }
 
-const HAS_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+/** Methods whose requests have a body. */
+export const HAS_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
  * Answers one request with the active faults. Synchronous wherever possible: a large response that

@@ -43,7 +43,7 @@ const sentences = (text: string) =>
   )
 
 /** Content of a new post. */
-type Writing = { intent: Intent; title: string; text: string; flair: string | null }
+export type Writing = { intent: Intent; title: string; text: string; flair: string | null }
 
 const POST_INTENTS: readonly Intent[] = [
   'question',
@@ -60,7 +60,7 @@ const POST_INTENTS: readonly Intent[] = [
 ]
 
 /** Generates a post in the style of a topic. */
-function writePost(random: SeededRandom, topic_name: string): Writing {
+export function writePost(random: SeededRandom, topic_name: string): Writing {
   const topic = topicOf(topic_name)
   const intent: Intent = topic_name === 'news' ? 'news' : random.pick(POST_INTENTS)
   const phrases = POSTS[intent]

@@ -36,11 +36,10 @@ export function createContentGenerator(
   if (speed === 0 || per_hour === 0 || people.length === 0)
     return { due_at: () => Infinity, catchUp() {} }
 
-  let next_at = world.now() + random.wait(mean_ms)
-  const addEvent = () => {
+  const addEvent = (at_ms: number) => {
     const target = pickWeighted(random, subforums)
     const kind = random.whole(1, kinds)
-    const created_s = Math.floor(next_at / 1000)
+    const created_s = Math.floor(at_ms / 1000)
     if (kind === 1)
       publishPost(world, random, {
         subforum: target,
@@ -53,15 +52,45 @@ export function createContentGenerator(
       addReply(world, random, { subforum: target, people, created_s })
     else addVotes(world, random, target)
   }
+  return createRandomEvents({
+    now: world.now,
+    random,
+    mean_ms,
+    addEvent,
+    size: () => world.things.size,
+  })
+}
+
+type RandomEvents = {
+  /** Epoch ms. */
+  now(): number
+  random: SeededRandom
+  /** Mean time between two events; Infinity: no events. */
+  mean_ms: number
+  addEvent(at_ms: number): void
+  /** Items of the world. */
+  size(): number
+}
+
+/** Adds events at random times, with a constant mean rate. */
+export function createRandomEvents({
+  now,
+  random,
+  mean_ms,
+  addEvent,
+  size,
+}: RandomEvents): ContentGenerator {
+  if (mean_ms === Infinity) return { due_at: () => Infinity, catchUp() {} }
+  let next_at = now() + random.wait(mean_ms)
   return {
     due_at: () => next_at,
     catchUp() {
-      for (let events = 0; next_at <= world.now(); events++) {
-        if (events >= MOST_EVENTS || world.things.size >= MOST_THINGS) {
-          next_at = world.now() + random.wait(mean_ms)
+      for (let events = 0; next_at <= now(); events++) {
+        if (events >= MOST_EVENTS || size() >= MOST_THINGS) {
+          next_at = now() + random.wait(mean_ms)
           break
         }
-        addEvent()
+        addEvent(next_at)
         next_at += random.wait(mean_ms)
       }
     },

@@ -30,7 +30,7 @@ export function insert<T extends TimelineRow>(rows: T[], row: T): void {
 }
 
 /** Listing before paging, first row first. */
-export type Source<T> = {
+export type RowSource<T> = {
   readonly length: number
   at(index: number): T | undefined
   /** -1 if the row is absent. */
@@ -38,7 +38,7 @@ export type Source<T> = {
 }
 
 /** Newest-first view of rows ordered oldest first, without a copy. */
-export function newestFirst<T extends TimelineRow>(rows: readonly T[]): Source<T> {
+export function newestFirst<T extends TimelineRow>(rows: readonly T[]): RowSource<T> {
   return {
     length: rows.length,
     at: (index) => rows[rows.length - 1 - index],
@@ -50,7 +50,7 @@ export function newestFirst<T extends TimelineRow>(rows: readonly T[]): Source<T
 }
 
 /** Rows in the given order. */
-export function inOrder<T>(rows: readonly T[]): Source<T> {
+export function inOrder<T>(rows: readonly T[]): RowSource<T> {
   return { length: rows.length, at: (index) => rows[index], indexOf: (row) => rows.indexOf(row) }
 }
 
@@ -79,14 +79,14 @@ export function merge<T extends TimelineRow>(
 }
 
 /** Returns the cached result of `compute` for this key until the world changes. */
-export type ListingCache = (key: string, compute: () => Source<Thing>) => Source<Thing>
+export type ListingCache = (key: string, compute: () => RowSource<Thing>) => RowSource<Thing>
 
 const MAX_CACHED_LISTINGS = 200
 
 /** Caches listings of a world until it changes. */
 export function createListingCache(world: World): ListingCache {
   let version = world.version
-  const cache = new Map<string, Source<Thing>>()
+  const cache = new Map<string, RowSource<Thing>>()
   return (key, compute) => {
     if (version !== world.version || cache.size >= MAX_CACHED_LISTINGS) cache.clear()
     version = world.version

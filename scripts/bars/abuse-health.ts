@@ -1,4 +1,6 @@
-/** Asks an address again and again, from a process of its own, and prints how long each answer took, a line each. */
+/**
+ * Requests an address repeatedly, from its own process, and prints the duration of each response, one per line.
+ */
 const [url = '', every_ms = '20'] = process.argv.slice(2)
 
 for (;;) {

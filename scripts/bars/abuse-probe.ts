@@ -1,6 +1,6 @@
 /**
- * Runs inside the daemon, ahead of it, and notes how late a timer comes: so long the event loop could do nothing else.
- * Asked by SIGUSR2, it writes what it has noted since the last time to the file that FORUMD_STALLS names.
+ * Preloaded into the daemon. Records how late a timer fires, which is how long the event loop was blocked. On
+ * SIGUSR2 it writes the values recorded since the previous signal to the file that FORUMD_STALLS names.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 

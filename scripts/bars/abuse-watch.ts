@@ -8,19 +8,19 @@ const RSS_EVERY_MS = 100
 const REQUEST_EVERY_MS = 10
 const REQUESTS_MAX = 1000
 
-/** What was seen of the daemon since the last look. Durations in milliseconds. */
+/** Measurements of the daemon since the previous reading. Durations in milliseconds. */
 type Seen = { stalls_ms: number[]; health_ms: number[]; failed: string[]; rss_max_mib: number }
 
-/** Where the probe inside the daemon leaves what it has noted. */
+/** File that the probe inside the daemon writes. */
 export const stallsFile = (): string => join(tmpdir(), `forumd-stalls-${process.pid}.json`)
 
-/** The value below which so large a part of a list lies; 0 of an empty one. */
+/** Quantile of a list; 0 for an empty list. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
 }
 
-/** Watches a daemon from outside: its memory, how late its timers come, and how long `/health` takes to answer. */
+/** Watches a daemon from outside: its memory, its event-loop delay and the response times of `/health`. */
 export async function startWatch({ pid, url, file }: { pid: number; url: string; file: string }) {
   const prober = Bun.spawn(
     [process.execPath, join(import.meta.dir, 'abuse-health.ts'), `${url}/health`],

@@ -1,11 +1,12 @@
 /**
- * Checks that the daemon stays responsive and small under abuse, and lets nothing through. Evil patterns, bombs of JSON,
- * bodies of a GiB, answers that nobody reads, receivers and a platform that answer with bombs, a thousand slow connections, ten thousand texts that
- * try to become headers; meanwhile its event loop, `/health` and its memory are watched from outside. Exit 0 only when
- * nothing was injected, everything ended as it must, and the figures are within their bounds.
+ * Checks that the daemon stays responsive and small under abuse, and that nothing is injected. Attacks:
+ * expensive patterns, JSON bombs, bodies of a GiB, unread responses, receivers and a platform that answer with
+ * bombs, a thousand slow connections, ten thousand texts with header injection. Event loop, `/health` and
+ * memory are watched from outside. Exit code 0 only if nothing was injected, every attack ended as expected,
+ * and all figures are within their bounds.
  *
  *     bun scripts/bars/abuse.ts [--rounds 4] [--connections 1000] [--texts 10000] [--only NAME] [--seed N]
- *         [--under 'chrt -r 1']   what the daemon is run under, on a machine that others use too
+ *         [--under 'chrt -r 1']   command that runs the daemon, for a machine with other load
  */
 import { parseArgs } from 'node:util'
 
@@ -20,7 +21,7 @@ import {
   sendRefusedBodies,
 } from '../../test/support/abuse/in-flight.ts'
 import { attackWithPatterns } from '../../test/support/abuse/patterns.ts'
-import { openSlowly, pourBodies, throwJson } from '../../test/support/abuse/requests.ts'
+import { openSlowly, sendHugeBodies, sendJsonBombs } from '../../test/support/abuse/requests.ts'
 import type { Outcome } from '../../test/support/abuse/target.ts'
 import { quantile, stallsFile, startWatch } from './abuse-watch.ts'
 
@@ -38,16 +39,17 @@ const ROUNDS = Number(values.rounds)
 const STALL_P999_MS = 50
 const STALL_MAX_MS = 250
 const HEALTH_P99_MS = 250
-/** Of attacks that fill memory, each for itself. */
+/** Per attack that fills memory. */
 const FILLED_MIB = 256
 const UNREAD_MS = 10_000
 const CADENCE_MS = 1000
 const LATE_MAX_MS = 1000
 const GROWTH_MIB = 64
 const LEFT_MIB = 16
-/** Longest text that a post can have and a pattern is shown. */
+/** Longest text of a post that a pattern is matched against. */
 const TEXT_LENGTH = 9900
-// No limit of ours is on: these keep it to ten times what one key may, and to what a pool of eight accounts may ask.
+// forumd's own limits are off: these pauses keep the load at ten times the limit of one key, and within the
+// budget of a pool of eight accounts.
 const REST_MS = 40
 const READ_REST_MS = 250
 const SETTLE_MS = 10_000
@@ -64,7 +66,7 @@ await using abused = await startAbused({
 })
 const { target, tls, pid } = abused
 
-/** Attacks on memory, by bytes that are sent or not read. Their growth has a bound of its own. */
+/** Attacks on memory, in bytes sent or left unread. Their growth has a separate bound. */
 const FILLS: Record<string, () => Promise<Outcome>> = {
   pipelined: () => pipelineUnread(target, 2500, UNREAD_MS),
   unread: () => openUnreadDocuments(target, 300, UNREAD_MS),
@@ -81,20 +83,23 @@ const FILLS: Record<string, () => Promise<Outcome>> = {
   own_bodies: () => sendRefusedBodies(target, { width: 30, rounds: ROUNDS, allowed: [400, 503] }),
 }
 
-/** Nobody attacks: what the machine itself does to the figures. */
+/** No attack: noise of the machine itself. */
 async function idle(): Promise<Outcome> {
   await Bun.sleep(SETTLE_MS)
   return { requests: 0, wrong: [] }
 }
 
-/** The worst patterns that are accepted, of ten customers at once, while others watch another place. */
+/**
+ * The most expensive patterns that are accepted, from ten customers at once, while other customers watch
+ * another subforum.
+ */
 async function attackOthers(): Promise<Outcome> {
   const options = { customers: 10, posts: 100, length: 40_000, seconds: 20 }
   const { ready_ms, found_ms } = await attackWithPatterns(abused, options)
   const late_ms = Math.max(...found_ms.words, ...found_ms.pattern) - CADENCE_MS
   const bounds = [
     ['/health/ready, p99, ms', quantile(ready_ms, 0.99), HEALTH_P99_MS],
-    ['matches of others, late by at most, ms', late_ms, LATE_MAX_MS],
+    ['delay of other customers’ matches, longest, ms', late_ms, LATE_MAX_MS],
   ] as const
   return {
     requests: ready_ms.length,
@@ -107,8 +112,8 @@ async function attackOthers(): Promise<Outcome> {
 const ATTACKS: Record<string, () => Promise<Outcome>> = {
   patterns: () => matchRegexes(target, TEXT_LENGTH, 120_000),
   budgets: attackOthers,
-  json: () => throwJson(target, ROUNDS, REST_MS),
-  bodies: () => pourBodies(target, ROUNDS),
+  json: () => sendJsonBombs(target, ROUNDS, REST_MS),
+  bodies: () => sendHugeBodies(target, ROUNDS),
   receivers: () => answerWithBombs(target, ROUNDS * 5, tls),
   platform: () => readBombs(target, ROUNDS, { rest_ms: READ_REST_MS }),
   slow: () => openSlowly(target, Number(values.connections), 60_000),
@@ -118,10 +123,11 @@ const ATTACKS: Record<string, () => Promise<Outcome>> = {
 const attacks = Object.entries(ATTACKS).filter(([name]) => (values.only ?? name) === name)
 const figured = new Set(attacks.map(([name]) => name))
 
-// Once of everything first: what is loaded and compiled at the first use is no growth, and no stall of an attack.
+// Each attack runs once first: modules loaded and compiled at first use are neither growth nor a stall of an
+// attack.
 for (const warm of [
   () => matchRegexes(target, 200, 20_000),
-  () => throwJson(target, 1),
+  () => sendJsonBombs(target, 1),
   () => injectHeaders(target, 100, 1),
   () => sendMcpBatches(target, { clients: 1, lists: 1, rounds: 20, allowed: [200] }),
 ])
@@ -175,7 +181,7 @@ const figures: [string, number, number][] = [
   ['memory filled, most, MiB', filled_mib, FILLED_MIB],
   ['/health while memory is filled, p99 of the worst attack, ms', slowest_ms, HEALTH_P99_MS],
   ['memory, left after a minute, MiB', after_mib - before_mib, LEFT_MIB],
-  ['not as it must', wrong.length, 0],
+  ['unexpected results', wrong.length, 0],
 ]
 for (const [name, value, most] of figures)
   console.log(`${value <= most ? 'ok  ' : 'OVER'} ${name}: ${value.toFixed(1)}, at most ${most}`)

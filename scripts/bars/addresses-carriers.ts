@@ -3,25 +3,25 @@ import type { AddressCase } from '../../test/support/address-cases.ts'
 import type { AddressFixture } from './addresses-fixture.ts'
 import type { Names } from './addresses-names.ts'
 
-/** How many were asked, and what was not as it has to be. */
+/** Number of cases, and the cases with an unexpected result. */
 export type Outcome = { cases: number; wrong: string[] }
-/** The daemon, and what names mean to it. */
+/** The daemon and its name server. */
 export type World = { fixture: AddressFixture; names: Names }
 
-/** Where the harmless receivers of the sequences are. */
+/** Address of the harmless receivers. */
 export const PUBLIC = '93.184.215.14'
 const PICTURES = 'picture.example.net'
-/** Cases that are wrong by where they lead, and not by how they are written. */
+/** Cases that are refused because of the address they resolve to, not because of their form. */
 const BY_PLACE = /^\[(v4-special|v6-special|metadata|internal-name|dns|literal|v4-encoding)\]/
 
-const hostOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null)
+const hostOf = (url: string): string | null => URL.parse(url)?.hostname ?? null
 
 function setNames({ names }: World, { url, resolves_to }: AddressCase) {
   const host = hostOf(url)
   if (host !== null && host !== '') names.set(host, resolves_to ?? [])
 }
 
-/** Every case is registered as a webhook: what may not be dialled is refused, and nothing else is. */
+/** Registers every case as a webhook: addresses that may not be dialled are refused, all others accepted. */
 export async function register(world: World, cases: readonly AddressCase[]): Promise<Outcome> {
   const { fixture } = world
   const wrong: string[] = []
@@ -29,14 +29,16 @@ export async function register(world: World, cases: readonly AddressCase[]): Pro
     setNames(world, it)
     const { status, body } = await fixture.send('/forum/monitor/webhook/create', { url: it.url })
     if (status === 200) await fixture.send('/forum/monitor/webhook/delete', { id: body['id'] })
-    // A chat service's own host takes its own paths only, wherever it lies.
+    // A chat service's own host accepts its own paths only, at any address.
     const taken = status === 200 || body['code'] === 'webhook_kind_mismatch'
     if (taken !== (it.expect === 'accept')) wrong.push(`${it.url} ${it.why}: ${status}`)
   }
   return { cases: cases.length, wrong }
 }
 
-/** Every case is a webhook that was registered while it was harmless, or by a laxer daemon, and is tested now. */
+/**
+ * Tests every case as a webhook that was registered while its address was harmless, or by a less strict daemon.
+ */
 export async function deliverTests(world: World, cases: readonly AddressCase[]): Promise<Outcome> {
   const { fixture, names } = world
   const wrong: string[] = []
@@ -59,7 +61,7 @@ export async function deliverTests(world: World, cases: readonly AddressCase[]):
   return { cases: cases.length, wrong }
 }
 
-/** A match is sent to all of them, by the sender and up the whole ladder. */
+/** Sends a match to all of them through the sender and the whole retry schedule. */
 export async function deliverMatches(
   world: World,
   cases: readonly AddressCase[],
@@ -70,7 +72,7 @@ export async function deliverMatches(
     if (it.resolves_to !== null) names.set(name, it.resolves_to)
     fixture.insertWebhook(it.why.startsWith('[dns]') ? `https://${name}/` : it.url)
   }
-  // The place has to be there before it is watched.
+  // The subforum has to exist before it is watched.
   fixture.sandbox.post({ subforum: 'hay', title: 'hay' })
   const { status } = await fixture.send('/forum/monitor/add', {
     filter_spec: { subforum: 'hay', include_any: ['needle'] },
@@ -82,18 +84,18 @@ export async function deliverMatches(
       ?.n ?? 0
   while (count('1') === 0 || count("status = 'pending'") > 0) await Bun.sleep(100)
   const wrong = fixture.db
-    .query<{ told: string }, []>(
-      `SELECT w.url || ' ' || d.status || ' ' || coalesce(d.last_error, '') AS told FROM deliveries d
+    .query<{ result: string }, []>(
+      `SELECT w.url || ' ' || d.status || ' ' || coalesce(d.last_error, '') AS result FROM deliveries d
          JOIN webhooks w ON w.id = d.webhook_id
         WHERE d.status <> 'dead' OR d.attempts <> 6 OR d.last_error NOT IN ('target_not_public', 'dns_failed')`,
     )
     .all()
-    .map(({ told: notice }) => notice)
+    .map(({ result }) => result)
   if (count('1') !== cases.length) wrong.push(`${count('1')} deliveries to ${cases.length} targets`)
   return { cases: cases.length, wrong }
 }
 
-/** Every host is named as a caller's way out, of every kind, for a read and for a write. */
+/** Names every host as a caller's proxy, of every kind, for a read and for a write. */
 export async function proxies(world: World, cases: readonly AddressCase[]): Promise<Outcome> {
   const { fixture } = world
   const { headers, fields } = fixture.session()
@@ -122,7 +124,7 @@ export async function proxies(world: World, cases: readonly AddressCase[]): Prom
   return outcome
 }
 
-/** Every address is named as a picture, as a post, and as a permalink. */
+/** Names every address as an image, as a post and as a permalink. */
 export async function picturesAndLinks(
   world: World,
   cases: readonly AddressCase[],
@@ -154,7 +156,7 @@ export async function picturesAndLinks(
       )
     }
   }
-  // A picture that leads elsewhere, and one whose name is another place a moment later.
+  // An image that redirects, and one whose name resolves to another address a moment later.
   names.set(PICTURES, [PUBLIC], ['169.254.169.254'])
   refused(
     'image_url that redirects',

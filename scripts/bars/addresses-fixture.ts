@@ -10,7 +10,7 @@ import { runForumd, startProcess } from '../../test/support/process.ts'
 import { PLACES } from './addresses-network.ts'
 
 const TIMEOUT_S = 2
-/** Who takes the environment's word for how to leave would dial these. */
+/** Proxy variables of the environment; a client that honours them would dial these. */
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) =>
   [name, name.toLowerCase()].map((it) => `${it}=http://127.0.0.1:3128`),
 )
@@ -19,7 +19,10 @@ const answer = z.record(z.string(), z.unknown())
 
 export type AddressFixture = Awaited<ReturnType<typeof startAddressFixture>>
 
-/** A platform, and a daemon as a process of its own, each at a public address; `allow` is what customers may name beside public ones. */
+/**
+ * A platform and a daemon in its own process, each at a public address; `allow` lists private addresses that
+ * customers may use.
+ */
 export async function startAddressFixture(dir: string, ca: string, allow: readonly string[] = []) {
   await using stack = new AsyncDisposableStack()
   const sandbox = stack.use(
@@ -117,7 +120,7 @@ json = true
     lines: daemon.lines,
     send: (route: string, body: object) =>
       call(route, { method: 'POST', body: JSON.stringify(body) }),
-    /** The headers by which ann reads as herself, and the fields by which she acts. */
+    /** Headers of ann's reads and session fields of her writes. */
     session() {
       const { [SESSION_COOKIE]: forum_session = '', loid = '' } = sandbox.session({
         username: 'ann',
@@ -127,7 +130,7 @@ json = true
         fields: { forum_session, loid },
       }
     },
-    /** A target as an older, laxer daemon might have left it. */
+    /** Inserts a target as an older, less strict daemon might have left it. */
     insertWebhook(url: string): string {
       const id = `wh_${random.uuid()}`
       const secret = beside.ring.seal(

@@ -1,4 +1,4 @@
-/** A name server that says what it is told to say, over UDP. */
+/** A name server over UDP with scripted answers. */
 
 const TYPES = { A: 1, AAAA: 28 } as const
 const CLASS_IN = 1
@@ -6,17 +6,17 @@ const HEADER_BYTES = 12
 const NAME_AT_QUESTION = 0xc00c
 const NO_SUCH_NAME = 3
 
-/** What a name means at each look, in turn; the last answer stays. `TIMEOUT` answers nothing. */
+/** Answers for a name, one per lookup; the last one repeats. `TIMEOUT` sends no answer. */
 type Script = { answers: (readonly string[])[]; lookups: Map<number, number> }
 
 export type Names = Disposable & {
-  /** What a name means from now on. */
+  /** Sets the answers for a name from now on. */
   set(name: string, ...answers: (readonly string[])[]): void
-  /** How often a name was looked up, by its IPv4 question. */
+  /** Number of lookups of a name, counted by its A queries. */
   lookups(name: string): number
 }
 
-/** Starts it at an address. Names that were never set do not exist. */
+/** Starts the server. Names without answers do not exist. */
 export async function startNames(hostname: string): Promise<Names> {
   const scripts = new Map<string, Script>()
 

@@ -1,16 +1,19 @@
-/** A network of one machine on which every packet that leaves a program is seen, and none that matters goes anywhere. */
+/**
+ * A network within one machine: every packet that leaves a program is counted, and no relevant packet leaves
+ * the machine.
+ */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 
-// Written down a second time on purpose: what counts must not share a mistake with what is counted.
+// Repeated here on purpose: the counters must not share a mistake with the code they check.
 const HOSTILE_V4 = `0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24,
   192.0.2.0/24, 192.88.99.0/24, 192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4,
   240.0.0.0/4, 168.63.129.16/32`
 const HOSTILE_V6 = '2001::/23, 2001:db8::/32, 2002::/16, 3fff::/20'
 
-/** Where names are asked for, and where the parties live that the daemon may talk to. */
+/** Addresses of the name server and of the parties that the daemon may connect to. */
 export const PLACES = { dns: '9.9.9.9', daemon: '8.8.4.1', platform: '8.8.4.2' } as const
 
-/** Somewhere private that one daemon is allowed to reach, to show that what counts does count. */
+/** A private address that one daemon may reach, to prove that the counters count. */
 export const ALLOWED_PRIVATE = '10.11.12.13'
 
 const run = (...command: string[]): string => {
@@ -19,7 +22,7 @@ const run = (...command: string[]): string => {
   return stdout.toString()
 }
 
-/** Makes a namespace whose names come from `PLACES.dns`; gone when it is disposed of. */
+/** Creates a namespace that resolves names at `PLACES.dns`; disposing of it removes the namespace. */
 export function makeNamespace(
   name: string,
 ): Disposable & { inNamespace: (command: string[]) => string[] } {
@@ -37,7 +40,9 @@ export function makeNamespace(
   }
 }
 
-/** Inside of it: an interface, a way for every packet, and counters that look at each connection that is begun. */
+/**
+ * Sets up the namespace from inside: an interface, a route for every packet, and counters of new connections.
+ */
 export function raiseNetwork(): void {
   run('ip', 'link', 'set', 'lo', 'up')
   for (const address of [...Object.values(PLACES), ALLOWED_PRIVATE]) giveAddress(address)
@@ -67,7 +72,7 @@ export function raiseNetwork(): void {
   if (exitCode !== 0) throw new Error(`nft: ${stderr.toString()}`)
 }
 
-/** Makes an address one of this machine's own, so that whoever dials it reaches a receiver here. */
+/** Assigns an address to this machine, so that connections to it reach a local receiver. */
 export function giveAddress(address: string): void {
   const six = address.includes(':')
   const { exitCode, stderr } = Bun.spawnSync([
@@ -84,7 +89,7 @@ export function giveAddress(address: string): void {
     throw new Error(`ip addr add ${address}: ${stderr.toString()}`)
 }
 
-/** Connections begun to addresses that are not public, datagrams sent to such, and connections begun at all. */
+/** New connections to non-public addresses, datagrams to them, and all new connections. */
 export function readCounters(): { hostile: number; hostile_datagrams: number; begun: number } {
   const counters = run('nft', 'list', 'counters', 'table', 'inet', 'bar')
   const of = (name: string) =>

@@ -1,7 +1,7 @@
 import { createSeededRandom } from '../../sandbox/world/random.ts'
 import type { AddressCase } from '../../test/support/address-cases.ts'
 
-// The policy once more, in the words of the design: what it refuses is dialled by nobody, what it does not refuse is.
+// The policy written independently: addresses in these ranges are never dialled, all others are allowed.
 const RANGES_V4 =
   `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
@@ -20,7 +20,7 @@ const PORTS = [22, 25, 53, 110, 139, 143, 389, 465, 587, 993, 2049, 6000, 6667]
 const PUBLIC_V6 = ['2600:1f18::1', '2a01:4f8::1', '2800:3f0::1', '2404:6800::1']
 const PUBLIC = '93.184.215.14'
 
-/** Cases of the policy that nobody wrote down, drawn by a seed: of each range its edges and some in between. */
+/** Cases derived from the policy, drawn by a seed: the edges of each range and some addresses in between. */
 export function policyCases(seed: number, draws: number): AddressCase[] {
   const chance = createSeededRandom(seed)
   let count = 0

@@ -3,7 +3,9 @@ import { type Certificate, certificate } from '../../test/support/certificate.ts
 import { speaker } from '../../test/support/scripted-server.ts'
 import { type Outcome, PUBLIC, type World } from './addresses-carriers.ts'
 
-/** What happens over time, each attempt as the test of a webhook that was harmless when it was registered. */
+/**
+ * Names that change over time. Each attempt is a test of a webhook that was harmless when it was registered.
+ */
 export async function sequences(
   world: World,
   all: readonly Sequence[],
@@ -36,15 +38,15 @@ export async function sequences(
     if ((last['ok'] === true) !== it.outcome.includes('delivered'))
       wrong.push(`${it.id}: ${JSON.stringify(last)}`)
     if (names.lookups(host) !== attempts && it.dns[0]?.[0] !== 'TIMEOUT')
-      wrong.push(`${it.id}: ${names.lookups(host)} looks for ${attempts} attempts`)
+      wrong.push(`${it.id}: ${names.lookups(host)} lookups for ${attempts} attempts`)
     if (it.outcome.includes('no request bytes') && server.requests() > 0)
-      wrong.push(`${it.id}: was asked`)
-    if (server.requests() > attempts) wrong.push(`${it.id}: asked ${server.requests()} times`)
+      wrong.push(`${it.id}: received a request`)
+    if (server.requests() > attempts) wrong.push(`${it.id}: received ${server.requests()} requests`)
   }
   return { cases: ours.length, wrong }
 }
 
-/** What is not a webhook: ways out, permalinks and post addresses as the sequences have them. */
+/** The sequences without a webhook: proxies, permalinks and post addresses. */
 export async function detours(
   { fixture, names }: World,
   all: readonly Sequence[],
@@ -62,7 +64,7 @@ export async function detours(
       )
       const paths = fixture.sandbox.requests.slice(before).map(({ path }) => path)
       if (status !== 400 && !paths.every((path) => path.includes('/comments/')))
-        wrong.push(`${id}: ${status}, asked for ${paths.join(' ')}`)
+        wrong.push(`${id}: ${status}, requested ${paths.join(' ')}`)
     } else if (post_url !== undefined) {
       const { status } = await fixture.send('/api/forum/v2/comment', {
         ...fields,
@@ -84,7 +86,7 @@ export async function detours(
         text: 'x',
       })
       if (status !== 502 || names.lookups('p.example.com') !== 1)
-        wrong.push(`${id}: ${status}, ${names.lookups('p.example.com')} looks`)
+        wrong.push(`${id}: ${status}, ${names.lookups('p.example.com')} lookups`)
     }
   }
   return { cases: theirs.length, wrong }

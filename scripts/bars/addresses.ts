@@ -1,10 +1,10 @@
 /**
- * Checks that the daemon never connects to an address that is not public, for any source of the address. In a network of its
- * own, with names that mean what they are told to and counters on every packet that leaves: the shared cases and cases
- * drawn from the policy as webhooks (at registration, at a test, and at real deliveries after the names have changed),
- * as callers' proxies, pictures and links; then the sequences. At the end one private target is allowed, and has to be
- * counted. Needs root, ip and nft, and FORUMD_SSRF. Exit 0 only when nothing hostile was dialled and nothing harmless
- * refused.
+ * Checks that the daemon never connects to a non-public address, from any source of addresses. A network
+ * namespace with a scripted name server and counters on every outgoing packet runs the shared cases and cases
+ * derived from the policy: as webhooks (at registration, at a test, and for real deliveries after the names
+ * have changed), as callers' proxies, images and links; then the sequences. At the end one private target is
+ * allowed and must be counted. Needs root, ip and nft, and FORUMD_SSRF. Exit code 0 only if no hostile address
+ * was dialled and no harmless one refused.
  *
  *     bun scripts/bars/addresses.ts [--draws 8] [--seed N]
  */
@@ -58,7 +58,7 @@ async function runOutside(): Promise<number> {
     values.seed,
   ]
   const run = Bun.spawn(namespace.inNamespace(again), { stdout: 'inherit', stderr: 'inherit' })
-  // Whoever interrupts it leaves no namespace behind.
+  // An interrupt removes the namespace too.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => run.kill(signal))
   return await run.exited
 }
@@ -75,7 +75,7 @@ async function runInNamespace(): Promise<number> {
     `${hostile.length} hostile and ${harmless.length} harmless addresses, seed ${values.seed}`,
   )
 
-  // Whoever is dialled at a public address is here, and can prove to be who it is.
+  // Every public address is dialled on this machine, with a valid certificate.
   const hosts = harmless.map(({ url }) => new URL(url).hostname.replace(/^\[|\]$/g, ''))
   for (const { url, resolves_to } of harmless)
     for (const address of resolves_to ?? [new URL(url).hostname.replace(/^\[|\]$/g, '')])
@@ -97,19 +97,19 @@ async function runInNamespace(): Promise<number> {
       hostile_syns: readCounters().hostile,
     }
     wrong.push(...outcome.wrong.map((it) => `${what}: ${it}`))
-    console.log(`${what}: ${outcome.cases} asked, ${outcome.wrong.length} wrong`)
+    console.log(`${what}: ${outcome.cases} cases, ${outcome.wrong.length} wrong`)
   }
   try {
     const strict = await startAddressFixture(join(dir, 'strict'), tls.cert)
     const world = { fixture: strict, names }
-    await step('what happens over time', sequences(world, await addressSequences(), tls))
+    await step('names that change over time', sequences(world, await addressSequences(), tls))
     await step('detours', detours(world, await addressSequences()))
     const servers = [443, 8443, 10_443].map((port) => receiver(port, tls))
     await step('registered', register(world, cases))
     await step('tested after the names changed', deliverTests(world, cases))
     await step('sent a match', deliverMatches(world, hostile))
-    await step('named as a way out', proxies(world, hostile))
-    await step('named as a picture or a link', picturesAndLinks(world, hostile))
+    await step('named as a proxy', proxies(world, hostile))
+    await step('named as an image or a link', picturesAndLinks(world, hostile))
     await strict[Symbol.asyncDispose]()
 
     const lax = await startAddressFixture(join(dir, 'lax'), tls.cert, [`${ALLOWED_PRIVATE}/32`])
@@ -142,7 +142,9 @@ async function runInNamespace(): Promise<number> {
   }
 }
 
-/** Takes what is sent to any address of this network; `/away` leads to where nobody should go. */
+/**
+ * Receives requests to any address of this network; `/away` redirects to an address that must not be reached.
+ */
 function receiver(port: number, { key, cert }: { key: string; cert: string }) {
   const headers = { location: 'http://169.254.169.254/latest/meta-data/' }
   return Bun.serve({

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Builds the executable of a source tree and puts it where no later build replaces it. */
+/** Builds the executable of a source tree and moves it to a path that later builds do not overwrite. */
 export async function builtFrom(tree: string, path: string): Promise<string> {
   const build = Bun.spawn([process.execPath, 'scripts/build.ts'], {
     cwd: tree,

@@ -7,7 +7,7 @@ const LATENESS_MAX_MS = 2000
 const TOLERANCE_MS = 300_000
 const PAUSE_MAX_MS = 60_000
 
-/** What a run shows, and how much of it was not as it must be. */
+/** Figures of a run; those that count violations have to be 0. */
 export function judge(it: Run, size: Size) {
   const chains = [...it.attempts.entries()]
   const all = chains.flatMap(([, seen]) => seen)
@@ -15,7 +15,7 @@ export function judge(it: Run, size: Size) {
   const wrong = {
     ...judgeRetries(it),
     signatures: with_known_clock.filter(
-      ({ at, told_s }) => Math.abs(told_s * 1000 - at) > TOLERANCE_MS,
+      ({ at, sent_s }) => Math.abs(sent_s * 1000 - at) > TOLERANCE_MS,
     ).length,
     ...ceiling(it, size),
     ...pauses(it, size),
@@ -24,14 +24,17 @@ export function judge(it: Run, size: Size) {
   const totals = {
     deliveries: chains.length,
     attempts: all.length,
-    // Between a step and the next answer of the platform nobody can know.
+    // Between a clock change and the next response of the platform the offset cannot be known.
     clock_unknown: all.length - with_known_clock.length,
     withheld: it.withheld,
   }
   return { wrong, shown: totals }
 }
 
-/** By true time: no first attempt later than 2 s, no other later than its rung and a fifth and 2 s, none hurried. */
+/**
+ * By true time: no first attempt later than 2 s; no retry earlier than its delay, or later than its delay plus
+ * 20 % plus 2 s.
+ */
 function judgeRetries({ attempts, committed, ended_at }: Run) {
   const found = { first_late: 0, retry_late: 0, retry_early: 0, never_sent: 0, never_retried: 0 }
   for (const [id, at] of committed) {
@@ -55,7 +58,10 @@ function judgeRetries({ attempts, committed, ended_at }: Run) {
   return found
 }
 
-/** On each whole true day exactly so many are created, and of those withheld exactly so many rows stored. */
+/**
+ * On each full true day the number of created deliveries equals the ceiling, and each withheld match has one
+ * stored row.
+ */
 function ceiling({ start, created, withheld, matches }: Run, { ceiling: most, busy_days }: Size) {
   const first = Math.ceil(start / DAY)
   const last = Math.floor(start / DAY + busy_days) - 1
@@ -70,7 +76,7 @@ function ceiling({ start, created, withheld, matches }: Run, { ceiling: most, bu
     if (is_whole ? stored !== STORED_MAX : stored > STORED_MAX) found.stored_in_a_day++
     found.stale += of(day, 'stale_item')
   }
-  // A run without a whole day shows nothing.
+  // A run without a full day proves nothing.
   found.whole_days = last - first + 1 >= 1 ? 0 : 1
   const sent = [...created.values()].filter(({ reason }) => reason === null).length
   found.lost = Math.abs(matches - sent - withheld)
@@ -85,7 +91,7 @@ const breaches = (it: Run): Record<string, number> =>
     ]),
   )
 
-/** A week after the first failure for good, to the minute, and nobody else. */
+/** Webhooks are paused one week after their first permanent failure, to the minute, and no others are. */
 function pauses({ attempts, paused_at }: Run, { days }: Size) {
   const failing = new Map<string, number>()
   for (const seen of attempts.values()) {
@@ -101,7 +107,7 @@ function pauses({ attempts, paused_at }: Run, { days }: Size) {
   if (days * DAY < WEEK) return { ...found, paused_off: paused_at.size }
   for (const target of ['wh_refusing', 'wh_dead']) {
     const at = (paused_at.get(target) ?? Infinity) - (failing.get(target) ?? 0)
-    // What is written down a moment after the attempt began counts from there.
+    // Rows written a moment after the attempt began are measured from the attempt.
     if (!(at >= WEEK && at <= WEEK + PAUSE_MAX_MS)) found.paused_off++
   }
   return found

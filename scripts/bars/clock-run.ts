@@ -28,17 +28,17 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const WEEK = 7 * DAY
 export const RETRY_DELAYS_S = [0, 5, 30, 120, 300, 780]
-/** Answers of the platform until its clock is known. */
+/** Responses of the platform until its clock is known. */
 const ANSWERS_NEEDED = 3
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const CUSTOMER = 'cus_1'
 const words = createNaming({ platform: 'forum', community: 'subforum' })
 const nothing = () => {}
 
-/** How much happens. Of the busy place a day shows `DAY / busy_every_ms` posts, of the calm one fewer. */
+/** Size of a run. The busy subforum has `DAY / busy_every_ms` posts a day, the calm one fewer. */
 export type Size = {
   seed: number
-  /** True days, of which the busy place is watched in the first `busy_days`. */
+  /** True days; the busy subforum is watched during the first `busy_days`. */
   days: number
   ceiling: number
   busy_every_ms: number
@@ -47,12 +47,15 @@ export type Size = {
   cadence_s: number
 }
 
-/** An attempt as its receiver saw it: when by true time, what time it was told, and whether the true one was known. */
-type Attempt = { target: string; at: number; told_s: number; clock_known: boolean }
+/**
+ * An attempt as its receiver saw it: true time, the timestamp header in seconds, and whether the true time was
+ * known.
+ */
+type Attempt = { target: string; at: number; sent_s: number; clock_known: boolean }
 
 export type Run = Awaited<ReturnType<typeof run>>
 
-/** Lets the daemon's own monitoring, sender and upkeep live through some days while their clock is set. */
+/** Runs the daemon's own monitoring, sender and upkeep for some virtual days while their clock is changed. */
 export async function run(scenario: Scenario, start_at: string, size: Size) {
   const start = Date.parse(start_at)
   const chance = createSeededRandom(size.seed)
@@ -69,8 +72,8 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     transport: async ({ url, headers }) => {
       const id = headers['x-service-delivery-id'] ?? ''
       const target = new URL(url).pathname.slice(1)
-      const told_s = Number(headers['x-service-timestamp'])
-      const attempt = { target, at: trueNow(), told_s, clock_known: platform.clockKnown() }
+      const sent_s = Number(headers['x-service-timestamp'])
+      const attempt = { target, at: trueNow(), sent_s, clock_known: platform.clockKnown() }
       attempts.set(id, [...(attempts.get(id) ?? []), attempt])
       sent += 1
       return answered(ANSWERS[target]?.(chance.fraction()) ?? 200)
@@ -128,7 +131,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
   wakeSender = startLoop(runtime, 'sender', signal, sender.turn, { failed: fail }).nudge
   wakeMonitor = startLoop(runtime, 'monitor', signal, monitoring.checkDue, { failed: fail }).nudge
   startLoop(runtime, 'upkeep', signal, createUpkeep({ db, clock, signal }), { failed: fail })
-  // Time may move when what was due has been sent and written down.
+  // Time may advance once everything due is sent and recorded.
   settle = async () => {
     for (let before = -1; before !== sent;) {
       before = sent
@@ -153,7 +156,7 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
       clock.jump(steps.shift()?.by_ms ?? 0)
       platform.stepped()
     }
-    // What was written since the last look was written on the day that ends now, or goes on.
+    // Rows written since the previous read belong to the day that ends now, or to a continuing day.
     for (const { n, id, monitor_id, status, reason } of rowsAfter(db, last_row)) {
       last_row = n
       if (monitor_id === 'mon_busy') created.set(id, { day: utcDay(start + at), status, reason })
@@ -191,7 +194,7 @@ const quiet = async () => {
   for (let n = 0; n < 3; n++) await new Promise<void>((resolve) => void setImmediate(resolve))
 }
 
-/** How each receiver answers, by chance in [0, 1). */
+/** Response of each receiver; `fraction` is random in [0, 1). */
 const ANSWERS: Record<string, (fraction: number) => number> = {
   wh_good: () => 200,
   wh_dead: (fraction) => (fraction < 0.5 ? 500 : 503),
@@ -214,7 +217,7 @@ const planOf = ({ ceiling, cadence_s }: Size) => ({
 })
 
 function fill(db: Db, now: number, { cadence_s }: Size): void {
-  // Where upkeep keeps how far it has come.
+  // Progress of upkeep.
   db.run(
     "INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'instance_1', ?, ?)",
     [now, now],
@@ -282,7 +285,7 @@ const auditOf = (now: number, in_flight: (id: string) => boolean) => ({
   instance_id: 'instance_1',
 })
 
-/** A platform of two places in which posts appear like clockwork, and whose answers tell the true time. */
+/** A platform of two subforums with posts at fixed intervals; its responses carry the true time. */
 function createPlatform(
   clock: { now(): number; mono(): number },
   trueNow: () => number,
@@ -296,7 +299,7 @@ function createPlatform(
   const every: Record<string, number> = { busy: busy_every_ms, calm: calm_every_ms }
   const EARLIER = 200
 
-  /** The newest posts of a place, newest first. */
+  /** The newest posts of a subforum, newest first. */
   function newest(place: string, limit: number) {
     const each = every[place] ?? DAY
     const last = Math.floor((trueNow() - start) / each) + EARLIER
@@ -331,7 +334,7 @@ function createPlatform(
   }
   return {
     watch,
-    /** Our clock was set. */
+    /** Call when forumd's clock was set. */
     stepped: () => void (synced_since_step = false),
     clockKnown: () => answers >= ANSWERS_NEEDED && synced_since_step,
   }

@@ -3,23 +3,26 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** What a clock does, by true time. */
+/** Behaviour of a clock, by true time. */
 export type Scenario = {
   name: string
-  /** Where and when it is run: the zone that the process believes to be in, and the instant it begins at. */
+  /** Time zone of the process and start instant of each run. */
   runs: readonly { zone: string; start: string }[]
-  /** How far our clock is ahead at the start. */
+  /** Offset of forumd's clock at the start. */
   skew_ms: number
-  /** When after the start our clock is set, and by how much; in order. */
+  /** Clock changes: time after the start and step, in order. */
   steps: readonly { at_ms: number; by_ms: number }[]
 }
 
-// The hour and the zone of nobody, so that nothing is right by chance.
+// An unusual hour and zone, so that no result is right by coincidence.
 const ANYWHERE = [{ zone: 'Asia/Kathmandu', start: '2026-03-03T06:00:00Z' }]
 const TO_MIDNIGHT = 18 * HOUR
 const STEADY = { runs: ANYWHERE, skew_ms: 0, steps: [] }
 
-/** Wrong from the middle of the second day, when thousands are delivered and retries wait, to the middle of the third. */
+/**
+ * Wrong from the middle of the second day, while thousands are delivered and retries wait, to the middle of the
+ * third.
+ */
 const wrong = (name: string, by_ms: number): Scenario => ({
   ...STEADY,
   name,
@@ -29,14 +32,14 @@ const wrong = (name: string, by_ms: number): Scenario => ({
   ],
 })
 
-/** Forth and back, each time while something waits for its next attempt. */
+/** Forward and back, each time while a retry is pending. */
 const restless = [3, 31, 130, 310, 790, 5000].flatMap((by_s, n) => [
   { at_ms: (2 + 3 * n) * HOUR + 2 * MINUTE, by_ms: by_s * SECOND },
   { at_ms: (3 + 3 * n) * HOUR + 11 * MINUTE, by_ms: -2 * by_s * SECOND },
   { at_ms: (4 + 3 * n) * HOUR + 5 * MINUTE, by_ms: by_s * SECOND },
 ])
 
-/** The twelve of the bar. */
+/** The twelve scenarios of the reliability test. */
 export const SCENARIOS: readonly Scenario[] = [
   wrong('an hour ahead', HOUR),
   wrong('an hour back', -HOUR),
@@ -44,7 +47,7 @@ export const SCENARIOS: readonly Scenario[] = [
   wrong('a day back', -DAY),
   wrong('eight days ahead', 8 * DAY),
   wrong('eight days back', -8 * DAY),
-  // Each begins on the day before the clocks of its zone change.
+  // Each begins on the day before a daylight-saving change of its zone.
   {
     ...STEADY,
     name: 'summer time begins',

@@ -1,7 +1,7 @@
 /**
- * Checks whether a clock that is set, wrong, or somewhere else on earth changes what is delivered and when: twelve scenarios in
- * virtual time, with the production sender, pacing, upkeep and monitor gate, each in a process that believes to be in
- * the zone it is about. Everything is judged by true time. Exits 0 only when nothing is wrong.
+ * Checks that clock changes, a wrong clock and other time zones do not change what is delivered and when:
+ * twelve scenarios in virtual time, with the production sender, pacing, upkeep and plan limits, each in a
+ * process with its own time zone. Results are judged by true time. Exit code 0 only if there is no violation.
  *
  *     bun scripts/bars/clock.ts [--only NAME] [--seed N] [--at-once 2]
  */
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     'at-once': { type: 'string', default: '2' },
-    /** Set for the processes that this one starts. */
+    /** Set by this script for its child processes. */
     run: { type: 'string' },
   },
 })
@@ -59,7 +59,7 @@ if (values.run === undefined) {
       const name = `${scenario.name}, ${zone}`
       if (!report_line.success) {
         bad.push(name)
-        console.log(`${name}: ended with ${await child.exited} and told nothing`)
+        console.log(`${name}: ended with ${await child.exited} without a result`)
         continue
       }
       const wrong = Object.entries(report_line.data.wrong).filter(([, count]) => count > 0)

@@ -1,11 +1,13 @@
-/** One part of the disk bar, on the executable that FORUMD_BINARY names; `disk.ts` runs it. Prints its figures. */
+/**
+ * One part of the disk test, on the executable that FORUMD_BINARY names; run by `disk.ts`. Prints its figures.
+ */
 import { parseArgs } from 'node:util'
 
-import { damageTheFile } from '../../test/chaos/corruption.ts'
-import { fillTheDisk } from '../../test/chaos/disk-full.ts'
-import { failTheDisk, type Fault } from '../../test/chaos/io-errors.ts'
+import { damageFile } from '../../test/chaos/corruption.ts'
+import { fillDisk } from '../../test/chaos/disk-full.ts'
+import { failDisk, type Fault } from '../../test/chaos/io-errors.ts'
 import { MountRefused } from '../../test/chaos/mounts.ts'
-import { cutThePower } from '../../test/chaos/power-cut.ts'
+import { cutPower } from '../../test/chaos/power-cut.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,16 +24,16 @@ const { values, positionals } = parseArgs({
 const seed = Number(values.seed)
 const report = (line: string) => console.error(line)
 
-/** Long enough for the daemon to hold space back. */
+/** Long enough for the daemon to write its reserve file. */
 const BEFORE_MS = 70_000
-/** What five places show of ten minutes, and some to spare. */
+/** Item rate of five subforums within ten minutes, plus a margin. */
 const FULL_ITEMS_PER_S = 4
 const GETS_OK_MIN = 0.999
 const RECOVERY_MAX_MS = 10_000
-/** Of the cases, so many have to come to the call that fails. */
+/** Minimum share of the cases that reach the failing system call. */
 const STRUCK_MIN = 0.95
 
-/** Names of what is not zero though it has to be. */
+/** Names of the figures that should be zero and are not. */
 const nonZero = (figures: Record<string, number>): string[] =>
   Object.entries(figures).flatMap(([name, count]) => (count === 0 ? [] : `${name}: ${count}`))
 
@@ -53,7 +55,7 @@ async function errors(): Promise<string[]> {
   const lanes = Number(values.lanes)
   const results = await Promise.all(
     Array.from({ length: lanes }, (_, lane) =>
-      failTheDisk({
+      failDisk({
         faults: faults.filter((_fault, index) => index % lanes === lane),
         seed: seed + lane,
         items_per_s: 10,
@@ -78,12 +80,13 @@ async function errors(): Promise<string[]> {
 }
 
 async function full(): Promise<string[]> {
-  const plan = { items_per_s: FULL_ITEMS_PER_S, before_ms: BEFORE_MS, told: report }
+  const plan = { items_per_s: FULL_ITEMS_PER_S, before_ms: BEFORE_MS, report }
   const full_ms = Number(values['full-s']) * 1000
-  // At once, because each is mostly waiting: one who takes all there is, one who has just filled the disk.
+  // In parallel, because both mostly wait: one process that takes all free space, one that has just filled the
+  // disk.
   const [greedy, once] = await Promise.all([
-    fillTheDisk({ ...plan, seed, full_ms, greedy: true }),
-    fillTheDisk({ ...plan, seed: seed + 1, full_ms, greedy: false }),
+    fillDisk({ ...plan, seed, full_ms, greedy: true }),
+    fillDisk({ ...plan, seed: seed + 1, full_ms, greedy: false }),
   ])
   console.log(JSON.stringify({ greedy, once }, null, 2))
   const faults = [greedy, once].flatMap((it) => [
@@ -102,15 +105,15 @@ async function full(): Promise<string[]> {
     ),
     ...(it.noticed.full && it.noticed.recovered ? [] : ['not noticed']),
   ])
-  // What was held back is room enough for reads to be paid for.
+  // The reserve file is large enough for metered reads.
   const { ok, unavailable } = once.reads
   return unavailable <= (ok + unavailable) * (1 - GETS_OK_MIN)
     ? faults
-    : [...faults, `metered reads refused beside a ballast: ${unavailable}`]
+    : [...faults, `metered reads refused despite the reserve file: ${unavailable}`]
 }
 
 async function damage(): Promise<string[]> {
-  const results = await damageTheFile(seed)
+  const results = await damageFile(seed)
   console.table(results)
   return results.flatMap(({ harm, refused, refused_beside, untouched }) =>
     refused && refused_beside && untouched ? [] : harm,
@@ -118,7 +121,7 @@ async function damage(): Promise<string[]> {
 }
 
 async function power(): Promise<string[]> {
-  const it = await cutThePower({
+  const it = await cutPower({
     cuts: Number(values.cuts),
     seed,
     items_per_s: 30,

@@ -1,7 +1,7 @@
 /**
- * Checks that a bad disk never loses acknowledged data. Four parts, all of them unless some are named: `errors` lets the
- * nth write or sync fail, `full` leaves no room for a while, `damage` starts on a database that was damaged, `power`
- * cuts the power under the file system. Ends with 0 only when every part is as it must be.
+ * Checks that a failing disk loses no acknowledged data. Four parts, all by default: `errors` fails the nth
+ * write or sync, `full` fills the disk for a while, `damage` starts on a damaged database, `power` cuts the
+ * power below the file system. Exit code 0 only if every part passes.
  *
  *     bun run bar:disk [errors] [full] [damage] [power] [--seed N]
  *                      [--from 1] [--to 300] [--step 1] [--lanes 2] [--full-s 600] [--cuts 200]
@@ -48,7 +48,7 @@ try {
     })
     verdicts.push((await run.exited) === 0)
     console.log(
-      `${part}: ${verdicts.at(-1) ? 'kept' : 'NOT KEPT'}, load ${loadavg()[0]?.toFixed(1)}`,
+      `${part}: ${verdicts.at(-1) ? 'passed' : 'FAILED'}, load ${loadavg()[0]?.toFixed(1)}`,
     )
   }
   process.exitCode = verdicts.every(Boolean) ? 0 : 1

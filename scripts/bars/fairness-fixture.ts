@@ -26,7 +26,7 @@ const ports = z.object({
   ca: z.string(),
 })
 
-/** The receivers, in a process of their own. */
+/** Starts the receivers in their own process. */
 export async function startReceivers() {
   const script = join(import.meta.dir, 'fairness-receivers.ts')
   const child = Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'inherit' })
@@ -36,7 +36,7 @@ export async function startReceivers() {
   const url = `http://127.0.0.1:${where.control}/`
   return {
     ...where,
-    /** When each delivery first came that came since the last time this was asked. */
+    /** First arrival of each delivery that arrived since the previous call. */
     async came(): Promise<Map<string, number>> {
       const answer = await fetch(url)
       return new Map(Object.entries(z.record(z.string(), z.number()).parse(await answer.json())))
@@ -48,7 +48,9 @@ export async function startReceivers() {
   }
 }
 
-/** The production sender over a database file, sockets and the real clock, with a webhook for each of `targets`. */
+/**
+ * The production sender over a database file, sockets and the real clock, with a webhook for each of `targets`.
+ */
 export async function startSending(ca: string, targets: ReadonlyMap<string, string>) {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'forumd-fairness-'))

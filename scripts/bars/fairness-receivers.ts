@@ -1,13 +1,13 @@
 /**
- * The receivers of the bar of fairness, in a process of their own: one that answers at once and notes when each delivery
- * first came, one that takes nine seconds, one that takes the connection and never says a word. Writes where they
- * listen as one line of JSON; `control` tells what came since it was asked last.
+ * Receivers of the fairness test, in their own process: one that answers at once and records the first arrival
+ * of each delivery, one that takes nine seconds, one that accepts the connection and never answers. Prints
+ * their ports as one line of JSON; `control` returns the arrivals since its previous call.
  */
 import { certificate } from '../../test/support/certificate.ts'
 
 const SLOW_MS = 9000
 const { key, cert } = await certificate()
-/** When each delivery first came since `control` was asked last. */
+/** First arrival of each delivery since the previous call of `control`. */
 const came = new Map<string, number>()
 const shared = { hostname: '127.0.0.1', port: 0, idleTimeout: 0 }
 

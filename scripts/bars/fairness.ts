@@ -1,8 +1,9 @@
 /**
- * Checks that misbehaving receivers do not delay others: one that takes the connection and never answers, one that
- * refuses it, one that takes nine seconds, each with thousands of deliveries waiting, beside good ones that get theirs
- * all at once and then one by one. Real sockets, the production sender, synchronous commits. The same good ones alone
- * are measured first. Exits 0 only when the p99 of their first attempts is late by no more than a second.
+ * Checks that misbehaving receivers do not delay others. One accepts the connection and never answers, one
+ * refuses it, one takes nine seconds, each with thousands of pending deliveries, beside good receivers that get
+ * theirs all at once and then one by one. Real sockets, the production sender, synchronous commits. The same
+ * good receivers are measured alone first. Exit code 0 only if the p99 of their first attempts grows by at most
+ * a second.
  *
  *     bun scripts/bars/fairness.ts [--waiting 5000] [--good 999] [--paced-s 30]
  */
@@ -23,7 +24,7 @@ const GOOD = Number(values.good)
 const PACED_S = Number(values['paced-s'])
 const LATENESS_MAX_MS = 1000
 const ARRIVE_MAX_S = 60
-/** Nothing listens there. */
+/** No server listens on this port. */
 const CLOSED_PORT = 1
 
 type Lateness = { p50: number; p99: number; most: number; missing: number }
@@ -48,7 +49,7 @@ function latenessOf(put_at: ReadonlyMap<string, number>, came: ReadonlyMap<strin
 
 const host = (name: string, port: number) => `https://${name}.receiver.test:${port}/hook`
 
-/** Lets the good ones get a delivery each at once, then one by one, beside these bad ones. */
+/** Sends each good receiver a delivery at once, then one by one, beside these bad ones. */
 async function run(bad: readonly ('dead' | 'refusing' | 'slow')[]) {
   await using receivers = await startReceivers()
   const bad_urls = {
@@ -66,7 +67,7 @@ async function run(bad: readonly ('dead' | 'refusing' | 'slow')[]) {
     sending.put(
       Array.from({ length: WAITING }, (_, n) => ({ id: `dlv_${it}_${n}`, webhook_id: `wh_${it}` })),
     )
-  // So that each of them has taken all that it is ever given.
+  // Wait until each of the bad receivers is at its concurrency limit.
   if (bad.length > 0) await Bun.sleep(3000)
 
   async function arrivals(put_at: ReadonlyMap<string, number>) {
@@ -101,7 +102,7 @@ async function run(bad: readonly ('dead' | 'refusing' | 'slow')[]) {
   return { at_once, paced, turns: sending.turns, attempts }
 }
 
-console.log(`${GOOD} good ones; load ${loadavg()[0]?.toFixed(1)}`)
+console.log(`${GOOD} good receivers; load ${loadavg()[0]?.toFixed(1)}`)
 const alone = await run([])
 const beside = await run(['dead', 'refusing', 'slow'])
 const ms = ({ p50, p99, most, missing }: Lateness) => ({ p50, p99, most, missing })
@@ -115,13 +116,13 @@ console.table({
 for (const { webhook_id, n } of beside.attempts) console.log(`${webhook_id}: ${n} attempts ended`)
 const { count, ms: spent_ms, longest_ms } = beside.turns
 console.log(
-  `${count} turns, ${(spent_ms / count).toFixed(1)} ms each, longest ${longest_ms.toFixed(0)} ms; load ${loadavg()[0]?.toFixed(1)}`,
+  `${count} iterations, ${(spent_ms / count).toFixed(1)} ms each, longest ${longest_ms.toFixed(0)} ms; load ${loadavg()[0]?.toFixed(1)}`,
 )
 const missing = [alone.at_once, alone.paced, beside.at_once, beside.paced].some(
   (it) => it.missing > 0,
 )
 const latencies_ms = [beside.at_once.p99 - alone.at_once.p99, beside.paced.p99]
 console.log(
-  `late by ${latencies_ms.map((it) => `${it} ms`).join(' and ')}; ${LATENESS_MAX_MS} ms are allowed`,
+  `added delay ${latencies_ms.map((it) => `${it} ms`).join(' and ')}; at most ${LATENESS_MAX_MS} ms`,
 )
 process.exit(!missing && latencies_ms.every((it) => it <= LATENESS_MAX_MS) ? 0 : 1)

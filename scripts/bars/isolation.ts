@@ -1,8 +1,9 @@
 /**
- * Checks whether the time to refuse a key reveals how close it was, after dudect: guesses of two kinds are timed in
- * a random order, and Welch's t says whether the two kinds can be told apart. A comparison that stops at the first
- * wrong character is timed beside it, and has to be found out. Then the tests of isolation and of secrets. Exit 0 only
- * when |t| stays below 4.5 for every pair, the control does not, and the tests pass.
+ * Checks that the time to refuse a key does not reveal how close a guess was (method: dudect). Guesses of two
+ * kinds are timed in random order, and Welch's t test compares the two distributions. A comparison that stops
+ * at the first wrong character is timed as a control and must be detected. Then the tests of isolation and of
+ * secrets run. Exit code 0 only if |t| stays below 4.5 for every pair, exceeds it for the control, and the
+ * tests pass.
  *
  *     bun scripts/bars/isolation.ts [--samples 20000] [--seed N]
  */
@@ -26,7 +27,7 @@ const { values } = parseArgs({
 })
 const SAMPLES = Number(values.samples)
 const T_MAX = 4.5
-/** Of the slowest samples so many say more about the machine than about the code. */
+/** Share of the slowest samples that is dropped as machine noise. */
 const CUT = 0.1
 const WARM_UP = 2000
 const KEYS = 200
@@ -54,7 +55,7 @@ for (const [n, token] of tokens.entries())
     expires_at: null,
   })
 const clock = { now: () => 1, mono: () => 0, sleep: () => Promise.resolve() }
-// Without the pace of failures: what is timed is the lookup of a key.
+// Without the rate limit of failures: the lookup of a key is timed, not the limit.
 const failed_auth = createFailedAuth({
   clock,
   random: { bytes },
@@ -66,20 +67,20 @@ const authenticate = createAuthenticate(db, clock, failed_auth)
 
 const real = () => chance.pick(tokens)
 const other = (character: string | undefined) => (character === 'a' ? 'b' : 'a')
-/** Guesses of as many characters as a key has, by how near they come to one. */
+/** Guesses with the length of a key, by their distance from a real one. */
 const GUESSES = {
   anything: () => apiKey('customer', bytes(32)),
   'right but for the last character': () => {
     const token = real()
     return token.slice(0, -1) + other(token.at(-1))
   },
-  'right in what is shown of it': () => real().slice(0, 8) + apiKey('customer', bytes(32)).slice(8),
+  'right in its visible prefix': () => real().slice(0, 8) + apiKey('customer', bytes(32)).slice(8),
 } as const
 type Guess = () => string
 
-/** Welch's t of the times that two kinds of guesses take, none of them right. */
+/** Welch's t between the times of two kinds of guesses, all of them wrong. */
 function compare(refuse: (token: string) => void, a: Guess, b: Guess): number {
-  // All made beforehand and in the same way: how a guess came about must not be in its time.
+  // All guesses are created beforehand and in the same way, so that their creation is not timed.
   const guesses = Array.from({ length: WARM_UP + SAMPLES }, () => {
     const kind = chance.whole(0, 1) === 0 ? 0 : 1
     return { kind, token: Buffer.from((kind === 0 ? a : b)()).toString('latin1') } as const
@@ -113,7 +114,7 @@ function refused(token: string): void {
   throw new Error('a guess was right')
 }
 
-/** How it must not be done. */
+/** The control: an early-exit comparison. */
 function naive(token: string): void {
   for (const other_token of tokens) {
     let at = 0

@@ -1,6 +1,7 @@
 /**
- * One run of the kill bar on the executable that FORUMD_BINARY names; its figures are the last line, as JSON. Ends with
- * 1 when something was lost or a figure was not reached. `kill.ts` runs it on the true tree and on those with a fault.
+ * One run of the kill test on the executable that FORUMD_BINARY names; the last line is its figures as JSON.
+ * Exit code 1 if data was lost or a figure was not reached. `kill.ts` runs it on the real tree and on those
+ * with a planted fault.
  */
 import { parseArgs } from 'node:util'
 
@@ -29,7 +30,7 @@ const killed = await killAgainAndAgain({
   measured_lives: 200,
   report: (line) => console.error(line),
 })
-const { boot_to_attempt_ms, ...figures } = killed
+const { start_to_attempt_ms, ...figures } = killed
 const faults = faultsOf(killed)
 const shortfalls = shortfallsOf(killed, {
   syscall_kills,
@@ -38,10 +39,10 @@ const shortfalls = shortfallsOf(killed, {
 console.log(
   JSON.stringify({
     ...figures,
-    boot_to_attempt_ms: {
-      lives: boot_to_attempt_ms.length,
-      p50: percentile(boot_to_attempt_ms, 0.5),
-      p99: percentile(boot_to_attempt_ms, 0.99),
+    start_to_attempt_ms: {
+      lives: start_to_attempt_ms.length,
+      p50: percentile(start_to_attempt_ms, 0.5),
+      p99: percentile(start_to_attempt_ms, 0.99),
     },
     faults,
     shortfalls,

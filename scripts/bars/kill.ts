@@ -1,7 +1,7 @@
 /**
- * Checks that nothing is lost when the process dies, and that the check would notice a loss. Kills the executable a thousand
- * times at random and two hundred times at a system call, then does so less often to two executables with a fault
- * planted in each: those must be noticed by what they lose.
+ * Checks that no data is lost when the process dies, and that the check would detect a loss. Kills the
+ * executable a thousand times at random and two hundred times at a system call, then less often two executables
+ * with a planted fault, whose losses must be detected.
  *
  *     bun run bar:kill [--kills 1000] [--syscalls 200] [--mutant-kills 60] [--items 105] [--places 20] [--seed N]
  */
@@ -23,10 +23,10 @@ const { values } = parseArgs({
   },
 })
 
-/** Faults that lose what was matched when the process dies at the wrong moment. */
+/** Faults that lose matches when the process dies at the wrong moment. */
 const MUTANTS: readonly Mutant[] = [
   {
-    name: 'the stream moves on before its deliveries are written',
+    name: 'the checkpoint moves before its deliveries are written',
     file: 'src/store/delivery/deliveries.ts',
     from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
     to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
@@ -49,7 +49,7 @@ function insertLate(db: Db, row: NewDelivery): boolean {`,
 
 const figures = z.looseObject({ lost: z.number(), faults: z.array(z.string()) })
 
-/** One run on the executable of a tree: its figures, null when it broke off, and whether they are as they must be. */
+/** One run on the executable of a tree: its figures (null if it was aborted), and whether it passed. */
 async function run(tree: string, kills: string, syscalls: string) {
   const { items, places, seed } = values
   const options = { kills, syscalls, items, places, seed }
@@ -59,9 +59,11 @@ async function run(tree: string, kills: string, syscalls: string) {
 
 async function isNoticed(mutant: Mutant): Promise<boolean> {
   const { passed, report } = await withPlanted(mutant, (it) => run(it, values['mutant-kills'], '0'))
-  // By what was lost, and by nothing else.
+  // Only a loss counts as detection.
   const noticed = !passed && report !== null && report.lost > 0
-  console.log(`mutant, ${mutant.name}: ${noticed ? `noticed, ${report.lost} lost` : 'NOT NOTICED'}`)
+  console.log(
+    `mutant, ${mutant.name}: ${noticed ? `detected, ${report.lost} lost` : 'NOT DETECTED'}`,
+  )
   return noticed
 }
 
@@ -69,7 +71,7 @@ const load = () => loadavg()[0]?.toFixed(1)
 console.log(`seed ${values.seed}, load ${load()}`)
 const { passed, report } = await run(root, values.kills, values.syscalls)
 console.log(JSON.stringify(report, null, 2))
-console.log(`${passed ? 'kept' : 'NOT KEPT'}, load ${load()}`)
+console.log(`${passed ? 'passed' : 'FAILED'}, load ${load()}`)
 const noticed: boolean[] = []
 for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))
 process.exit(passed && noticed.every(Boolean) ? 0 : 1)

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 
 import { builtFrom } from './binary.ts'
 
-/** A fault to plant: in this file, one text in place of another. */
+/** A fault to plant: one text of a file replaced by another. */
 export type Mutant = { name: string; file: string; from: string; to: string }
 
-/** The tree that this file is part of. */
+/** Root of the checkout. */
 export const root = join(import.meta.dir, '../..')
 
 /**
- * Runs a script of a tree on that tree's executable, which FORUMD_BINARY names. Answers whether it ended with 0, and its
- * last line when that is JSON, else null.
+ * Runs a script of a tree on that tree's executable, which FORUMD_BINARY names. Returns whether its exit code
+ * was 0, and its last line if that is JSON, else null.
  */
 export async function runOn(
   tree: string,
@@ -37,7 +37,11 @@ export async function runOn(
   }
 }
 
-/** Lets `use` have a copy of the tree in which the fault is planted. Throws when the text is not there any more. */
+/**
+ * Calls `use` with a copy of the tree that has the fault.
+ *
+ * @throws {Error} if the file no longer contains the text
+ */
 export async function withPlanted<T>(
   { name, file, from, to }: Mutant,
   use: (tree: string) => Promise<T>,
@@ -48,7 +52,7 @@ export async function withPlanted<T>(
       cpSync(join(root, part), join(tree, part), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'))
     const text = readFileSync(join(tree, file), 'utf8')
-    if (!text.includes(from)) throw new Error(`${file} has changed: plant "${name}" anew`)
+    if (!text.includes(from)) throw new Error(`${file} has changed: plant "${name}" again`)
     writeFileSync(join(tree, file), text.replace(from, to))
     return await use(tree)
   } finally {

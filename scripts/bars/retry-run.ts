@@ -12,17 +12,17 @@ import type { Signed } from '../../test/support/verifiers.ts'
 export const RETRY_DELAYS_S = [5, 30, 120, 300, 780]
 const ALL_S = RETRY_DELAYS_S.reduce((sum, it) => sum + it, 0)
 const START = 1_767_225_600_000
-/** Of every so many deliveries, one is refused for good, and one goes to a target whose secret was rotated. */
+/** One delivery in so many is refused permanently, and one goes to a target with a rotated secret. */
 const REFUSED_EACH = 20
 const ROTATED_EACH = 3
 
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`
-/** `old` is the one before the rotation, and signs until `overlap_until`. */
+/** `old` is the secret before the rotation; it signs until `overlap_until`. */
 export const SECRET = { now: secretOf(7), old: secretOf(8), overlap_until: START + 100_000 }
 
 export const idOf = (n: number): string => `dlv_${String(n).padStart(6, '0')}`
 export const isRefused = (n: number): boolean => n % REFUSED_EACH === 0
-/** Whether both secrets sign its first attempts. */
+/** True if both secrets sign its first attempts. */
 export const isRotated = (n: number): boolean => !isRefused(n) && n % ROTATED_EACH === 0
 const targetOf = (n: number) =>
   isRefused(n) ? 'wh_refusing' : isRotated(n) ? 'wh_rotated' : 'wh_failing'
@@ -71,8 +71,8 @@ function fill(db: Db, count: number): void {
 }
 
 /**
- * Lets the sender carry so many deliveries to receivers that never say yes, on a clock that is held, until nothing
- * more can come. Returns every request of each delivery, oldest first, and how many ended in which status.
+ * Sends so many deliveries to receivers that always fail, on a paused clock, until no attempt is left. Returns
+ * every request of each delivery, oldest first, and the number of deliveries per final status.
  */
 export async function climb(count: number, chance: SeededRandom) {
   using db = openDb(':memory:', { create: true })
@@ -112,7 +112,7 @@ export async function climb(count: number, chance: SeededRandom) {
   while (now < last_at) {
     const next_at = await sender.turn()
     await sender.idle()
-    // What has landed may have made something due.
+    // A recorded outcome may have made another delivery due.
     if (nudged) {
       nudged = false
       continue

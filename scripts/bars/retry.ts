@@ -1,8 +1,7 @@
 /**
- * Checks the retry schedule and every signature: so many deliveries to receivers that fail, on a
- * clock that is held; Stripe's verifier and the one of Standard Webhooks on the first request of each, with one bit of
- * it changed, and on both secrets while a rotation overlaps. Prints the figures, and exits 0 only when they are as they
- * must be.
+ * Checks the retry schedule and every signature: deliveries to receivers that fail, on a paused clock. Stripe's
+ * verifier and that of Standard Webhooks check the first request of each, copies with one changed bit, and both
+ * secrets while a rotation overlaps. Prints the figures; exit code 0 only if all are as expected.
  *
  *     bun scripts/bars/retry.ts [--deliveries 10000] [--seed N]
  */
@@ -37,18 +36,18 @@ const wrong = {
   bent_taken_by_standard: 0,
   overlap: 0,
 }
-/** How often the verifiers were asked, so that a check of nothing cannot pass. */
+/** Number of verifications, so that a check of nothing cannot pass. */
 const request_counts = { straight: 0, bent: 0, in_overlap: 0, after_overlap: 0 }
 
 const distinct = (values_of: readonly string[]) => new Set(values_of).size
 
-/** A request with one bit of its body changed, or one of a signature's. */
+/** A request with one changed bit, in its body or in a signature. */
 function bent(request: Signed): Signed {
   const { headers, body } = request
   const in_body = chance.odds(0.7)
   if (in_body) return { ...request, body: flipped(body) }
   const flippedText = (name: string) => {
-    // Behind the name of the scheme, and before a second value.
+    // After the scheme's name, and before a second value.
     const [, head = '', mac = '', rest = ''] =
       /^((?:t=\d+,)?v1[=,])([^ ,]+)(.*)$/.exec(headers[name] ?? '') ?? []
     return head + Buffer.from(flipped(Buffer.from(mac, 'latin1'))).toString('latin1') + rest
@@ -78,7 +77,7 @@ function judgeRetries(n: number, seen: readonly Signed[]): void {
     if (!a || !b) continue
     const wait_s = (b.at - a.at) / 1000
     waits_of[retry_index]?.push(wait_s)
-    // The clock of this run moves by whole milliseconds, and at least by one between two turns.
+    // The clock of this run advances in whole milliseconds, by at least one per iteration.
     if (wait_s < retry_delay_s * 0.8 - 0.001 || wait_s > retry_delay_s * 1.2 + 0.1) wrong.delays++
   }
   const [first, last] = [seen[0], seen.at(-1)]
@@ -100,7 +99,7 @@ async function judgeSignature(request: Signed): Promise<void> {
   if (standardTakes(other, SECRET.now)) wrong.bent_taken_by_standard++
 }
 
-/** While it overlaps both secrets are good for every request; after that only the new one is. */
+/** During the overlap both secrets verify every request; afterwards only the new one does. */
 async function judgeOverlap(seen: readonly Signed[]): Promise<void> {
   for (const request of seen) {
     const overlaps = request.at < SECRET.overlap_until
@@ -125,7 +124,7 @@ wrong.endings =
 
 const meanOf = (it: readonly number[]) => it.reduce((sum, value) => sum + value, 0) / it.length
 
-/** Standard deviation over mean: whether the waits are spread at all. */
+/** Coefficient of variation: 0 if the waits have no jitter. */
 function spread(waits: readonly number[]): number {
   const mean = meanOf(waits)
   return Math.sqrt(meanOf(waits.map((it) => (it - mean) ** 2))) / mean

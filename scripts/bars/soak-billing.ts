@@ -1,23 +1,23 @@
 import * as z from 'zod'
 
 import { type ChaosFixture, READ_MICROS } from '../../test/chaos/fixture.ts'
-import { type Books, readBooks } from '../../test/chaos/ledger-check.ts'
+import { type LedgerTotals, readLedger } from '../../test/chaos/ledger-check.ts'
 import { type DaemonProcess, runForumd } from '../../test/support/process.ts'
 
-/** What came of calls for more money than there was. */
+/** Result of calls that cost more than the balance. */
 export type Spent = {
-  /** Calls that there was money for. */
+  /** Number of calls that the balance covered. */
   affordable: number
-  /** Calls by the status they were answered with. */
+  /** Number of calls per response status. */
   answers: Record<number, number>
-  /** Reads that stand in the books beyond those that stood there before. */
+  /** Reads added to the ledger. */
   billed: number
   credits_remaining: number
   holds: number
   unbalanced: number
 }
 
-/** Twice as many as can be paid for. */
+/** Twice as many as the balance covers. */
 export const CALLS = 10_000
 const AT_ONCE = 250
 const READ_USD = READ_MICROS / 1e6
@@ -26,13 +26,13 @@ const minted = z.object({ key: z.string() })
 const account = z.object({ credits_remaining: z.number() })
 
 /**
- * Ten thousand calls, by as many at once as a client of Bun sends, of a customer who can pay half of them. The daemon is
- * ended by it.
+ * Makes ten thousand calls at Bun's client concurrency for a customer who can pay for half of them. Stops the
+ * daemon.
  */
 export async function spendMoreThanThereIs(
   fixture: ChaosFixture,
   daemon: DaemonProcess,
-  before: Books,
+  before: LedgerTotals,
 ): Promise<Spent> {
   const credits = (CALLS / 2) * READ_USD
   const args = `key create --config ${fixture.config} --customer bob --credits ${credits} --json`
@@ -57,7 +57,7 @@ export async function spendMoreThanThereIs(
   await Promise.all(Array.from({ length: AT_ONCE }, caller))
   const credits_remaining = await money()
   await daemon.end('SIGTERM')
-  const { reads_billed, holds, unbalanced } = readBooks(fixture.data)
+  const { reads_billed, holds, unbalanced } = readLedger(fixture.data)
   const billed = reads_billed - before.reads_billed
   return { affordable, answers, billed, credits_remaining, holds, unbalanced }
 }

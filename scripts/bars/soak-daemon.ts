@@ -6,7 +6,7 @@ import { type ChaosFixture, startChaosFixture } from '../../test/chaos/fixture.t
 import { readFirstSeen, waitForDeliveries } from '../../test/chaos/ledger-check.ts'
 import { startReading } from '../../test/chaos/reader.ts'
 import { duplicates } from '../../test/chaos/recording-receiver.ts'
-import { countBroken, inspectLeftovers, type Left } from '../../test/chaos/run-result.ts'
+import { countInvariantBreaches, inspectLeftovers, type Left } from '../../test/chaos/run-result.ts'
 import { startProcess } from '../../test/support/process.ts'
 import { quantile, stallsFile, startWatch } from './abuse-watch.ts'
 import { spendMoreThanThereIs, type Spent } from './soak-billing.ts'
@@ -19,16 +19,16 @@ export type Soaking = {
   seed: number
   monitors: number
   deliveries_per_s: number
-  /** Of the requests to the platform, that go wrong. */
+  /** Share of the platform requests that fail. */
   faults_share: number
-  /** Kills come so far apart on average; null: none. */
+  /** Average time between kills; null: none. */
   kill_every_s: number | null
-  /** What the daemon is run under. */
+  /** Command that runs the daemon. */
   under: readonly string[]
   report: (line: string) => void
 }
 
-/** The event loop and `/health` during a minute. */
+/** Event loop and `/health` during a minute. */
 export type Minute = {
   at_ms: number
   stall_p999_ms: number
@@ -36,28 +36,28 @@ export type Minute = {
   health_failed: number
 }
 
-/** A daemon and what became of its world. */
+/** Measurements of a daemon and the final state of its fixture. */
 export type Soaked = Left & {
   items_per_s: number
-  /** Requests to the platform that went wrong. */
+  /** Failed requests to the platform. */
   faults: number
-  /** Once a second; of a daemon that is killed, of all its lives. */
+  /** One per second; for a daemon that is killed, over all its runs. */
   samples: Sample[]
-  /** How each life that was ended by a kill stood last. */
+  /** Last sample of each run that a kill ended. */
   lives: Sample[]
-  /** From starting the program to its listening, ms. */
+  /** Time from spawn to listening, ms. */
   start_times_ms: number[]
-  /** From an item being seen to the first request about it, of each receiver, in order of time. */
+  /** Time from an item's observation to its first request, per receiver, in order of time. */
   delays: { at_ms: number; ms: number }[]
   minutes: Minute[]
   duplicates: number[]
-  /** With what SIGTERM ended it. */
+  /** Exit code after SIGTERM. */
   exit_code: number | null
   spent: Spent
 }
 
 const RECEIVERS = 3
-/** Of the posts, a fifth is wanted. */
+/** One post in five matches. */
 export const ITEMS_PER_DELIVERY = 5 / RECEIVERS
 const CADENCE_S = 5
 const READ_EVERY_MS = 1000
@@ -66,7 +66,7 @@ const MINUTE_MS = 60_000
 const REPORT_EVERY_MS = 300_000
 const FIRST_SNAPSHOT_MIN = 5
 
-/** Lets a daemon work for so long, killed now and then or never, and looks what is left. */
+/** Runs a daemon for the planned time, with or without kills, and checks the final state. */
 export async function soak(plan: Soaking): Promise<Soaked> {
   const chance = createSeededRandom(plan.seed)
   await using fixture = await startChaosFixture({
@@ -86,7 +86,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
   let daemon = await start()
   await using stack = new AsyncDisposableStack()
   stack.defer(async () => void (await daemon.end('SIGKILL')))
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   const reading = startReading(fixture.headers, 'subforum=hay0&limit=1', READ_EVERY_MS)
   reading.of(daemon)
   const watch = steady
@@ -99,7 +99,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
   let broken = 0
   const stop = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const code = await daemon.end(signal)
-    broken += countBroken(daemon.lines)
+    broken += countInvariantBreaches(daemon.lines)
     await reading.stopped()
     return code
   }
@@ -116,7 +116,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
   while (since() < plan.minutes * 60_000) {
     await Bun.sleep(SAMPLE_EVERY_MS)
     const seen = sample(daemon.pid, fixture.data, since())
-    if (seen === null) throw new Error(`forumd ended by itself: ${daemon.lines.at(-1)}`)
+    if (seen === null) throw new Error(`forumd exited unexpectedly: ${daemon.lines.at(-1)}`)
     samples.push(seen)
     if (since() > kill_at) {
       lives.push(seen)
@@ -142,7 +142,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
       plan.report(
         describeSample(since(), seen, {
           kills: lives.length,
-          matches: fixture.poster.wanted.length,
+          matches: fixture.poster.matching.length,
         }),
       )
     }
@@ -150,7 +150,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
 
   await fixture.poster.stop()
   fault_injection[Symbol.dispose]()
-  await waitForDeliveries(fixture.data, fixture.poster.wanted.length * RECEIVERS)
+  await waitForDeliveries(fixture.data, fixture.poster.matching.length * RECEIVERS)
   await watch?.[Symbol.asyncDispose]()
   const exit_code = await stop('SIGTERM')
   const left = inspectLeftovers(fixture, reading, broken)
@@ -166,13 +166,13 @@ export async function soak(plan: Soaking): Promise<Soaked> {
     start_times_ms,
     delays,
     minutes,
-    duplicates: fixture.witnesses.map(duplicates),
+    duplicates: fixture.receivers.map(duplicates),
     exit_code,
     spent,
   }
 }
 
-/** One while the daemon warms up, which reads in what a copy takes, and others while it is looked at for what grows. */
+/** One snapshot during warm-up, which loads the code of a snapshot, and others while growth is measured. */
 const snapshotsFrom = (now: Date): string => {
   const first = now.getUTCMinutes() + FIRST_SNAPSHOT_MIN
   return `${first % 60},${(first + 30) % 60} * * * *`
@@ -187,11 +187,11 @@ const describeSample = (
   `${rss_mib.toFixed(1)} MiB, ${descriptors} descriptors, ` +
   `database ${db_mib.toFixed(0)} MiB and log ${wal_mib.toFixed(1)} MiB`
 
-/** Of each receiver and item, from when the daemon had seen it to when the receiver was asked first. */
-function delaysOf({ data, witnesses }: ChaosFixture, began: number): Soaked['delays'] {
+/** Per receiver and item: time from the daemon's observation to the first request. */
+function delaysOf({ data, receivers }: ChaosFixture, began: number): Soaked['delays'] {
   const first_seen = readFirstSeen(data)
   const delays: Soaked['delays'] = []
-  for (const { seen } of witnesses) {
+  for (const { seen } of receivers) {
     const seen_ids = new Set<string>()
     for (const { at, delivery_id, items } of seen) {
       if (seen_ids.has(delivery_id)) continue

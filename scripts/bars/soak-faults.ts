@@ -1,13 +1,13 @@
 import type { Sandbox } from '../../sandbox/server/sandbox.ts'
 import type { SeededRandom } from '../../sandbox/world/random.ts'
 
-/** What a network does to an answer. */
+/** Network faults of a response. */
 const FAULTS = ['reset', 'truncated', '5xx'] as const
 const CHECK_EVERY_MS = 200
-/** So many requests pass at most before a fault that is due strikes. */
+/** A due fault strikes after at most this many requests. */
 const PASS_MAX = 10
 
-/** Lets such a share of the requests to the platform go wrong, until it is disposed of. */
+/** Fails this share of the platform requests until it is disposed of. */
 export function startFaultInjection(
   sandbox: Sandbox,
   { chance, share }: { chance: SeededRandom; share: number },

@@ -2,31 +2,31 @@ import { quantile } from './abuse-watch.ts'
 
 /** A process and its folder at one moment. */
 export type Sample = {
-  /** Since the soak began. */
+  /** Since the start of the soak. */
   at_ms: number
   rss_mib: number
-  /** Of that, what no file backs: all that a process can fill by itself. */
+  /** Anonymous memory: not backed by a file. */
   own_mib: number
   descriptors: number
   threads: number
-  /** Files in the data folder, snapshots left out. */
+  /** Files in the data folder, without snapshots. */
   files: number
   db_mib: number
   wal_mib: number
 }
 
-/** The middle of a list; 0 of an empty one. */
+/** Median; 0 for an empty list. */
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-/** Of a list in order of time, the first and the last of four parts. */
+/** First and last quarter of a list. */
 export function ends<T>(list: readonly T[]): { first: T[]; last: T[] } {
   const part = Math.ceil(list.length / 4)
   return { first: list.slice(0, part), last: list.slice(-part) }
 }
 
 /**
- * How much a value grows in an hour: the median of the slopes between all pairs of points (Theil and Sen), which a
- * minority of strange points does not move. 0 when there are fewer than two.
+ * Growth of a value per hour: the median of the slopes between all pairs of points (Theil–Sen), which is robust
+ * against outliers. 0 for fewer than two points.
  */
 export function growthPerHour(points: readonly { at_ms: number; value: number }[]): number {
   const slopes = points.flatMap((one, n) =>
@@ -37,7 +37,7 @@ export function growthPerHour(points: readonly { at_ms: number; value: number }[
   return median(slopes)
 }
 
-/** Of each window of time the least memory: what is held once what was thrown away has been collected. */
+/** Lowest memory of each time window, which is the memory retained after a GC. */
 export function floors(
   samples: readonly Sample[],
   window_ms: number,

@@ -4,16 +4,16 @@ import { CALLS } from './soak-billing.ts'
 import { ITEMS_PER_DELIVERY, type Soaked } from './soak-daemon.ts'
 import { ends, floors, growthPerHour, median, type Sample } from './soak-figures.ts'
 
-/** A figure of a soak and the most that it may be; `least` where it may not be less. */
+/** A figure of a soak with its upper bound `most` and lower bound `least`. */
 export type Judged = { name: string; value: number; most?: number; least?: number }
 
-/** From so many minutes on what grows is judged by the hour; before, a process is still warming up. */
+/** Growth per hour is judged from this duration on; shorter runs are still warming up. */
 const FULL_MINUTES = 60
 const WARM_UP_MS = 15 * 60_000
 const WINDOW_MS = 60_000
 const GROWTH_MIB_H = 1
 const WARM_UP_MIB = 48
-/** Descriptors, threads and files may be so many more or fewer. */
+/** Allowed change of the number of descriptors, threads and files. */
 const STEP = 5
 const LIFE_MIB = 16
 const START_P99_MS = 2000
@@ -26,16 +26,16 @@ const HEALTH_P99_MS = 250
 const LATER_FILE = 1.25
 const RATE_SHARE = 0.95
 
-/** The figures of a soak: of the daemon that was never killed, and of the one that was. */
+/** Figures of a soak, for the daemon without kills and the one with kills. */
 export function judgeSoak(
   { steady, killed }: { steady: Soaked; killed: Soaked },
   plan: { minutes: number; deliveries_per_s: number; kills: number },
 ): Judged[] {
-  const houses = Object.entries({ steady, killed })
+  const daemons = Object.entries({ steady, killed })
   const warm = steady.samples.filter(({ at_ms }) => at_ms > warmUpOf(plan.minutes))
   return [
-    ...houses.flatMap(([name, it]) => [
-      { name: `${name}: not as it must`, value: faultsOf(it).length, most: 0 },
+    ...daemons.flatMap(([name, it]) => [
+      { name: `${name}: violations`, value: faultsOf(it).length, most: 0 },
       {
         name: `${name}: posts a second`,
         value: it.items_per_s,
@@ -94,18 +94,18 @@ export function judgeSoak(
   ]
 }
 
-/** Whether a figure is as it has to be. What is no number is not. */
+/** True if a figure is within its bounds. NaN is not. */
 export const isWithinBound = ({ value, most = Infinity, least = -Infinity }: Judged): boolean =>
   value <= most && value >= least
 
 const warmUpOf = (minutes: number) => Math.min(WARM_UP_MS, (minutes * 60_000) / 4)
 
-/** What may not change, in either direction. */
+/** A value that must stay constant, in both directions. */
 function change(name: string, samples: readonly Sample[], of: (it: Sample) => number): Judged {
   return { name: `${name}, changed by`, value: Math.abs(grownBy(samples.map(of))), most: STEP }
 }
 
-/** The median of the last quarter over that of the first. */
+/** Median of the last quarter divided by that of the first. */
 function grownBy(values: readonly number[]): number {
   const { first, last } = ends(values)
   return median(last) - median(first)
@@ -154,14 +154,14 @@ function delaysJudged(name: string, { delays }: Soaked): Judged[] {
   ]
 }
 
-/** The database may grow by as much in the last quarter as in the second, and no other file may come. */
+/** The database may grow by as much in the last quarter as in the second; no other file may be added. */
 function filesJudged(name: string, { samples }: Soaked, minutes: number): Judged[] {
   const grown = (from: number, to: number) =>
     (samples.at(Math.floor(samples.length * to) - 1)?.db_mib ?? 0) -
     (samples.at(Math.floor(samples.length * from))?.db_mib ?? 0)
   return [
     change(`${name}: files`, samples, ({ files }) => files),
-    // In a few minutes it grows by whole checkpoints, and that is all there is to see.
+    // Within a few minutes the file grows by whole checkpoints only.
     ...(minutes < FULL_MINUTES / 3
       ? []
       : [
@@ -184,10 +184,10 @@ function moneyJudged(name: string, { spent }: Soaked): Judged[] {
   })
   return [
     exactly('answered', answers[200] ?? 0, affordable),
-    exactly('refused for want of money', answers[402] ?? 0, CALLS - affordable),
+    exactly('refused with 402', answers[402] ?? 0, CALLS - affordable),
     exactly('billed', billed, affordable),
     exactly('left, USD', credits_remaining, 0),
     exactly('on hold', holds, 0),
-    exactly('customers whose books do not add up', unbalanced, 0),
+    exactly('customers with an unbalanced ledger', unbalanced, 0),
   ]
 }

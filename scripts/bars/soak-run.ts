@@ -1,6 +1,6 @@
 /**
- * One soak of the executable that FORUMD_BINARY names; its figures are the last line, as JSON. Ends with 1 when one of
- * them is not as it has to be. `soak.ts` runs it on the true tree and on those with a fault.
+ * One soak of the executable that FORUMD_BINARY names; the last line is its figures as JSON. Exit code 1 if one
+ * of them is out of bounds. `soak.ts` runs it on the real tree and on those with a planted fault.
  */
 import { parseArgs } from 'node:util'
 
@@ -39,14 +39,14 @@ const [steady, killed] = await Promise.all([
 ])
 const judged = judgeSoak(
   { steady, killed },
-  // A life lasts once and a half as long as the average at most.
+  // A run lasts at most 1.5 times the average.
   { minutes, deliveries_per_s, kills: Math.floor((minutes * 60) / kill_every_s / 1.5) },
 )
 
 const twelfths = ({ samples }: Soaked, of: (it: Sample) => number) =>
   floors(samples, (minutes * 60_000) / 12, of).map(({ value }) => Math.round(value * 10) / 10)
 
-/** What is no figure to be judged, but worth to be known. */
+/** Figures without a bound, for information. */
 const summaryOf = (it: Soaked) => ({
   matches: it.matches,
   lost: it.lost,

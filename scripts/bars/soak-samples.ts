@@ -5,7 +5,7 @@ import type { Sample } from './soak-figures.ts'
 
 const MIB = 1024 ** 2
 
-/** Looks at a process and its data folder; null when the process is gone. */
+/** Samples a process and its data folder; null if the process has exited. */
 export function sample(pid: number, data: string, at_ms: number): Sample | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -27,7 +27,7 @@ export function sample(pid: number, data: string, at_ms: number): Sample | null 
   }
 }
 
-/** What a process is told by that ends between two looks at it. */
+/** Errors of a process that exits between two system calls. */
 const GONE = new Set(['ENOENT', 'ESRCH', 'EACCES'])
 
 const sizeOf = (path: string) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) / MIB

@@ -1,14 +1,16 @@
 /**
- * Checks that the daemon does not degrade over time: bar B10. Two of them each watch fifty places, match, deliver
- * twenty times a second, are read of and billed, while one of twenty of their platform's answers goes wrong. One is never
- * killed, and is looked at for what grows; the other is killed again and again, and loses nothing. Then faults planted in
- * copies of the tree have to be noticed: memory and descriptors that are not given back, and a match that is not sent.
+ * Checks that the daemon does not degrade over time (B10 of docs/reliability.md). Two daemons each watch fifty
+ * subforums, match, deliver twenty times a second and serve billed reads, while one in twenty platform
+ * responses fails. One is never killed and is checked for growth; the other is killed repeatedly and must lose
+ * nothing. Then faults planted in copies of the tree must be detected: leaked memory, leaked descriptors, and a
+ * match that is not sent.
  *
  *     bun run bar:soak [--minutes 60 | --hours 24] [--kill-every S] [--mutant-minutes 3] [--seed N]
- *         [--under 'chrt -r 1']   what the daemons are run under, on a machine that others use too
+ *         [--under 'chrt -r 1']   command that runs the daemons, for a machine with other load
  *
- * A kill every minute, and every ten when it is told in hours. In less than an hour memory is still warming up: then
- * only a leak that is large is noticed, and the database may grow as it likes. `--mutant-minutes 0` plants nothing.
+ * A kill every minute, or every ten minutes with `--hours`. In less than an hour memory is still warming up:
+ * only a large leak is detected, and growth of the database is not judged. `--mutant-minutes 0` plants no
+ * fault.
  */
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -40,7 +42,7 @@ if (
   process.exit(2)
 }
 
-/** Faults, and a part of the name of the figure by which each has to be noticed. */
+/** Faults, and a part of the name of the figure that has to detect each. */
 const MUTANTS: readonly (Mutant & { by: string })[] = [
   {
     name: '32 KiB of every item are never given back',
@@ -62,7 +64,7 @@ setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
   },
   {
     name: 'one delivery of sixty-four is never written',
-    by: 'not as it must',
+    by: 'violations',
     file: 'src/store/delivery/deliveries.ts',
     from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
     to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
@@ -74,7 +76,7 @@ const figures = z.looseObject({
   judged: z.array(
     z.object({
       name: z.string(),
-      // What is no number is null in JSON.
+      // NaN is null in JSON.
       value: z
         .number()
         .nullable()
@@ -86,7 +88,7 @@ const figures = z.looseObject({
   ),
 })
 
-/** One soak on the executable of a tree; its figures are null when it broke off. */
+/** One soak on the executable of a tree; its figures are null if it was aborted. */
 async function run(tree: string, options: Record<string, string>) {
   const { under, seed } = values
   const { passed, report } = await runOn(tree, 'scripts/bars/soak-run.ts', {
@@ -102,7 +104,7 @@ async function isNoticed({ by, ...mutant }: (typeof MUTANTS)[number]): Promise<b
   const { report } = await withPlanted(mutant, (it) => run(it, options))
   const over = report?.judged.filter(({ name, kept }) => !kept && name.includes(by)) ?? []
   const how = over.map(({ name, value }) => `${name}: ${value.toFixed(1)}`).join('; ')
-  console.log(`mutant, ${mutant.name}: ${how === '' ? 'NOT NOTICED' : `noticed, ${how}`}`)
+  console.log(`mutant, ${mutant.name}: ${how === '' ? 'NOT DETECTED' : `detected, ${how}`}`)
   return over.length > 0
 }
 
@@ -117,7 +119,7 @@ for (const { name, value, most, least, kept } of report?.judged ?? []) {
   console.log(`${kept ? 'ok  ' : 'OVER'} ${name}: ${value.toFixed(2)}, ${bounds.join(', ')}`)
 }
 console.log(JSON.stringify({ ...report, judged: undefined }, null, 2))
-console.log(`${passed ? 'kept' : 'NOT KEPT'}, load ${load()}`)
+console.log(`${passed ? 'passed' : 'FAILED'}, load ${load()}`)
 const noticed: boolean[] = []
 if (mutant_minutes > 0) for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))
 process.exit(passed && noticed.every(Boolean) ? 0 : 1)

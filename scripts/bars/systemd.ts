@@ -1,12 +1,12 @@
 /**
- * Tries the unit under a real systemd in the trouble that a start may meet: the volume of the data not mounted, a full disk, one
- * without inodes, one that is mounted read-only, and a key file of another user. A Debian is made by
- * debootstrap and its systemd booted as pid 1 in namespaces of its own. Ends with 0 only when each is as it must be.
+ * Runs the unit under a real systemd through start failures: the data volume not mounted, a full disk, a disk
+ * without inodes, a read-only mount, and a key file of another user. debootstrap builds a Debian whose systemd
+ * boots as pid 1 in its own namespaces. Exit code 0 only if every scenario passes.
  *
  *     bun run bar:systemd [--root FOLDER] [--binary FILE] [--wait-s 5]
  *
- * Wants root, debootstrap and a mirror of Debian. --root keeps the Debian in a folder for the next time; --binary is an
- * executable to try instead of the one that is built; --wait-s is how long each trouble of the disk lasts.
+ * Needs root, debootstrap and a Debian mirror. --root keeps the Debian in a folder for the next run; --binary
+ * is the executable to test instead of a new build; --wait-s is the duration of each disk failure.
  */
 import {
   chmodSync,
@@ -35,14 +35,18 @@ const { values } = parseArgs({
 })
 const NAMESPACES = ['--mount', '--cgroup', '--pid', '--ipc', '--uts', '--net']
 
-/** Runs a command and answers what it printed. Throws with its name where it fails. */
+/**
+ * Runs a command and returns its output.
+ *
+ * @throws {Error} with the command's name if it fails
+ */
 function run(...command: string[]): string {
   const { exitCode, stdout } = Bun.spawnSync(command, { stdin: 'ignore', stderr: 'inherit' })
   if (exitCode !== 0) throw new Error(`${command.slice(0, 3).join(' ')} … ended with ${exitCode}`)
   return stdout.toString()
 }
 
-/** The lines of each scenario, in their order: what has to be seen. */
+/** Expected lines of each scenario, in order. */
 const EXPECTED = [
   'first start: active, volume active',
   'mount fails: not started, 0 files in its place',
@@ -90,7 +94,7 @@ try {
   const inside = ['unshare', '--kill-child', ...NAMESPACES, '--fork', 'bash', boot, debian, folder]
   Bun.spawnSync([...bounded, ...inside], { stdin: 'ignore', stdout: 'ignore', stderr: 'inherit' })
   const log = join(folder, 'log')
-  if (!existsSync(log)) throw new Error('systemd did not come up: it takes all the namespaces')
+  if (!existsSync(log)) throw new Error('systemd did not start: it needs all the namespaces')
   const seen = readFileSync(log, 'utf8').trim().split('\n')
   let failed = 0
   for (const line of EXPECTED) {
@@ -98,7 +102,7 @@ try {
     if (!isSeen) failed += 1
     console.log(`${isSeen ? 'ok  ' : 'FAIL'}  ${line}`)
   }
-  if (failed > 0) console.log(`\nWhat was seen:\n${seen.join('\n')}`)
+  if (failed > 0) console.log(`\nActual:\n${seen.join('\n')}`)
   console.log(
     `\n${EXPECTED.length - failed} of ${EXPECTED.length}, in ${((performance.now() - began) / 1000).toFixed(0)} s`,
   )

@@ -11,7 +11,7 @@ export const cached: Bench = {
   name: 'cached',
   title: 'Cached reads',
   about:
-    'One listing over and over through 16 connections (wrk), answered from what is kept. Ours authenticates, holds and bills every call durably all the same. The proxies keep and send the very bytes that ours answers, and know nothing of who asks; nginx has one worker.',
+    'One cached listing, requested repeatedly through 16 connections (wrk). forumd still authenticates, holds and bills every call durably. The proxies cache and send the bytes of forumd’s answer, without authentication; nginx has one worker.',
   async run(options) {
     await using stack = new AsyncDisposableStack()
     const folder = (): string => stack.use(temporaryFolder()).path

@@ -5,7 +5,7 @@ export const deliveries: Bench = {
   name: 'deliveries',
   title: 'Durable signed deliveries: 10,000 matches committed, sent and recorded',
   about:
-    'Matches come by the hundred, as checks commit them, for 16 targets behind one receiver on the loopback; 64 attempts may be on their way. From the first commit to the last record. Ours writes the match, keeps it for who fetches, and freezes, checks, signs and sends its body; every commit waits for the disk. The peers add a job with the same item, sign and post it in the same way, and complete it; of pg-boss 64 jobs are fetched and completed at a time.',
+    'Matches are committed a hundred at a time, as polls do, for 16 targets behind one receiver on the loopback; at most 64 attempts are in flight. Measured from the first commit to the last record. forumd writes the match, stores it for the pull API, and freezes, checks, signs and sends its body; every commit waits for the disk. The peers add a job with the same item, sign and post it in the same way, and complete it; pg-boss fetches and completes 64 jobs at a time.',
   async run({ rounds, smoke }) {
     const plan = { count: smoke ? 500 : 10_000, per_second: 0 }
     const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))
@@ -28,7 +28,7 @@ export const receipt: Bench = {
   name: 'receipt',
   title: 'Match to receipt at 500 a second',
   about:
-    'One match after another, 2 ms apart, each in a commit of its own; from before its commit to the receiver having its body. The senders are those of the deliveries. The worker of pg-boss would wait half a second between looks; here it is asked every 2 ms.',
+    'One match after another, 2 ms apart, each in its own commit; measured from before the commit until the receiver has the body. The senders are those of the deliveries. The worker of pg-boss polls every half second by default; here it polls every 2 ms.',
   async run({ rounds, smoke }) {
     const plan = { count: smoke ? 250 : 2500, per_second: 500 }
     const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))

@@ -4,15 +4,15 @@ import { ifHere, inTurns, type Served } from './load-in-turns.ts'
 import { startNginx } from './proxies.ts'
 import { type Bench, ratioOf } from './results.ts'
 
-/** A place for each number, so that no two reads on their way are the same one. */
+/** A subforum for each number, so that no two reads in flight are identical. */
 const PATH = '/api/forum/posts?subforum=place{n}'
 const [OURS, NGINX, FASTIFY] = ['forumd', 'nginx proxy_pass', 'Fastify + undici'] as const
 
 export const gateway: Bench = {
   name: 'gateway',
-  title: 'Gateway: a listing of 25 posts that nobody has asked for yet',
+  title: 'Gateway: a listing of 25 posts that is not cached',
   about:
-    'Through 16 connections (wrk), the upstream on the loopback, every read of another place. Ours authenticates, holds the price durably, asks, maps, bills durably and answers. nginx passes the bytes on, with one worker. Fastify and undici under Node do what a user would write: the key looked up, one durable transaction for the price, the same mapping.',
+    'Through 16 connections (wrk), the upstream on the loopback, every read of another subforum. forumd authenticates, holds the price durably, fetches, maps, bills durably and answers. nginx proxies the bytes with one worker. Fastify and undici under Node are a typical hand-written service: a key lookup, one durable transaction for the price, the same mapping.',
   async run(options) {
     await using stack = new AsyncDisposableStack()
     const folder = (): string => stack.use(temporaryFolder()).path

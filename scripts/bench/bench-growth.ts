@@ -34,12 +34,12 @@ export const growth: Bench = {
   name: 'growth',
   title: 'Growth: the same calls over 10,000 and a million deliveries',
   about:
-    'Daemons over tables of unequal age: 20 monitors with 10,000 deliveries a day together, for a day or for months, and as many rows of other customers’ usage. One caller asks them in turn, call by call; 99 of 100 calls are faster than what stands here, in ms. `--most-rows 5000000` goes further.',
+    'Daemons with tables of different age: 20 monitors with 10,000 deliveries a day in total, for a day or for months, and as many rows of other customers’ usage. One caller requests them alternately, call by call; p99 in ms. `--most-rows 5000000` adds a larger table.',
   async run({ rounds, smoke, most_rows }) {
     await using stack = new AsyncDisposableStack()
     const upstream = stack.use(await startUpstream())
     const sizes = smoke ? [SMALL, 10 * SMALL] : [SMALL, 1_000_000, most_rows]
-    const houses: { rows: number; url: string; key: string; variant: Variant }[] = []
+    const instances: { rows: number; url: string; key: string; variant: Variant }[] = []
     for (const rows of new Set(sizes)) {
       const dir = stack.use(temporaryFolder()).path
       const key = makeInstance(dir, ({ db }, now) => {
@@ -48,21 +48,21 @@ export const growth: Bench = {
       })
       const { url } = stack.use(await startForumd(dir, { platform_url: upstream.url }))
       const variant = { name: `${rows.toLocaleString('en')} rows`, rounds: {} }
-      houses.push({ rows, url, key, variant })
+      instances.push({ rows, url, key, variant })
     }
     // The first round warms up.
     for (let round = 0; round <= rounds; round++)
       for (const [name, path] of Object.entries(REQUEST)) {
-        const taken = houses.map((): number[] => [])
-        // Call by call in turn: whatever else the machine does, it does to all of them.
+        const taken = instances.map((): number[] => [])
+        // Variants alternate call by call, so that load of the machine affects all of them.
         for (let call = 0; call < (smoke ? 20 : CALLS); call++)
-          for (const [at, { url, key }] of houses.entries())
+          for (const [at, { url, key }] of instances.entries())
             taken[at]?.push(await timeRead(url + path, key))
         if (round > 0)
-          for (const [at, { variant }] of houses.entries())
+          for (const [at, { variant }] of instances.entries())
             (variant.rounds[name] ??= []).push(quantile(taken[at] ?? [], 0.99))
       }
-    const variants = houses.map(({ variant }) => variant)
+    const variants = instances.map(({ variant }) => variant)
     const [small, ...larger] = variants
     return {
       figures: Object.entries(LABELS).map(([key, label]) => ({ key, label, digits: 1 })),

@@ -20,9 +20,9 @@ async function measureIdle(children: readonly Pick<Child, 'pid'>[], wait_s: numb
 
 export const memory: Bench = {
   name: 'memory',
-  title: 'Memory with much to do',
+  title: 'Memory under load',
   about:
-    'Resident memory half a minute after the start, with 10,000 monitors of 20 terms each over 400 places that are looked at every minute, and a million deliveries in the table; beside a worker with nothing to do. Own memory is what no file backs: the rest of ours is mostly the executable.',
+    'Resident memory half a minute after the start, with 10,000 monitors of 20 terms each over 400 subforums that are polled every minute, and a million deliveries in the table; beside an idle worker. Own memory is anonymous memory: the rest of forumd’s is mostly the executable.',
   async run({ smoke }) {
     await using stack = new AsyncDisposableStack()
     const notes: string[] = []

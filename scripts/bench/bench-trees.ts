@@ -20,7 +20,7 @@ const listing = (children: unknown[]) => ({
   data: { after: null, before: null, modhash: '', children },
 })
 
-/** A page of a thread with so many comments below one another and beside, as the platform answers it. */
+/** A page of a thread with so many comments, nested and side by side, in the platform's format. */
 async function page(): Promise<string> {
   await using sandbox = await startSandbox({
     port: 0,
@@ -33,7 +33,7 @@ async function page(): Promise<string> {
   const [comment] = page_of_comments.parse(await list.json()).data.children
   const posts = await fetch(`${sandbox.url}/r/all/new.json?limit=1&raw_json=1`)
   const post = await posts.json()
-  // Chains of ten, as threads are: some answers to the post, and answers to answers.
+  // Chains of ten, as in real threads: some comments reply to the post, the others to comments.
   let id_count = 0
   const chain = (left: number): unknown => {
     const id = `c${(id_count += 1).toString(36)}`
@@ -50,7 +50,7 @@ export const trees: Bench = {
   name: 'trees',
   title: 'Deep trees: 1,500 comments',
   about:
-    'A thread of 1,500 comments, ten deep, from the text of the answer to what is answered: checked, parsed, told from a refusal, mapped, and its open ends counted. In one process, beside parsing alone, in turn.',
+    'A thread of 1,500 comments, ten deep, from the platform’s response text to the API answer: validated, parsed, classified, mapped, and its placeholders counted. In one process, alternating with parsing alone.',
   async run({ rounds, smoke }) {
     const text = await page()
     const tree: Platform['tree'] = () => {
@@ -86,7 +86,7 @@ export const trees: Bench = {
       figures: [{ key: 'ms', label: 'ms', digits: 2 }],
       variants: found,
       ratios: [ratioOf(found, 'ms', [OURS, PARSE], { label: 'time to JSON.parse', most: 1.5 })],
-      notes: [`The text has ${text.length.toLocaleString('en')} letters.`],
+      notes: [`The text has ${text.length.toLocaleString('en')} characters.`],
     }
   },
 }

@@ -1,10 +1,11 @@
 /**
- * Compares forumd with other software: `bun run bench`. Ours and the peers in turn, several rounds, medians and ratios,
- * printed and kept in docs/benchmarks.md (with every round in docs/benchmarks.json, and a plot).
+ * Compares forumd with other software: `bun run bench`. forumd and the peers alternate over several rounds;
+ * medians and ratios are printed and saved in docs/benchmarks.md (with every round in docs/benchmarks.json, and
+ * a plot).
  *
  *     bun run bench [--only gateway,cached,…] [--rounds 5] [--most-rows 1000000] [--smoke] [--no-keep]
  *
- * `--smoke` only shows that all of them run: small, once, and nothing is kept. Where CI is set, whoever is left out fails it.
+ * `--smoke` checks that every bench runs: small, one round, nothing saved. In CI a skipped peer fails it.
  */
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -88,5 +89,5 @@ for (const bench of BENCHES.filter(({ name }) => only.includes(name))) {
 if (!values.smoke && !values['no-keep']) await keep(results, NAMES)
 const left_out = results.flatMap(({ notes }) => notes).filter((it) => it.startsWith(LEFT_OUT))
 if (process.env['CI'] !== undefined) for (const it of left_out) console.error(it)
-// Nothing is left to do, whatever timer a part may still have.
+// All benches are finished; timers that are still active must not keep the process alive.
 process.exit(values.smoke && process.env['CI'] !== undefined && left_out.length > 0 ? 1 : 0)

@@ -2,12 +2,16 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Something a bench needs that this machine does not have. */
+/** Thrown if a program that a bench needs is not installed. */
 export class NotHere extends Error {
   override name = 'NotHere'
 }
 
-/** The path of a program, or NotHere with the Debian package that brings it. */
+/**
+ * Path of a program.
+ *
+ * @throws {NotHere} with the Debian package that contains it
+ */
 export function program(name: string, debian: string, folders: readonly string[] = []): string {
   const found =
     Bun.which(name) ??
@@ -18,7 +22,7 @@ export function program(name: string, debian: string, folders: readonly string[]
   return found
 }
 
-/** Flags and their values as a command line has them. */
+/** Flags and their values as command-line arguments. */
 export const flags = (values: Readonly<Record<string, string>>): string[] =>
   Object.entries(values).flat()
 
@@ -31,7 +35,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 export type Child = AsyncDisposable & {
   pid: number
-  /** The lines it prints, one after another; throws when it ends before the next. */
+  /**
+   * Returns the next line of its output.
+   *
+   * @throws {Error} if it exits before
+   */
   line(): Promise<string>
 }
 
@@ -39,7 +47,7 @@ type Choice = {
   cwd?: string
   env?: Record<string, string>
   stop?: 'SIGTERM' | 'SIGINT'
-  /** Its errors go to where ours go; else they are told only when it ends too soon. */
+  /** Passes its stderr through; otherwise it is printed only on an early exit. */
   loud?: boolean
 }
 
@@ -81,7 +89,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** Waits until something answers there. */
+/** Waits until a server answers at the address. */
 export async function answering(url: string): Promise<void> {
   const until = performance.now() + 60_000
   for (;;) {
@@ -90,18 +98,18 @@ export async function answering(url: string): Promise<void> {
       () => false,
     )
     if (here) return
-    if (performance.now() > until) throw new Error(`nothing answers at ${url}`)
+    if (performance.now() > until) throw new Error(`no answer from ${url}`)
     await Bun.sleep(20)
   }
 }
 
-/** A folder that is gone at the end. */
+/** A temporary folder, removed when disposed of. */
 export function temporaryFolder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'forumd-bench-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** A process and all below it. */
+/** A process and its descendants. */
 function familyOf(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
@@ -111,17 +119,17 @@ function familyOf(pid: number): number[] {
 
 const TICK_MS = 10
 
-/** Processor time that a process and all below it have taken, in ms. */
+/** Processor time of a process and its descendants, in ms. */
 export function cpuOf(pid: number): number {
   return familyOf(pid).reduce((sum, it) => {
     const stat = readFileSync(`/proc/${it}/stat`, 'utf8')
-    // The name in brackets may hold anything.
+    // The name in brackets may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MS
   }, 0)
 }
 
-/** Resident memory of a process and all below it, in MB. Null `of`: all of it; `own`: what is not backed by a file. */
+/** Memory of a process and its descendants, in MB: all of it (`VmRSS`), or what no file backs (`RssAnon`). */
 export function memoryOf(pid: number, kind: 'VmRSS' | 'RssAnon'): number {
   return familyOf(pid).reduce((sum, it) => {
     const status = readFileSync(`/proc/${it}/status`, 'utf8')

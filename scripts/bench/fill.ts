@@ -9,7 +9,7 @@ import { CUSTOMER } from './fixture.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** The age of a table says how many rows it has: the last day is the same for all. */
+/** Rows per day. The number of rows sets the age of a table; its last day is always the same. */
 const ROWS_A_DAY = 10_000
 const PLACES = 400
 const USAGE_DAYS = 30
@@ -26,7 +26,7 @@ const BODY = new TextEncoder().encode(
   }),
 )
 
-/** So many monitors of twenty terms each, spread over 400 places. */
+/** Inserts monitors of twenty terms each, spread over 400 subforums. */
 export function fillMonitors(db: Db, count: number, now: number): void {
   const world = createWorld(1)
   transact(db, () => {
@@ -53,8 +53,8 @@ export function fillMonitors(db: Db, count: number, now: number): void {
 }
 
 /**
- * So many deliveries of these monitors, as they stand after days of 10,000: nearly all delivered with one attempt each,
- * one of a hundred dead, failed and suppressed; beside them as many rows of usage of other customers.
+ * Inserts deliveries of these monitors at 10,000 a day: nearly all delivered with one attempt each, one in a
+ * hundred dead, failed or suppressed; and as many rows of usage of other customers.
  */
 export function fillDeliveries(
   db: Db,
@@ -85,7 +85,7 @@ export function fillDeliveries(
       `INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status)
        SELECT row, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
     )
-    // Old bodies would be packed while we measure.
+    // Otherwise old bodies would be packed during the measurement.
     db.run('UPDATE instance SET packed_to = (SELECT max(rowid) FROM deliveries)')
     fillUsage(db, rows, now)
   })
@@ -93,7 +93,7 @@ export function fillDeliveries(
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
-/** A month of hours of ours, and of as many other customers as make up the rows. */
+/** A month of hourly usage of this customer, and of as many others as the number of rows needs. */
 function fillUsage(db: Db, rows: number, now: number): void {
   const hours = USAGE_DAYS * 24
   db.query(

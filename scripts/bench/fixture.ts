@@ -19,14 +19,14 @@ const runtime = createRuntime(() => {})
 
 const upstreamReady = z.object({ url: z.string(), bytes: z.number() })
 
-/** The platform of the benches. */
+/** Starts the platform of the benches. */
 export async function startUpstream() {
   const child = start([process.execPath, join(HERE, 'upstream.ts')])
   const { url, bytes } = upstreamReady.parse(JSON.parse(await child.line()))
   return Object.assign(child, { url, bytes })
 }
 
-/** An instance in a new folder with one customer, who has a key and money. `fill` may put more into it. */
+/** Creates an instance in a new folder with one customer, a key and credits. `fill` may insert more. */
 export function makeInstance(
   dir: string,
   fill: (instance: Instance, now: number) => void = () => {},
@@ -69,7 +69,7 @@ const NO_LIMITS = [
   'dashboard_per_minute',
 ]
 
-/** The daemon as it ships over the instance of a folder, without limits, and reads kept for `cache_s`. */
+/** Starts the executable on the instance of a folder, without limits, with reads cached for `cache_s`. */
 export async function startForumd(
   dir: string,
   { platform_url, cache_s = 0 }: { platform_url: string; cache_s?: number },
@@ -93,12 +93,12 @@ export async function startForumd(
   return {
     url,
     pid,
-    line: () => Promise.reject(new Error('its lines are its log')),
+    line: () => Promise.reject(new Error('its output is its log')),
     [Symbol.asyncDispose]: async () => void (await end('SIGTERM')),
   }
 }
 
-/** Fetches the peers' packages as their lockfile names them, when they are not here yet. */
+/** Installs the peers' packages from their lockfile if they are missing. */
 export function installPeers(): void {
   const { exitCode, stderr } = Bun.spawnSync(
     [process.execPath, 'install', '--frozen-lockfile', '--ignore-scripts'],
@@ -107,7 +107,7 @@ export function installPeers(): void {
   if (exitCode !== 0) throw new Error(`the peers could not be installed:\n${stderr.toString()}`)
 }
 
-/** A peer under Node; `told` is the first line it prints. */
+/** Starts a peer under Node; `ready_line` is the first line of its output. */
 export async function startPeer(name: string, args: readonly string[]) {
   const child = start(['node', join(HERE, 'peers', `${name}.mjs`), ...args])
   return Object.assign(child, { ready_line: await child.line() })

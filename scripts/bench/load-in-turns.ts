@@ -2,7 +2,7 @@ import { cpuOf, NotHere, temporaryFolder } from './children.ts'
 import { load } from './load.ts'
 import type { Measured, Options, Variant } from './results.ts'
 
-/** What is asked of one server, and the process that answers. */
+/** A server and its process, with the request that is measured. */
 export type Served = { name: string; url: string; path: string; key?: string; pid: number }
 
 const FIGURES: Measured['figures'] = [
@@ -12,7 +12,7 @@ const FIGURES: Measured['figures'] = [
   { key: 'cpu_us', label: 'processor time a request, µs', digits: 0 },
 ]
 
-/** Puts load on each in turn, round after round; the first round warms up and does not count. */
+/** Loads the servers alternately, round after round; the first round warms up and does not count. */
 export async function inTurns(
   served: readonly Served[],
   { rounds, smoke }: Options,
@@ -33,10 +33,10 @@ export async function inTurns(
   return { figures: FIGURES, variants }
 }
 
-/** How a note begins that tells who could not take part. */
+/** Start of a note about a skipped peer. */
 export const LEFT_OUT = 'Left out:'
 
-/** What `make` gives, or a note when this machine does not have what it takes. */
+/** Result of `make`, or null and a note if this machine lacks a program. */
 export async function ifHere<T>(notes: string[], make: () => Promise<T>): Promise<T | null> {
   try {
     return await make()

@@ -14,7 +14,7 @@ const summary = z.object({
 
 export type Load = { per_s: number; p50_ms: number; p99_ms: number; requests: number }
 
-/** `{n}` in a path is a number that is another one for each request, from 0 to 999. */
+/** wrk script. `{n}` in a path is replaced by another number for each request, from 0 to 999. */
 const script = (path: string, key: string | null) => `
 local n, headers = 0, {}
 ${key === null ? '' : `headers["authorization"] = "Bearer ${key}"`}
@@ -29,7 +29,11 @@ done = function(summary, latency)
     summary.duration, latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
 end`
 
-/** Asks for a path over and over, through 16 connections kept open. Throws when an answer is not a 200. */
+/**
+ * Requests a path continuously through 16 keep-alive connections.
+ *
+ * @throws {Error} if a response is not 200
+ */
 export async function load(
   { url, path, key = null }: { url: string; path: string; key?: string | null },
   { seconds, folder }: { seconds: number; folder: string },
@@ -42,7 +46,7 @@ export async function load(
   )
   const text = await new Response(child.stdout).text()
   const line = text.split('\n').find((it) => it.startsWith('{'))
-  if (line === undefined) throw new Error(`wrk told nothing of ${url}${path}:\n${text}`)
+  if (line === undefined) throw new Error(`wrk printed no result for ${url}${path}:\n${text}`)
   const { requests, us, p50_us, p99_us, failed } = summary.parse(JSON.parse(line))
   if (failed > 0 || requests === 0)
     throw new Error(`${failed} of ${requests} requests to ${url}${path} were not answered by 200`)

@@ -6,7 +6,7 @@ const libc = dlopen('libc.so.6', {
 })
 const timespec = new BigInt64Array(2)
 
-/** Milliseconds of the clock that only grows, as `process.hrtime` has it in Node: the same in every process. */
+/** Milliseconds of the monotonic clock, the same in every process (Node: `process.hrtime`). */
 export function monotonicMs(): number {
   libc.symbols.clock_gettime(CLOCK_MONOTONIC, timespec)
   return Number(timespec[0]) * 1000 + Number(timespec[1]) / 1e6

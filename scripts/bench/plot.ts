@@ -1,7 +1,7 @@
 import { aimOf, type Ratio, reaches, type Result } from './results.ts'
 
 const [WIDTH, LABELS, RIGHT, ROW, TOP] = [900, 470, 60, 22, 56]
-/** The scale is logarithmic, from a hundredth to thirty times. */
+/** Logarithmic scale, from a hundredth to thirty times. */
 const [LEAST, MOST] = [0.01, 30]
 const TICKS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30]
 
@@ -14,7 +14,7 @@ const xOf = (ratio: number): number => {
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** Every ratio as a bar from 1, green where it is as aimed, with the aim as a black stroke. */
+/** Every ratio as a bar from 1, green where it reaches the aim, with the aim as a black line. */
 export function plotOf(results: readonly Result[]): string {
   const lines: string[] = []
   let y = TOP
@@ -35,7 +35,7 @@ export function plotOf(results: readonly Result[]): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y + 12}" viewBox="0 0 ${WIDTH} ${y + 12}" font-family="sans-serif" font-size="12">`,
     `<rect width="100%" height="100%" fill="#fff"/>`,
-    `<text x="12" y="20" font-size="14" font-weight="bold">forumd beside others: ours over theirs; a black stroke is the aim</text>`,
+    `<text x="12" y="20" font-size="14" font-weight="bold">forumd compared with others: forumd divided by the peer; a black line is the aim</text>`,
     ...grid,
     ...lines,
     '</svg>',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '../../test/support/port.ts'
 import { answering, flags, program, start } from './children.ts'
 
-/** nginx with one worker before an upstream; `cached`: it keeps what it was answered. */
+/** nginx with one worker before an upstream; `cached`: with a response cache. */
 export async function startNginx(folder: string, upstream: string, cached: boolean) {
   const port = freePort()
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

@@ -1,6 +1,7 @@
 /**
- * Takes what is sent and notes how long after its commit it came, for anybody: the body tells when that was, by the
- * clock that only grows and that all processes of a machine share. GET tells what came since it was last asked.
+ * Receives deliveries of any sender and records the time from commit to arrival. The body contains the commit's
+ * time on the monotonic clock, which all processes of a machine share. GET returns the deliveries since the
+ * previous GET.
  */
 import { monotonicMs } from './monotonic.ts'
 
@@ -23,7 +24,7 @@ const server = Bun.serve({
     const text = await request.text()
     const now = monotonicMs()
     const id = ID.exec(text)?.[1]
-    // What is sent again came when it came first.
+    // A repeated delivery counts with its first arrival.
     if (id !== undefined && !ids.has(id)) {
       ids.add(id)
       late_ms.push(now - Number(AT.exec(text)?.[1]))

@@ -1,39 +1,39 @@
-/** A figure that every way of a bench is measured by. */
+/** A figure that every variant of a bench has. */
 type Figure = { key: string; label: string; digits: number }
 
-/** One who takes part, with what each round gave, by figure; a figure that it does not have is left out. */
+/** A participant with its values per round and figure; a figure that it does not have is absent. */
 export type Variant = { name: string; rounds: Record<string, number[]> }
 
-/** Ours over a peer's, by one figure. At least `least` of it or at most `most` of it is what is aimed at. */
+/** forumd's median divided by a peer's, for one figure. The aim is at least `least` or at most `most`. */
 export type Ratio = { label: string; value: number; least?: number; most?: number }
 
 export type Measured = {
   figures: readonly Figure[]
   variants: readonly Variant[]
   ratios: readonly Ratio[]
-  /** What one has to know to read them. */
+  /** Remarks needed to interpret the figures. */
   notes: readonly string[]
 }
 
 export type Options = {
-  /** How often each takes its turn. */
+  /** Rounds per variant. */
   rounds: number
-  /** Only shows that the bench runs: its figures mean nothing. */
+  /** Checks that the bench runs; its figures mean nothing. */
   smoke: boolean
-  /** The most rows of the benches that grow. */
+  /** Largest table of the benches that grow. */
   most_rows: number
 }
 
 export type Bench = {
-  /** For `--only`. */
+  /** Value for `--only`. */
   name: string
   title: string
-  /** What is measured, in a sentence or two. */
+  /** The measurement, in a sentence or two. */
   about: string
   run: (options: Options) => Promise<Measured>
 }
 
-/** A bench that was run, as it is kept. */
+/** A saved result of a bench. */
 export type Result = Measured & {
   name: string
   title: string
@@ -45,7 +45,7 @@ export type Result = Measured & {
   load: { before: number; after: number }
 }
 
-/** The middle one, or the mean of the two in the middle. */
+/** Median; for an even number of values the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const [low = Number.NaN, high = Number.NaN] = [
@@ -55,13 +55,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** The value below which this share of them lies. */
+/** Quantile: the value below which this share of them lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Makes the ratio of two ways by one figure: of their medians. */
+/** Ratio of two variants by one figure, from their medians. */
 export function ratioOf(
   variants: readonly Variant[],
   key: string,
@@ -73,13 +73,13 @@ export function ratioOf(
   return { ...rest, value: of(ours) / of(theirs) }
 }
 
-/** Whether a ratio is as it is aimed to be; null when nothing is aimed at. */
+/** True if a ratio reaches its aim; null if it has none. */
 export function reaches({ value, least, most }: Ratio): boolean | null {
   if (least === undefined && most === undefined) return null
   return (least === undefined || value >= least) && (most === undefined || value <= most)
 }
 
-/** What a ratio should be, in words. */
+/** The aim of a ratio as text. */
 export const aimOf = ({ least, most }: Ratio): string =>
   least !== undefined ? `at least ${least}` : most !== undefined ? `at most ${most}` : ''
 
@@ -88,7 +88,7 @@ const format = (value: number, digits: number) =>
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
 
-/** A result as Markdown: who, when, the medians and the ratios. */
+/** A result as Markdown: date, machine, medians and ratios. */
 export function markdownOf(it: Result): string {
   const head = ['', ...it.figures.map(({ label }) => label)]
   const rows = it.variants.map(({ name, rounds }) => [
@@ -111,7 +111,7 @@ export function markdownOf(it: Result): string {
   return [
     `### ${it.title}`,
     it.about,
-    `${it.at}, ${it.machine}, revision ${it.revision}, ${load}; ${it.rounds} rounds in turn, medians:`,
+    `${it.at}, ${it.machine}, revision ${it.revision}, ${load}; ${it.rounds} alternating rounds, medians:`,
     [head, head.map(() => '---'), ...rows].map(line).join('\n'),
     ...(ratios.length === 0
       ? []

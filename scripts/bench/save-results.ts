@@ -12,8 +12,9 @@ const [DATA, PAGE, PLOT] = ['benchmarks.json', 'benchmarks.md', 'benchmarks.svg'
 const [BEGIN, END] = ['<!-- bun run bench: begin -->', '<!-- bun run bench: end -->']
 
 /**
- * Keeps results: in docs/benchmarks.json every round, and made from it the part of docs/benchmarks.md between the
- * markers and docs/benchmarks.svg. What was not run this time stays as it was. `order`: the names of all benches.
+ * Saves results: every round in docs/benchmarks.json, and generated from it the part of docs/benchmarks.md
+ * between the markers and docs/benchmarks.svg. Benches that did not run keep their saved results. `order`: the
+ * names of all benches.
  */
 export async function keep(fresh: readonly Result[], order: readonly string[]): Promise<void> {
   const old: Result[] = existsSync(DATA) ? await Bun.file(DATA).json() : []
@@ -38,7 +39,7 @@ export async function keep(fresh: readonly Result[], order: readonly string[]): 
 const rounded = (_: string, value: unknown) =>
   typeof value === 'number' ? Number(value.toPrecision(6)) : value
 
-/** The machine in a few words. */
+/** Short description of the machine. */
 export function machine(): string {
   const node = Bun.spawnSync(['node', '--version']).stdout.toString().trim()
   const list = cpus()
@@ -50,7 +51,7 @@ const git = (...args: string[]) =>
     .stdout.toString()
     .trim()
 
-/** The revision that is measured, with a plus when the tree holds more than it. */
+/** The measured revision, with a plus if the working tree differs from it. */
 export function revision(): string {
   const dirty = git('status', '--porcelain', '--untracked-files=no', 'src') !== ''
   return `${git('rev-parse', '--short', 'HEAD')}${dirty ? '+' : ''}`

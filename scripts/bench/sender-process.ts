@@ -1,6 +1,7 @@
 /**
- * Ours, as a process of its own: what the monitor writes when it matches, and the production sender, over a database
- * file. Arguments: the plan as JSON (peers/plan.mjs says what is in it), a folder. Prints `ready`, then how it went.
+ * The sender of forumd in its own process: the monitor's inserts of a match, and the production sender, over a
+ * database file. Arguments: the plan as JSON (described in peers/plan.mjs) and a folder. Prints `ready`, then
+ * the result.
  */
 import { join } from 'node:path'
 
@@ -82,7 +83,10 @@ nudge = loop.nudge
 const words = createNaming({ platform: 'forum', community: 'subforum' })
 const deps = { db, instance_id: 'bench', words, watch: { clock_offset_ms: () => 0 } }
 
-/** What a check of a stream commits: each match in the ledger, kept for who fetches, its delivery with its frozen body. */
+/**
+ * Commits what a poll commits: each match in the ledger and for the pull API, its delivery with its frozen
+ * body.
+ */
 function commit(numbers: readonly number[]): void {
   const at = monotonicMs()
   transact(db, () => {

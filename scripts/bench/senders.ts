@@ -20,7 +20,7 @@ type Plan = { count: number; per_second: number }
 const ended = z.object({ took_ms: z.number(), recorded: z.number() })
 const came = z.object({ late_ms: z.array(z.number()), count: z.number() })
 
-/** Lets one sender do the plan, on a store that is new; its `line`s are `ready` and how it went. */
+/** Runs the plan with one sender on a new store; its lines are `ready` and the result. */
 type Sender = (plan: string, stack: AsyncDisposableStack) => Promise<{ line(): Promise<string> }>
 
 const bullmq =
@@ -48,7 +48,7 @@ const SENDERS: Record<string, Sender> = {
   },
 }
 
-/** Puts every sender that can be had here to the plan in turn, round after round. */
+/** Runs the plan with every available sender alternately, round after round. */
 export async function sendInTurns(
   plan: Plan,
   rounds: number,
@@ -67,13 +67,13 @@ export async function sendInTurns(
   return { variants: [...variants.values()], notes: [...new Set(notes)] }
 }
 
-/** One round of one sender: how many a second were through, and how long after its commit each came. */
+/** One round of one sender: deliveries per second, and the time from each commit to its arrival. */
 async function sendAll(name: string, plan: Plan, notes: string[]) {
   await using stack = new AsyncDisposableStack()
   const receiver = stack.use(start([process.execPath, join(HERE, 'receiver.ts')]))
   const url = await receiver.line()
   const sender = SENDERS[name]
-  if (sender === undefined) throw new Error(`nobody is called ${name}`)
+  if (sender === undefined) throw new Error(`unknown sender ${name}`)
   const running = await ifHere(notes, () =>
     sender(JSON.stringify({ ...plan, receiver: url }), stack),
   )
@@ -81,7 +81,7 @@ async function sendAll(name: string, plan: Plan, notes: string[]) {
   const { took_ms, recorded } = ended.parse(JSON.parse(await running.line()))
   const { late_ms, count } = came.parse(await (await fetch(url)).json())
   if (recorded !== plan.count || count !== plan.count)
-    throw new Error(`${name}: ${count} came and ${recorded} were recorded, of ${plan.count}`)
+    throw new Error(`${name}: ${count} arrived and ${recorded} were recorded, of ${plan.count}`)
   return {
     per_s: (plan.count * 1000) / took_ms,
     p50_ms: quantile(late_ms, 0.5),

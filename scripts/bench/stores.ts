@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { freePort } from '../../test/support/port.ts'
 import { type Child, flags, program, start, temporaryFolder } from './children.ts'
 
-/** What becomes of writes when the power goes: one second of them is lost at most, or none. */
+/** Durability: up to one second of writes is lost on a power failure, or none. */
 type Sync = 'everysec' | 'always'
 
-/** A Redis with an append-only file. */
+/** Starts a Redis with an append-only file. */
 export async function startRedis(folder: string, sync: Sync): Promise<Child & { port: number }> {
   const port = freePort()
   const child = start(
@@ -30,24 +30,24 @@ export async function startRedis(folder: string, sync: Sync): Promise<Child & { 
   return Object.assign(child, { port })
 }
 
-// What it prints from now on is nobody's, but a full pipe would stop it.
+// Further output is not needed, but a full pipe would block the process.
 async function drain(child: Child): Promise<void> {
   try {
     for (;;) await child.line()
   } catch {
-    // It has ended.
+    // The process has exited.
   }
 }
 
 const POSTGRES = ['15', '16', '17', '18'].map((it) => `/usr/lib/postgresql/${it}/bin`)
 
-/** A PostgreSQL of its own, as it comes: every commit waits for the disk. */
+/** Starts a PostgreSQL with default settings: every commit waits for the disk. */
 export async function startPostgres() {
   await using stack = new AsyncDisposableStack()
   const folder = stack.use(temporaryFolder()).path
   const initdb = program('initdb', 'postgresql', POSTGRES)
   const server = program('postgres', 'postgresql', POSTGRES)
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const as: string[] = []
   if (process.getuid?.() === 0) {
     const [uid, gid] = idsOf('postgres')

@@ -1,11 +1,11 @@
 /**
- * The platform of the benches, as a process of its own: a page of 25 posts, the same bytes whatever is asked. What is
- * put to `/answer` is what `/answer` answers, with leave to cache it. Prints where it listens.
+ * The platform of the benches, in its own process: a page of 25 posts, the same bytes for every request. A body
+ * PUT to `/answer` is returned by GET `/answer`, with cache headers. Prints its port.
  */
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 
 const ROWS = 25
-/** As much as nobody will ask for: what is measured is not the budget. */
+/** Never exhausted: the budget is not measured. */
 const RATE = {
   'x-ratelimit-used': '1',
   'x-ratelimit-remaining': '100000000',

@@ -1,6 +1,6 @@
 import { GLIBC_LEAST } from '../release/targets.ts'
 
-/** What the package says of itself, and what is done when it comes and goes (deb-control(5), deb-postinst(5)). */
+/** Control file and maintainer scripts of the package (deb-control(5), deb-postinst(5)). */
 export const control = (about: {
   version: string
   arch: string
@@ -27,12 +27,12 @@ export const CONFFILES = '/etc/forumd/forumd.toml\n'
 /** The user that the daemon runs as (sysusers.d(5)). */
 export const SYSUSERS = 'u forumd - "forumd daemon" /var/lib/forumd /usr/sbin/nologin\n'
 
-// DPKG_ROOT is where the package goes when that is not this system: then there is no manager to speak to.
+// With DPKG_ROOT the package is installed into another root, where no systemd runs.
 const POSTINST = `#!/bin/sh
 set -e
 if [ "$1" = configure ]; then
   systemd-sysusers \${DPKG_ROOT:+--root="$DPKG_ROOT"} forumd.conf
-  # It may hold secrets: for the daemon and root alone. What the operator has chosen instead stays.
+  # It may hold secrets: readable by the daemon and root only. The operator's own choice is kept.
   if [ -z "$2" ]; then
     group=$(sed -n 's/^forumd:[^:]*:\\([0-9]*\\):.*/\\1/p' "$DPKG_ROOT/etc/group")
     chown "0:$group" "$DPKG_ROOT/etc/forumd" "$DPKG_ROOT/etc/forumd/forumd.toml"
@@ -41,10 +41,10 @@ if [ "$1" = configure ]; then
   fi
   if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
-    # Not started at first: it has to be told of its platform. What runs goes on with the new one.
-    # A configuration that the new one does not take is mended by the operator, not by dpkg trying again.
+    # Not started after a first installation: its platform has to be configured. An upgrade restarts it.
+    # An invalid configuration is fixed by the operator; repeating dpkg would not help.
     if [ -n "$2" ]; then
-      systemctl try-restart forumd.service || echo "forumd: it did not start again: forumd check-config; journalctl --unit forumd" >&2
+      systemctl try-restart forumd.service || echo "forumd: restart failed: forumd check-config; journalctl --unit forumd" >&2
     fi
   fi
   if [ -z "$2" ]; then
@@ -65,9 +65,9 @@ if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
 fi
 if [ "$1" = purge ]; then
   rmdir "$DPKG_ROOT/etc/forumd" 2>/dev/null || true
-  # Credits, deliveries and sealed secrets are nothing to remove unasked.
+  # Credits, deliveries and encrypted secrets are never removed automatically.
   if [ -d "$DPKG_ROOT/var/lib/forumd" ]; then
-    echo "forumd: /var/lib/forumd is left where it is; remove it, and /var/lib/forumd-instance, when nothing in it is needed"
+    echo "forumd: /var/lib/forumd is kept; remove it and /var/lib/forumd-instance if the data is not needed"
   fi
 fi
 `

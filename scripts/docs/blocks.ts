@@ -1,7 +1,7 @@
-/** A fenced block of a page: its language, the words behind that, and what stands in it. */
+/** A fenced block of a page: its language, its info string, and its text. */
 export type Block = { language: string; words: string[]; text: string }
 
-/** Every fenced block of a page, in order; a block inside a list is not looked for. */
+/** Every fenced block of a page, in order; blocks inside lists are ignored. */
 export const blocksOf = (page: string): Block[] =>
   [...page.matchAll(/^```(\w+)((?: [^\n]+)?)\n([\s\S]*?)^```$/gm)].map(
     ([, language = '', words = '', text = '']) => ({
@@ -11,7 +11,7 @@ export const blocksOf = (page: string): Block[] =>
     }),
   )
 
-/** What README has a newcomer type: to install and build it, and from there to an alert. */
+/** README's commands for a new user: those that install and build, and those that lead to an alert. */
 export function newcomerOf(readme: string): { install: string; walk: string } {
   const typed = blocksOf(readme).filter(({ words }) => words.includes('newcomer'))
   const text = (wanted: boolean) =>

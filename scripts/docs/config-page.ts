@@ -1,13 +1,13 @@
 import { ConfigError, parseConfig } from '../../src/config/load.ts'
 /**
- * docs/config.md from what the daemon itself goes by: keys, defaults and words from config.example.toml (which a test holds
- * to the schema), and what is allowed as `check-config` would say it.
+ * Generates docs/config.md: keys, defaults and descriptions from config.example.toml (a test compares it with
+ * the schema), and the allowed values from the messages of `check-config`.
  */
 
 type Key = { name: string; initial: string; description: string }
 type Table = { name: string; description: string; keys: Key[] }
 
-/** A value that no key takes. */
+/** A value that is invalid for every key. */
 const NOTHING = '1979-05-27'
 
 const HEAD = `# Configuration
@@ -35,11 +35,11 @@ user_agent = "forumd/1.0 (+https://example.org/bot; ann@example.org)"
 
 /** The whole page. */
 export function configPage(example: string): string {
-  const required = new Set(problemsOf('').map(({ key }) => key))
+  const required = new Set([...problemsOf(''), ...problemsOf('[[source]]')].map(({ key }) => key))
   return [HEAD, ...tablesOf(example).map((it) => section(it, required))].join('\n')
 }
 
-/** The tables of the example with what stands above each key, in their order. */
+/** The tables of the example with the comment above each key, in order. */
 export function tablesOf(example: string): Table[] {
   const tables: Table[] = []
   let above: string[] = []
@@ -52,7 +52,7 @@ export function tablesOf(example: string): Table[] {
     else if (table !== undefined) tables.push({ name: table, description: takeComment(), keys: [] })
     else if (name !== undefined && initial !== undefined)
       tables.at(-1)?.keys.push({ name, initial, description: takeComment() })
-    // The head of the file is of no table.
+    // The head of the file belongs to no table.
     else above = []
   }
   return tables
@@ -60,21 +60,24 @@ export function tablesOf(example: string): Table[] {
 
 function section({ name, description, keys }: Table, required: ReadonlySet<string>): string {
   const rows = keys.map((key) => {
-    const path = `${name}.${key.name}`
-    const initial = required.has(path) ? 'none: has to be set' : `\`${key.initial}\``
+    const path = `${prefixOf(name)}.${key.name}`
+    const initial = required.has(path) ? 'none: required' : `\`${key.initial}\``
     return [`\`${key.name}\``, initial, key.description, allowed(name, key.name)]
   })
   const heading = `## \`[${name}]\`\n`
   return [
     heading,
     ...(description === '' ? [] : [`${description}\n`]),
-    drawn(['key', 'default', 'what it is', 'allowed'], rows),
+    drawn(['key', 'default', 'description', 'allowed'], rows),
   ].join('\n')
 }
 
-/** What a key takes, as its error says it. */
+/** Path of a table in error messages; `[source]`, one of several, becomes `source[0]`. */
+const prefixOf = (table: string): string => table.replace(/^\[(.+)\]$/, '$1[0]')
+
+/** Allowed values of a key, from its error message. */
 function allowed(table: string, key: string): string {
-  const path = `${table}.${key}`
+  const path = `${prefixOf(table)}.${key}`
   const found = problemsOf(`[${table}]\n${key} = ${NOTHING}\n`).find((it) => it.key === path)
   if (!found) throw new Error(`${path} takes a date`)
   return found.allowed.replace(/^(allowed|needed): /, '')
@@ -90,7 +93,7 @@ function problemsOf(text: string) {
   return []
 }
 
-/** A table as `bun fmt` would have it. */
+/** A table in the layout of `bun fmt`. */
 function drawn(head: string[], rows: string[][]): string {
   const all = [head, ...rows].map((row) =>
     row.map((it) => it.replaceAll('|', '\\|').replaceAll('<', '&lt;')),

@@ -1,9 +1,9 @@
 /**
- * Code blocks that are cut out of a file: ```python file=examples/receivers/receiver.py#verify. What stands in the page is what
- * the tests run.
+ * Code blocks copied from a file: ```python file=examples/receivers/receiver.py#verify. The page shows the code
+ * that the tests run.
  */
 
-/** Where a function begins and ends in each language's file: from its comment or head to the line that closes it. */
+/** Start and end of a function in each language's file: from its comment or head to its closing line. */
 const VERIFY: Readonly<Record<string, { begins: RegExp; ends: RegExp }>> = {
   mjs: { begins: /^\/\*\* Verifies/, ends: /^\}/ },
   py: { begins: /^def verify/, ends: /^ {4}\)/ },
@@ -13,7 +13,7 @@ const VERIFY: Readonly<Record<string, { begins: RegExp; ends: RegExp }>> = {
   java: { begins: /^ {4}\/\*\* Verifies/, ends: /^ {4}\}/ },
 }
 
-/** The function `verify` of a receiver in examples/, without the indentation that all of it has. */
+/** The function `verify` of a receiver in examples/, without its common indentation. */
 export function verifyIn(path: string, text: string): string {
   const rule = VERIFY[path.split('.').at(-1) ?? '']
   const lines = text.split('\n')

@@ -1,16 +1,17 @@
 import { appendFileSync } from 'node:fs'
 
-// Loaded before tests (`bun test --preload`), it writes down every answer of a service that a test gets through `fetch`,
-// and changes nothing. FORUMD_EXCHANGES names the folder; each process writes a file of its own, a line an exchange.
+// Preloaded into tests (`bun test --preload`): records every answer of a service that a test receives through
+// `fetch`, and changes nothing. FORUMD_EXCHANGES names the folder; each process writes its own file, one
+// exchange per line.
 
-/** One call of a test and what the service answered. */
+/** One call of a test and its answer. */
 export type Exchange = {
   method: string
   /** With the query. */
   path: string
   status: number
   headers: [string, string][]
-  /** Empty where the answer goes on for ever, or is no JSON. */
+  /** Empty for an endless answer or one that is not JSON. */
   body: string
 }
 

@@ -3,11 +3,11 @@ import * as z from 'zod'
 import { freePort } from '../../test/support/port.ts'
 import type { Exchange } from './record.ts'
 
-// Prism stands as a proxy before a service that gives the recorded answers once more, and says of each what in it the
-// document does not allow. Answers are replayed, not asked for again, for Prism takes bodies apart and puts them together
-// anew: a test of a broken body would never reach the service.
+// Prism runs as a proxy in front of a service that replays the recorded answers, and reports what the document
+// does not allow. Answers are replayed instead of requested again, because Prism parses and rewrites request
+// bodies: a test of a broken body would never reach the service.
 
-/** What Prism finds wrong with an answer. */
+/** Violations that Prism finds in an answer. */
 export type Finding = { exchange: Exchange; wrong: string[] }
 
 const AT_ONCE = 8
@@ -17,15 +17,17 @@ const violations_shape = z.array(
   z.object({ location: z.array(z.string()).default([]), message: z.string() }),
 )
 
-/** Holds recorded answers against a document; answers the ones with something wrong, and those of no path in it. */
+/**
+ * Checks recorded answers against a document; returns those with violations, and those of paths that it lacks.
+ */
 export async function replay({
   prism,
   document,
   exchanges,
 }: {
-  /** The command that starts Prism. */
+  /** Command that starts Prism. */
   prism: readonly string[]
-  /** The path of the document. */
+  /** Path of the document. */
   document: string
   exchanges: readonly Exchange[]
 }): Promise<{ findings: Finding[]; unmatched: Exchange[] }> {
@@ -60,7 +62,7 @@ export async function replay({
 }
 
 const NO_PATH = 'Selected route not found'
-/** What the next hop sets anew. */
+/** Headers that the next hop sets itself. */
 const isForwarded = ([name]: [string, string]) =>
   !['content-length', 'content-encoding', 'connection', 'date', 'transfer-encoding'].includes(name)
 
@@ -86,7 +88,7 @@ async function violationsOf(url: string, exchange: Exchange, at: number): Promis
       .filter(({ location, message }) => location[0] === 'response' || message === NO_PATH)
       .map(({ location, message }) => `${location.slice(1).join('.')}: ${message}`)
   } catch {
-    // Too many to fit into a header, which it then cuts.
+    // Too many to fit into a header, which Prism truncates.
     return [violations]
   }
 }

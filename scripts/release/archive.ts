@@ -5,7 +5,7 @@ import { runCommand } from './run-command.ts'
 
 const root = join(import.meta.dir, '../..')
 
-/** What stands beside the executable, by its path in the checkout. */
+/** Files packed with the executable, by their path in the checkout. */
 const BESIDE: readonly string[] = [
   'LICENSE',
   'README.md',
@@ -17,8 +17,8 @@ const BESIDE: readonly string[] = [
 type Packing = { name: string; executable: string; notices: string; created_at: Date; out: string }
 
 /**
- * Packs an executable with what it takes to install it: NAME.tar.gz, with all in a folder NAME, made in `out`. Owners,
- * times and order are the same each time. Returns the path.
+ * Packs an executable with the files that its installation needs: NAME.tar.gz in `out`, with all files in a
+ * folder NAME. Owners, times and order are fixed. Returns the path.
  */
 export async function pack({
   name,
@@ -50,7 +50,7 @@ export async function pack({
     tar,
     name,
   ])
-  // Without a name and a time in it.
+  // Without a name and a timestamp inside.
   await runCommand(['gzip', '-9', '--no-name', '--force', tar])
   return `${tar}.gz`
 }

@@ -7,26 +7,26 @@ import lock from '../../bun.lock'
 
 const root = join(import.meta.dir, '../..')
 
-/** A package that is in the executable, as bun.lock and its own folder tell of it. */
+/** A package inside the executable, from bun.lock and its own folder. */
 export type Bundled = {
   name: string
   version: string
-  /** SHA-512 of the package as the registry has it, in hex. */
+  /** SHA-512 of the registry's tarball, in hex. */
   sha512: string
-  /** As SPDX calls it. */
+  /** SPDX identifier. */
   license: string
-  /** The text of its licence; null where the package comes without one. */
+  /** Text of its licence; null if the package contains none. */
   license_text: string | null
   author: string | null
-  /** Names in bun.lock of the packages in the executable that it asks for. */
+  /** Its dependencies in the executable, by their names in bun.lock. */
   dependencies: string[]
-  /** What its makers have copied into it, and that is in the executable too. They do not tell of which version. */
+  /** Third-party code copied into it by its authors, of unknown version, that is in the executable too. */
   copies: Copy[]
 }
 
 type Copy = { name: string; license_text: string }
 
-/** What bun.lock has of each package, by its name there. */
+/** Entries of bun.lock by package name. */
 type Pins = Readonly<Record<string, unknown>>
 
 const COPY = /\/third_party\/([^/]+)\//
@@ -39,8 +39,10 @@ const About = z.object({
 })
 
 /**
- * The packages that a build took its files from, by their names in bun.lock. Throws where one is not in bun.lock, or not
- * in that version: then the executable is made of something else than what is pinned.
+ * Packages of the files in a build, by their names in bun.lock.
+ *
+ * @throws {Error} if bun.lock lacks one or pins another version: the executable then differs from what is
+ * pinned
  */
 export function bundledOf(
   inputs: readonly string[],
@@ -84,7 +86,7 @@ function bundled(
   is_bundled: (key: string) => boolean,
 ): Bundled {
   const entry = Locked.safeParse(pins[key])
-  if (!entry.success) throw new Error(`${key} is in the executable and not pinned in bun.lock`)
+  if (!entry.success) throw new Error(`${key} is in the executable but not pinned in bun.lock`)
   const [pinned, , metadata, integrity] = entry.data
   const at = pinned.lastIndexOf('@')
   const [name, version] = [pinned.slice(0, at), pinned.slice(at + 1)]
@@ -96,7 +98,7 @@ function bundled(
   const about = About.parse(package_json)
   const license_text = licenseIn(folder)
   const license = about.license ?? idOf(license_text)
-  if (license === null) throw new Error(`${key} does not say by which licence it may be used`)
+  if (license === null) throw new Error(`${key} names no licence`)
   const dependencies = Object.keys({
     ...metadata.dependencies,
     ...metadata.optionalDependencies,
@@ -114,22 +116,19 @@ function bundled(
   }
 }
 
-/** The package that a package gets when it asks for a name: its own copy, or else the one of all. */
+/** The package that `name` resolves to inside a package: its own copy, or the top-level one. */
 const nearest = (key: string, name: string, pins: Pins) =>
   `${key}/${name}` in pins ? `${key}/${name}` : name
 
-/** Where bun puts what it calls `a/b`, and `@x/a/b`, and `a/@x/b`. */
+/** Folder of the bun.lock names `a/b`, `@x/a/b` and `a/@x/b`. */
 const folderOf = (key: string) => (key.match(/@[^/]+\/[^/]+|[^/]+/g) ?? []).join('/node_modules/')
 
-/** A copy begins with its licence, as a comment. */
+/** Copied code starts with its licence in a comment. */
 function copyIn(folder: string, file: string): Copy | null {
   const name = COPY.exec(`/${file}`)?.[1]
   if (name === undefined) return null
   const text = /^\/\*\*([\s\S]+?)\*\//.exec(readFileSync(join(folder, file), 'utf8'))?.[1]
-  if (text === undefined)
-    throw new Error(
-      `${file} of ${folder} is a copy of something, and does not say by which licence`,
-    )
+  if (text === undefined) throw new Error(`${file} of ${folder} is copied code without a licence`)
   return { name, license_text: text.trim() }
 }
 

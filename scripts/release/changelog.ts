@@ -1,10 +1,14 @@
-/** The newest release that a changelog tells of: its version, its day and what it says, without the heading. */
+/** The newest release of a changelog: its version, date and text without the heading. */
 export type Released = { version: string; created_at: Date; text: string }
 
 const HEADING = /^## (.+)$/gm
 const VERSION = /^(\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$/
 
-/** Throws where something stands under Unreleased, or the newest section has no version and day: `## 1.0.0 (2026-11-20)`. */
+/**
+ * Parses the newest release.
+ *
+ * @throws {Error} if Unreleased has entries, or the newest section is not headed like `## 1.0.0 (2026-11-20)`
+ */
 export function newestIn(changelog: string): Released {
   const headings = [...changelog.matchAll(HEADING)]
   const sections = headings.map((it, at) => ({
@@ -15,13 +19,13 @@ export function newestIn(changelog: string): Released {
   const unreleased = first?.title === 'Unreleased'
   if (unreleased && first.text !== '')
     throw new Error(
-      'CHANGELOG.md has something under Unreleased: give it a version and a day first',
+      'CHANGELOG.md has entries under Unreleased: give them a version and a date first',
     )
   const newest = unreleased ? others[0] : first
   const [, version, day] = VERSION.exec(newest?.title ?? '') ?? []
   if (newest === undefined || version === undefined || day === undefined)
     throw new Error(
-      `the newest section of CHANGELOG.md has to be called like 1.0.0 (2026-11-20), and is called ${newest?.title ?? 'nothing'}`,
+      `the newest section of CHANGELOG.md must be headed like 1.0.0 (2026-11-20), not ${newest?.title ?? 'nothing'}`,
     )
   return { version, created_at: new Date(`${day}T00:00:00Z`), text: newest.text }
 }

@@ -1,11 +1,11 @@
 import { runCommand } from './run-command.ts'
 
-/** What a system looks at before it runs a program. `needed` are the libraries that it has to have, by name. */
+/** System requirements of an executable. `needed`: names of the required shared libraries. */
 export type Elf = {
   machine: 'x86-64' | 'aarch64'
   interpreter: string
   needed: readonly string[]
-  /** The newest version of glibc that it asks for; empty when it asks for none. */
+  /** Newest glibc version it requires; empty for none. */
   glibc: string
 }
 
@@ -14,11 +14,15 @@ const MACHINES: Readonly<Record<string, Elf['machine']>> = {
   AArch64: 'aarch64',
 }
 
-/** Bun keeps what it runs in a section of this name; in a bare runtime that is eight bytes. */
+/** Section in which Bun stores its bundle; eight bytes long in a bare runtime. */
 const BUNDLE = /^ +\[ *\d+\] \.bun +\S+ +\S+ +\S+ +([0-9a-f]+) /m
 const BUNDLE_BYTES = 1_000_000
 
-/** What readelf says of an executable; throws where that is no program for 64 bits, or one that holds no bundle. */
+/**
+ * Reads an executable with readelf.
+ *
+ * @throws {Error} if it is not a 64-bit program or contains no bundle
+ */
 export async function readElf(file: string): Promise<Elf> {
   const flags = [
     '--wide',
@@ -31,17 +35,17 @@ export async function readElf(file: string): Promise<Elf> {
   return elfIn(await runCommand(['readelf', ...flags, file], { env: { LC_ALL: 'C' } }))
 }
 
-/** The same of what readelf has printed. */
+/** Parses the output of readelf. */
 export function elfIn(printed: string): Elf {
   const one = (what: string, pattern: RegExp) => {
     const found = pattern.exec(printed)?.[1]
-    if (found === undefined) throw new Error(`readelf tells no ${what}`)
+    if (found === undefined) throw new Error(`readelf prints no ${what}`)
     return found
   }
   const kind = `${one('class', /^ +Class: +(\S+)/m)} ${one('type', /^ +Type: +(\S+)/m)}`
-  if (kind !== 'ELF64 EXEC') throw new Error(`it is ${kind}, not a program for 64 bits`)
+  if (kind !== 'ELF64 EXEC') throw new Error(`it is ${kind}, not a 64-bit program`)
   const machine = MACHINES[one('machine', /^ +Machine: +(.+?) *$/m)]
-  if (machine === undefined) throw new Error('it is for no machine that is released for')
+  if (machine === undefined) throw new Error('it is for a machine without a release')
   const bytes = Number.parseInt(one('bundle', BUNDLE), 16)
   if (bytes < BUNDLE_BYTES) throw new Error(`its bundle has ${bytes} bytes: it is a bare runtime`)
   return {
@@ -57,11 +61,11 @@ export function elfIn(printed: string): Elf {
 const newest = (versions: readonly string[]) =>
   versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1) ?? ''
 
-/** What of an executable is not as its name says; nothing when all is. */
+/** Differences between an executable and its target; empty if there are none. */
 export function elfFaults(found: Elf, wanted: Elf): string[] {
   const summary = (it: Elf) => ({ ...it, needed: it.needed.toSorted().join(' ') })
   const [was, should] = [summary(found), summary(wanted)]
   return (['machine', 'interpreter', 'needed', 'glibc'] as const)
     .filter((key) => was[key] !== should[key])
-    .map((key) => `${key} is ${was[key] || 'none'}, and should be ${should[key] || 'none'}`)
+    .map((key) => `${key} is ${was[key] || 'none'}, expected ${should[key] || 'none'}`)
 }

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 
 import { runCommand } from './run-command.ts'
 
-/** What an executable for musl is given to run here, and in words what that is; or why it cannot be run. */
+/**
+ * Environment to run a musl executable on this machine, with a description; or the reason why it cannot run.
+ */
 export type Musl = { env: Record<string, string>; how: string } | { why: string }
 
-/** By machine: what musl's libc is called, and glibc's loader, in whose place the shim stands. */
+/** Per machine: names of musl's libc and of glibc's loader, in whose place the shim is installed. */
 const NAMES = {
   x64: {
     libc: 'libc.musl-x86_64.so.1',
@@ -21,20 +23,20 @@ const NAMES = {
 } as const
 
 /**
- * On a system of musl's nothing is needed for its own machine. On another one it takes musl's own libc (Debian's package
- * musl, of that machine), which is what is to be tried, and a libstdc++ over a shim, for Debian has none for musl.
+ * A musl system needs nothing for its own machine. Another system uses musl's libc (Debian's package musl for
+ * that machine), which is the library under test, and a libstdc++ with a shim, because Debian has none for
+ * musl.
  */
 export async function muslHere(
   arch: keyof typeof NAMES,
   interpreter: string,
   work: string,
 ): Promise<Musl> {
-  if (!existsSync(interpreter)) return { why: `${interpreter} is not here` }
+  if (!existsSync(interpreter)) return { why: `${interpreter} is missing` }
   if (arch === process.arch && existsSync('/etc/alpine-release'))
     return { env: {}, how: 'on this machine' }
   const { libc, loader, cc } = NAMES[arch]
-  if (Bun.which(cc) === null)
-    return { why: `no libstdc++ for musl is here, and no ${cc} for a shim` }
+  if (Bun.which(cc) === null) return { why: `no libstdc++ for musl, and no ${cc} to build a shim` }
   const folder = join(work, 'musl')
   mkdirSync(folder)
   const link = (to: string, name: string) => symlinkSync(realpathSync(to), join(folder, name))
@@ -53,6 +55,6 @@ export async function muslHere(
   ])
   return {
     env: { LD_LIBRARY_PATH: folder, LD_PRELOAD: shim },
-    how: 'on musl’s libc, with a libstdc++ that was built for glibc over a shim',
+    how: 'on musl’s libc, with glibc’s libstdc++ through a shim',
   }
 }

@@ -2,10 +2,10 @@ import { BUN } from './runtimes.ts'
 import { GLIBC_LEAST } from './targets.ts'
 import type { Run } from './try-run.ts'
 
-/** A file of a release, with where it runs and whether it was tried. */
+/** A file of a release, with its target and its test run. */
 export type Artifact = { file: string; bytes: number; run: Run }
 
-/** What is said of a release, in Markdown: what is new, what there is, and what of it was never run. */
+/** Release notes in Markdown: the changes, the files, and which of them were run. */
 export function notesOf(version: string, news: string, artifacts: readonly Artifact[]): string {
   const rows = artifacts.map(
     ({ file, bytes, run }) =>
@@ -21,8 +21,8 @@ ${news}
 | ---- | ---- | ----------------------- | --------------- |
 ${rows.join('\n')}
 
-Run means: it told its version, judged the example configuration, and its demo read, matched and delivered. Of each executable
-the machine, the loader and the libraries it asks for were looked at, and it was made twice, with the same bytes.
+Run means: it printed its version, checked the example configuration, and its demo read, matched and delivered. For each executable
+the machine, the loader and the required libraries were checked, and two builds had the same bytes.
 All are made of Bun ${BUN}. Those for glibc want ${GLIBC_LEAST} or later; those for musl want \`libstdc++\` (\`apk add libstdc++\`).
 
 \`forumd-${version}.cdx.json\` is the bill of materials (CycloneDX 1.6), \`THIRD-PARTY-NOTICES\` the licences of what is in the

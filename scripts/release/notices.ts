@@ -4,8 +4,9 @@ import { BUN } from './runtimes.ts'
 const RULE = '-'.repeat(80)
 
 /**
- * The licences of everything that is in the executable, one after another. Throws where neither a package nor another
- * one under the same licence has its words.
+ * Licences of all third-party code in the executable.
+ *
+ * @throws {Error} if neither a package nor another one under the same licence contains the text
  */
 export function noticesOf(packages: ReadonlyMap<string, Bundled>): string {
   const parts = [...packages.values()].flatMap((it) => [
@@ -27,19 +28,19 @@ function wordsOf(it: Bundled, packages: ReadonlyMap<string, Bundled>): string {
   )
   if (same === undefined)
     throw new Error(
-      `${it.name} comes without its licence, ${it.license}, and nothing else has its words`,
+      `${it.name} contains no text of its licence, ${it.license}, and no other package does`,
     )
-  return `The package comes without the words of its licence${it.author === null ? '' : `; its author is ${it.author}`}.\nThey are those that stand under ${same.name}, but for whose copyright it is.`
+  return `The package contains no text of its licence${it.author === null ? '' : `; its author is ${it.author}`}.\nThe text is that of ${same.name}, except for the copyright holder.`
 }
 
-const HEAD = `What is in the executable of forumd that others have made, and by which licence.
+const HEAD = `Third-party software in the executable of forumd, with its licences.
 forumd itself is under the MIT licence: see LICENSE.`
 
 const BUN_NOTICE = `Bun ${BUN}
-MIT, and those of what it links
+MIT, and the licences of the linked libraries
 
 The runtime that the executable is made of, unchanged. Its own licence is MIT. It links JavaScriptCore and other parts of
-WebKit (LGPL-2), TinyCC (LGPL-2.1), and libraries under MIT, BSD, Apache-2.0 and zlib licences; the list, with where each
-one's source is, stands in LICENSE.md of https://github.com/oven-sh/bun, at the tag bun-v${BUN}.
-Whoever wants another JavaScriptCore in forumd builds Bun with it, as is told there, and then forumd from its source by
+WebKit (LGPL-2), TinyCC (LGPL-2.1), and libraries under MIT, BSD, Apache-2.0 and zlib licences; the list, with the source
+of each, is in LICENSE.md of https://github.com/oven-sh/bun, at the tag bun-v${BUN}.
+To use another JavaScriptCore in forumd, build Bun with it as described there, and then forumd from its source by
 that Bun: PATH_TO_THAT_BUN scripts/build.ts.`

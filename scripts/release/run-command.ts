@@ -1,4 +1,8 @@
-/** Runs a command to its end and returns what it printed; throws with what it complained of. */
+/**
+ * Runs a command and returns its output.
+ *
+ * @throws {Error} with its stderr if it fails
+ */
 export async function runCommand(
   command: readonly string[],
   { cwd, env }: { cwd?: string; env?: Readonly<Record<string, string>> } = {},

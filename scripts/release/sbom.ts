@@ -5,16 +5,16 @@ import { license, version } from '../../package.json'
 import type { Bundled } from './bundled.ts'
 import { BUN } from './runtimes.ts'
 
-/** What is told of a package that its makers have bundled into one file: what they put into it is not known to the lock. */
+/** Notes on packages that their authors bundled into one file: bun.lock does not list the contents. */
 const BUNDLED_BY_ITS_MAKERS: Readonly<Record<string, string>> = {
   '@scalar/api-reference':
-    'One file for browsers that its makers have bundled; what they have put into it is not listed here.',
+    'One file for browsers, bundled by its authors; its contents are not listed here.',
 }
 
-/** The library writes down what SPDX does not know as a mere name. */
+/** The library accepts unknown SPDX identifiers as plain names. */
 function licensed(id: string): Models.LicenseRepository {
   const is_known: boolean = SPDX.isSupportedSpdxId(id)
-  if (!is_known) throw new Error(`${id} is no licence of SPDX's list`)
+  if (!is_known) throw new Error(`${id} is not in the SPDX licence list`)
   return new Models.LicenseRepository([new Models.SpdxLicense(id)])
 }
 
@@ -23,12 +23,14 @@ const purl = (name: string, of: string) => {
   return new PackageURL('npm', group, bare, of).toString()
 }
 
-/** The runtimes of a release by their npm packages, with SHA-512 in hex. */
+/** Runtimes of a release: npm package to SHA-512 in hex. */
 export type Runtimes = ReadonlyMap<string, string>
 
 /**
- * The bill of materials of the executables, as CycloneDX 1.6 in JSON: the packages that are in them by bun.lock, and the
- * runtimes that they are made of. The same input gives the same bytes. Throws where its schema has something against it.
+ * Bill of materials of the executables, as CycloneDX 1.6 in JSON: the packages they contain, from bun.lock, and
+ * their runtimes. The same input gives the same bytes.
+ *
+ * @throws {Error} if the result violates the schema
  */
 export async function sbomOf(
   packages: ReadonlyMap<string, Bundled>,
@@ -82,7 +84,7 @@ function componentOf(key: string, it: Bundled) {
 const copyComponent = (key: string, name: string) =>
   new Models.Component(Enums.ComponentType.Library, name, {
     bomRef: `${key}/third_party/${name}`,
-    description: `A copy within ${key}, of a version that it does not tell.`,
+    description: `A copy within ${key}, of unknown version.`,
   })
 
 function runtimeComponent(runtimes: Runtimes) {
@@ -103,12 +105,12 @@ function runtimeComponent(runtimes: Runtimes) {
     purl: purl('bun', BUN),
     licenses: licensed('MIT'),
     description:
-      'What the executables are made of, one of its parts each. It links JavaScriptCore, SQLite, BoringSSL and others, which are not listed here: see its own LICENSE.md.',
+      'The runtime of the executables, one of its packages each. It links JavaScriptCore, SQLite, BoringSSL and others, which are not listed here: see its LICENSE.md.',
     components: new Models.ComponentRepository(parts),
   })
 }
 
-/** The library leaves out what is no checksum. */
+/** The library silently omits malformed checksums. */
 function hash(sha512: string): Models.HashDictionary {
   if (!/^[0-9a-f]{128}$/.test(sha512)) throw new Error(`${sha512} is no SHA-512`)
   return new Models.HashDictionary([[Enums.HashAlgorithm['SHA-512'], sha512]])
@@ -119,7 +121,7 @@ const serializer = new Serialize.JsonSerializer(
 )
 const written = (bom: Models.Bom) => serializer.serialize(bom, { sortLists: true, space: 2 })
 
-/** A number that names what is told and nothing else (RFC 9562, version 8). */
+/** A UUID derived from the content (RFC 9562, version 8). */
 function uuidOf(text: string): string {
   const hex = new Bun.CryptoHasher('sha256').update(text).digest('hex')
   return [

@@ -1,25 +1,25 @@
 import type { Elf } from './elf.ts'
 
-/** One of the executables of a release: what it is called, what it is made of, and what the system finds in it. */
+/** An executable of a release: its name, runtime and system requirements. */
 export type Target = {
   name: 'linux-x64' | 'linux-arm64' | 'linux-x64-musl' | 'linux-arm64-musl'
   target: Bun.Build.CompileTarget
-  /** The npm package of its runtime, as scripts/release/package-lock.json holds it. */
+  /** npm package of its runtime, as in scripts/release/package-lock.json. */
   runtime: string
   elf: Elf
-  /** The architecture of its Debian package; without one there is none. */
+  /** Architecture of its Debian package; absent if there is none. */
   deb?: 'amd64' | 'arm64'
 }
 
-/** The oldest glibc that the executables run with. */
+/** Oldest glibc that the executables run with. */
 export const GLIBC_LEAST = '2.17'
 
-/** What a program for glibc needs; the rest is in it. */
+/** Libraries that a glibc program needs; all others are linked statically. */
 const GLIBC = ['libc.so.6', 'libdl.so.2', 'libm.so.6', 'libpthread.so.0']
 
 /**
- * What is released. There is no build for older x64 processors: of this version of Bun the packages bun-linux-x64 and
- * bun-linux-x64-baseline hold the same bytes.
+ * The released targets. There is no build for older x64 processors: for this version of Bun the packages
+ * bun-linux-x64 and bun-linux-x64-baseline contain the same bytes.
  */
 export const TARGETS: readonly Target[] = [
   {

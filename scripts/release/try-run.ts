@@ -7,7 +7,7 @@ import { runCommand } from './run-command.ts'
 import { BUN } from './runtimes.ts'
 import type { Target } from './targets.ts'
 
-/** How an executable was tried, or why it was not, in words for the notes of a release. */
+/** Description of an executable's test run, or the reason for none, for the release notes. */
 export type Run = { ran: boolean; how: string }
 
 type Launch = { command: string[]; env?: Record<string, string>; how: string }
@@ -17,8 +17,10 @@ const QEMU = { x64: 'qemu-x86_64-static', arm64: 'qemu-aarch64-static' } as cons
 const CROSS = { x64: '/usr/x86_64-linux-gnu', arm64: '/usr/aarch64-linux-gnu' } as const
 
 /**
- * Runs an executable on this machine as far as that can be: it tells its version, judges the example configuration, and
- * unless that is too long, its demo reads, matches and delivers. Throws when any of that does not come out right.
+ * Runs an executable on this machine where possible: its version, a check of the example configuration, and
+ * with `demo` a read, a match and a delivery.
+ *
+ * @throws {Error} if a result is wrong
  */
 export async function tryOut(
   target: Target,
@@ -33,13 +35,13 @@ export async function tryOut(
   const version_output = (await forumd('version')).trim()
   const wanted = `forumd ${version} (bun ${BUN}, linux ${arch})`
   if (version_output !== wanted)
-    throw new Error(`${target.name} says ${version_output}, and should say ${wanted}`)
+    throw new Error(`${target.name} prints ${version_output} instead of ${wanted}`)
   // check-config refuses the example as long as it names no platform.
   const example = await Bun.file(join(import.meta.dir, '../../config.example.toml')).text()
   const config = join(work, 'example.toml')
   await Bun.write(config, example.replace('www.forum.example', 'www.forum.test'))
   await forumd('check-config', '--config', config)
-  // It ends well only if a read, a match and a delivery whose signature fits all happened.
+  // The demo exits with 0 only if a read, a match and a delivery with a valid signature happened.
   if (demo) await forumd('demo', '--seconds', '20')
   return { ran: true, how: launch.how }
 }
@@ -51,7 +53,7 @@ async function launchFor(target: Target, work: string): Promise<Launch | { why: 
   const { interpreter } = target.elf
   const native = arch === HERE
   const qemu = Bun.which(QEMU[arch])
-  if (!native && qemu === null) return { why: `${QEMU[arch]} is not here` }
+  if (!native && qemu === null) return { why: `${QEMU[arch]} is missing` }
   const command = native || qemu === null ? [] : [qemu]
   const under = native ? '' : 'under qemu-user, '
   if (target.name.endsWith('-musl')) {
@@ -60,7 +62,7 @@ async function launchFor(target: Target, work: string): Promise<Launch | { why: 
   }
   if (native) return { command, how: 'on this machine' }
   if (!existsSync(CROSS[arch] + interpreter))
-    return { why: `${CROSS[arch]}${interpreter} is not here` }
+    return { why: `${CROSS[arch]}${interpreter} is missing` }
   return {
     command: [...command, '-L', CROSS[arch]],
     how: `${under}on Debian’s glibc of that machine`,

@@ -52,7 +52,7 @@ const isAnonymous = (secrets: AccountSecrets): boolean =>
 
 /** Result of the platform's answer about the account of these secrets. */
 export function toAccountResult(me: Outcome<Me | null>, secrets: AccountSecrets): AccountResult {
-  const anonymous: AccountResult = { kind: isAnonymous(secrets) ? 'alive' : 'nobody' }
+  const anonymous: AccountResult = { kind: isAnonymous(secrets) ? 'alive' : 'logged_out' }
   if (me.ok) {
     if (me.value === null) return anonymous
     if (me.value.is_locked) return { kind: 'locked' }

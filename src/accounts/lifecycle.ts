@@ -49,7 +49,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     const before = it.status
     if (before === status) return
     it.status = status
-    it.unwritten.add('standing')
+    it.unwritten.add('status')
     const same = before.state === status.state && before.state_reason === status.state_reason
     if (!same) logStatus(it)
     onChange()
@@ -118,7 +118,7 @@ export function createLifecycle(deps: LifecycleDeps) {
       it.last_ok_at = clock.now()
     }
     const result = toAccountResult(me, it.secrets)
-    if (result.kind === 'nobody' && it.secrets.kind === 'oauth') onTokenRefused(it)
+    if (result.kind === 'logged_out' && it.secrets.kind === 'oauth') onTokenRefused(it)
     else setStatus(it, afterProbe(it.status, result, clock.now()))
     return result
   }
@@ -131,7 +131,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     const now = clock.now()
     it.login_failures = ended.ok ? 0 : it.login_failures + 1
     it.next_login_at = nextLoginAt(it.login_failures, now, ended.ok ? 0 : ended.retry_after_s)
-    it.unwritten.add('standing')
+    it.unwritten.add('status')
     if (ended.ok) {
       it.jar = ended.jar
       it.username = ended.username

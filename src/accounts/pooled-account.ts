@@ -24,7 +24,7 @@ import { type Db, isStorageError, transact } from '../store/db/connection.ts'
 import type { AccountClient, OpenJar, Token } from './client.ts'
 
 /** Changed parts of an account that are not stored yet. */
-type Unwritten = 'standing' | 'jar' | 'secrets' | 'times'
+type Unwritten = 'status' | 'jar' | 'secrets' | 'times'
 
 /** An account of the pool in memory. */
 export type PooledAccount = {
@@ -335,7 +335,7 @@ export function createPooledAccounts({ db, ring, clock, log, client, nudge }: Po
         const next = expireCooling(it.status, now)
         if (next === it.status) continue
         it.status = next
-        it.unwritten.add('standing')
+        it.unwritten.add('status')
       }
     },
     /** Records the use of an account. */
@@ -355,7 +355,7 @@ export function createPooledAccounts({ db, ring, clock, log, client, nudge }: Po
     write,
     /** Writes due changes, and returns the time of the next write. */
     writeDue(now: number): number {
-      if (all().some(({ unwritten }) => unwritten.has('standing')) || now >= write_at) write()
+      if (all().some(({ unwritten }) => unwritten.has('status')) || now >= write_at) write()
       // The time of last use is not urgent.
       else if (all().some(({ unwritten }) => unwritten.size > 0))
         write_at = Math.min(write_at, now + WRITE_TIMES_AFTER_MS)

@@ -82,7 +82,7 @@ export function createProbe({
   }
 }
 
-const NO_SESSION: Tested = { finding: { kind: 'nobody' }, username: null }
+const NO_SESSION: Tested = { finding: { kind: 'logged_out' }, username: null }
 
 const through = (proxy: Proxy | null): Identity => ({
   ...ANONYMOUS,

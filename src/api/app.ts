@@ -40,6 +40,7 @@ import { countMoney } from './metrics/counters.ts'
 import type { Metrics } from './metrics/registry.ts'
 import type { RouteLike } from './openapi/document.ts'
 import { docs } from './openapi/reference-page.ts'
+import { createPlatformFaults } from './platform-faults.ts'
 import { forSource } from './reads/sources.ts'
 import { health, type ReadsHealth, scrape } from './status.ts'
 
@@ -105,12 +106,13 @@ export function createApp(deps: AppDeps) {
   const holders = createHolders()
   const keyed = createKeyed(holders)
   const groupCommit = createGroupCommit(db)
+  const faults = createPlatformFaults({ clock, log })
   const metered = createMeter({
     db,
     groupCommit,
     clock,
     random,
-    log,
+    faults,
     billing,
     on_money: (event) => countMoney(metrics, event),
     on_call: (tier, billed) =>
@@ -217,6 +219,7 @@ export function createApp(deps: AppDeps) {
 
   /** Answers a read that names another source through that source's own routes. */
   async function answerForSource(request: Request): Promise<Response | undefined> {
+    if (!request.url.includes('source=')) return undefined
     const named = forSource(words, sources, request)
     const holder = holders.find(request)
     if (named === null || holder === undefined) return undefined
@@ -235,6 +238,7 @@ export function createApp(deps: AppDeps) {
     words,
     keyed,
     meter,
+    faults,
     internal,
     document,
     paceMessages: pacers.mcp,

@@ -3,7 +3,7 @@ import type { HTTPHeaders } from 'elysia'
 import { ApiError } from '../core/base/errors.ts'
 import type { Outcome } from '../core/base/result.ts'
 import { type PriceMicros, type Tier, toUsd } from '../core/limits/price.ts'
-import type { Clock, Log, Random } from '../runtime/runtime.ts'
+import type { Clock, Random } from '../runtime/runtime.ts'
 import {
   charge,
   endHold,
@@ -16,6 +16,7 @@ import type { Db } from '../store/db/connection.ts'
 import type { GroupCommit } from '../store/db/group-commit.ts'
 import type { Holder } from './http/auth.ts'
 import { type FaultContext, toApiError } from './http/errors.ts'
+import type { PlatformFaults } from './platform-faults.ts'
 
 /**
  * Fault context of a call, and access to a cached answer, which is read before a hold is created.
@@ -54,7 +55,7 @@ type Deps = {
   groupCommit: GroupCommit
   clock: Clock
   random: Random
-  log: Log
+  faults: PlatformFaults
   billing: { enabled: boolean; prices: PriceMicros }
   on_money?: (event: MoneyEvent) => void
   on_call?: (tier: Tier, billed: boolean) => void
@@ -68,7 +69,7 @@ type Ended<T> = { value: T } | { error: unknown }
 
 /** Creates the meter of all billed calls. */
 export function createMeter(deps: Deps): Meter {
-  const { db, groupCommit, clock, random, log, billing } = deps
+  const { db, groupCommit, clock, random, faults, billing } = deps
   // Calls whose outcome could not be stored, for example on a full disk. Their callers got an
   // error, so their holds are released with the next stored call or at the next start.
   const unended = new Map<string, Price>()
@@ -175,11 +176,11 @@ export function createMeter(deps: Deps): Meter {
     }
     const open_hold = await begin(tier, holder)
     const ended = await attempt(work, (fault) => {
-      if (fault.kind === 'rejected' || fault.kind === 'unreadable')
-        log('warn', 'platform.fault', { ...fault })
+      faults.failed(tier, fault)
       return toApiError(fault, fault_context)
     })
     const failed = 'error' in ended
+    if (!failed) faults.succeeded(tier)
     const billed =
       !isFree(tier, holder) &&
       (failed ? ended.error instanceof ApiError && ended.error.billed : true)

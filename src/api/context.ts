@@ -7,6 +7,7 @@ import type { ReadJson } from './http/body.ts'
 import type { InternalClient } from './http/internal.ts'
 import type { Pacers } from './http/pacers.ts'
 import type { InFlight } from './in-flight.ts'
+import type { PlatformFaults } from './platform-faults.ts'
 
 /**
  * Dependencies of every group of routes. Authentication, permission and rate limit are settled by
@@ -24,6 +25,8 @@ export type RouteContext = {
   /** Adds `holder` (customer and key) and `customer` to the context. Required in every group. */
   keyed: Keyed
   meter: Meter
+  /** Log of answers of the platform that could not be used. The meter records those of its own calls. */
+  faults: PlatformFaults
   /** Sends internal requests. */
   internal: InternalClient
   /** OpenAPI document of the service. */

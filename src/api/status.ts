@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 import { Elysia } from 'elysia'
 import * as z from 'zod'
@@ -119,7 +119,7 @@ type ScrapeDeps = {
   failed_auth: Pick<FailedAuth, 'attempt'>
 }
 
-const digest = (text: string) => createHash('sha256').update(text).digest()
+const digest = (text: string) => hash('sha256', text, 'buffer')
 
 /** `/metrics`: for the bearer of the token if one is set, otherwise for callers on this machine. */
 export const scrape = ({ metrics, token, peerOf, failed_auth }: ScrapeDeps) =>

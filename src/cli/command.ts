@@ -75,6 +75,18 @@ export type Factories = {
     allowance?: number
     runtime: Pick<Runtime, 'clock'>
   }) => Promise<RunningSandbox>
+  /** Starts a simulated platform of a further kind, which has one host. */
+  startSource: (
+    kind: string,
+    options: {
+      port: number
+      domain?: string
+      tls?: { cert: string; key: string }
+      seed: number
+      speed: number
+      runtime: Pick<Runtime, 'clock'>
+    },
+  ) => Promise<AsyncDisposable & { readonly url: string }>
 }
 
 /** The process around one run of the program. */

@@ -1,3 +1,7 @@
+import { fstatSync, writeSync } from 'node:fs'
+
+import { errorCode } from '../core/base/errors.ts'
+
 /** Untrusted text without control characters that colour, move the cursor or reverse the text direction. */
 export const escapeControl = (text: string): string =>
   text.replace(
@@ -38,4 +42,75 @@ export function card(fields: Readonly<Record<string, Cell>>): string {
   return Object.entries(fields)
     .map(([name, cell]) => `${name.padEnd(width)}  ${cellText(cell)}\n`)
     .join('')
+}
+
+const STANDARD_OUT = 1
+
+/** Standard output of this process. */
+export type StandardOut = {
+  write: (text: string) => void
+  /** Writes text of a log; a failed write is ignored. */
+  log: (text: string) => void
+  /** Waits for everything written; the first error of a write other than a log, or null. */
+  end: () => Promise<Error | null>
+}
+
+/**
+ * Opens standard output of any kind. A file is written synchronously, each write by itself, so that a full disk loses only
+ * the lines of that time; a failed stream accepts no further write. A closed reader (`| head`) is not an error.
+ */
+export const openStandardOut = (stream: NodeJS.WriteStream): StandardOut =>
+  isFile(STANDARD_OUT) ? toFile(STANDARD_OUT) : toStream(stream)
+
+function toFile(fd: number): StandardOut {
+  let failed: Error | null = null
+  return {
+    write(text) {
+      failed ??= tryWrite(fd, text)
+    },
+    log: (text) => void tryWrite(fd, text),
+    end: () => Promise.resolve(failed),
+  }
+}
+
+/** Writes all bytes, since a file may accept fewer at once; returns the error, or null. */
+function tryWrite(fd: number, text: string): Error | null {
+  const bytes = Buffer.from(text)
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
+    return null
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function toStream(stream: NodeJS.WriteStream): StandardOut {
+  let failed: Error | null = null
+  let only_log = true
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  stream.on('error', (error) => {
+    if (errorCode(error) !== 'EPIPE') failed ??= error
+    resolve()
+  })
+  return {
+    write(text) {
+      only_log = false
+      stream.write(text)
+    },
+    log: (text) => void stream.write(text),
+    async end() {
+      // A pipe is asynchronous. Only its end waits for earlier writes; an empty write does not.
+      stream.end(resolve)
+      await over
+      return only_log ? null : failed
+    },
+  }
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch {
+    return false
+  }
 }

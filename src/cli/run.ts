@@ -1,141 +1,127 @@
-import { parseArgs } from 'node:util'
+import { type Command as Program, CommanderError } from 'commander'
 
-import { nearest } from '../core/base/text.ts'
-import { type Command, EXIT, type Option, type ProcessContext, UsageError } from './command.ts'
-import { COMMANDS, loadAll } from './commands.ts'
+import { type Command, EXIT, type ProcessContext, UsageError } from './command.ts'
 import { explainError } from './failures.ts'
-import { commandOverview, COMMON, describe, usageOf } from './help/help.ts'
+import { programOf, valuesOf } from './help/help.ts'
 
-/** A parsed command line. */
-type Parsed = {
-  values: Readonly<Record<string, string | boolean | undefined>>
-  operands: string[]
-}
+/** Every command by its name, in the order of the overview. Loaded on use: `version` should not wait for SQLite. */
+export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['demo', async () => (await import('./demo/sandbox.ts')).demoCommand],
+  ['serve', async () => (await import('./serve/serve.ts')).serveCommand],
+  ['check-config', async () => (await import('./serve/inspect.ts')).checkConfig],
+  ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],
+  ['customer create', async () => (await import('./admin/customer.ts')).customerCreate],
+  ['customer list', async () => (await import('./admin/customer.ts')).customerList],
+  ['customer show', async () => (await import('./admin/customer.ts')).customerShow],
+  ['customer set-plan', async () => (await import('./admin/customer.ts')).customerSetPlan],
+  ['customer remove', async () => (await import('./admin/customer.ts')).customerRemove],
+  ['key create', async () => (await import('./admin/key.ts')).keyCreate],
+  ['key import', async () => (await import('./admin/key.ts')).keyImport],
+  ['key list', async () => (await import('./admin/key.ts')).keyList],
+  ['key revoke', async () => (await import('./admin/key.ts')).keyRevoke],
+  ['credit add', async () => (await import('./admin/customer.ts')).creditAdd],
+  ['account add', async () => (await import('./account/add.ts')).accountAdd],
+  ['account list', async () => (await import('./account/account.ts')).accountList],
+  ['account test', async () => (await import('./account/test.ts')).accountTest],
+  ['account login', async () => (await import('./account/add.ts')).accountLogin],
+  ['account pause', async () => (await import('./account/account.ts')).accountPause],
+  ['account resume', async () => (await import('./account/account.ts')).accountResume],
+  ['account remove', async () => (await import('./account/account.ts')).accountRemove],
+  ['proxy add', async () => (await import('./account/proxy.ts')).proxyAdd],
+  ['proxy list', async () => (await import('./account/proxy.ts')).proxyList],
+  ['proxy test', async () => (await import('./account/proxy.ts')).proxyTest],
+  ['proxy remove', async () => (await import('./account/proxy.ts')).proxyRemove],
+  ['source list', async () => (await import('./account/source.ts')).sourceList],
+  ['source add', async () => (await import('./account/source.ts')).sourceAdd],
+  ['source test', async () => (await import('./account/source.ts')).sourceTest],
+  ['deliveries list', async () => (await import('./admin/deliveries.ts')).deliveriesList],
+  ['deliveries redrive', async () => (await import('./admin/deliveries.ts')).deliveriesRedrive],
+  ['feedback list', async () => (await import('./admin/feedback.ts')).feedbackList],
+  ['feedback answer', async () => (await import('./admin/feedback.ts')).feedbackAnswer],
+  ['approve', async () => (await import('./admin/drafts.ts')).approve],
+  ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
+  ['backup', async () => (await import('./admin/backup.ts')).backup],
+  ['restore', async () => (await import('./admin/backup.ts')).restore],
+  ['export', async () => (await import('./apply/apply.ts')).exportDocument],
+  ['apply', async () => (await import('./apply/apply.ts')).apply],
+  ['sandbox', async () => (await import('./demo/sandbox.ts')).sandboxCommand],
+  ['service-unit', async () => (await import('./serve/systemd.ts')).serviceUnitCommand],
+  ['completion', async () => (await import('./help/completion.ts')).completion],
+  ['man', async () => (await import('./help/man.ts')).man],
+  ['mcp', async () => (await import('./serve/mcp.ts')).mcpCommand],
+  ['openapi', async () => (await import('./serve/inspect.ts')).openapi],
+  ['version', async () => (await import('./help/man.ts')).versionCommand],
+])
 
-/**
- * Parses the arguments after a command's name.
- *
- * @throws {UsageError} They are not allowed; the message states the usage.
- */
-function parse(it: Command, args: readonly string[]): Parsed {
-  const options: Readonly<Record<string, Option>> = { ...it.options, ...COMMON }
-  const { values, positionals } = read(it, args, options)
-  if (values['help'] === true) return { values, operands: [] }
-
-  for (const [name, option] of Object.entries(options)) {
-    if (option.type === 'boolean') values[name] ??= false
-    else if (option.required && values[name] === undefined)
-      throw new UsageError(`--${name} ${option.value ?? ''} is needed: ${usageOf(it)}`)
-  }
-  const operands = it.operands ?? []
-  const least = operands.filter((name) => !name.startsWith('[')).length
-  if (positionals.length < least)
-    throw new UsageError(`${operands[positionals.length]} is needed: ${usageOf(it)}`)
-  if (positionals.length > operands.length)
-    throw new UsageError(`"${positionals[operands.length]}" is an extra argument: ${usageOf(it)}`)
-  return { values, operands: positionals }
-}
-
-function read(it: Command, args: readonly string[], options: Readonly<Record<string, Option>>) {
-  const types = Object.entries(options).map(([name, { type }]) => [name, { type }] as const)
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { ...Object.fromEntries(types), help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    })
-    const given: Record<string, string | boolean | undefined> = values
-    return { values: given, positionals }
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    const [, dashes = '', name = ''] = /'(?:-\w, )?(--?)([^'\s=]+)/.exec(error.message) ?? []
-    if (name in options) {
-      const { type, value = 'VALUE' } = options[name] ?? { type: 'boolean' }
-      throw new UsageError(
-        type === 'boolean'
-          ? `--${name} takes no value: ${usageOf(it)}`
-          : `--${name} needs a value after it: --${name} ${value}`,
-      )
-    }
-    const near = nearest(name, Object.keys(options))
-    throw new UsageError(
-      `${it.name} has no option ${dashes}${name}${near ? `; did you mean --${near}?` : `: ${usageOf(it)}`}`,
-    )
-  }
-}
+/** All of them, in the order of the overview. */
+export const loadAll = (): Promise<Command[]> =>
+  Promise.all([...COMMANDS.values()].map((load) => load()))
 
 /** Runs the program with `argv` and returns its exit code. Errors are printed in a sentence or two, never thrown. */
 export async function run(argv: readonly string[], context: ProcessContext): Promise<number> {
-  try {
-    const [first = '', ...rest] = argv
-    if (first === '') {
-      context.warn((await helpOf([])).trimEnd())
-      return EXIT.usage
-    }
-    if (['help', '--help', '-h'].includes(first)) return await printHelp(rest, context)
-    if (['--version', '-v'].includes(first)) return await run(['version'], context)
-    if (first.startsWith('-'))
-      throw new UsageError(`options must follow the command: forumd COMMAND ${first}`)
-    if (rest.length === 1 && isGroup(first) && ['--help', '-h'].includes(rest[0] ?? ''))
-      return await printHelp([first], context)
-    const { command, args } = await find(argv)
-    const { values, operands } = parse(command, args)
-    if (values['help'] === true) return await printHelp(command.name.split(' '), context)
+  let code: number = EXIT.done
+  const act = async (it: Command, program: Program) => {
+    const values = valuesOf(program)
     const configuration = {
       named: typeof values['config'] === 'string' ? values['config'] : undefined,
       caller: process.getuid?.() ?? 0,
     }
-    return await command.run({ ...context, configuration, values, operands, listCommands: loadAll })
+    const operands = program.args
+    code = await it.run({ ...context, configuration, values, operands, listCommands: loadAll })
+  }
+  try {
+    const words = wordsOf(argv)
+    const program = programOf(await commandsFor(words), {
+      argv: words,
+      act,
+      write: context.stdout.write,
+      warn: (text) => context.warn(text.trimEnd()),
+    })
+    await program.parseAsync(words, { from: 'user' })
+    return code
   } catch (error) {
-    const { code, message } = explainError(error)
+    if (error instanceof CommanderError) {
+      // Requested help exits with 0, help in place of a missing command with bad usage.
+      if (error.code.startsWith('commander.help')) return error.exitCode && EXIT.usage
+      context.warn(`forumd: ${sentenceOf(error, argv)}`)
+      return EXIT.usage
+    }
+    const { code: failed, message } = explainError(error)
     // A message that begins with a position in a file stays first on its line: editors jump there.
     const hasPosition = error instanceof Error && error.name === 'ConfigError'
     context.warn(hasPosition ? message : `forumd: ${message}`)
-    return code
+    return failed
   }
 }
 
-/** True for a word that needs a second one to name a command, such as `key`. */
-const isGroup = (word: string) =>
-  !COMMANDS.has(word) && [...COMMANDS.keys()].some((name) => name.startsWith(`${word} `))
+const nameOf = (words: readonly string[]) =>
+  [words.slice(0, 2).join(' '), words[0] ?? ''].find((name) => COMMANDS.has(name))
 
-async function printHelp(words: readonly string[], { stdout }: ProcessContext): Promise<number> {
-  stdout.write(await helpOf(words))
-  return EXIT.done
+/** Arguments with `help COMMAND` as `COMMAND --help`, and `--version` as the command. */
+function wordsOf(argv: readonly string[]): string[] {
+  const [first = '', ...rest] = argv
+  if (['--version', '-v'].includes(first)) return ['version']
+  const wantsHelp = ['help', '--help', '-h'].includes(first)
+  if (first.startsWith('-') && !wantsHelp)
+    throw new UsageError(`options must follow the command: forumd COMMAND ${first}`)
+  const words = wantsHelp ? [...rest, '--help'] : [...argv]
+  const named = words.filter((it) => !['--help', '-h'].includes(it))
+  // With --help, commander would answer a misspelled command with the help of its parent.
+  return nameOf(words) !== undefined || (named.length < 2 && isGroup(named[0])) ? words : named
 }
 
-async function helpOf(words: readonly string[]): Promise<string> {
-  const prefix = words.join(' ')
-  const isOne = COMMANDS.has(words.slice(0, 2).join(' ')) || COMMANDS.has(words[0] ?? '')
-  if (isOne) return describe((await find(words)).command)
-  const entries = [...COMMANDS].filter(([name]) => prefix === '' || name.startsWith(`${prefix} `))
-  if (entries.length === 0) await find(words)
-  const commands = await Promise.all(entries.map(([, load]) => load()))
-  return commandOverview(commands, { whole: prefix === '' })
+const isGroup = (word = '') => [...COMMANDS.keys()].some((it) => it.startsWith(word && `${word} `))
+
+/** The named command alone, since loading all of them takes time; all of them for an overview. */
+async function commandsFor(words: readonly string[]): Promise<Command[]> {
+  const load = COMMANDS.get(nameOf(words) ?? '')
+  return load === undefined ? loadAll() : [await load()]
 }
 
-/** Finds the command named by the first one or two words. */
-async function find(
-  argv: readonly string[],
-): Promise<{ command: Command; args: readonly string[] }> {
-  for (const count of [2, 1]) {
-    const load = COMMANDS.get(argv.slice(0, count).join(' '))
-    if (load) return { command: await load(), args: argv.slice(count) }
-  }
-  const [first = '', second = ''] = argv
-  const names = [...COMMANDS.keys()]
-  const verbs = names.flatMap((name) =>
-    name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : [],
-  )
-  if (verbs.length > 0) {
-    const given = second === '' || second.startsWith('-') ? '' : `, not "${second}"`
-    throw new UsageError(`${first} needs one of ${verbs.join(', ')} after it${given}`)
-  }
-  const groups = [...new Set(names.map((name) => name.split(' ')[0] ?? name))]
-  const near = nearest(first, groups)
-  throw new UsageError(
-    near === null
-      ? `there is no command "${first}": the commands are ${groups.join(', ')}`
-      : `there is no command "${first}"; did you mean ${near}?`,
-  )
-}
+/** One line; commander repeats the value of an unknown option, which may be a secret. */
+const sentenceOf = ({ message }: CommanderError, argv: readonly string[]): string =>
+  `${message
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^=]*)=.*'/s, "$1'")
+    .replace('\n(Did', ' (did')
+    .replace(/\.$/, '')}: see forumd help ${nameOf(argv) ?? ''}`.trimEnd()

@@ -42,7 +42,7 @@ function faultOf(path: string, readFile: ReferenceSources['readFile']): string |
   }
 }
 
-/** The keys of each table by dotted name; `''` is the top level, `plans.*` any plan. */
+/** The keys of each table by dotted name; `''` is the top level, `plans.*` any plan, `source.*` any source. */
 export const keysByTable = once(
   (): ReadonlyMap<string, readonly string[]> => new Map(tablesOf(schema, '')),
 )
@@ -51,6 +51,7 @@ function tablesOf(type: z.core.$ZodType, name: string): [string, string[]][] {
   if (type instanceof z.ZodPrefault) return tablesOf(type.unwrap(), name)
   if (type instanceof z.ZodPipe) return tablesOf(type.in, name)
   if (type instanceof z.ZodRecord) return tablesOf(type.valueType, `${name}.*`)
+  if (type instanceof z.ZodArray) return tablesOf(type.element, `${name}.*`)
   if (!(type instanceof z.ZodObject)) return []
   const inner = Object.entries(type.shape).flatMap(([key, value]) =>
     tablesOf(value, name === '' ? key : `${name}.${key}`),
@@ -60,7 +61,8 @@ function tablesOf(type: z.core.$ZodType, name: string): [string, string[]][] {
 
 /** A hint for an unknown key of a table: a similar key, another table, or the allowed keys. */
 function hintFor(table: ConfigPath, key: string): string {
-  const name = table[0] === 'plans' && table.length === 2 ? 'plans.*' : table.join('.')
+  const is_one_of_many = (table[0] === 'plans' || table[0] === 'source') && table.length === 2
+  const name = is_one_of_many ? `${table[0]}.*` : table.join('.')
   const tableKeys = keysByTable().get(name) ?? []
   const near = nearest(key, tableKeys)
   if (near !== null) return `did you mean "${near}"?`
@@ -71,7 +73,7 @@ function hintFor(table: ConfigPath, key: string): string {
     return `it belongs in ${elsewhere.join(' or ')}`
   return name === ''
     ? `the tables are ${tableKeys.map((it) => `[${it}]`).join(', ')}`
-    : `[${table.join('.')}] takes ${tableKeys.join(', ')}`
+    : `${name === 'source.*' ? '[[source]]' : `[${table.join('.')}]`} takes ${tableKeys.join(', ')}`
 }
 
 /** One problem of a configuration, with its position. */
@@ -85,7 +87,13 @@ export type ConfigProblem = SourcePosition & {
 const MISSING = 'missing'
 
 // These may contain a password or a token, so messages never repeat their values.
-const SECRETS = new Set(['smtp.url', 'operator.webhook', 'operator.secret', 'metrics.token'])
+const SECRETS = new Set([
+  'smtp.url',
+  'operator.webhook',
+  'operator.secret',
+  'metrics.token',
+  'source.api_key',
+])
 
 /** Converts validation issues to messages for the operator, one for each path. */
 export function refusalsOf(
@@ -126,7 +134,8 @@ function foundAt(path: ConfigPath, { value, originOf }: ResolvedConfig): string 
   for (const part of path)
     node = typeof node === 'object' && node !== null ? Reflect.get(node, part) : undefined
   if (node === undefined) return MISSING
-  if (SECRETS.has(path.join('.')) && typeof node === 'string') return 'found this text'
+  const key = path.filter((part) => typeof part === 'string').join('.')
+  if (SECRETS.has(key) && typeof node === 'string') return 'found this text'
   return `found ${describeValue(node)}`
 }
 
@@ -267,6 +276,23 @@ function contradictionsOf(value: Readonly<Record<string, unknown>>): RefusedValu
       allowed:
         'a file outside of storage.dir, so that it exists even if the volume of dir is not mounted',
     })
+  const sources = Array.isArray(value['source']) ? value['source'].filter(isTable) : []
+  const names = new Set<unknown>()
+  for (const [index, { name, kind, base_url = '' }] of sources.entries()) {
+    if (typeof name === 'string' && names.has(name))
+      refused.push({
+        path: ['source', index, 'name'],
+        found: `found ${JSON.stringify(name)}, which another source has`,
+        allowed: 'a name of its own for each source',
+      })
+    names.add(name)
+    if (kind !== 'hackernews' && typeof kind === 'string' && base_url === '')
+      refused.push({
+        path: ['source', index, 'base_url'],
+        found: 'missing',
+        allowed: `the address of the site is needed for the kind ${JSON.stringify(kind)}`,
+      })
+  }
   if (isSet('smtp', 'url') && !isSet('smtp', 'from'))
     refused.push({
       path: ['smtp', 'from'],

@@ -1,5 +1,4 @@
-import { parse } from 'smol-toml'
-import * as z from 'zod'
+import type { AST } from 'toml-eslint-parser'
 
 /** A position in a text. Line and column start at 1; columns count UTF-16 units, like smol-toml. */
 export type SourcePosition = { line: number; column: number }
@@ -7,134 +6,61 @@ export type SourcePosition = { line: number; column: number }
 /** The path of a value: names of tables and keys, and list indexes from 0. */
 export type ConfigPath = readonly (string | number)[]
 
-const BLANK = new Set([' ', '\t', '\n', '\r'])
-const decoded = z.object({ key: z.string() })
+/** Loaded with the first refused file: a valid one needs no positions. */
+const library = (): typeof import('toml-eslint-parser') => require('toml-eslint-parser')
 
-/**
- * Finds the first position of each key, table and list element of a TOML text. The text must have passed smol-toml, which
- * reports no positions: this function follows the structure and validates nothing.
- */
-export function findPositions(text: string): (path: ConfigPath) => SourcePosition | null {
-  const found = new Map<string, number>()
-  const elements = new Map<string, number>()
-  let at = text.startsWith('\uFEFF') ? 1 : 0
+/** The first position of a key or element, and those below it. A path for each would be quadratic in the depth. */
+type Place = { position: SourcePosition | null; inner: Map<string | number, Place> }
 
-  const note = (path: ConfigPath, offset: number) => {
-    const name = JSON.stringify(path)
-    if (!found.has(name)) found.set(name, offset)
-  }
+const empty = (): Place => ({ position: null, inner: new Map() })
 
-  function skipBlank() {
-    while (at < text.length) {
-      if (text[at] === '#') at = lineEnd()
-      else if (BLANK.has(text[at] ?? '')) at++
-      else return
-    }
-  }
-
-  function lineEnd() {
-    const end = text.indexOf('\n', at)
-    return end < 0 ? text.length : end
-  }
-
-  function skipString() {
-    const quote = text[at] ?? ''
-    const fence = text.startsWith(quote.repeat(3), at) ? quote.repeat(3) : quote
-    at += fence.length
-    while (at < text.length && !text.startsWith(fence, at))
-      at += quote === '"' && text[at] === '\\' ? 2 : 1
-    at += fence.length
-    // A multi-line string may end with one or two quotes before the closing three.
-    while (fence.length === 3 && text[at] === quote) at++
-  }
-
-  function readName(): string {
-    const start = at
-    if (text[at] !== '"' && text[at] !== "'") {
-      while (/[\w-]/.test(text[at] ?? '')) at++
-      return text.slice(start, at)
-    }
-    skipString()
-    return decoded.parse(parse(`key = ${text.slice(start, at)}`)).key
-  }
-
-  /** Reads `a."b".c` below `base`, records each part and returns the resulting path. */
-  function readKey(base: ConfigPath, isHeader: boolean): ConfigPath {
-    let path = base
-    for (;;) {
-      skipBlank()
-      const start = at
-      path = [...path, readName()]
-      note(path, start)
-      skipBlank()
-      if (text[at] !== '.') return path
-      at++
-      // A header that passes through an array of tables refers to its last element.
-      const last = isHeader ? elements.get(JSON.stringify(path)) : undefined
-      if (last !== undefined) path = [...path, last]
-    }
-  }
-
-  function readHeader(): ConfigPath {
-    const isList = text[at + 1] === '['
-    at += isList ? 2 : 1
-    const start = at
-    let path = readKey([], true)
-    at += isList ? 2 : 1
-    if (!isList) return path
-    const name = JSON.stringify(path)
-    const index = (elements.get(name) ?? -1) + 1
-    elements.set(name, index)
-    path = [...path, index]
-    note(path, start)
-    return path
-  }
-
-  function readEntry(base: ConfigPath) {
-    const path = readKey(base, false)
-    at++
-    skipBlank()
-    readValue(path)
-  }
-
-  function readValue(path: ConfigPath) {
-    const first = text[at]
-    if (first === '"' || first === "'") skipString()
-    else if (first === '[')
-      readItems(']', (index) => {
-        note([...path, index], at)
-        readValue([...path, index])
-      })
-    else if (first === '{') readItems('}', () => readEntry(path))
-    else while (at < text.length && !/[,\]}#\r\n]/.test(text[at] ?? '')) at++
-  }
-
-  function readItems(close: string, readItem: (index: number) => void) {
-    at++
-    for (let index = 0; at < text.length; index++) {
-      skipBlank()
-      if (text[at] !== close) readItem(index)
-      skipBlank()
-      if (text[at++] === close) return
-    }
-  }
-
-  let table: ConfigPath = []
-  for (skipBlank(); at < text.length; skipBlank()) {
-    const before = at
-    if (text[at] === '[') table = readHeader()
-    else readEntry(table)
-    // No progress means invalid TOML; stops instead of looping forever.
-    if (at === before) break
-  }
-
-  return (path) => {
-    const offset = found.get(JSON.stringify(path))
-    return offset === undefined ? null : positionOf(text, offset)
-  }
+/** The place of `part` below `place`; the first position counts. */
+function enter(place: Place, part: string | number, { loc: { start } }: AST.HasLocs): Place {
+  const found = place.inner.get(part) ?? empty()
+  found.position ??= { line: start.line, column: start.column + 1 }
+  place.inner.set(part, found)
+  return found
 }
 
-function positionOf(text: string, offset: number): SourcePosition {
-  const lines = text.slice(0, offset).split('\n')
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
+const nameOf = (key: AST.TOMLBare | AST.TOMLQuoted): string =>
+  key.type === 'TOMLBare' ? key.name : key.value
+
+function addEntry(place: Place, { key, value }: AST.TOMLKeyValue) {
+  addValue(
+    key.keys.reduce((at, part) => enter(at, nameOf(part), part), place),
+    value,
+  )
+}
+
+function addValue(place: Place, value: AST.TOMLContentNode) {
+  if (value.type === 'TOMLInlineTable') for (const entry of value.body) addEntry(place, entry)
+  if (value.type === 'TOMLArray')
+    for (const [index, item] of value.elements.entries()) addValue(enter(place, index, item), item)
+}
+
+function addTable(root: Place, { key, resolvedKey, body }: AST.TOMLTable) {
+  const names = key.keys.values()
+  const table = resolvedKey.reduce<Place>(
+    (at, part) => enter(at, part, typeof part === 'number' ? key : (names.next().value ?? key)),
+    root,
+  )
+  for (const entry of body) addEntry(table, entry)
+}
+
+/**
+ * Finds the first position of each key, table and list element of a TOML text that smol-toml accepts. None is found in a
+ * text that the other library refuses, such as one with a string of a megabyte.
+ */
+export function findPositions(text: string): (path: ConfigPath) => SourcePosition | null {
+  const root = empty()
+  try {
+    // A blank in place of the byte order mark, which the library refuses, keeps the columns.
+    for (const it of library().parseTOML(text.replace(/^\uFEFF/, ' ')).body[0].body)
+      if (it.type === 'TOMLTable') addTable(root, it)
+      else addEntry(root, it)
+  } catch {
+    return () => null
+  }
+  return (path) =>
+    path.reduce<Place | undefined>((at, part) => at?.inner.get(part), root)?.position ?? null
 }

@@ -71,11 +71,11 @@ const text = (allowed: string, test: (value: string) => boolean, initial?: strin
     initial,
   )
 
-/** A User-Agent header value. */
+/** A User-Agent header value; with the default '' it may be empty. */
 export const userAgent = (initial: string) =>
   text(
-    '1 to 200 characters of printable ASCII',
-    (value) => /^[\x20-\x7e]{1,200}$/.test(value),
+    `1 to 200 characters of printable ASCII${initial === '' ? ', or "" for that of [platform]' : ''}`,
+    (value) => (initial === '' && value === '') || /^[\x20-\x7e]{1,200}$/.test(value),
     initial,
   )
 

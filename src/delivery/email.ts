@@ -2,7 +2,6 @@ import {
   type DeliveryMessage,
   type DisplayItem,
   type DisplayOptions,
-  escapeMarkup as html,
   readMessage,
 } from '../core/delivery/message.ts'
 import type { Attempt } from '../core/delivery/retry.ts'
@@ -11,6 +10,8 @@ import type { Links } from '../core/forum/links.ts'
 import type { Addressee } from '../store/delivery/targets.ts'
 import type { Mail, Mailer } from './smtp.ts'
 import { excerpt, manyLines, oneLine, remarks, truncate } from './text.ts'
+
+const html = Bun.escapeHTML
 
 const SUBJECT_MAX = 150
 const TITLE_MAX = 300

@@ -197,6 +197,37 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
   },
 }
 
+/** Sections of docs/operations.md that say what to do, by kind. */
+const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
+  account_locked: 'no-account-can-read',
+  account_needs_login: 'no-account-can-read',
+  account_suspended: 'no-account-can-read',
+  disk_low: 'disk-full',
+  filter_too_slow: 'errors-in-the-log',
+  invariant_broken: 'storage-damaged',
+  loop_failing: 'a-loop-fails',
+  loop_recovered: 'a-loop-fails',
+  out_of_files: 'file-descriptors',
+  platform_recovered: 'platform-unreachable',
+  platform_unreachable: 'platform-unreachable',
+  pool_empty: 'no-account-can-read',
+  snapshot_failed: 'backups-are-old',
+  stream_stalled: 'polls-are-late',
+  upstream_blocked: 'a-human-check',
+  webhook_paused: 'deliveries-fail',
+}
+
+/**
+ * The section of the operations guide for a kind of event: at the daemon's own public address, or as a path in the
+ * repository where none is configured. Null: it has none.
+ */
+export function runbookUrl(kind: string, public_url: string): string | null {
+  const section = RUNBOOK_SECTIONS[kind]
+  if (section === undefined) return null
+  const page = public_url === '' ? 'docs/operations.md' : `${public_url}/docs/operations`
+  return `${page}#${section}`
+}
+
 /** One notification to the operator: its kind, its subject, and a message. */
 export type OperatorNotice = {
   kind: string
@@ -238,6 +269,8 @@ export type OperatorNotifierDeps = {
   /** Secret that signs the events; empty: unsigned. */
   secret: string
   user_agent: string
+  /** [server].public_url, before the address of a runbook section; empty or absent: none is configured. */
+  public_url?: string
   /** Wakes the loop that runs `turn`. */
   nudge: () => void
 }
@@ -265,7 +298,15 @@ export function createOperatorNotifier(deps: OperatorNotifierDeps): OperatorNoti
     const quiet_ms = notice.every_time ? 0 : QUIET_MS
     const created_at = new Date(clock.now()).toISOString()
     const body = new TextEncoder().encode(
-      JSON.stringify({ event_id: id, event, kind, subject, message, created_at }),
+      JSON.stringify({
+        event_id: id,
+        event,
+        kind,
+        subject,
+        message,
+        runbook_url: runbookUrl(kind, deps.public_url ?? ''),
+        created_at,
+      }),
     )
     try {
       if (insertOperatorEvent(db, { id, kind, subject, body }, clock.now(), quiet_ms)) deps.nudge()

@@ -8,6 +8,7 @@ import {
   type RetrySchedule,
 } from '../core/delivery/retry.ts'
 import { createTargetPace } from '../core/delivery/target.ts'
+import { createFileShortage, type FileShortage } from '../runtime/file-shortage.ts'
 import { createOutages } from '../runtime/outages.ts'
 import { type Clock, createJumpWatch, type Log, type Random } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
@@ -36,8 +37,8 @@ const IDLE_MS = 60_000
 const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
 /** Delay after a failure of this process, ms, so that the loop does not spin. */
 const REQUEUE_MS = 5000
-/** The subject of the outage in which this process has run out of file descriptors. */
-const OWN_PROCESS = 'process'
+/** The subject of outcomes that could not be stored. */
+const OWN_DISK = 'disk'
 
 export type SenderDeps = {
   db: Db
@@ -55,6 +56,8 @@ export type SenderDeps = {
   nudge: () => void
   /** Called after every attempt. */
   on_attempt?: (event: AttemptEvent) => void
+  /** Shared with the requests to the platform; default: a record of its own. */
+  files?: FileShortage
 }
 
 /** Sends due deliveries, driven by a loop. */
@@ -85,6 +88,7 @@ export function createSender(deps: SenderDeps): Sender {
   const groupCommit = createGroupCommit(db)
   const pace = createTargetPace()
   const outages = createOutages(clock)
+  const files = deps.files ?? createFileShortage(deps)
   let served_last = ''
   // By the monotonic clock: setting the wall clock back must not delay the check.
   let check_pauses_at = -Infinity
@@ -124,12 +128,25 @@ export function createSender(deps: SenderDeps): Sender {
       return false
     }
     in_flight.delete(id)
+    onWritten()
     return true
   }
 
+  /** A disk that refuses one outcome refuses all: one line says so, and one its end. */
   function onWriteRefused(id: string, error: unknown): void {
-    log('error', 'delivery.write_failed', { delivery_id: id, code: loggedCode(error) })
+    const count = outages.failed(OWN_DISK)
+    if (count !== null)
+      log('error', 'delivery.write_failed', {
+        delivery_id: id,
+        code: loggedCode(error),
+        ...(count > 0 && { count }),
+      })
     if (error instanceof Error && BROKEN.test(errorCode(error))) broken = error
+  }
+
+  function onWritten(): void {
+    const ended = outages.recovered(OWN_DISK)
+    if (ended !== null) log('info', 'delivery.writes_recovered', ended)
   }
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
@@ -146,6 +163,7 @@ export function createSender(deps: SenderDeps): Sender {
       const at = now()
       await groupCommit(() => write(at))
       in_flight.delete(id)
+      onWritten()
     } catch (error) {
       onWriteRefused(id, error)
       unwritten.push({ id, write })
@@ -166,13 +184,11 @@ export function createSender(deps: SenderDeps): Sender {
     }
     const { attempt: outcome, ...times } = await deps.send(delivery, delivery)
     if (outcome.kind === 'failed' && outcome.error === 'out_of_files') {
-      const count = outages.failed(OWN_PROCESS)
-      if (count !== null) log('error', 'process.out_of_files', count > 0 ? { count } : {})
+      files.lacking()
       // Nothing was sent, and nothing was learned about the receiver: the retry schedule must not advance.
       return (at) => postpone(db, run_id, id, at + REQUEUE_MS)
     }
-    const ended = outages.recovered(OWN_PROCESS)
-    if (ended !== null) log('info', 'process.files_recovered', ended)
+    files.enough()
     const verdict = judgeAttempt(
       outcome,
       delivery.retry_index,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { Me } from '../core/forum/items.ts'
@@ -136,8 +136,7 @@ export async function requireAccount(platform: Platform, call: Call): Promise<Ou
   return me.value === null ? SESSION_DEAD : ok(me.value)
 }
 
-const fingerprint = ({ cookies: [{ value }] }: Session): string =>
-  createHash('sha256').update(value).digest('hex')
+const fingerprint = ({ cookies: [{ value }] }: Session): string => hash('sha256', value, 'hex')
 
 /** True for a fault of the identity or its egress: another identity might succeed. */
 export function isIdentityFault(fault: Fault): boolean {

@@ -1,4 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+
+import { LRUCache } from 'lru-cache'
 
 import { ok, type Outcome } from '../core/base/result.ts'
 import type { Item, Page, Post } from '../core/forum/items.ts'
@@ -62,11 +64,11 @@ export type Positions = {
 const POSITIONS_MAX = 20_000
 
 const positionKey = (listing: string, native: string) =>
-  createHash('sha256').update(`${native} ${listing}`).digest('base64')
+  hash('sha256', `${native} ${listing}`, 'base64')
 
-/** Stores the most recently issued positions in memory. */
+/** Stores the most recently used positions in memory. */
 export function createPositions(): Positions {
-  const positions = new Map<string, string>()
+  const positions = new LRUCache<string, string>({ max: POSITIONS_MAX })
   return {
     resolve(listing, cursor) {
       if (cursor === null || cursor.depth !== null) return cursor
@@ -76,14 +78,7 @@ export function createPositions(): Positions {
     issue(listing, text) {
       const cursor = text === null ? null : readCursor(text)
       if (text === null || cursor?.depth == null || !isFullname(cursor.native)) return text
-      const key = positionKey(listing, cursor.native)
-      positions.delete(key)
-      positions.set(key, text)
-      if (positions.size > POSITIONS_MAX)
-        for (const oldest of positions.keys()) {
-          positions.delete(oldest)
-          break
-        }
+      positions.set(positionKey(listing, cursor.native), text)
       return cursor.native
     },
   }

@@ -34,7 +34,7 @@ type Deps = {
   browser_login: BrowserLogin
   /** The proxy schemes that a browser supports. */
   browser_schemes: readonly Proxy['scheme'][]
-  eyes_of: Pick<Identities, 'lease' | 'egress'>
+  identities: Pick<Identities, 'lease' | 'egress'>
   clock: Clock
   deadline_ms: number
   browser_deadline_ms: number
@@ -46,7 +46,7 @@ type Deps = {
  * not bypassed.
  */
 export function createSignIn(deps: Deps): (request: SignInRequest) => Promise<LoginSuccess> {
-  const { login, browser_login, browser_schemes, eyes_of: identities, clock } = deps
+  const { login, browser_login, browser_schemes, identities, clock } = deps
 
   return async ({ method, proxy: requested_proxy, ...request }) => {
     const proxy = requested_proxy ?? defaultEgress(identities)

@@ -1,5 +1,6 @@
 import { ok, type Outcome } from '../core/base/result.ts'
 import type { Item, Page } from '../core/forum/items.ts'
+import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import { joinPlaces } from '../core/polling/batching.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
 import type { Clock } from '../runtime/runtime.ts'
@@ -28,11 +29,14 @@ const KEEP_MS = 30_000
 export function createPreviewSource({
   watch,
   clock,
+  budget,
 }: {
-  watch: Watch
+  watch: Pick<Watch, 'page' | 'refetch'>
   clock: Clock
+  /** Counts the cached pages. */
+  budget?: ByteBudget | undefined
 }): PreviewSource {
-  const share = createShare(clock, KEEP_MS)
+  const share = createShare(clock, KEEP_MS, undefined, budget)
   const never = new AbortController().signal
   const cachedPage = share(
     (batch: PreviewBatch) => `${batch.kind} ${joinPlaces(batch.kind, batch.places)}`,

@@ -239,7 +239,7 @@ async function threadPage(
 const isOverBudget = (outcome: Outcome<unknown>): boolean =>
   !outcome.ok &&
   outcome.fault.kind === 'throttled' &&
-  outcome.fault.unasked === true &&
+  outcome.fault.not_requested === true &&
   outcome.fault.resting !== true
 
 type Dated = { name: string; created_utc: number }

@@ -76,7 +76,7 @@ export type AccountWrites = {
 type Deps = {
   acts: Acts
   browser_comment: BrowserComment
-  eyes_of: Pick<Identities, 'lease' | 'delegatedIdentity' | 'egress'>
+  identities: Pick<Identities, 'lease' | 'delegatedIdentity' | 'egress'>
   clock: Clock
   /** Deadline of one action with its preparing requests. */
   deadline_ms: number
@@ -87,7 +87,7 @@ type Deps = {
 
 /** Creates the actions, each with one session, one egress and one deadline. */
 export function createAccountWrites(deps: Deps): AccountWrites {
-  const { acts, eyes_of: identities, clock, hosts } = deps
+  const { acts, identities, clock, hosts } = deps
 
   const callOf = (session: Session, deadline_ms = deps.deadline_ms): Call => ({
     identity: callerIdentity(session, identities),

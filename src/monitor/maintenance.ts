@@ -20,7 +20,7 @@ const PACK_AFTER_MS = 7 * 86_400_000
 /** Bodies processed in one step, which takes some tens of milliseconds. */
 const BODIES_AT_ONCE = 500
 /** Bodies processed in one run. Upkeep runs once a minute, and this is more than a minute can add. */
-const BODIES_A_TURN = 10_000
+const BODIES_PER_ITERATION = 10_000
 const DAY_MS = 86_400_000
 /** Time after which the platform's responses have shown whether a clock that is new or was just set is right. */
 const UNSURE_MS = 10 * 60_000
@@ -95,7 +95,7 @@ export function createUpkeep({
 
 /** Processes as many bodies as one run may, in steps. `work` returns the number of bodies it found. */
 function* inParts(work: (limit: number) => number): Chunks<void> {
-  for (let done = 0; done < BODIES_A_TURN;) {
+  for (let done = 0; done < BODIES_PER_ITERATION;) {
     const count = work(BODIES_AT_ONCE)
     if (count === 0) return
     done += count

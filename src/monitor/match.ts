@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { createMatcher, type Matcher } from '../core/filter/index.ts'
 import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { FilterSpec, Thresholds } from '../core/filter/spec.ts'
@@ -46,7 +48,7 @@ export function matchAll(
 ): Hit[] {
   const { state, ended_at: now } = result
   // A new monitor also takes items that others have seen before it; the match ledger prevents counting an item twice.
-  const some_begin = state.floor_at !== null
+  const some_begin = state.backfill_since !== null
   const eligible = ordered.filter((it) => some_begin || fresh.has(it.name) || isEdited(it, result))
   if (eligible.length === 0) return []
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
@@ -108,9 +110,9 @@ const AT_ONCE = 50
  * `verdicts`.
  */
 export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERDICTS): Filters {
-  const recent = new Map<string, { updated_at: number; spec: FilterSpec }>()
-  const lacking = new Map<string, number>()
-  const streams = new Map<number, Matcher>()
+  const recent = new LRUCache<string, { updated_at: number; spec: FilterSpec }>({ max: RECENT_MAX })
+  const lacking = new LRUCache<string, number>({ max: LACKING_MAX })
+  const streams = new LRUCache<number, Matcher>({ max: STREAMS_MAX })
 
   const lacks = ({ id, updated_at }: Watching): boolean => lacking.get(id) === updated_at
 
@@ -124,7 +126,6 @@ export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERD
     } catch (error) {
       log('error', 'filter.unreadable', { monitor: id, error: String(error) })
     }
-    if (lacking.size >= LACKING_MAX) lacking.clear()
     lacking.set(id, updated_at)
     return null
   }
@@ -132,21 +133,15 @@ export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERD
   function specOf(monitor: Watching): FilterSpec | null {
     const { id, updated_at } = monitor
     const found = recent.get(id)
-    const same = found?.updated_at === updated_at
-    const spec = same ? found.spec : read(monitor)
-    if (spec === null) return null
-    // Moves the entry to the end: the least recently used one is first.
-    recent.delete(id)
-    recent.set(id, same ? found : { updated_at, spec })
-    const [oldest] = recent.keys()
-    if (recent.size > RECENT_MAX && oldest !== undefined) recent.delete(oldest)
+    if (found?.updated_at === updated_at) return found.spec
+    const spec = read(monitor)
+    if (spec !== null) recent.set(id, { updated_at, spec })
     return spec
   }
 
   function matcherOf(feed_id: number): Matcher {
     const cached = streams.get(feed_id)
     if (cached !== undefined) return cached
-    if (streams.size >= STREAMS_MAX) streams.clear()
     const matcher = createMatcher((id, updated_at) => read({ id, updated_at }), verdicts)
     streams.set(feed_id, matcher)
     return matcher

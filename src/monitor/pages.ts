@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import type { Fault } from '../core/base/result.ts'
 import { compileQuery } from '../core/filter/match.ts'
 import { parseQuery } from '../core/filter/query.ts'
@@ -6,7 +8,6 @@ import type { Item } from '../core/forum/items.ts'
 import { isTooSilent, joinPlaces } from '../core/polling/batching.ts'
 import {
   advance,
-  type CutReason,
   type FeedRow,
   includesAny,
   markPinned,
@@ -15,6 +16,7 @@ import {
   type PollState,
   startPoll,
   TRIES_MAX,
+  type TruncationReason,
 } from '../core/polling/cursor.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
 import type { Watch } from '../gateway/watch.ts'
@@ -27,8 +29,8 @@ export type Schedule = (now: number) => number
 
 /** End of a check. */
 export type PollEnd =
-  | { kind: 'reached' }
-  | { kind: 'cut'; reason: CutReason; fault: string | null; retry_after_s: number }
+  | { kind: 'complete' }
+  | { kind: 'truncated'; reason: TruncationReason; fault: string | null; retry_after_s: number }
 
 /** Result of a check of one feed. Instants `*_at` by our clock, `seen_at` by the item clock. */
 export type FeedResult = {
@@ -84,8 +86,8 @@ export type FetchedPages = {
   /** Every row of every page, by fullname, as first read. */
   items: ReadonlyMap<string, Item>
   ending:
-    | { kind: 'reached' | 'empty' | 'stale' | 'stopping' }
-    | { kind: 'cut'; reason: CutReason }
+    | { kind: 'complete' | 'empty' | 'stale' | 'stopping' }
+    | { kind: 'truncated'; reason: TruncationReason }
     | { kind: 'fault'; fault: Fault }
 }
 
@@ -105,7 +107,7 @@ export async function fetchPages(
     if (signal.aborted) return end({ kind: 'stopping' })
     if (!page.ok) {
       // Further pages were only for the gap of an earlier poll.
-      if (state.enough) return end({ kind: 'reached' })
+      if (state.complete) return end({ kind: 'complete' })
       // The client has already retried where a retry can help.
       return end({ kind: 'fault', fault: page.fault })
     }
@@ -115,12 +117,12 @@ export async function fetchPages(
     const step = advance(state, { rows: toRows(page.value.rows), after, seen })
     state = step.state
     // Rows that the platform held back may be newer than any that was read.
-    if (page.value.partial === true && step.kind === 'reached')
-      return end({ kind: 'cut', reason: 'poll_overflow' })
-    if (step.kind === 'cut') return end({ kind: 'cut', reason: step.reason })
-    if (step.kind !== 'again' && step.kind !== 'onward') return end({ kind: step.kind })
+    if (page.value.partial === true && step.kind === 'complete')
+      return end({ kind: 'truncated', reason: 'poll_overflow' })
+    if (step.kind === 'truncated') return end({ kind: 'truncated', reason: step.reason })
+    if (step.kind !== 'retry' && step.kind !== 'next_page') return end({ kind: step.kind })
   }
-  return end(state.enough ? { kind: 'reached' } : { kind: 'cut', reason: 'poll_overflow' })
+  return end(state.complete ? { kind: 'complete' } : { kind: 'truncated', reason: 'poll_overflow' })
 }
 
 /** Positions of items in a listing. */
@@ -136,7 +138,7 @@ export const toRows = (items: readonly Item[]): FeedRow[] =>
 type Test = (item: Item) => boolean
 
 const CACHED_TESTS_MAX = 2000
-const cached_tests = new Map<string, Test>()
+const cached_tests = new LRUCache<string, Test>({ max: CACHED_TESTS_MAX })
 
 // Accents are ignored: the platform may match with or without them, and so may a filter that folds them.
 const MATCH_OPTIONS = { search_in: SEARCH_FIELDS, view: 1, substring: true } as const
@@ -148,10 +150,7 @@ const MATCH_OPTIONS = { search_in: SEARCH_FIELDS, view: 1, substring: true } as 
  */
 function belongsTo(expression: string, item: Item): boolean {
   let test = cached_tests.get(expression)
-  if (test === undefined) {
-    if (cached_tests.size >= CACHED_TESTS_MAX) cached_tests.clear()
-    cached_tests.set(expression, (test = testOf(expression)))
-  }
+  if (test === undefined) cached_tests.set(expression, (test = testOf(expression)))
   return test(item)
 }
 
@@ -245,17 +244,17 @@ function resultOf(
   items: ReadonlyMap<string, Item>,
 ): FeedResult {
   const own = {
-    ...startPoll({ head: stream.checkpoint, floor_at: backfill_since, believing: false }),
+    ...startPoll({ checkpoint: stream.checkpoint, backfill_since, accept_stale: false }),
     rows: toRows([...items.values()]),
     pages: state.pages,
-    met: true,
-    enough: true,
+    overlapped: true,
+    complete: true,
   }
   return {
     stream,
     state: own,
     items,
-    ending: { kind: 'reached' },
+    ending: { kind: 'complete' },
     audit: null,
     gap_id: null,
     ...at,

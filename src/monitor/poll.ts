@@ -1,7 +1,7 @@
 import { errorCode } from '../core/base/errors.ts'
 import type { Fault } from '../core/base/result.ts'
 import { auditSince } from '../core/polling/audit.ts'
-import { type CutReason, startPoll } from '../core/polling/cursor.ts'
+import { startPoll, type TruncationReason } from '../core/polling/cursor.ts'
 import type { Watch } from '../gateway/watch.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Log } from '../runtime/runtime.ts'
@@ -64,7 +64,7 @@ const STALE_INTERVALS_MAX = 2.5
 /** Polls a feed or a batch. Reads only; {@link record} writes the result. */
 async function pollOnce(deps: PollDeps & { db: Db }, job: PollJob): Promise<PollResult | Skipped> {
   const { targets, extras, batch, epoch } = job
-  if (batch !== null) return pollBatch(deps, { targets, extras, convoy: batch })
+  if (batch !== null) return pollBatch(deps, { targets, extras, batch })
   const [only] = targets
   if (only === undefined) return { why: 'stopping', wait_s: 0 }
   const result = await pollFeed(deps, only)
@@ -84,9 +84,9 @@ async function pollFeed(
   const platform_now = Math.round(started_at + watch.item_clock.earliest_ms())
   const audit = is_audit ? { started_at: platform_now } : null
   const start = startPoll({
-    head: checkpoint,
-    floor_at: backfill_since,
-    believing: accept_stale,
+    checkpoint,
+    backfill_since,
+    accept_stale,
     gap_ids: missed_ids,
     late_since: lateSince(stream),
     audit_since: is_audit ? auditSince(stream, platform_now) : null,
@@ -102,9 +102,9 @@ async function pollFeed(
     return { stream, state, items, ending: end, audit, gap_id, started_at, ended_at, seen_at }
   }
   switch (ending.kind) {
-    case 'reached':
-      return toResult({ kind: 'reached' })
-    case 'cut':
+    case 'complete':
+      return toResult({ kind: 'complete' })
+    case 'truncated':
       return toResult(truncatedEnd(ending.reason))
     case 'empty':
       return toResult(await explainEmpty(watch, stream))
@@ -127,7 +127,7 @@ const lateSince = ({ checkpoint, lateness_ms }: Feed): number | null =>
 
 async function pollBatch(
   deps: PollDeps & { db: Db },
-  { targets, extras, convoy: batch }: Pick<PollJob, 'targets' | 'extras'> & { convoy: BatchState },
+  { targets, extras, batch }: Pick<PollJob, 'targets' | 'extras'> & { batch: BatchState },
 ): Promise<PollResult | Skipped> {
   const { watch, clock, db } = deps
   const started_at = clock.now()
@@ -135,9 +135,9 @@ async function pollBatch(
   const backfill_since = limits.length === 0 ? null : Math.min(...limits)
   const accept_stale = targets.every(({ stream }) => acceptsStale(stream, started_at))
   const start = startPoll({
-    head: batch.checkpoint,
-    floor_at: backfill_since,
-    believing: accept_stale,
+    checkpoint: batch.checkpoint,
+    backfill_since,
+    accept_stale,
     kind: batch.kind,
   })
   const feed = feedOf([...targets, ...extras])
@@ -148,8 +148,8 @@ async function pollBatch(
   const ended_at = clock.now()
   const times = { started_at, ended_at, seen_at: ended_at + watch.item_clock.ms() }
   switch (ending.kind) {
-    case 'reached':
-    case 'cut':
+    case 'complete':
+    case 'truncated':
       return splitBatch({
         targets,
         // Some were polled individually meanwhile and are in sync now.
@@ -158,7 +158,7 @@ async function pollBatch(
         state,
         items,
         at: times,
-        complete: ending.kind === 'reached',
+        complete: ending.kind === 'complete',
       })
     case 'empty':
       return unprovenResult(targets, batch, times)
@@ -172,7 +172,11 @@ async function pollBatch(
         skippedBy(ending.fault, 0) ?? {
           results: targets.map(({ stream, backfill_since: own_limit }) => ({
             stream,
-            state: startPoll({ head: stream.checkpoint, floor_at: own_limit, believing: false }),
+            state: startPoll({
+              checkpoint: stream.checkpoint,
+              backfill_since: own_limit,
+              accept_stale: false,
+            }),
             items: new Map(),
             ending: end,
             audit: null,
@@ -214,15 +218,15 @@ function acceptsStale({ last_check_at, interval_s }: Feed, now: number): boolean
   return silent_ms > STALE_INTERVALS_MAX * interval_s * 1000
 }
 
-const truncatedEnd = (reason: CutReason): PollEnd => ({
-  kind: 'cut',
+const truncatedEnd = (reason: TruncationReason): PollEnd => ({
+  kind: 'truncated',
   reason,
   fault: null,
   retry_after_s: 0,
 })
 
 const faultEnd = (fault: Fault): PollEnd => ({
-  kind: 'cut',
+  kind: 'truncated',
   reason: 'error',
   fault: faultText(fault),
   // Throttling delays an identity, not the feed, which is due as planned through any usable one.
@@ -236,7 +240,7 @@ const faultEnd = (fault: Fault): PollEnd => ({
 function skippedBy(fault: Fault, pages_read: number): Skipped | null {
   if (fault.kind !== 'throttled') return null
   const wait_s = fault.retry_after_s ?? 0
-  if (fault.unasked && !fault.resting) return { why: 'over_budget', wait_s }
+  if (fault.not_requested && !fault.resting) return { why: 'over_budget', wait_s }
   return pages_read === 0 ? { why: 'throttled', wait_s } : null
 }
 
@@ -285,7 +289,7 @@ export function createPollRunner(
       for (const { stream } of result.results) unwritten.delete(stream.id)
       planner.learn(result, new_items, clock.mono())
       if (pending > 0) deps.on_pending()
-      const count = result.results.filter(({ ending }) => ending.kind === 'reached').length
+      const count = result.results.filter(({ ending }) => ending.kind === 'complete').length
       log('debug', 'check.recorded', { feeds: nameOf(job), count, new_items, matched, pending })
     } catch (error) {
       // The checkpoint has not moved, so the next check finds the same rows. Only the record of this check is lost.
@@ -357,7 +361,7 @@ export function createPollRunner(
   function logTruncated({ results }: PollResult): void {
     for (const { stream, ending } of results) {
       const { key: feed } = stream
-      if (ending.kind === 'reached') {
+      if (ending.kind === 'complete') {
         const ended = outages.recovered(feed)
         if (ended !== null) log('info', 'feed.recovered', { feed, ...ended })
       } else {

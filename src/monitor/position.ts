@@ -3,13 +3,13 @@ import { FULL_PAGE, isBusy, paceAfter } from '../core/polling/batching.ts'
 import {
   AUDIT_ROWS_MAX,
   type Checkpoint,
-  type CutReason,
   newestAt,
   nextCheckpoint,
   oldestAt,
   rateUntil,
   smooth,
   startPoll,
+  type TruncationReason,
 } from '../core/polling/cursor.ts'
 import { nextPollAt } from '../core/polling/feed.ts'
 import { type Arrivals, estimateMissed, gapOf } from '../core/polling/gap.ts'
@@ -48,14 +48,14 @@ export type CheckContext = {
   arrivals: number
 }
 
-const NO_BACKFILL = { floor_at: null, believing: false }
+const NO_BACKFILL = { backfill_since: null, accept_stale: false }
 const EMPTY_CHECKPOINT: Checkpoint = { anchor_ids: [], checkpoint_at: null }
 
 /**
  * True if the checkpoint advances although the poll did not reach it. It does where the listing itself ends, which
  * leaves a gap. Otherwise it stays, so that the next check can still reach it and close the gap.
  */
-export const movesCheckpoint = (reason: CutReason): boolean =>
+export const movesCheckpoint = (reason: TruncationReason): boolean =>
   reason === 'poll_overflow' || reason === 'listing_exhausted'
 
 const HOUR_MS = 3_600_000
@@ -97,7 +97,7 @@ export function recordComplete(
   })
   if (result.audit !== null && state.audited) writeAudit(db, stream, result, result.audit)
   closeOpenGaps(db, [stream.id], ended_at)
-  if (gap_id !== null) recordGapRetry(db, gap_id, state.healed, ended_at)
+  if (gap_id !== null) recordGapRetry(db, gap_id, state.gap_closed, ended_at)
   const check = { feed_id: stream.id, started_at, ended_at, run_id, cut_reason: null }
   insertCheck(db, { ...check, new_items, pages: state.pages })
 }
@@ -166,7 +166,7 @@ export function recordTruncated(
   db: Db,
   stream: Feed,
   result: FeedResult,
-  ending: Extract<PollEnd, { kind: 'cut' }>,
+  ending: Extract<PollEnd, { kind: 'truncated' }>,
   { run_id, next_seq, new_items, epoch }: CheckContext & { epoch: number },
 ): void {
   const { state, started_at, ended_at, seen_at } = result
@@ -301,8 +301,10 @@ const unchangedFields = ({
 const VISIBILITY_LAG_MS = 60_000
 
 /** The time of the last finished check by the platform's clock, less the lag for which its view was uncertain. */
-const checkedAt = ({ last_check_at, checkpoint: head }: Feed, offset_ms: number): number | null =>
-  last_check_at === null || head === null ? null : last_check_at + offset_ms - VISIBILITY_LAG_MS
+const checkedAt = ({ last_check_at, checkpoint }: Feed, offset_ms: number): number | null =>
+  last_check_at === null || checkpoint === null
+    ? null
+    : last_check_at + offset_ms - VISIBILITY_LAG_MS
 
 /** A check that could not be recorded when it ended: its time and the reason. */
 export type Unwritten = { at: number; kind: 'storage_full' | 'poll_log_failed' }
@@ -323,7 +325,7 @@ export function recordUnwritten(
   const { from_at } = gapSince(
     db,
     stream,
-    gapOf(startPoll({ ...NO_BACKFILL, head: stream.checkpoint }), checkedAt(stream, 0)),
+    gapOf(startPoll({ ...NO_BACKFILL, checkpoint: stream.checkpoint }), checkedAt(stream, 0)),
   )
   insertGap(db, {
     feed_id: stream.id,

@@ -1,7 +1,7 @@
 import type { Item } from '../core/forum/items.ts'
 import { AUDIT_DEPTH_MS, latenessAfter } from '../core/polling/audit.ts'
 import { FULL_PAGE } from '../core/polling/batching.ts'
-import { type CutReason, nextCheckpoint } from '../core/polling/cursor.ts'
+import { nextCheckpoint, type TruncationReason } from '../core/polling/cursor.ts'
 import { feedKey, nextPollAt } from '../core/polling/feed.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import { type Db, transact } from '../store/db/connection.ts'
@@ -62,7 +62,7 @@ export type Recorded = {
   new_items: number
   matched: number
   pending: number
-  truncated: CutReason[]
+  truncated: TruncationReason[]
 }
 
 /** Checks in a row that confirm an empty listing, after which it counts as empty. */
@@ -123,7 +123,7 @@ export function record(
 /** True for a member of a batch poll without rows and without anything to update. */
 const isQuiet = (stream: Feed, { items, state, ended_at }: FeedResult): boolean =>
   items.size === 0 &&
-  state.floor_at === null &&
+  state.backfill_since === null &&
   stream.backoff_factor === 1 &&
   stream.last_fault === null &&
   !isNewHour(stream, ended_at)
@@ -131,7 +131,7 @@ const isQuiet = (stream: Feed, { items, state, ended_at }: FeedResult): boolean 
 type RecordedFeed = {
   new_items: number
   arrivals: number
-  truncated: CutReason | null
+  truncated: TruncationReason | null
   found: Hit[]
 }
 
@@ -148,23 +148,26 @@ function recordOne(
   // A merged search is split by wider rules than the platform's, so its new rows may be old.
   if (stream.kind !== 'search' || at.synced_epoch === 0) noteLate(db, stream, result, seen.fresh)
   const found = matchAll(deps, stream, result, seen)
-  const is_empty = ending.kind === 'cut' && isConfirmedEmpty(db, stream, ending)
+  const is_empty = ending.kind === 'truncated' && isConfirmedEmpty(db, stream, ending)
   const { next_seq, fresh } = seen
   const new_items = fresh.size
   const created_at = [...fresh].map((name) => (result.items.get(name)?.created_utc ?? 0) * 1000)
   countHours(db, stream.id, created_at, seen_at)
   const arrivals = created_at.filter((created) => isArrival(stream, created, result)).length
   const position = { run_id, next_seq, new_items, arrivals, ...at }
-  if (ending.kind === 'reached' || is_empty)
+  if (ending.kind === 'complete' || is_empty)
     recordComplete(db, stream, result, { ...position, emptied: is_empty })
   else recordTruncated(db, stream, result, ending, position)
   endBackfills(db, stream, result, next_seq - 1)
-  const truncated = ending.kind === 'cut' && !is_empty ? ending.reason : null
+  const truncated = ending.kind === 'truncated' && !is_empty ? ending.reason : null
   return { new_items, arrivals, truncated, found }
 }
 
-const isConfirmedEmpty = (db: Db, { id }: Feed, { reason }: Extract<PollEnd, { kind: 'cut' }>) =>
-  reason === 'empty_listing' && allTruncated(db, id, 'empty_listing', EMPTY_CONFIRMATIONS)
+const isConfirmedEmpty = (
+  db: Db,
+  { id }: Feed,
+  { reason }: Extract<PollEnd, { kind: 'truncated' }>,
+) => reason === 'empty_listing' && allTruncated(db, id, 'empty_listing', EMPTY_CONFIRMATIONS)
 
 /** Records the batch's checkpoint, and makes unverified members due individually. */
 function recordBatch(db: Db, result: BatchResult, epoch: number): void {
@@ -173,7 +176,7 @@ function recordBatch(db: Db, result: BatchResult, epoch: number): void {
     anchor_ids: [],
     checkpoint_at: batch.checkpoint?.checkpoint_at ?? null,
   }
-  const checkpoint = state === null ? empty_checkpoint : nextCheckpoint(state, state.met)
+  const checkpoint = state === null ? empty_checkpoint : nextCheckpoint(state, state.overlapped)
   advanceBatch(db, batch.id, { checkpoint, epoch })
   repollIndividually(db, unproven, ended_at)
   // From now on they are due with the batch, not individually.
@@ -247,7 +250,7 @@ function noteLate(
   fresh: ReadonlySet<string>,
 ): void {
   // A poll that reads back for a new monitor, or for a gap, sees old items for the first time.
-  if (state.floor_at !== null || state.gap_ids !== null) return
+  if (state.backfill_since !== null || state.gap_ids !== null) return
   const late = [...fresh].flatMap((name) => {
     const created_at = (items.get(name)?.created_utc ?? 0) * 1000
     return isLate(stream, created_at, { seen_at, ended_at }) ? [seen_at - created_at] : []
@@ -318,10 +321,11 @@ const oldestFirst = (items: FeedResult['items']): Item[] =>
 
 /** Ends the first poll of monitors whose start a check has read back to, as far as the listing goes. */
 function endBackfills(db: Db, stream: Feed, { state, ending }: FeedResult, last_seq: number): void {
-  const { floor_at } = state
-  if (floor_at === null || (ending.kind === 'cut' && !movesCheckpoint(ending.reason))) return
+  const { backfill_since } = state
+  if (backfill_since === null || (ending.kind === 'truncated' && !movesCheckpoint(ending.reason)))
+    return
   const begun = listWatchers(db, stream.id).filter(
-    (it) => it.active_from_seq === FIRST_POLL_SEQ && it.active_since >= floor_at,
+    (it) => it.active_from_seq === FIRST_POLL_SEQ && it.active_since >= backfill_since,
   )
   endFirstPolls(
     db,

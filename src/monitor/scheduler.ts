@@ -75,7 +75,7 @@ function createPlanner({
       for (const { audit, state } of results)
         if (audit !== null) saved = { ...saved, tokens: saved.tokens - state.pages }
       const first = results.some(({ stream }) => stream.last_check_at === null)
-      const refused = results.some(({ ending }) => ending.kind === 'cut')
+      const refused = results.some(({ ending }) => ending.kind === 'truncated')
       if (first || refused || new_items > FULL_PAGE) changed(mono)
     },
   }

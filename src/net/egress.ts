@@ -4,6 +4,7 @@ import type { ProxyTrouble } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Fetch, Resolve } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
+import { hasNoFiles } from './out-of-files.ts'
 import type { EgressRequest, EgressResult } from './proxy-agents.ts'
 import { ENCODINGS, readBody } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
@@ -74,7 +75,9 @@ export function createEgress({ fetch, clock, resolve, guard, ca }: EgressDeps): 
       if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {
-      return failed(proxy === null ? 'unreached' : troubleOf(thrown), mayHaveBeenSent(thrown))
+      const left = mayHaveBeenSent(thrown)
+      if (hasNoFiles(thrown, left)) return failed('out_of_files', false)
+      return failed(proxy === null ? 'unreached' : troubleOf(thrown), left)
     }
   }
 

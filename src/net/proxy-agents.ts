@@ -10,6 +10,7 @@ import { errorCode } from '../core/base/errors.ts'
 import type { ProxyTrouble } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Resolve } from '../runtime/runtime.ts'
+import { hasNoFiles } from './out-of-files.ts'
 import { ENCODINGS, readBody } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
 
@@ -40,12 +41,17 @@ export type EgressRequest = {
 }
 
 /**
- * Result of a request. `unreached` is a failure of the platform or the network, the others are the
- * proxy's. `left` false: no part of the request reached the other side.
+ * Result of a request. `unreached` is a failure of the platform or the network, `out_of_files` one
+ * of this process, the others are the proxy's. `left` false: no part of the request reached the
+ * other side.
  */
 export type EgressResult =
   | { ok: true; answer: EgressResponse }
-  | { ok: false; why: 'timeout' | 'too_large' | 'unreached' | ProxyTrouble; left: boolean }
+  | {
+      ok: false
+      why: 'timeout' | 'too_large' | 'unreached' | 'out_of_files' | ProxyTrouble
+      left: boolean
+    }
 
 /** An agent for one request. `done` must be called once. */
 export type AgentLease = { agent: ProxyAgent; reused: boolean; done(): void }
@@ -179,7 +185,8 @@ export function overAgent(
   const { ca, signal, again } = terms
   return new Promise((resolve) => {
     const startRequest = url.startsWith('https:') ? requestHttps : requestHttp
-    const fail = (why: ProxyTrouble | 'too_large', left = true) => resolve({ ok: false, why, left })
+    const fail = (why: (EgressResult & { ok: false })['why'], left = true) =>
+      resolve({ ok: false, why, left })
     if (signal.aborted) return fail('failed', false)
     let open = false
     const request = startRequest(url, {
@@ -202,6 +209,7 @@ export function overAgent(
     })
     request.on('error', (error) => {
       const left = mayHaveBeenSent(error)
+      if (hasNoFiles(error, left)) return fail('out_of_files', false)
       if (open) return fail('failed', left)
       if (!again || signal.aborted || !HUNG_UP.test(errorCode(error)))
         return fail(troubleOf(error), left)

@@ -1,10 +1,9 @@
-import { closeSync, openSync } from 'node:fs'
-
 import { ADDRESSES_MAX, type AddressTarget } from '../core/base/address.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { AttemptError } from '../core/delivery/retry.ts'
 import type { Clock, Fetch } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
+import { isOutOfFiles, saysOutOfFiles } from './out-of-files.ts'
 
 /** Arguments of a request to a checked address. */
 type Pinned = { href: string; host: string; init: BunFetchRequestInit }
@@ -77,8 +76,6 @@ const GRACE_MS = 1000
 
 /** Errors without a connection, so that no byte was sent. */
 const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
-/** This process (EMFILE) or the machine (ENFILE) has no file descriptor left. */
-const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE'])
 /** The peer's bytes were not a valid HTTP response. */
 const UNREADABLE =
   /^(Malformed_HTTP|ResponseHeadersTooLarge|UnrequestedUpgrade|Invalid|Unsupported)/
@@ -221,23 +218,10 @@ const isEmpty = (headers: Headers): boolean =>
 
 // Only the code is used: Bun's errors also contain the whole URL.
 function errorOf(code: string): AttemptError {
-  if (OUT_OF_FILES.has(code)) return 'out_of_files'
+  if (saysOutOfFiles(code)) return 'out_of_files'
   if (TLS.test(code)) return 'tls_failed'
   if (UNREADABLE.test(code)) return 'bad_answer'
   // Bun's only code for every connection that was closed before the answer.
   if (code === 'ECONNRESET') return 'connection_closed'
   return 'connect_failed'
-}
-
-/**
- * True if this process can open no more files: the resolver then reports that the name does not
- * exist.
- */
-function isOutOfFiles(): boolean {
-  try {
-    closeSync(openSync('/dev/null', 'r'))
-    return false
-  } catch (error) {
-    return OUT_OF_FILES.has(errorCode(error))
-  }
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import type { Item } from '../core/forum/items.ts'
 import { PATTERN_COST_MAX_MS } from '../core/pattern/cost.ts'
 import { type PatternSet, patternTextsOf } from '../core/pattern/evaluate.ts'
@@ -70,10 +72,10 @@ export function createPatternJudge(
 ): PatternJudge {
   const verdicts = createVerdicts()
   const queue = new Set<Task>()
-  const used = new Map<string, { ms: number; at: number }>()
+  const used = new LRUCache<string, { ms: number; at: number }>({ max: REMEMBERED_MAX })
   const monitor_budgets = createBudgets(clock, MONITOR_BUDGET)
   const customer_budgets = createBudgets(clock, customer_budget)
-  const measured = new Map<string, boolean>()
+  const measured = new LRUCache<string, boolean>({ max: MEASURED_MAX })
   let pumping = false
 
   const usedBy = (owner: string): number => {
@@ -83,9 +85,7 @@ export function createPatternJudge(
 
   function charge(owner: string, ms: number): void {
     const total = usedBy(owner) + ms
-    used.delete(owner)
     used.set(owner, { ms: total, at: clock.mono() })
-    dropOldest(used)
   }
 
   function next(): Task | null {
@@ -233,7 +233,6 @@ export function createPatternJudge(
         if (affordable === undefined) {
           affordable = await measure(pattern, case_sensitive, owner)
           measured.set(key, affordable)
-          dropOldest(measured, MEASURED_MAX)
         }
         if (!affordable) return pattern
       }
@@ -271,7 +270,7 @@ export function createPatternJudge(
 
 /** Processor time available to each of many subjects, refilled over time. Time used beyond it is owed. */
 function createBudgets(clock: Clock, { burst_ms, refill_ms_per_s }: CpuBudget) {
-  const buckets = new Map<string, { ms: number; at: number }>()
+  const buckets = new LRUCache<string, { ms: number; at: number }>({ max: REMEMBERED_MAX })
   const left = (id: string): number => {
     const bucket = buckets.get(id)
     if (bucket === undefined) return burst_ms
@@ -281,17 +280,9 @@ function createBudgets(clock: Clock, { burst_ms, refill_ms_per_s }: CpuBudget) {
   return {
     left,
     take(id: string, ms: number): void {
-      const rest = left(id) - ms
-      buckets.delete(id)
-      buckets.set(id, { ms: rest, at: clock.mono() })
-      dropOldest(buckets)
+      buckets.set(id, { ms: left(id) - ms, at: clock.mono() })
     },
   }
-}
-
-function dropOldest<V>(map: Map<string, V>, most = REMEMBERED_MAX): void {
-  const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 function nothing(): void {}

@@ -7,7 +7,7 @@ import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 
 /** One request of a source. */
-export type HttpRequest = {
+type HttpRequest = {
   /** From the slash on, with its query. */
   path: string
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -18,6 +18,7 @@ export type HttpRequest = {
   expect?: 'json' | 'text'
 }
 
+/** Deadline of a request with its waits and retries. */
 export type HttpCall = {
   /** Epoch ms of all attempts and waits. */
   deadline_at: number
@@ -28,6 +29,7 @@ export type HttpCall = {
 export type HttpAnswer = { status: number; headers: Headers; value: unknown; text: string }
 type RawAnswer = Omit<HttpAnswer, 'value'>
 
+/** Requests to one source. */
 export type HttpClient = {
   /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
   send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
@@ -48,6 +50,7 @@ export type HttpClient = {
   limit(per_minute: number): void
 }
 
+/** Options of a client. */
 export type HttpClientOptions = {
   egress: Egress
   clock: Clock
@@ -77,7 +80,7 @@ const BLOCKED: Fault = { kind: 'blocked' }
 
 /**
  * Client for one source: paced, with retries of reads within the deadline. A source that asks for a
- * pause gets it for every request, whoever made it.
+ * pause gets it for every request.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options
@@ -116,7 +119,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         return null
       }
       if (clock.now() + ms > deadline_at)
-        return { kind: 'throttled', retry_after_s: Math.ceil(ms / 1000), unasked: true }
+        return { kind: 'throttled', retry_after_s: Math.ceil(ms / 1000), not_requested: true }
       await clock.sleep(ms, signal)
       if (signal?.aborted) return { kind: 'timeout' }
     }
@@ -133,7 +136,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const trial = reachability.start({ host, proxy: null })
     if (trial === null)
       return {
-        ...fail({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true }),
+        ...fail({ kind: 'unavailable', status: null, retry_after_s: null, not_requested: true }),
         left: false,
       }
     const { path, method = 'GET', body, expect = 'json' } = request
@@ -296,7 +299,7 @@ export function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
 function retryAfter(fault: Fault, tries: number, fraction: number): number | null {
   const backoff_ms = fraction * Math.min(BACKOFF_MAX_MS, FIRST_BACKOFF_MS * 2 ** tries)
   if (fault.kind === 'timeout') return backoff_ms
-  if (fault.kind === 'throttled') return fault.unasked ? null : fault.retry_after_s * 1000
-  if (fault.kind !== 'unavailable' || fault.unasked) return null
+  if (fault.kind === 'throttled') return fault.not_requested ? null : fault.retry_after_s * 1000
+  if (fault.kind !== 'unavailable' || fault.not_requested) return null
   return Math.max(backoff_ms, (fault.retry_after_s ?? 0) * 1000)
 }

@@ -1,5 +1,4 @@
-import { NodeHtmlMarkdown } from 'node-html-markdown'
-
+import { once } from '../core/base/lazy.ts'
 import { isObject } from '../core/base/object.ts'
 import type { Comment, Node, Post } from '../core/forum/items.ts'
 
@@ -187,7 +186,11 @@ const toMore = (parent_id: string, ids: string[], depth: number): Node => ({
   },
 })
 
-const markdown = new NodeHtmlMarkdown({ maxConsecutiveNewlines: 2 })
+// Loaded with the first body in HTML: a start needs none.
+const markdown = once(() => {
+  const { NodeHtmlMarkdown }: typeof import('node-html-markdown') = require('node-html-markdown')
+  return new NodeHtmlMarkdown({ maxConsecutiveNewlines: 2 })
+})
 /** Longer texts are converted up to here, so that one post cannot block the process. */
 const HTML_MAX = 200_000
 
@@ -199,7 +202,7 @@ export function toMarkdown(html: string, base_url: string): string {
     .slice(0, HTML_MAX)
     .replaceAll(/(\s(?:href|src)=)(["'])(\/(?!\/)[^"']*)\2/gi, `$1$2${base_url}$3$2`)
     .replaceAll(/(\s(?:href|src)=)(["'])(\/\/[^"']*)\2/gi, '$1$2https:$3$2')
-  return markdown.translate(absolute).trim()
+  return markdown().translate(absolute).trim()
 }
 
 /** Elements within elements; the conversion takes the cube of it. */
@@ -243,14 +246,20 @@ export const plainText = (html: string): string =>
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 const codePoint = (value: number): string => (value <= 0x10ffff ? String.fromCodePoint(value) : '�')
 
-/** Typed access to a row of an answer. */
+/** The fields of an object of an answer; none for any other value. */
 export const fieldsOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {})
+
+/** The objects of a list of an answer. */
 export const rowsOf = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter(isObject) : []
+
+/** The text of a field; null for any other value. */
 export const textAt = (row: Record<string, unknown>, field: string): string | null => {
   const value = row[field]
   return typeof value === 'string' ? value : null
 }
+
+/** The number of a field; null for any other value. */
 export const numberAt = (row: Record<string, unknown>, field: string): number | null => {
   const value = row[field]
   return typeof value === 'number' && Number.isFinite(value) ? value : null

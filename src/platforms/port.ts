@@ -224,7 +224,7 @@ export type Identity = {
    */
   id: string
   /** Anonymous; one of the pool's accounts; the caller's own session. */
-  whose: 'nobody' | 'pool' | 'caller'
+  whose: 'anonymous' | 'pool' | 'caller'
   /** The Cookie header, or null. */
   cookie: string | null
   /**
@@ -246,7 +246,7 @@ export type Identity = {
 /** The identity without credentials. */
 export const ANONYMOUS: Identity = {
   id: 'anonymous',
-  whose: 'nobody',
+  whose: 'anonymous',
   cookie: null,
   bearer: null,
   proxy: null,

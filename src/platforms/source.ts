@@ -13,6 +13,7 @@ export type ReadPort = Omit<
   Platform,
   'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms'
 >
+/** The reads in a fixed order. */
 export const READ_CAPABILITIES = [
   'posts',
   'comments',
@@ -38,16 +39,17 @@ export const READ_CAPABILITIES = [
 ] as const satisfies readonly (keyof ReadPort)[]
 export type ReadCapability = (typeof READ_CAPABILITIES)[number]
 
-/** What a source can do beyond reads. */
+/** Capabilities beyond reads. */
 export const ACT_CAPABILITIES = ['login', 'comment', 'vote', 'message'] as const
-export type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor' | 'home'
+/** Names of capabilities, as callers see them. */
+type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor' | 'home'
 
 /**
- * How a source proves that a monitor missed nothing. `time_listing`: polls and audits of listings.
+ * Proof that a monitor missed nothing. `time_listing`: polls and audits of listings.
  * `keyset`: a walk by descending id reached the last known id. `dense`: every id was answered.
  * `sparse_walk`: every local id was listed or requested once.
  */
-export type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
+type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
 export type PartialReason =
@@ -57,7 +59,7 @@ export type PartialReason =
 export type IdRange = { from_id: number; to_id: number }
 
 /** Position of a stream, as JSON text that only its adapter reads. */
-export type StreamState = string
+type StreamState = string
 
 /** One step of a stream: everything that was read, and the position after it. */
 export type StreamStep = {
@@ -114,7 +116,7 @@ export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict'> & {
 }
 
 /** Result of asking a source once who it is, for `forumd source test` and doctor. */
-export type SourceProbe = {
+type SourceProbe = {
   /** Name and version of the site's software, as it states them. */
   title: string | null
   version: string | null

@@ -24,6 +24,7 @@ import { createStorage } from '../monitor/storage.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
+import { createFileShortage } from '../runtime/file-shortage.ts'
 import type { LoopFailure } from '../runtime/loop.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { recordConfig } from '../store/maintenance/audit.ts'
@@ -37,7 +38,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
-import { createSources } from './sources.ts'
+import { connectSources } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -92,6 +93,8 @@ export function assemble({
   const words = createNaming(config.wire)
   const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
 
+  const files = createFileShortage({ clock, log })
+
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
   const wiring = createPlatform(
     config,
@@ -100,16 +103,16 @@ export function assemble({
       guard,
       signal,
       on_recovered: () => monitoring.resume(),
-      on_request: onPlatformRequest({ metrics, reads_health, requests, pool: () => pool }),
+      on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
   )
-  const { platform, craft, close } = wiring
+  const { platform, account_client, close } = wiring
   const pool: Pool = createPool({
     db,
     ring,
     clock,
     log,
-    client: craft,
+    client: account_client,
     allow_anonymous: config.pool.allow_anonymous,
     signal,
     nudge: () => wake('pool'),
@@ -128,7 +131,7 @@ export function assemble({
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     hosts: linkHosts(config.platform),
   })
-  const sources = createSources(config, {
+  const sources = connectSources(config, {
     clock,
     random,
     log,
@@ -164,6 +167,7 @@ export function assemble({
     pause_after_ms: config.delivery.pause_after_h * 3_600_000,
     nudge: nudgeSender,
     on_attempt: (event) => countAttempt(metrics, event),
+    files,
   })
 
   const storage = createStorage({
@@ -243,6 +247,7 @@ export function assemble({
   const { routes, drafting } = createRoutes(
     { config, clock, instance },
     {
+      budget,
       guard,
       platform,
       pool,
@@ -284,7 +289,10 @@ export function assemble({
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,
     reads_health,
-    trouble: () => (signal.aborted ? 'stopping' : null),
+    trouble() {
+      if (signal.aborted) return 'stopping'
+      return files.isLacking() ? 'out_of_files' : null
+    },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),

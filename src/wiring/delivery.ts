@@ -52,14 +52,14 @@ export function createDelivery(
 ) {
   const { clock } = runtime
   const { timeout_ms, ca } = receivers
-  const showing = { community: words.community, media_hosts: config.platform.media_hosts }
+  const display = { community: words.community, media_hosts: config.platform.media_hosts }
   const email =
     config.smtp.url === ''
       ? undefined
       : createEmailSender({
           mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock }),
           links,
-          display: showing,
+          display,
           public_url,
         })
   return {
@@ -69,7 +69,7 @@ export function createDelivery(
       clock,
       clock_offset_ms,
       openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
-      display: showing,
+      display,
       email,
       user_agent: config.platform.user_agent,
     }),

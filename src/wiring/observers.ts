@@ -17,6 +17,7 @@ import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
 import type { RequestEvent } from '../platforms/reddit/request.ts'
+import type { FileShortage } from '../runtime/file-shortage.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { listAccounts } from '../store/accounts/accounts.ts'
 import type { Db } from '../store/db/connection.ts'
@@ -44,6 +45,7 @@ export function createObservers(
       guard: createTrustedGuard({ ...runtime, timeout_ms }),
     }),
     user_agent: config.platform.user_agent,
+    public_url: config.server.public_url,
     nudge: wakeOperator,
   })
   const metrics = createMetrics()
@@ -62,16 +64,27 @@ export function createObservers(
 type Listeners = {
   metrics: Metrics
   reads_health: ReadsHealth
+  files: FileShortage
   requests: RequestCounts
   pool: () => Pick<Pool, 'onRequest'>
 }
 
 /** Reports the outcome of each request to the platform. */
 export const onPlatformRequest =
-  ({ metrics, reads_health, requests, pool }: Listeners) =>
+  ({ metrics, reads_health, files, requests, pool }: Listeners) =>
   (event: RequestEvent, through: Identity): void => {
     const { identity: identity_id, path_kind, fault, duration_ms } = event
     const owner = identity_id.startsWith('caller:') ? 'caller' : 'pool'
+    // No request was made: neither the platform nor the account is to blame.
+    if (fault?.kind === 'unavailable' && fault.own !== undefined) {
+      files.lacking()
+      return metrics.count('upstream_requests_total', {
+        kind: path_kind,
+        identity: owner,
+        outcome: fault.own,
+      })
+    }
+    if (event.status !== null) files.enough()
     // A caller's own session proves nothing about the pool.
     if (owner === 'pool') {
       reads_health.record(fault?.kind ?? null)

@@ -80,7 +80,7 @@ export function createPlatform(
   const jars = createJars({ base_url, session_cookie, clock })
   const login_deps = { egress, clock, user_agent, timeout_ms }
   const login = createLogin({ ...login_deps, jars, base_url })
-  const craft = createAccountClient({
+  const account_client = createAccountClient({
     forum: platform,
     jars,
     login,
@@ -104,7 +104,7 @@ export function createPlatform(
     platform,
     /** Also of the sources. */
     egress,
-    craft,
+    account_client,
     jars,
     login,
     browser_login: createBrowserLogin({ ...paged, jars }),
@@ -128,20 +128,33 @@ function lazyBrowser(make: () => Browser): Browser {
 /** The platform operations of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
   const stopping = new AbortController()
-  const { platform, craft, jars, close } = createPlatform(config, runtime, {
+  const { platform, egress, account_client, jars, close } = createPlatform(config, runtime, {
     // No configured proxy needs the guard, and there are no other callers.
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
     signal: stopping.signal,
   })
   return {
-    ...createProbe({ client: craft, jars, clock: runtime.clock }),
+    ...createProbe({ client: account_client, jars, clock: runtime.clock }),
     async tryPlatform() {
       const identity: Identity = { ...ANONYMOUS, id: 'desk', whose: 'pool' }
-      let answer = await craft.me(identity)
+      let answer = await account_client.me(identity)
       // A refusal has a Date header too. Only a platform that is down or throttles should get no further requests.
       const mayAsk = () => answer.ok || !STOPS_A_PROBE.has(answer.fault.kind)
-      for (let n = 1; n < ANSWERS_FOR_A_CLOCK && mayAsk(); n += 1) answer = await craft.me(identity)
+      for (let n = 1; n < ANSWERS_FOR_A_CLOCK && mayAsk(); n += 1)
+        answer = await account_client.me(identity)
       return { answer, ahead_ms: platform.isClockKnown() ? platform.clock_measured_ms() : null }
+    },
+    async trySources(name: string | null) {
+      const { createSource } = await import('./sources.ts')
+      const tested = config.source.filter((it) => name === null || it.name === name)
+      return Promise.all(
+        tested.map(async (it) => {
+          const source = createSource(it, config, { ...runtime, egress })
+          const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
+          const answer = await source.probe({ requests: SOURCE_REQUESTS, deadline_at })
+          return { name: it.name, kind: it.kind, capabilities: [...source.capabilities], answer }
+        }),
+      )
     },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
@@ -157,6 +170,9 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
     },
   }
 }
+
+/** Requests of a test of one source. */
+const SOURCE_REQUESTS = 5
 
 const STOPS_A_PROBE: ReadonlySet<string> = new Set([
   'unavailable',
@@ -221,7 +237,7 @@ export function createWriteActions(
   const { platform, login, browser_login, browser_comment } = wiring
   const deadline_ms = at.read_deadline_s * 1000
   const within = {
-    eyes_of: identities,
+    identities,
     clock: runtime.clock,
     deadline_ms,
     browser_deadline_ms: browserDeadline(deadline_ms),

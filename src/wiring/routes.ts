@@ -34,6 +34,7 @@ import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
 import type { Config } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
+import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import type { ItemClock } from '../core/polling/item-clock.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
@@ -119,6 +120,8 @@ type RoutesInput = {
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
 type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
   Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
+    /** Counts what is held in memory for calls. */
+    budget: ByteBudget
     guard: Guard
     platform: Forum
     pool: Pool
@@ -155,7 +158,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
   })
   const preview_deps = {
     patterns: parts.patterns,
-    sampling: createPreviewSource({ watch: lookup, clock }),
+    sampling: createPreviewSource({ watch: lookup, clock, budget: parts.budget }),
     pace: createPreviewPace(clock),
     ahead_ms: () => lookup.item_clock.ms(),
   }
@@ -208,7 +211,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     }),
     ...items(route_context, db),
     ...sse(route_context, { db, ended: parts.ended }),
-    ...atomFeed(route_context, { db, links }),
+    ...atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),
     unsubscribePage({ db, links, clock }),
     ...deliveries(route_context, db, parts.nudgeSender),

@@ -18,7 +18,7 @@ import {
 import type { Runtime } from '../runtime/runtime.ts'
 
 /** A configured source beside the one of `[platform]`. */
-export type ConfiguredSource = Config['source'][number]
+type ConfiguredSource = Config['source'][number]
 
 /** A source with its reads. */
 export type ReadySource = { name: string; config: ConfiguredSource; source: Source; reads: Reads }
@@ -50,7 +50,7 @@ export const createSource = (
   })
 
 /** Creates the configured sources with their reads, by name. */
-export function createSources(config: Config, deps: Deps): Map<string, ReadySource> {
+export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const created = config.source.map((it) => {
     const source = createSource(it, config, deps)
     return [
@@ -84,13 +84,15 @@ function readsOf(source: Source, config: Config, { clock, budget, on_read }: Dep
   }
 }
 
+/** Refuses a read with a caller's session: such a source has none. */
+const withoutSession =
+  <Query, Answer>(read: (query: Query, call: Call) => Promise<Outcome<Answer>>) =>
+  async (query: Query, call: Call): Promise<Outcome<Answer>> =>
+    call.identity.whose === 'caller' ? unsupported('session') : read(query, call)
+
 /** The port of a source: its reads, for callers without a session. */
 export function toPlatform(source: Source): Platform {
   const { reads } = source
-  const withoutSession =
-    <Query, Answer>(read: (query: Query, call: Call) => Promise<Outcome<Answer>>) =>
-    async (query: Query, call: Call): Promise<Outcome<Answer>> =>
-      call.identity.whose === 'caller' ? unsupported('session') : read(query, call)
   const guarded: ReadPort = {
     posts: withoutSession(reads.posts),
     comments: withoutSession(reads.comments),

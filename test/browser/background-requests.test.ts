@@ -26,7 +26,7 @@ function startRecorder() {
       },
     },
   })
-  return { heard: requests, port: server.port, [Symbol.dispose]: () => server.stop(true) }
+  return { requests, port: server.port, [Symbol.dispose]: () => server.stop(true) }
 }
 
 inBrowser('a browser in use', () => {
@@ -61,7 +61,7 @@ inBrowser('a browser in use', () => {
       expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
       expect(urls.some(([, url = '']) => url.startsWith(it.sandbox.url))).toBeTrue()
       expect([...hosts].filter((host) => host !== '127.0.0.1')).toEqual([])
-      expect(recorder.heard).toEqual([])
+      expect(recorder.requests).toEqual([])
     },
     TEST_MS,
   )

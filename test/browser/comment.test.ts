@@ -219,7 +219,7 @@ inBrowser('commenting with a browser', () => {
   )
 
   test(
-    'a deadline before the page is loaded is a timeout: nothing was sent',
+    'a deadline before the page is loaded is a timeout, and nothing was sent',
     async () => {
       it.sandbox.addFault({ path: '/comments', fault: 'slow', delay_s: 60 })
 

@@ -66,7 +66,7 @@ export async function openDashboardClient(browser: Browser, url: string) {
       await page.waitForSelector('.frame').catch(() => failWith('signing in failed'))
     },
     /** Waits until a text is on the page. */
-    sees: (text: string) =>
+    waitForText: (text: string) =>
       page
         .waitForFunction((it) => document.body.innerText.includes(it), POLLING, text)
         .catch(() => failWith(`"${text}" did not appear`)),

@@ -1,28 +1,28 @@
 import { expect } from 'bun:test'
 
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
-import { newcomer, telling } from './dashboard-scenarios.ts'
+import { createScenarios, newcomer } from './dashboard-scenarios.ts'
 
 /** Scenarios of a customer: sign-in, navigation, deliveries, usage and sign-out. */
 export function customerStories(fixture: () => Dashboard) {
-  const { asCustomer, story: scenario } = telling(fixture)
+  const { asCustomer, scenario } = createScenarios(fixture)
 
   scenario('an invalid key and an empty key are rejected with a message', async (it) => {
     await using client = await it.openClient()
     await client.open()
     await client.press('Sign in')
-    await client.sees('Enter an API key')
+    await client.waitForText('Enter an API key')
     await client.type('API key', 'fk_wrong')
     await client.press('Sign in')
-    await client.sees('The key is unknown')
+    await client.waitForText('The key is unknown')
 
     expect(client.strange).toEqual([])
   })
 
   scenario('signing in stores no key in the browser and warns about plain HTTP', async (it) => {
     await using client = await it.openClient()
-    await client.signIn(it.house.key)
-    await client.sees('This page was loaded over plain HTTP')
+    await client.signIn(it.daemon.key)
+    await client.waitForText('This page was loaded over plain HTTP')
     const stored = await client.page.evaluate(
       'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])',
     )
@@ -36,7 +36,7 @@ export function customerStories(fixture: () => Dashboard) {
     'a new customer sees the first steps, and each empty page explains how to fill it',
     async (it) => {
       await using client = await newcomer(it, 'newcomer')
-      await client.sees('First steps')
+      await client.waitForText('First steps')
       for (const [path, text] of [
         ['/monitors', 'No monitors yet'],
         ['/deliveries', 'No deliveries yet'],
@@ -49,7 +49,7 @@ export function customerStories(fixture: () => Dashboard) {
         ['/deliveries/dlv_none', 'There is no such delivery'],
       ] as const) {
         await client.open(path)
-        await client.sees(text)
+        await client.waitForText(text)
       }
 
       expect(client.strange).toEqual([])
@@ -58,35 +58,35 @@ export function customerStories(fixture: () => Dashboard) {
 
   asCustomer('a customer filters, searches, opens and resends deliveries', async (client, it) => {
     await client.open('/deliveries')
-    await client.sees('Is sourdough worth it?')
+    await client.waitForText('Is sourdough worth it?')
     await client.choose('State', 'dead')
     await client.misses('Is sourdough worth it?')
-    await client.sees('Sourdough that never arrives')
+    await client.waitForText('Sourdough that never arrives')
     await client.choose('State', '')
     await client.type('Search deliveries', 'best flour')
     await client.misses('Sourdough that never arrives')
-    await client.sees('Rye: best flour')
+    await client.waitForText('Rye: best flour')
     await client.type('Search deliveries', '')
     await client.press('Sourdough that never arrives')
-    await client.sees('oven is cold')
-    await client.sees('the receiver answered 503')
+    await client.waitForText('oven is cold')
+    await client.waitForText('the receiver answered 503')
     // A dead delivery has no further attempt.
     await client.misses('not yet')
     await client.press('Raw payload')
-    await client.sees('"delivery_id"')
+    await client.waitForText('"delivery_id"')
     await client.press('Send again')
-    await client.sees('Queued again.')
-    await it.house.clock.advance(MINUTE)
+    await client.waitForText('Queued again.')
+    await it.daemon.clock.advance(MINUTE)
     await client.open('/deliveries')
     await client.choose('State', 'dead')
-    await client.sees('No deliveries with this state or monitor')
+    await client.waitForText('No deliveries with this state or monitor')
   })
 
   asCustomer('failed deliveries are counted before they are sent again', async (client) => {
     await client.open('/deliveries')
     await client.press('Send failed deliveries again')
     await client.press('Count')
-    await client.sees('would be sent')
+    await client.waitForText('would be sent')
     await client.page.keyboard.press('Escape')
     await client.misses('would be sent')
   })
@@ -95,10 +95,10 @@ export function customerStories(fixture: () => Dashboard) {
     await client.open('/usage')
     await client.page.waitForSelector('.chart canvas')
     await client.press('Show as a table')
-    await client.sees('$0.004')
-    await client.sees('Signup credit')
+    await client.waitForText('$0.004')
+    await client.waitForText('Signup credit')
     await client.choose('Period', '48')
-    await client.sees('Hour')
+    await client.waitForText('Hour')
   })
 
   scenario('a session that ended elsewhere shows the sign-in form', async (it) => {
@@ -108,20 +108,20 @@ export function customerStories(fixture: () => Dashboard) {
       const usage = [...document.querySelectorAll('a')].find((it) => it.innerText === 'Usage')
       fetch('/dashboard/session', { method: 'DELETE' }).then(() => usage.isConnected && usage.click())
     }`)
-    await client.sees('Your session has ended')
-    await client.signIn(it.house.mint('leaver-too'))
+    await client.waitForText('Your session has ended')
+    await client.signIn(it.daemon.mint('leaver-too'))
     await client.setViewport('wide', 'light')
     await client.press('Sign out')
-    await client.sees('API key')
+    await client.waitForText('API key')
     await client.open('/monitors')
-    await client.sees('API key')
+    await client.waitForText('API key')
 
     expect(client.strange).toEqual([])
   })
 
   scenario('a rejected event stream is reported and reconnected', async (it) => {
     await using client = await it.openClient()
-    await client.signIn(it.house.key)
+    await client.signIn(it.daemon.key)
     let refused = 0
     await client.page.setRequestInterception(true)
     client.page.on('request', (request) => {
@@ -130,7 +130,7 @@ export function customerStories(fixture: () => Dashboard) {
       else void request.continue()
     })
     await client.open('/usage')
-    await client.sees('Connection to the daemon lost')
+    await client.waitForText('Connection to the daemon lost')
     await client.misses('Connection to the daemon lost')
 
     expect(refused).toBeGreaterThan(1)
@@ -144,7 +144,7 @@ export function customerStories(fixture: () => Dashboard) {
       const focused = () =>
         page.evaluate('document.activeElement.innerText || document.activeElement.type')
       await client.open('/deliveries')
-      await client.sees('Is sourdough worth it?')
+      await client.waitForText('Is sourdough worth it?')
       await page.keyboard.press('Tab')
       const first = await focused()
       await page.keyboard.press('Enter')
@@ -194,7 +194,7 @@ export function customerStories(fixture: () => Dashboard) {
     await client.press('Dark')
     const dark = await ground()
     await client.open('/usage')
-    await client.sees('Payments')
+    await client.waitForText('Payments')
     const background = await ground()
     await client.press('System')
 

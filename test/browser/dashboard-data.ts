@@ -1,7 +1,7 @@
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
 
 /** Fills the daemon with data of an established customer: deliveries in every state, a gap, feedback. */
-export async function fillWorld({ house: daemon }: Dashboard) {
+export async function fillWorld({ daemon }: Dashboard) {
   const { sandbox, receiver, clock, send } = daemon
   const create = async (path: string, body: object) => {
     const answer = await send(path, body)

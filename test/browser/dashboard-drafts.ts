@@ -2,16 +2,16 @@ import { expect } from 'bun:test'
 
 import { SESSION_COOKIE } from '../support/accounts.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
-import { telling } from './dashboard-scenarios.ts'
+import { createScenarios } from './dashboard-scenarios.ts'
 
 /** Scenarios of drafts: approval and refusal. */
 export function draftStories(fixture: () => Dashboard) {
-  const { story: scenario } = telling(fixture)
+  const { scenario } = createScenarios(fixture)
 
   scenario(
     'a customer approves a draft with their own session and declines another',
     async (it) => {
-      const { mint, sandbox } = it.house
+      const { mint, sandbox } = it.daemon
       const key = mint('drafter')
       const post = sandbox.post({ subforum: 'bread', title: 'A loaf for all' })
       await draft(it, key, { at: post.permalink, text: 'A loaf of thanks' })
@@ -23,21 +23,21 @@ export function draftStories(fixture: () => Dashboard) {
       await using client = await it.openClient()
       await client.signIn(key)
       await client.open('/drafts')
-      await client.sees('A loaf of thanks')
+      await client.waitForText('A loaf of thanks')
       // The newest draft is first.
       await client.press('Decline')
       await client.press('Cancel')
       await client.press('Decline')
       await client.press('Decline draft')
-      await client.sees('Declined. It will not be sent.')
+      await client.waitForText('Declined. It will not be sent.')
       await client.press('Approve')
       await client.press('Approve and send')
-      await client.sees('forum_session')
+      await client.waitForText('forum_session')
       await client.type('forum_session', session)
       await client.type('loid', loid)
       await client.press('Approve and send')
-      await client.sees('Approved and sent.')
-      await client.sees('Sent:')
+      await client.waitForText('Approved and sent.')
+      await client.waitForText('Sent:')
 
       expect(await comments(it, post.permalink)).toEqual(['A loaf of thanks'])
       expect(client.strange).toEqual([])
@@ -47,18 +47,18 @@ export function draftStories(fixture: () => Dashboard) {
   scenario(
     'an operator approves a draft as an account of the pool that is signed in',
     async (it) => {
-      const { key, sandbox } = it.house
+      const { key, sandbox } = it.daemon
       const post = sandbox.post({ subforum: 'bread', title: 'A loaf for the house' })
       await draft(it, key, { at: post.permalink, text: 'The house says thanks' })
 
       await using client = await it.openClient()
       await client.signIn(it.operator)
       await client.open('/drafts')
-      await client.sees('by ann')
+      await client.waitForText('by ann')
       await client.press('Approve')
       await client.choose('Send as', 'house_one')
       await client.press('Approve and send')
-      await client.sees('Approved and sent.')
+      await client.waitForText('Approved and sent.')
 
       expect(await comments(it, post.permalink)).toEqual(['The house says thanks'])
       expect(client.strange).toEqual([])
@@ -68,7 +68,7 @@ export function draftStories(fixture: () => Dashboard) {
 
 /** Creates a draft of a comment. */
 async function draft(
-  { house: daemon }: Dashboard,
+  { daemon }: Dashboard,
   key: string,
   { at, text }: { at: string; text: string },
 ) {
@@ -78,7 +78,7 @@ async function draft(
 }
 
 /** The comments of a post on the platform. */
-async function comments({ house: daemon }: Dashboard, permalink: string): Promise<string[]> {
+async function comments({ daemon }: Dashboard, permalink: string): Promise<string[]> {
   // Lets cached reads expire.
   await daemon.clock.advance(60_000)
   const { body } = await daemon.call(`/api/forum/comments?permalink=${permalink}`)

@@ -48,7 +48,7 @@ export async function startDashboard() {
   stack.defer(() => browser.close())
   const owned = stack.move()
   return {
-    house: daemon,
+    daemon,
     operator,
     /** Opens a separate browser context without a session; end it with `close`. */
     openClient: () => openDashboardClient(browser, daemon.url()),
@@ -57,7 +57,7 @@ export async function startDashboard() {
 }
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>
-type TestDaemon = Dashboard['house']
+type TestDaemon = Dashboard['daemon']
 
 /** Creates an operator key like the command line. */
 function mintOperator({ config, clock }: TestDaemon): string {

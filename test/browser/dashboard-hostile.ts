@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 
 import type { DashboardClient } from './dashboard-client.ts'
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
-import { telling } from './dashboard-scenarios.ts'
+import { createScenarios } from './dashboard-scenarios.ts'
 import { HOSTILE } from './hostile.ts'
 
 const CUSTOMER_PAGES = [
@@ -21,10 +21,10 @@ const OPERATOR_PAGES = ['', '/pool', '/customers', '/feedback']
 
 /** Scenarios of hostile platform content, which every page must show as inert text. */
 export function hostileStories(fixture: () => Dashboard) {
-  const { story: scenario } = telling(fixture)
+  const { scenario } = createScenarios(fixture)
 
   scenario('sixty hostile titles are delivered and shown unchanged', async (it) => {
-    const { house: daemon } = it
+    const { daemon } = it
     const { sandbox, clock, receiver } = daemon
     const key = daemon.mint('<b onclick=globalThis.hacked=1>eve')
     const send = (path: string, body: object) =>
@@ -42,7 +42,7 @@ export function hostileStories(fixture: () => Dashboard) {
 
     await using client = await it.openClient()
     await client.signIn(key)
-    await client.sees('<b onclick=globalThis.hacked=1>eve')
+    await client.waitForText('<b onclick=globalThis.hacked=1>eve')
     const seen = new Set<string>()
     const findInjected = async () => {
       const text = await client.text()
@@ -53,15 +53,15 @@ export function hostileStories(fixture: () => Dashboard) {
     await client.waitFor("document.querySelectorAll('.rows tbody tr').length >= 60")
     await findInjected()
     await client.open(`/monitors/${monitor.body.id}/edit`)
-    await client.sees('61 matches among')
+    await client.waitForText('61 matches among')
 
     expect(HOSTILE.filter((title) => !seen.has(title))).toEqual([])
     expect(await unharmed(client)).toEqual([])
   })
 
   scenario('every page shows hostile text of any API response as text', async (it) => {
-    const { key } = it.house
-    const delivery = (await it.house.call('/forum/monitor/deliveries')).body.deliveries[0]
+    const { key } = it.daemon
+    const delivery = (await it.daemon.call('/forum/monitor/deliveries')).body.deliveries[0]
     for (const [who, pages] of [
       [key, CUSTOMER_PAGES],
       [it.operator, OPERATOR_PAGES],
@@ -75,13 +75,13 @@ export function hostileStories(fixture: () => Dashboard) {
           .replace('DELIVERY', delivery.delivery_id)
         await client.open(path)
         // Hostile text is visible, so the page has rendered the response.
-        await client.sees('hacked')
+        await client.waitForText('hacked')
         await client.waitFor("document.querySelector('.frame .waiting') === null")
         expect([page, await unharmed(client)]).toEqual([page, []])
       }
       if (who === key) {
         await client.open('/webhooks')
-        for (const text of HOSTILE) await client.sees(text)
+        for (const text of HOSTILE) await client.waitForText(text)
       }
     }
   })

@@ -1,43 +1,43 @@
 import { expect } from 'bun:test'
 
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
-import { newcomer, register, telling } from './dashboard-scenarios.ts'
+import { createScenarios, newcomer, register } from './dashboard-scenarios.ts'
 
 /** Scenarios of monitors and webhooks, against the sandbox and a real receiver. */
 export function monitorStories(fixture: () => Dashboard) {
-  const { asCustomer, story: scenario } = telling(fixture)
+  const { asCustomer, scenario } = createScenarios(fixture)
 
   scenario('a customer creates, tests, renames, rotates and deletes a webhook', async (it) => {
-    const { receiver } = it.house
+    const { receiver } = it.daemon
     await using client = await newcomer(it, 'hooks')
     await client.open('/webhooks')
     await client.press('New webhook')
     await client.type('URL', 'https://10.0.0.1/hook')
     await client.press('Create')
-    await client.sees('public addresses only')
+    await client.waitForText('public addresses only')
     await client.press('Cancel')
 
     const secret = await register(client, receiver.url)
     await client.misses(secret)
     receiver.answers.push(404)
     await client.press('Test')
-    await client.sees('Test failed.')
-    await client.sees('Nothing exists at this path')
+    await client.waitForText('Test failed.')
+    await client.waitForText('Nothing exists at this path')
     await client.press('Test')
-    await client.sees('Test delivered.')
+    await client.waitForText('Test delivered.')
 
     await client.press('Edit')
     await client.type('Rate limit', 'fast')
     await client.press('Save')
-    await client.sees('max_per_second must be a number')
+    await client.waitForText('max_per_second must be a number')
     await client.type('Rate limit', '2')
     await client.type('Name', 'Kitchen')
     await client.press('Save')
-    await client.sees('at most 2 a second')
+    await client.waitForText('at most 2 a second')
 
     await client.press('New secret')
     await client.press('Rotate secret')
-    await client.sees('The old secret also signs')
+    await client.waitForText('The old secret also signs')
     const second = await client.value('Secret')
     await client.press('I have stored it')
 
@@ -45,7 +45,7 @@ export function monitorStories(fixture: () => Dashboard) {
     await client.press('Cancel')
     await client.press('Delete')
     await client.press('Delete webhook')
-    await client.sees('No webhooks yet')
+    await client.waitForText('No webhooks yet')
 
     expect([secret, second].map((text) => text.slice(0, 6))).toEqual(['whsec_', 'whsec_'])
     expect(second).not.toBe(secret)
@@ -55,7 +55,7 @@ export function monitorStories(fixture: () => Dashboard) {
   scenario(
     'a webhook is shown as paused after a 410, and a successful test resumes it',
     async (it) => {
-      const { sandbox, clock, receiver, mint, call } = it.house
+      const { sandbox, clock, receiver, mint, call } = it.daemon
       const key = mint('gone')
       const send = (path: string, body: object) =>
         call(path, { method: 'POST', body: JSON.stringify(body) }, key)
@@ -69,11 +69,11 @@ export function monitorStories(fixture: () => Dashboard) {
       await clock.advance(2 * MINUTE)
       await using client = await it.openClient()
       await client.signIn(key)
-      await client.sees('A webhook is paused')
+      await client.waitForText('A webhook is paused')
       await client.press('Show the reason and test')
-      await client.sees('the receiver answered 410')
+      await client.waitForText('the receiver answered 410')
       await client.press('Test')
-      await client.sees('Test delivered.')
+      await client.waitForText('Test delivered.')
       await client.misses('the receiver answered 410')
 
       expect(await client.text()).toContain('Active')
@@ -84,22 +84,22 @@ export function monitorStories(fixture: () => Dashboard) {
   scenario(
     'the form previews matches while typing and shows errors beside their fields',
     async (it) => {
-      it.house.sandbox.post({
+      it.daemon.sandbox.post({
         subforum: 'bread',
         title: 'Pumpernickel in a pot',
         text: 'It takes a whole night.',
       })
       // Lets cached reads expire.
-      await it.house.clock.advance(MINUTE)
+      await it.daemon.clock.advance(MINUTE)
       await using client = await newcomer(it, 'previews')
       await client.open('/monitors/new')
-      await client.sees('No filter yet')
+      await client.waitForText('No filter yet')
       await client.type('Subforums', 'bread')
       await client.type('Any of these words or phrases', 'pumpernickel\nwhole night')
-      await client.sees('Pumpernickel in a pot')
-      await client.sees('1 match among')
-      await client.sees('It takes a whole night.')
-      await client.sees('Items per term')
+      await client.waitForText('Pumpernickel in a pot')
+      await client.waitForText('1 match among')
+      await client.waitForText('It takes a whole night.')
+      await client.waitForText('Items per term')
       await client.type('Query', '(pumpernickel')
       await client.page.waitForSelector('[aria-invalid=true]')
       const beside = await client.page.$eval(
@@ -117,7 +117,7 @@ export function monitorStories(fixture: () => Dashboard) {
   scenario(
     'a customer creates, pauses, resumes, edits and removes a monitor, and sees matches live',
     async (it) => {
-      const { sandbox, clock, receiver } = it.house
+      const { sandbox, clock, receiver } = it.daemon
       await using client = await newcomer(it, 'watcher')
       await register(client, receiver.url)
       await client.open('/monitors/new')
@@ -125,63 +125,63 @@ export function monitorStories(fixture: () => Dashboard) {
       await client.type('Any of these words or phrases', 'brioche')
       await client.type('Name', 'Brioche')
       await client.press('Create monitor')
-      await client.sees('Monitor created.')
-      await client.sees('No matches yet')
+      await client.waitForText('Monitor created.')
+      await client.waitForText('No matches yet')
 
       await client.go()
       await clock.advance(MINUTE)
       sandbox.post({ subforum: 'bread', title: 'A brioche appears' })
       await clock.advance(2 * MINUTE)
       // Without a reload: the event stream delivered it.
-      await client.sees('A brioche appears')
+      await client.waitForText('A brioche appears')
       await client.press('A brioche appears')
-      await client.sees('Explanation')
-      await client.sees('delivered')
+      await client.waitForText('Explanation')
+      await client.waitForText('delivered')
 
       await client.open('/monitors')
-      await client.sees('Complete')
+      await client.waitForText('Complete')
       await client.press('Brioche')
       await client.press('Pause')
-      await client.sees('Paused')
+      await client.waitForText('Paused')
       await client.press('Resume')
-      await client.sees('Resumed. Polling continues')
+      await client.waitForText('Resumed. Polling continues')
       const before = await client.value('Feed URL')
       await client.press('New URL')
       await client.page.waitForSelector('dialog[open]')
       await client.page.$eval('dialog .danger', (button: { click(): void }) => button.click())
-      await client.sees('The feed has a new URL')
+      await client.waitForText('The feed has a new URL')
       await client.changes('Feed URL', before)
       await client.press('Edit')
       await client.type('Name', 'Brioche and more')
       await client.press('Save')
-      await client.sees('Saved.')
+      await client.waitForText('Saved.')
       await client.press('Remove')
       await client.press('Remove monitor')
-      await client.sees('No monitors yet')
+      await client.waitForText('No monitors yet')
 
       expect(client.strange).toEqual([])
     },
   )
 
   asCustomer('a monitor explains why a post did not match', async (client, it) => {
-    const { name } = it.house.sandbox.post({ subforum: 'bread', title: 'A plain white loaf' })
-    await it.house.clock.advance(2 * MINUTE)
+    const { name } = it.daemon.sandbox.post({ subforum: 'bread', title: 'A plain white loaf' })
+    await it.daemon.clock.advance(2 * MINUTE)
     await client.open('/monitors')
     await client.press('Sourdough')
     await client.type('Id of the post or comment', 'no id')
     await client.press('Explain')
-    await client.sees('item_id must be the id')
+    await client.waitForText('item_id must be the id')
     await client.type('Id of the post or comment', name)
     await client.press('Explain')
-    await client.sees('Not met')
-    await client.sees('Include any')
+    await client.waitForText('Not met')
+    await client.waitForText('Include any')
   })
 
   asCustomer('unobserved periods and their reasons are shown', async (client) => {
     await client.open('/monitors')
     await client.press('Sourdough')
-    await client.sees('The platform could not be read.')
-    await client.sees('no longer fresh')
+    await client.waitForText('The platform could not be read.')
+    await client.waitForText('no longer fresh')
     const drawn = await client.page.$$eval('.strip rect', (all) =>
       all.map((it) => it.getAttribute('class')),
     )

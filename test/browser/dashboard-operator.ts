@@ -1,11 +1,11 @@
 import { expect } from 'bun:test'
 
 import type { Dashboard } from './dashboard-fixture.ts'
-import { telling } from './dashboard-scenarios.ts'
+import { createScenarios } from './dashboard-scenarios.ts'
 
 /** Scenarios of an operator. */
 export function operatorStories(fixture: () => Dashboard) {
-  const { story: scenario } = telling(fixture)
+  const { scenario } = createScenarios(fixture)
 
   scenario(
     'an operator sees the system, its customers and its pool, and pauses an account',
@@ -13,24 +13,24 @@ export function operatorStories(fixture: () => Dashboard) {
       await using client = await it.openClient()
       await client.setViewport('wide', 'light')
       await client.signIn(it.operator)
-      await client.sees('State of the daemon')
-      await client.sees('Invariants checked')
+      await client.waitForText('State of the daemon')
+      await client.waitForText('Invariants checked')
       await client.press('Customers')
-      await client.sees('on this daemon')
+      await client.waitForText('on this daemon')
       await client.type('Search customers', 'no such name')
-      await client.sees('No customers match this search')
+      await client.waitForText('No customers match this search')
       await client.type('Search customers', 'ann')
-      await client.sees('ann')
+      await client.waitForText('ann')
 
       await client.press('Pool')
-      await client.sees('house_two needs a new login')
-      await client.sees('forumd account login house_two')
+      await client.waitForText('house_two needs a new login')
+      await client.waitForText('forumd account login house_two')
       await client.press('Test')
-      await client.sees('Signed in and able to read.')
+      await client.waitForText('Signed in and able to read.')
       await client.press('Pause')
-      await client.sees('house_one paused.')
+      await client.waitForText('house_one paused.')
       await client.press('Resume')
-      await client.sees('house_one resumed.')
+      await client.waitForText('house_one resumed.')
 
       expect(await client.text()).not.toContain('/dashboard/monitors')
       expect(client.strange).toEqual([])
@@ -39,20 +39,20 @@ export function operatorStories(fixture: () => Dashboard) {
 
   scenario('a customer sends feedback and reads the answer of the operator', async (it) => {
     await using customer = await it.openClient()
-    await customer.signIn(it.house.mint('teller'))
+    await customer.signIn(it.daemon.mint('teller'))
     await customer.open('/feedback')
     await customer.press('Send')
-    await customer.sees('Title must be text')
+    await customer.waitForText('Title must be text')
     await customer.choose('Type', 'missing_capability')
     await customer.type('Title', 'A second bell')
     await customer.type('Details', 'One is\nnot enough.')
     await customer.press('Send')
-    await customer.sees('A second bell')
+    await customer.waitForText('A second bell')
 
     await using operator = await it.openClient()
     await operator.signIn(it.operator)
     await operator.open('/feedback')
-    await operator.sees('from teller')
+    await operator.waitForText('from teller')
     await operator.press('Answer')
     await operator.choose('State', 'shipped')
     await operator.type('Answer', 'It rings twice now.')
@@ -60,8 +60,8 @@ export function operatorStories(fixture: () => Dashboard) {
     await operator.misses('A second bell')
 
     await customer.open('/feedback')
-    await customer.sees('It rings twice now.')
-    await customer.sees('Shipped')
+    await customer.waitForText('It rings twice now.')
+    await customer.waitForText('Shipped')
     expect([...customer.strange, ...operator.strange]).toEqual([])
   })
 }

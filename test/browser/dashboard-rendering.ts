@@ -4,7 +4,7 @@ import axe from 'axe-core'
 
 import type { DashboardClient, Theme, Width } from './dashboard-client.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
-import { telling } from './dashboard-scenarios.ts'
+import { createScenarios } from './dashboard-scenarios.ts'
 
 /** A page: name, path, text that shows it is loaded, and a control to press before the check. */
 type PageCheck = { name: string; path: string; text: string; press?: string; drawn?: string }
@@ -55,11 +55,11 @@ const CUSTOMER: readonly PageCheck[] = [
 ]
 
 const OPERATOR: readonly PageCheck[] = [
-  { name: 'house', path: '', text: 'Invariants checked' },
+  { name: 'system', path: '', text: 'Invariants checked' },
   { name: 'pool', path: '/pool', text: 'house_two' },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
-  { name: 'house-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
-  { name: 'house-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
+  { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
+  { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]
 
 /** A theme can only break colours; a width can break everything. */
@@ -72,22 +72,22 @@ const RENDERINGS: readonly (readonly [Width, Theme, 'all' | 'colours'])[] = [
 
 /** Tests every page in both themes and two widths for accessibility and overflow, and saves screenshots. */
 export function pageTests(fixture: () => Dashboard) {
-  const { story: scenario } = telling(fixture)
+  const { scenario } = createScenarios(fixture)
 
   scenario('the sign-in page is accessible', async (it) => {
     await using client = await it.openClient()
     await client.open()
-    await client.sees('API key')
+    await client.waitForText('API key')
     expect(await faultsOf(client, 'sign-in')).toEqual([])
   })
 
   scenario("the customer's pages are accessible", async (it) => {
-    const { deliveries } = (await it.house.call('/forum/monitor/deliveries')).body
+    const { deliveries } = (await it.daemon.call('/forum/monitor/deliveries')).body
     const opened = deliveries.find((one: { payload: { items: { title: string }[] } }) =>
       one.payload.items[0]?.title.endsWith('never arrives'),
     )
     await using client = await it.openClient()
-    await client.signIn(it.house.key)
+    await client.signIn(it.daemon.key)
     await client.press('Dismiss')
     for (const page_check of CUSTOMER) {
       const path = page_check.path
@@ -108,7 +108,7 @@ export function pageTests(fixture: () => Dashboard) {
   scenario('the first paint takes less than 100 KB and loads no chart library', async (it) => {
     await using client = await it.openClient()
     await client.open()
-    await client.sees('API key')
+    await client.waitForText('API key')
     const loaded: unknown = await client.page.evaluate(`JSON.stringify(
       [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
         .map(({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize]))`)
@@ -128,7 +128,7 @@ async function checkPage(
 ): Promise<string[]> {
   await client.setViewport('wide', 'light')
   await client.go(path)
-  await client.sees(text)
+  await client.waitForText(text)
   if (press) await client.press(press)
   if (drawn) await client.page.waitForSelector(drawn)
   return faultsOf(client, name)

@@ -8,7 +8,7 @@ import { TEST_MS } from './fixture.ts'
 const SCENARIO_MS = 3 * TEST_MS
 
 /** Registers scenarios against the shared daemon; `asCustomer` signs in as the established customer. */
-export function telling(fixture: () => Dashboard) {
+export function createScenarios(fixture: () => Dashboard) {
   const scenario = (title: string, run: (it: Dashboard) => Promise<void>) =>
     test(title, () => run(fixture()), SCENARIO_MS)
   const asCustomer = (
@@ -18,16 +18,16 @@ export function telling(fixture: () => Dashboard) {
     scenario(title, async (it) => {
       await using client = await it.openClient()
       await client.setViewport('wide', 'light')
-      await client.signIn(it.house.key)
+      await client.signIn(it.daemon.key)
       await run(client, it)
       expect(client.strange).toEqual([])
     })
-  return { story: scenario, asCustomer }
+  return { scenario, asCustomer }
 }
 
 /** A new customer with the name, signed in. */
 export async function newcomer(it: Dashboard, name: string) {
-  const key = it.house.mint(name)
+  const key = it.daemon.mint(name)
   const client = await it.openClient()
   await client.signIn(key)
   return client
@@ -39,7 +39,7 @@ export async function register(client: DashboardClient, url: string) {
   await client.press('New webhook')
   await client.type('URL', url)
   await client.press('Create')
-  await client.sees('The signing secret')
+  await client.waitForText('The signing secret')
   const secret = await client.value('Secret')
   await client.press('I have stored it')
   return secret

@@ -90,7 +90,7 @@ export async function startBrowserFixture({ folder: given, tls, ...choice }: Cho
     folder,
     events,
     /** A browser call with the locale and time zone of a user in Vienna. */
-    visitOptions: (proxy: Proxy | null = null, ms = CALL_MS) => ({
+    tabOptions: (proxy: Proxy | null = null, ms = CALL_MS) => ({
       proxy,
       whose: 'pool' as const,
       locale: 'de-AT',

@@ -2,7 +2,7 @@
 import { startBrowserFixture } from './fixture.ts'
 
 const it = await startBrowserFixture({ folder: process.argv[2] ?? '' })
-await it.browser.withTab(it.visitOptions(null, 600_000), async ({ page }) => {
+await it.browser.withTab(it.tabOptions(null, 600_000), async ({ page }) => {
   await page.goto(it.sandbox.url)
   console.log(it.events.find(({ event }) => event === 'browser.started')?.fields['pid'])
   await new Promise(() => {})

@@ -24,7 +24,7 @@ inBrowser('processes of the browser', () => {
         for (let cut = waiting.pop(); cut !== undefined; cut = waiting.pop()) {
           const path = cut ? '/slow' : '/login/'
           const visit_result = await it.browser.withTab(
-            it.visitOptions(null, cut ? 1_000 : 30_000),
+            it.tabOptions(null, cut ? 1_000 : 30_000),
             ({ page }) => page.goto(it.sandbox.url + path),
           )
           ends.push(visit_result.ok ? 'ok' : visit_result.fault.kind)
@@ -64,7 +64,7 @@ inBrowser('processes of the browser', () => {
       const folder = outer.file('long'.repeat(30))
       await using it = await startBrowserFixture({ folder })
 
-      const visit_result = await it.browser.withTab(it.visitOptions(), ({ page }) =>
+      const visit_result = await it.browser.withTab(it.tabOptions(), ({ page }) =>
         page.goto(it.sandbox.url),
       )
 
@@ -79,12 +79,12 @@ inBrowser('processes of the browser', () => {
   )
 
   test(
-    'closing ends the browser during a call',
+    'closing stops the browser during a call',
     async () => {
       await using it = await startBrowserFixture()
       it.sandbox.addFault({ path: '/slow', fault: 'slow', delay_s: 600 })
       const opened = Promise.withResolvers<void>()
-      const visit = it.browser.withTab(it.visitOptions(), async ({ page }) => {
+      const visit = it.browser.withTab(it.tabOptions(), async ({ page }) => {
         opened.resolve()
         await page.goto(`${it.sandbox.url}/slow`)
       })
@@ -95,7 +95,7 @@ inBrowser('processes of the browser', () => {
 
       expect(await visit).toEqual({ ok: false, fault: { kind: 'lost', trouble: null } })
       expect(await leftOf(it.folder, groups)).toEqual([])
-      expect(await it.browser.withTab(it.visitOptions(), () => Promise.resolve())).toEqual({
+      expect(await it.browser.withTab(it.tabOptions(), () => Promise.resolve())).toEqual({
         ok: false,
         fault: { kind: 'unavailable', why: 'the daemon is stopping' },
       })
@@ -107,12 +107,12 @@ inBrowser('processes of the browser', () => {
     'replaces a browser that is killed during a call',
     async () => {
       await using it = await startBrowserFixture()
-      const first = await it.browser.withTab(it.visitOptions(), async ({ page }) => {
+      const first = await it.browser.withTab(it.tabOptions(), async ({ page }) => {
         process.kill(Number(it.events[0]?.fields['pid']), 'SIGKILL')
         await page.goto(it.sandbox.url)
       })
 
-      const second = await it.browser.withTab(it.visitOptions(), ({ page }) =>
+      const second = await it.browser.withTab(it.tabOptions(), ({ page }) =>
         page.goto(it.sandbox.url),
       )
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 type Process = { pid: number; group: number; command: string }
 
 /** All live processes of this machine, without zombies. */
-function living(): Process[] {
+function listProcesses(): Process[] {
   return readdirSync('/proc')
     .filter((it) => /^\d+$/.test(it))
     .flatMap((pid) => {
@@ -24,7 +24,9 @@ function living(): Process[] {
 
 /** Live processes of the browsers whose files are in a folder, including helpers outside their groups. */
 export function browsersOf(folder: string, groups: readonly number[]): Process[] {
-  return living().filter(({ group, command }) => groups.includes(group) || command.includes(folder))
+  return listProcesses().filter(
+    ({ group, command }) => groups.includes(group) || command.includes(folder),
+  )
 }
 
 const GONE_MS = 10_000

@@ -14,7 +14,7 @@ export type Acknowledged = {
   reads: number
 }
 
-export const nothingYet = (): Acknowledged => ({
+export const emptyRecord = (): Acknowledged => ({
   webhooks: new Set(),
   keys: new Set(),
   delivered: new Set(),
@@ -34,7 +34,7 @@ const PER_PAGE = 100
 /**
  * Calls a daemon until it stops answering: creates webhooks, reads, lists deliveries. Records what it acknowledges.
  */
-export async function useUntilGone(
+export async function useUntilExit(
   fixture: ChaosFixture,
   { url }: DaemonProcess,
   book: Acknowledged,
@@ -51,7 +51,7 @@ export async function useUntilGone(
     const text = await response.text().catch(() => '')
     return response.status === 200 && text !== '' ? JSON.parse(text) : null
   }
-  const [good] = fixture.witnesses
+  const [good] = fixture.receivers
   await Promise.all([
     repeat(async () => {
       if (book.webhooks.size >= webhooks_max) return false
@@ -82,7 +82,7 @@ async function repeat(step: () => Promise<boolean>): Promise<void> {
 }
 
 /** Creates a key with the command line; records nothing if that fails. */
-export async function mintKey(fixture: ChaosFixture, book: Acknowledged): Promise<void> {
+export async function createKey(fixture: ChaosFixture, book: Acknowledged): Promise<void> {
   const args = `key create --config ${fixture.config} --customer ann --json`.split(' ')
   const output = await runForumd(args).catch(() => null)
   if (output !== null) book.keys.add(minted.parse(JSON.parse(output)).key)

@@ -5,7 +5,7 @@ import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
-import { readBooks } from './ledger-check.ts'
+import { readLedger } from './ledger-check.ts'
 import { startReading } from './reader.ts'
 
 // Goal: after a crash at any instant every delivered cached response is billed, no other is, and no hold is left.
@@ -58,7 +58,7 @@ test(
       await Promise.all(readers.map((it) => it.stopped()))
       daemon = await startProcess(config)
 
-      const { integrity, holds, unbalanced, reads_billed } = readBooks(data)
+      const { integrity, holds, unbalanced, reads_billed } = readLedger(data)
       expect({ integrity, holds, unbalanced }).toEqual({ integrity: 'ok', holds: 0, unbalanced: 0 })
       expect(reads_billed).toBeGreaterThanOrEqual(sum((it) => it.answered()))
       expect(reads_billed).toBeLessThanOrEqual(sum((it) => it.requests()))

@@ -2,7 +2,7 @@ import type { Sandbox } from '../../sandbox/server/sandbox.ts'
 import type { SeededRandom } from '../../sandbox/world/random.ts'
 
 /** A post that a monitor should match. */
-export type Wanted = { name: string; place: string; posted_at: number }
+export type MatchingPost = { name: string; place: string; posted_at: number }
 
 export type Poster = {
   /** Starts posting. */
@@ -12,7 +12,7 @@ export type Poster = {
   /** Stops posting. */
   stop(): Promise<void>
   /** All posts that a monitor should match. */
-  wanted: readonly Wanted[]
+  matching: readonly MatchingPost[]
   /** Creation times of the posts of each subforum, oldest first; a listing shows the newest thousand. */
   written: ReadonlyMap<string, readonly number[]>
   /** Average posts per second. */
@@ -21,7 +21,7 @@ export type Poster = {
 
 const TICK_MS = 5
 /** Share of posts that a monitor should match. */
-const WANTED_SHARE = 1 / 5
+const MATCHING_SHARE = 1 / 5
 
 type World = {
   sandbox: Sandbox
@@ -32,7 +32,7 @@ type World = {
 
 /** Creates posts in all subforums in turn, at a constant average rate despite timer delays. */
 export function startPoster({ sandbox, chance, places, items_per_s }: World): Poster {
-  const wanted: Wanted[] = []
+  const matching: MatchingPost[] = []
   const written = new Map<string, number[]>(places.map((place) => [place, []]))
   const enough = new AbortController()
   const begun = Promise.withResolvers<void>()
@@ -44,12 +44,12 @@ export function startPoster({ sandbox, chance, places, items_per_s }: World): Po
 
   function post(): void {
     const place = places[count % places.length] ?? ''
-    const matching = chance.fraction() < WANTED_SHARE
-    const title = matching ? `a needle, number ${count}` : `hay, number ${count}`
+    const is_match = chance.fraction() < MATCHING_SHARE
+    const title = is_match ? `a needle, number ${count}` : `hay, number ${count}`
     const posted_at = Date.now()
     const { name } = sandbox.post({ subforum: place, title })
     written.get(place)?.push(posted_at)
-    if (matching) wanted.push({ name, place, posted_at })
+    if (is_match) matching.push({ name, place, posted_at })
     count++
   }
   async function run(): Promise<void> {
@@ -62,7 +62,7 @@ export function startPoster({ sandbox, chance, places, items_per_s }: World): Po
   }
   const running = run()
   return {
-    wanted,
+    matching,
     written,
     go() {
       began_at = Date.now()

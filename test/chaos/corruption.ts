@@ -53,10 +53,10 @@ function leafIn(bytes: Buffer): number {
 }
 
 /** Damages the database of a killed daemon in six ways and starts the daemon on each copy. */
-export async function damageTheFile(seed: number): Promise<Damaged[]> {
+export async function damageFile(seed: number): Promise<Damaged[]> {
   await using fixture = await startChaosFixture({ seed, places: ['hay0'], items_per_s: 20 })
   const daemon = await startProcess(fixture.config)
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   await Bun.sleep(WORK_MS)
   await daemon.end('SIGKILL')
   await fixture.poster.stop()

@@ -5,7 +5,7 @@ import * as z from 'zod'
 
 import { type DaemonProcess, startProcess } from '../support/process.ts'
 import { type ChaosFixture, startChaosFixture } from './fixture.ts'
-import { type Books, readBooks, readPollLog, waitForDeliveries } from './ledger-check.ts'
+import { type LedgerTotals, readLedger, readPollLog, waitForDeliveries } from './ledger-check.ts'
 import { type Unseen, unseen } from './missed-items.ts'
 import { mountMemory } from './mounts.ts'
 import { judge } from './recording-receiver.ts'
@@ -27,7 +27,7 @@ export type Filled = {
   lost: number
   under_two_ids: number
   unstable_bodies: number
-  books: Books
+  books: LedgerTotals
   /** Lost items: how many were observable, and how many are reported. */
   unseen: Unseen
   /** Reads of stored lists while the disk was full, and those without a 200. */
@@ -69,7 +69,7 @@ const list = z.object({ webhooks: z.array(created) })
  *
  * @throws {MountRefused} the system does not allow mounts
  */
-export async function fillTheDisk(plan: Filling): Promise<Filled> {
+export async function fillDisk(plan: Filling): Promise<Filled> {
   await using disk = await mountMemory(DISK_MIB)
   await using fixture = await startChaosFixture({
     seed: plan.seed,
@@ -81,18 +81,18 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
   const daemon = await startProcess(fixture.config)
   // Ends all processes that use the file system, so that it can be unmounted after a failure too.
   await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   await Bun.sleep(plan.before_ms)
 
   const filler = join(disk.path, 'filler')
   const over = new AbortController()
   const counts = { gets: 0, gets_failed: 0, reads: tally(), writes: tally() }
   const acknowledged: string[] = []
-  eat(filler)
-  report(`full after ${fixture.poster.wanted.length} matches`)
+  fillWith(filler)
+  report(`full after ${fixture.poster.matching.length} matches`)
   const busy = [
     every(EAT_EVERY_MS, over.signal, async () => {
-      if (plan.greedy) eat(filler)
+      if (plan.greedy) fillWith(filler)
     }),
     every(REQUEST_EVERY_MS, over.signal, async (n) => {
       const status = await send(fixture, daemon, GETS[n % GETS.length] ?? '/health')
@@ -118,14 +118,14 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
   await send(fixture, daemon, READ)
   await Bun.sleep(AFTER_MS)
   await fixture.poster.stop()
-  await waitForDeliveries(fixture.data, fixture.poster.wanted.length * fixture.witnesses.length)
+  await waitForDeliveries(fixture.data, fixture.poster.matching.length * fixture.receivers.length)
   const there = list.parse(await fixture.send(daemon, '/forum/monitor/webhook/list')).webhooks
   const logged = (event: string) => daemon.lines.some((line) => line.includes(`"${event}"`))
   const noticed = { full: logged('storage.full'), recovered: logged('storage.recovered') }
   await daemon.end('SIGTERM')
 
-  const truth = fixture.poster.wanted.map(({ name }) => name)
-  const verdicts = fixture.witnesses.map((it) => judge(it, truth))
+  const truth = fixture.poster.matching.map(({ name }) => name)
+  const verdicts = fixture.receivers.map((it) => judge(it, truth))
   const sum = (key: keyof (typeof verdicts)[number]) =>
     verdicts.reduce((total, it) => total + it[key], 0)
   return {
@@ -134,11 +134,11 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
     lost: sum('lost'),
     under_two_ids: sum('under_two_ids'),
     unstable_bodies: sum('unstable_bodies'),
-    books: readBooks(fixture.data),
+    books: readLedger(fixture.data),
     unseen: unseen(
-      fixture.poster.wanted,
+      fixture.poster.matching,
       fixture.poster.written,
-      fixture.witnesses[0],
+      fixture.receivers[0],
       readPollLog(fixture.data),
     ),
     writes_lost: acknowledged.filter((id) => !there.some((it) => it.id === id)).length,
@@ -148,7 +148,7 @@ export async function fillTheDisk(plan: Filling): Promise<Filled> {
 }
 
 /** Fills the file system completely. */
-function eat(path: string): void {
+function fillWith(path: string): void {
   const handle = openSync(path, 'a')
   try {
     for (const bytes of [1024 * 1024, 4096, 1]) {
@@ -181,7 +181,7 @@ async function send(
   return response?.status ?? 0
 }
 
-async function write({ headers, witnesses: [good] }: ChaosFixture, { url }: DaemonProcess) {
+async function write({ headers, receivers: [good] }: ChaosFixture, { url }: DaemonProcess) {
   const body = JSON.stringify({ kind: 'webhook', url: `${good.url}/unused` })
   const init = { method: 'POST', headers, body }
   const response = await fetch(`${url}/forum/monitor/webhook/create`, init).catch(() => null)
@@ -199,7 +199,7 @@ function count(of: Tally, status: number): void {
 /** Times until a write is accepted and until a new item is delivered, in ms. */
 async function recovery(fixture: ChaosFixture, daemon: DaemonProcess) {
   const freed = performance.now()
-  const [good] = fixture.witnesses
+  const [good] = fixture.receivers
   const before = new Set(good.seen.flatMap(({ items }) => items))
   const received = good.seen.length
   let write_ms = Infinity

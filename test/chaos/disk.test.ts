@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 
-import { damageTheFile } from './corruption.ts'
-import { fillTheDisk } from './disk-full.ts'
-import { failTheDisk } from './io-errors.ts'
-import { mountMemory, mountPowered, whyNot } from './mounts.ts'
-import { cutThePower } from './power-cut.ts'
+import { damageFile } from './corruption.ts'
+import { fillDisk } from './disk-full.ts'
+import { failDisk } from './io-errors.ts'
+import { mountMemory, mountPowered, unavailableReason } from './mounts.ts'
+import { cutPower } from './power-cut.ts'
 
 // Goal: acknowledged writes survive any disk fault; a lost database is never replaced by an empty one; reads continue
 // while the disk is full.
@@ -15,14 +15,14 @@ const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9
 /** Generous timeout: the start and end of a daemon depend on the machine. */
 const TIMEOUT_MS = 120_000
 
-const no_memory = await whyNot(() => mountMemory(1))
-const no_power = await whyNot(mountPowered)
+const no_memory = await unavailableReason(() => mountMemory(1))
+const no_power = await unavailableReason(mountPowered)
 for (const why of [no_memory, no_power]) if (why !== null) console.warn(`skipped: ${why}`)
 
 test.skipIf(no_memory !== null)(
   `a full disk rejects writes, serves reads and loses nothing (FORUMD_SEED=${SEED})`,
   async () => {
-    const it = await fillTheDisk({
+    const it = await fillDisk({
       seed: SEED,
       items_per_s: 10,
       before_ms: 1000,
@@ -43,7 +43,7 @@ test.skipIf(no_memory !== null)(
 test.skipIf(no_power !== null)(
   `a power cut loses no acknowledged write (FORUMD_SEED=${SEED})`,
   async () => {
-    const it = await cutThePower({ cuts: 3, seed: SEED, items_per_s: 20, life_ms: [100, 600] })
+    const it = await cutPower({ cuts: 3, seed: SEED, items_per_s: 20, life_ms: [100, 600] })
 
     expect(it.acknowledged.reads).toBeGreaterThan(0)
     expect(it.lost_writes).toEqual({ webhooks: 0, keys: 0, delivered: 0, reads: 0 })
@@ -57,7 +57,7 @@ test.skipIf(no_power !== null)(
 test.skipIf(Bun.which('strace') === null)(
   `a failing write or fsync loses no acknowledged write (FORUMD_SEED=${SEED})`,
   async () => {
-    const it = await failTheDisk({
+    const it = await failDisk({
       faults: [
         { call: 'pwrite64', error: 'EIO', n: 60 },
         { call: 'pwrite64', error: 'ENOSPC', n: 60 },
@@ -79,7 +79,7 @@ test.skipIf(Bun.which('strace') === null)(
 test(
   'the daemon rejects a database damaged in any of six ways and leaves it unchanged',
   async () => {
-    for (const { harm, ...found } of await damageTheFile(SEED))
+    for (const { harm, ...found } of await damageFile(SEED))
       expect({ harm, ...found }).toEqual({
         harm,
         refused: true,

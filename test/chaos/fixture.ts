@@ -38,19 +38,19 @@ export type ChaosFixture = {
   config: string
   sandbox: Sandbox
   /** Receivers that accept all, fail 25 %, and never answer 5 % of requests. */
-  witnesses: readonly [RecordingReceiver, RecordingReceiver, RecordingReceiver]
+  receivers: readonly [RecordingReceiver, RecordingReceiver, RecordingReceiver]
   /** Headers of the customer's calls. */
   headers: Record<string, string>
   poster: Poster
   monitors: readonly string[]
   /** Creates the customer, webhooks and monitors through a running daemon, then starts posting. */
-  begin(daemon: DaemonProcess): Promise<void>
+  setUp(daemon: DaemonProcess): Promise<void>
   /** A call that must succeed. */
   send(daemon: DaemonProcess, path: string, body?: object): Promise<unknown>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Creates a fixture. {@link ChaosFixture.begin} creates the instance and starts posting. */
+/** Creates a fixture. {@link ChaosFixture.setUp} creates the instance and starts posting. */
 export async function startChaosFixture({
   seed,
   places,
@@ -92,7 +92,7 @@ export async function startChaosFixture({
   stack.defer(() => poster.stop())
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   const monitors: string[] = []
-  const witnesses = [good, moody, sleepy] as const
+  const receivers = [good, moody, sleepy] as const
 
   async function send({ url }: DaemonProcess, path: string, body?: object): Promise<unknown> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
@@ -101,11 +101,11 @@ export async function startChaosFixture({
     if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${text}`)
     return JSON.parse(text)
   }
-  async function begin(daemon: DaemonProcess): Promise<void> {
+  async function setUp(daemon: DaemonProcess): Promise<void> {
     const args = `key create --config ${config} --customer ann --credits ${CREDIT_USD} --json`
     headers['authorization'] = `Bearer ${JSON.parse(await runForumd(args.split(' '))).key}`
     const webhook_ids: string[] = []
-    for (const { url, expect } of witnesses) {
+    for (const { url, expect } of receivers) {
       const response = await send(daemon, '/forum/monitor/webhook/create', { kind: 'webhook', url })
       const { id, secret } = created.parse(response)
       webhook_ids.push(id)
@@ -132,11 +132,11 @@ export async function startChaosFixture({
     data,
     config,
     sandbox,
-    witnesses,
+    receivers,
     headers,
     poster,
     monitors,
-    begin,
+    setUp,
     send,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -2,9 +2,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { type DaemonProcess, startProcess } from '../support/process.ts'
-import { countLost, nothingYet, useUntilGone } from './acknowledged.ts'
+import { countLost, emptyRecord, useUntilExit } from './acknowledged.ts'
 import { startChaosFixture } from './fixture.ts'
-import { type Books, readBooks, waitForDeliveries } from './ledger-check.ts'
+import { type LedgerTotals, readLedger, waitForDeliveries } from './ledger-check.ts'
 import { judge } from './recording-receiver.ts'
 import { failAt, injected } from './tracer.ts'
 
@@ -38,7 +38,7 @@ export type Erred = {
   under_two_ids: number
   unstable_bodies: number
   reads_unbilled: number
-  books: Books
+  books: LedgerTotals
 }
 
 const END_MAX_MS = 1000
@@ -48,9 +48,9 @@ const BROKEN = /SQLITE_IOERR|storage\.lost/
 const LOG_MS = 100
 
 /** Injects one disk failure into each of many runs and checks the data after a start without failures. */
-export async function failTheDisk({ faults, seed, items_per_s, report }: Erring): Promise<Erred> {
+export async function failDisk({ faults, seed, items_per_s, report }: Erring): Promise<Erred> {
   await using fixture = await startChaosFixture({ seed, places: ['hay0', 'hay1'], items_per_s })
-  const book = nothingYet()
+  const book = emptyRecord()
   const figures = {
     cases: faults.length,
     struck: 0,
@@ -65,7 +65,7 @@ export async function failTheDisk({ faults, seed, items_per_s, report }: Erring)
   const forget = () => rm(join(fixture.data, 'storage-errors.json'), { force: true })
   let daemon = await startProcess(fixture.config)
   await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   for (const [index, { call, error, n }] of faults.entries()) {
     await daemon.end('SIGTERM')
     await forget()
@@ -73,7 +73,7 @@ export async function failTheDisk({ faults, seed, items_per_s, report }: Erring)
     const struck = await injected(fixture.config, failAt(call, error, n), {
       async meanwhile(it) {
         listened = true
-        await useUntilGone(fixture, it, book, { webhooks_max: WEBHOOKS_A_LIFE })
+        await useUntilExit(fixture, it, book, { webhooks_max: WEBHOOKS_A_LIFE })
       },
       async afterwards(it) {
         const took = await endOf(it)
@@ -97,11 +97,11 @@ export async function failTheDisk({ faults, seed, items_per_s, report }: Erring)
     if (index % 50 === 49) report?.(`${index + 1} cases: ${JSON.stringify(figures)}`)
   }
   await fixture.poster.stop()
-  const truth = fixture.poster.wanted.map(({ name }) => name)
-  await waitForDeliveries(fixture.data, truth.length * fixture.witnesses.length)
+  const truth = fixture.poster.matching.map(({ name }) => name)
+  await waitForDeliveries(fixture.data, truth.length * fixture.receivers.length)
   await daemon.end('SIGTERM')
-  const books = readBooks(fixture.data)
-  const verdicts = fixture.witnesses.map((it) => judge(it, truth))
+  const books = readLedger(fixture.data)
+  const verdicts = fixture.receivers.map((it) => judge(it, truth))
   const sum = (key: keyof (typeof verdicts)[number]) =>
     verdicts.reduce((total, it) => total + it[key], 0)
   return {

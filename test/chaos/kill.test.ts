@@ -14,7 +14,7 @@ const KILLS = Number(process.env['FORUMD_KILLS'] ?? 60)
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
 
 test(
-  `${KILLS} kills lose nothing (FORUMD_SEED=${SEED})`,
+  `${KILLS} kills lose no data (FORUMD_SEED=${SEED})`,
   async () => {
     const killed = await killAgainAndAgain({
       kills: KILLS,

@@ -7,7 +7,7 @@ import { READ_MICROS } from './fixture.ts'
 // Reads with another SQLite build than the daemon's, to verify the file format independently.
 
 /** Figures from the database of an instance; `reads_billed` is a count. */
-export type Books = {
+export type LedgerTotals = {
   integrity: string
   matches: number
   delivered: number
@@ -20,7 +20,7 @@ export type Books = {
 }
 
 /** Reads the billing tables of the instance in a folder. */
-export function readBooks(data: string): Books {
+export function readLedger(data: string): LedgerTotals {
   const db = new Database(join(data, 'forumd.sqlite'), { readonly: true })
   const one = (sql: string): unknown => Object.values(Object(db.prepare(sql).get()))[0]
   const count = (sql: string) => Number(one(sql) ?? 0)

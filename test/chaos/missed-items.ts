@@ -1,4 +1,4 @@
-import type { Wanted } from './content-generator.ts'
+import type { MatchingPost } from './content-generator.ts'
 import type { PollLog } from './ledger-check.ts'
 import type { RecordingReceiver } from './recording-receiver.ts'
 
@@ -19,7 +19,7 @@ export type Unseen = {
  * the end of a recorded complete check, reported if it is in a recorded gap.
  */
 export function unseen(
-  wanted: readonly Wanted[],
+  wanted: readonly MatchingPost[],
   written: ReadonlyMap<string, readonly number[]>,
   { seen }: RecordingReceiver,
   { checks, gaps }: PollLog,

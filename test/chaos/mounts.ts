@@ -16,7 +16,7 @@ export class MountRefused extends Error {
  *
  * @throws {MountRefused} the command failed; the message is its error output
  */
-async function sure(...command: string[]): Promise<string> {
+async function runCommand(...command: string[]): Promise<string> {
   let child
   try {
     child = Bun.spawn(command, { stdout: 'pipe', stderr: 'pipe' })
@@ -45,7 +45,7 @@ export async function mountMemory(mib: number, inodes?: number): Promise<Mounted
   try {
     const bounds =
       inodes === undefined ? `size=${mib}m,mode=755` : `size=${mib}m,mode=755,nr_inodes=${inodes}`
-    await sure('mount', '-t', 'tmpfs', '-o', bounds, 'forumd-test', path)
+    await runCommand('mount', '-t', 'tmpfs', '-o', bounds, 'forumd-test', path)
   } catch (error) {
     await rm(dir, { recursive: true })
     throw error
@@ -53,7 +53,7 @@ export async function mountMemory(mib: number, inodes?: number): Promise<Mounted
   return {
     path,
     async [Symbol.asyncDispose]() {
-      await sure('umount', path)
+      await runCommand('umount', path)
       await rm(dir, { recursive: true })
     },
   }
@@ -81,23 +81,23 @@ export async function mountPowered(): Promise<Powered> {
   await mkdir(path)
   await using undone = new AsyncDisposableStack()
   undone.defer(() => rm(dir, { recursive: true }))
-  await sure('truncate', '-s', `${IMAGE_MIB}M`, image)
-  await sure('mkfs.xfs', '-q', image)
-  const device = await sure('losetup', '--find', '--show', image)
-  undone.defer(async () => void (await sure('losetup', '--detach', device)))
-  const mount = () => sure('mount', '-t', 'xfs', device, path)
+  await runCommand('truncate', '-s', `${IMAGE_MIB}M`, image)
+  await runCommand('mkfs.xfs', '-q', image)
+  const device = await runCommand('losetup', '--find', '--show', image)
+  undone.defer(async () => void (await runCommand('losetup', '--detach', device)))
+  const mount = () => runCommand('mount', '-t', 'xfs', device, path)
   await mount()
-  undone.defer(async () => void (await sure('umount', path)))
+  undone.defer(async () => void (await runCommand('umount', path)))
   const mount_copy = undone.move()
   return {
     path,
     // Without the flag that flushes the journal first.
-    cut: async () => void (await sure('xfs_io', '-x', '-c', 'shutdown', path)),
+    cut: async () => void (await runCommand('xfs_io', '-x', '-c', 'shutdown', path)),
     async restore() {
-      await sure('umount', path)
+      await runCommand('umount', path)
       await gone(`/sys/fs/xfs/${basename(device)}`)
       await mount()
-      await sure('mountpoint', '-q', path)
+      await runCommand('mountpoint', '-q', path)
     },
     [Symbol.asyncDispose]: () => mount_copy.disposeAsync(),
   }
@@ -112,7 +112,7 @@ async function gone(path: string): Promise<void> {
 }
 
 /** The reason why mounts are impossible here; null: possible. */
-export async function whyNot(mount: () => Promise<Mounted>): Promise<string | null> {
+export async function unavailableReason(mount: () => Promise<Mounted>): Promise<string | null> {
   try {
     await using _ = await mount()
     return null

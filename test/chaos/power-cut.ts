@@ -2,9 +2,14 @@ import { join } from 'node:path'
 
 import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { startProcess } from '../support/process.ts'
-import { countLost, mintKey, nothingYet, useUntilGone } from './acknowledged.ts'
+import { countLost, createKey, emptyRecord, useUntilExit } from './acknowledged.ts'
 import { startChaosFixture } from './fixture.ts'
-import { type Books, readBooks, waitForDeliveries, whichAreDelivered } from './ledger-check.ts'
+import {
+  type LedgerTotals,
+  readLedger,
+  waitForDeliveries,
+  whichAreDelivered,
+} from './ledger-check.ts'
 import { mountPowered } from './mounts.ts'
 import { judge } from './recording-receiver.ts'
 
@@ -30,7 +35,7 @@ export type Cut = {
   unstable_bodies: number
   /** Starts with a damaged database or violated invariants. */
   refused_or_broken: number
-  books: Books
+  books: LedgerTotals
 }
 
 const WEBHOOKS_A_LIFE = 20
@@ -42,7 +47,7 @@ const KEY_EVERY = 4
  *
  * @throws {MountRefused} the system does not permit mounts
  */
-export async function cutThePower(plan: Cutting): Promise<Cut> {
+export async function cutPower(plan: Cutting): Promise<Cut> {
   const chance = createSeededRandom(plan.seed)
   await using disk = await mountPowered()
   await using fixture = await startChaosFixture({
@@ -52,18 +57,18 @@ export async function cutThePower(plan: Cutting): Promise<Cut> {
     items_per_s: plan.items_per_s,
   })
   const report = plan.report ?? (() => {})
-  const book = nothingYet()
+  const book = emptyRecord()
   const lost_writes = { webhooks: 0, keys: 0, delivered: 0, reads: 0 }
   const acknowledged = { webhooks: 0, keys: 0, delivered: 0, reads: 0 }
   let refused_or_broken = 0
   let daemon = await startProcess(fixture.config)
   // Ends all processes that use the file system, so that it can be unmounted after a failure too.
   await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   const delivered = new Set<string>()
   for (let cut = 0; cut < plan.cuts; cut++) {
-    const using = useUntilGone(fixture, daemon, book, { webhooks_max: WEBHOOKS_A_LIFE })
-    if (cut % KEY_EVERY === 0) await mintKey(fixture, book)
+    const using = useUntilExit(fixture, daemon, book, { webhooks_max: WEBHOOKS_A_LIFE })
+    if (cut % KEY_EVERY === 0) await createKey(fixture, book)
     await Bun.sleep(chance.whole(...plan.life_ms))
     await disk.cut()
     await daemon.end('SIGKILL')
@@ -85,15 +90,15 @@ export async function cutThePower(plan: Cutting): Promise<Cut> {
     book.delivered.clear()
     refused_or_broken += daemon.lines.filter((it) => it.includes('storage.invariant_broken')).length
     if (cut % 20 === 19)
-      report(`${cut + 1} cuts, ${fixture.poster.wanted.length} matches, ${book.reads} reads`)
+      report(`${cut + 1} cuts, ${fixture.poster.matching.length} matches, ${book.reads} reads`)
   }
   await fixture.poster.stop()
-  const truth = fixture.poster.wanted.map(({ name }) => name)
-  await waitForDeliveries(fixture.data, truth.length * fixture.witnesses.length)
+  const truth = fixture.poster.matching.map(({ name }) => name)
+  await waitForDeliveries(fixture.data, truth.length * fixture.receivers.length)
   await daemon.end('SIGTERM')
-  const books = readBooks(fixture.data)
+  const books = readLedger(fixture.data)
   lost_writes.reads = Math.max(0, book.reads - books.reads_billed)
-  const verdicts = fixture.witnesses.map((it) => judge(it, truth))
+  const verdicts = fixture.receivers.map((it) => judge(it, truth))
   const sum = (key: keyof (typeof verdicts)[number]) =>
     verdicts.reduce((total, it) => total + it[key], 0)
   return {

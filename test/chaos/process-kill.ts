@@ -4,7 +4,7 @@ import { type ChaosFixture, startChaosFixture } from './fixture.ts'
 import { waitForDeliveries } from './ledger-check.ts'
 import { startReading } from './reader.ts'
 import { duplicates } from './recording-receiver.ts'
-import { countBroken, inspectLeftovers, type Left } from './run-result.ts'
+import { countInvariantBreaches, inspectLeftovers, type Left } from './run-result.ts'
 import { injected, killAt } from './tracer.ts'
 
 export type Killing = {
@@ -30,7 +30,7 @@ export type Killed = Left & {
   /** Share of deliveries accepted more than once, per receiver. Random kills only. */
   duplicates: number[]
   /** Time from process start to the first delivery request in ms, of the measured runs. */
-  boot_to_attempt_ms: number[]
+  start_to_attempt_ms: number[]
 }
 
 /** System calls that write to the disk or the network. */
@@ -54,12 +54,12 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
   const report = plan.report ?? (() => {})
   let daemon = await startProcess(fixture.config)
   await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
-  await fixture.begin(daemon)
+  await fixture.setUp(daemon)
   const reading = startReading(fixture.headers, `subforum=hay0&limit=1`)
   let broken = 0
   const stop = async (it: DaemonProcess) => {
     await it.end('SIGKILL')
-    broken += countBroken(it.lines)
+    broken += countInvariantBreaches(it.lines)
     await reading.stopped()
     await Bun.sleep(STRAGGLERS_MS)
   }
@@ -77,10 +77,10 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
     if (spare) waits.push((await firstSeen(fixture, seen, began)) - began)
     if (kill % 50 === 49)
       report(
-        `${kill + 1} kills, ${fixture.poster.wanted.length} matches, ${backlog(fixture)} on the way`,
+        `${kill + 1} kills, ${fixture.poster.matching.length} matches, ${backlog(fixture)} on the way`,
       )
   }
-  const doubled = fixture.witnesses.map(duplicates)
+  const doubled = fixture.receivers.map(duplicates)
   const items_per_s = fixture.poster.rate()
 
   fixture.poster.pace(Math.min(TRACED_ITEMS_PER_S, plan.items_per_s))
@@ -96,7 +96,7 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
     if (n % 50 === 49) report(`${syscall_kills} killed at a call, ${backlog(fixture)} on the way`)
   }
   await fixture.poster.stop()
-  await waitForDeliveries(fixture.data, fixture.poster.wanted.length * fixture.witnesses.length)
+  await waitForDeliveries(fixture.data, fixture.poster.matching.length * fixture.receivers.length)
   await stop(daemon)
   return {
     ...inspectLeftovers(fixture, reading, broken),
@@ -104,21 +104,21 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
     kills: plan.kills,
     syscall_kills,
     duplicates: doubled,
-    boot_to_attempt_ms: waits,
+    start_to_attempt_ms: waits,
   }
 }
 
-const countSeen = ({ witnesses }: ChaosFixture): number[] =>
-  witnesses.map(({ seen }) => seen.length)
+const countSeen = ({ receivers }: ChaosFixture): number[] =>
+  receivers.map(({ seen }) => seen.length)
 
 /** Time of the next new request at any receiver. */
 async function firstSeen(
-  { witnesses }: ChaosFixture,
+  { receivers }: ChaosFixture,
   before: number[],
   began: number,
 ): Promise<number> {
   for (;;) {
-    const at = witnesses.flatMap(({ seen }, n) => seen[before[n] ?? 0]?.at ?? [])
+    const at = receivers.flatMap(({ seen }, n) => seen[before[n] ?? 0]?.at ?? [])
     if (at.length > 0) return Math.min(...at)
     if (performance.now() - began > FIRST_ATTEMPT_MAX_MS) return Infinity
     await Bun.sleep(5)
@@ -126,8 +126,8 @@ async function firstSeen(
 }
 
 /** Matches that the always accepting receiver has not received yet. */
-const backlog = ({ poster, witnesses: [good] }: ChaosFixture): number =>
-  poster.wanted.length - new Set(good.seen.flatMap(({ items }) => items)).size
+const backlog = ({ poster, receivers: [good] }: ChaosFixture): number =>
+  poster.matching.length - new Set(good.seen.flatMap(({ items }) => items)).size
 
 /** The quantile of the values. */
 export function percentile(values: readonly number[], share: number): number {

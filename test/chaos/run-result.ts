@@ -1,5 +1,5 @@
 import type { ChaosFixture } from './fixture.ts'
-import { type Books, readBooks, readPollLog } from './ledger-check.ts'
+import { type LedgerTotals, readLedger, readPollLog } from './ledger-check.ts'
 import { type Unseen, unseen } from './missed-items.ts'
 import type { Reading } from './reader.ts'
 import { judge } from './recording-receiver.ts'
@@ -13,7 +13,7 @@ export type Left = {
   under_two_ids: number
   unstable_bodies: number
   badly_signed: number
-  books: Books
+  books: LedgerTotals
   /** Lost items: how many were observable, and how many are reported. */
   unseen: Unseen
   /** Answered reads and requested reads. */
@@ -25,9 +25,9 @@ export type Left = {
 
 /** Compares the receivers' logs with the platform's posts and reads the billing tables. */
 export function inspectLeftovers(fixture: ChaosFixture, reading: Reading, broken: number): Left {
-  const { wanted, written } = fixture.poster
-  const truth = wanted.map(({ name }) => name)
-  const verdicts = fixture.witnesses.map((it) => judge(it, truth))
+  const { matching, written } = fixture.poster
+  const truth = matching.map(({ name }) => name)
+  const verdicts = fixture.receivers.map((it) => judge(it, truth))
   const sum = (key: keyof (typeof verdicts)[number]) =>
     verdicts.reduce((total, it) => total + it[key], 0)
   return {
@@ -37,8 +37,8 @@ export function inspectLeftovers(fixture: ChaosFixture, reading: Reading, broken
     under_two_ids: sum('under_two_ids'),
     unstable_bodies: sum('unstable_bodies'),
     badly_signed: sum('badly_signed'),
-    books: readBooks(fixture.data),
-    unseen: unseen(wanted, written, fixture.witnesses[0], readPollLog(fixture.data)),
+    books: readLedger(fixture.data),
+    unseen: unseen(matching, written, fixture.receivers[0], readPollLog(fixture.data)),
     answered: reading.answered(),
     requests: reading.requests(),
     broken,
@@ -46,5 +46,5 @@ export function inspectLeftovers(fixture: ChaosFixture, reading: Reading, broken
 }
 
 /** Log lines about violated invariants. */
-export const countBroken = (lines: readonly string[]): number =>
+export const countInvariantBreaches = (lines: readonly string[]): number =>
   lines.filter((line) => line.includes('storage.invariant_broken')).length

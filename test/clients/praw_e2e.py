@@ -16,7 +16,7 @@ reddit = praw.Reddit(
     check_for_updates=False,
     ratelimit_seconds=1,
 )
-told = {}
+output = {}
 
 
 def refusal(act):
@@ -31,50 +31,50 @@ def refusal(act):
 
 
 me = reddit.user.me()
-told["me"] = [me.name, me.inbox_count]
-told["karma"] = sum(k["link_karma"] for k in reddit.user.karma().values())
-told["subscribed"] = [place.display_name for place in reddit.user.subreddits(limit=None)]
-told["blocked"] = [user.name for user in reddit.user.blocked()]
-told["prefs"] = reddit.user.preferences()["numsites"]
+output["me"] = [me.name, me.inbox_count]
+output["karma"] = sum(k["link_karma"] for k in reddit.user.karma().values())
+output["subscribed"] = [place.display_name for place in reddit.user.subreddits(limit=None)]
+output["blocked"] = [user.name for user in reddit.user.blocked()]
+output["prefs"] = reddit.user.preferences()["numsites"]
 
-told["new"] = [post.id for post in reddit.subreddit("worldwire").new(limit=280)]
-told["all"] = len(list(reddit.subreddit("worldwire").new(limit=None)))
+output["new"] = [post.id for post in reddit.subreddit("worldwire").new(limit=280)]
+output["all"] = len(list(reddit.subreddit("worldwire").new(limit=None)))
 place = reddit.subreddit(facts["place"])
-told["about"] = [place.display_name, place.subscribers > 0, place.user_is_subscriber]
-told["moderators"] = [user.name for user in place.moderator()]
-told["rules"] = [rule.short_name for rule in place.rules]
-told["wiki"] = [page.name for page in place.wiki]
-told["wiki_text"] = place.wiki["index"].content_md
-told["comments"] = len(list(place.comments(limit=130)))
-told["search"] = [
+output["about"] = [place.display_name, place.subscribers > 0, place.user_is_subscriber]
+output["moderators"] = [user.name for user in place.moderator()]
+output["rules"] = [rule.short_name for rule in place.rules]
+output["wiki"] = [page.name for page in place.wiki]
+output["wiki_text"] = place.wiki["index"].content_md
+output["comments"] = len(list(place.comments(limit=130)))
+output["search"] = [
     f"{post.title} {post.selftext}"
     for post in reddit.subreddit("all").search("recommend", sort="new", limit=120)
 ]
 
 thread = reddit.submission(facts["thread"])
 thread.comments.replace_more(limit=None)
-told["thread"] = [thread.title, len(thread.comments.list()), thread.num_comments]
+output["thread"] = [thread.title, len(thread.comments.list()), thread.num_comments]
 
 peer = reddit.redditor(facts["peer"])
-told["peer"] = [
+output["peer"] = [
     peer.name,
     peer.comment_karma,
     len(peer.trophies()) > 0,
     len(list(peer.comments.new(limit=None))),
 ]
 
-told["saved"] = [thing.fullname for thing in me.saved(limit=None)]
-told["upvoted"] = all(thing.likes for thing in me.upvoted(limit=None))
-told["inbox"] = list({thing.fullname[:2] for thing in reddit.inbox.all(limit=None)})
+output["saved"] = [thing.fullname for thing in me.saved(limit=None)]
+output["upvoted"] = all(thing.likes for thing in me.upvoted(limit=None))
+output["inbox"] = list({thing.fullname[:2] for thing in reddit.inbox.all(limit=None)})
 unread = list(reddit.inbox.unread(limit=None))
-told["unread"] = len(unread)
+output["unread"] = len(unread)
 reddit.inbox.mark_read(unread[:2])
-told["threads"] = [len(message.replies) for message in reddit.inbox.messages(limit=None)]
+output["threads"] = [len(message.replies) for message in reddit.inbox.messages(limit=None)]
 
 comment = thread.reply(body="a comment by PRAW")
-told["comment"] = [comment.fullname, comment.author.name, comment.parent_id]
+output["comment"] = [comment.fullname, comment.author.name, comment.parent_id]
 answer = comment.reply(body="an answer by PRAW")
-told["edited"] = answer.edit(body="an answer & its < edit").body
+output["edited"] = answer.edit(body="an answer & its < edit").body
 comment.upvote()
 comment.save()
 thread.downvote()
@@ -83,13 +83,13 @@ gone.delete()
 place.unsubscribe()
 peer.message(subject="a subject by PRAW", message="a text by PRAW")
 [message] = list(reddit.inbox.sent(limit=1))
-told["message"] = [message.fullname, message.subject, message.dest.name]
-told["reply"] = message.reply(body="one more thing").parent_id == message.fullname
+output["message"] = [message.fullname, message.subject, message.dest.name]
+output["reply"] = message.reply(body="one more thing").parent_id == message.fullname
 
-told["locked"] = refusal(lambda: reddit.submission(facts["locked"]).reply(body="hello?"))
-told["nobody"] = refusal(lambda: reddit.redditor("nobody_at_all").id)
-told["nowhere"] = refusal(lambda: list(reddit.subreddit("nowhere_at_all").new(limit=1)))
-told["private"] = refusal(lambda: list(reddit.subreddit("patronlounge").new(limit=1)))
-told["mute"] = refusal(lambda: reddit.redditor(facts["peer"]).message(subject="", message="text"))
+output["locked"] = refusal(lambda: reddit.submission(facts["locked"]).reply(body="hello?"))
+output["unknown_user"] = refusal(lambda: reddit.redditor("no_such_user").id)
+output["unknown_subforum"] = refusal(lambda: list(reddit.subreddit("no_such_subforum").new(limit=1)))
+output["private"] = refusal(lambda: list(reddit.subreddit("patronlounge").new(limit=1)))
+output["mute"] = refusal(lambda: reddit.redditor(facts["peer"]).message(subject="", message="text"))
 
-print(json.dumps(told))
+print(json.dumps(output))

@@ -9,7 +9,7 @@ const r = new Snoowrap({
   clientSecret: facts.client_secret,
   refreshToken: facts.refresh_token,
 })
-const told = {}
+const output = {}
 
 /** The status of an error, or the error code inside a 200. */
 const refusal = async (act) => {
@@ -22,19 +22,19 @@ const refusal = async (act) => {
 }
 
 const me = await r.getMe()
-told.me = [me.name, me.inbox_count]
-told.subscribed = (await r.getSubscriptions({ limit: 100 })).map((it) => it.display_name)
+output.me = [me.name, me.inbox_count]
+output.subscribed = (await r.getSubscriptions({ limit: 100 })).map((it) => it.display_name)
 
 const wire = await r.getNew('worldwire', { limit: 100 })
-told.new = (await wire.fetchMore({ amount: 180 })).map((it) => it.id)
+output.new = (await wire.fetchMore({ amount: 180 })).map((it) => it.id)
 const place = await r.getSubreddit(facts.place).fetch()
-told.about = [place.display_name, place.subscribers > 0, place.user_is_subscriber]
-told.moderators = (await r.getSubreddit(facts.place).getModerators()).map((it) => it.name)
-told.rules = (await r.getSubreddit(facts.place).getRules()).rules.map((it) => it.short_name)
-told.wiki = [...(await r.getSubreddit(facts.place).getWikiPages())].map((it) => it.title)
-told.wiki_text = await r.getSubreddit(facts.place).getWikiPage('index').content_md
+output.about = [place.display_name, place.subscribers > 0, place.user_is_subscriber]
+output.moderators = (await r.getSubreddit(facts.place).getModerators()).map((it) => it.name)
+output.rules = (await r.getSubreddit(facts.place).getRules()).rules.map((it) => it.short_name)
+output.wiki = [...(await r.getSubreddit(facts.place).getWikiPages())].map((it) => it.title)
+output.wiki_text = await r.getSubreddit(facts.place).getWikiPage('index').content_md
 const hits = await r.search({ query: 'recommend', sort: 'new', time: 'all', limit: 100 })
-told.search = hits.map((it) => `${it.title} ${it.selftext}`)
+output.search = hits.map((it) => `${it.title} ${it.selftext}`)
 
 // The platform expands one branch at a time per user and rejects concurrent requests.
 r.config({ requestDelay: 50, retryErrorCodes: [429, 502, 503, 504, 522] })
@@ -43,27 +43,27 @@ const thread = await r
   .expandReplies({ limit: Infinity, depth: Infinity })
 r.config({ requestDelay: 0 })
 const count = (comments) => comments.reduce((sum, it) => sum + 1 + count(it.replies), 0)
-told.thread = [thread.title, count(thread.comments), thread.num_comments]
+output.thread = [thread.title, count(thread.comments), thread.num_comments]
 
 const peer = await r.getUser(facts.peer).fetch()
 const { trophies } = await r.getUser(facts.peer).getTrophies()
 const remarks = await (await r.getUser(facts.peer).getComments({ limit: 100 })).fetchAll()
-told.peer = [peer.name, peer.comment_karma, trophies.length > 0, remarks.length]
+output.peer = [peer.name, peer.comment_karma, trophies.length > 0, remarks.length]
 
-told.saved = (
+output.saved = (
   await (await r.getUser(facts.username).getSavedContent({ limit: 100 })).fetchAll()
 ).map((it) => it.name)
 const inbox = await (await r.getInbox({ limit: 100 })).fetchAll()
-told.inbox = [...new Set(inbox.map((it) => it.name.slice(0, 2)))]
+output.inbox = [...new Set(inbox.map((it) => it.name.slice(0, 2)))]
 const unread = await r.getUnreadMessages({ limit: 100 })
-told.unread = unread.length
+output.unread = unread.length
 await r.markMessagesAsRead(unread.slice(0, 2))
 
 const comment = await r.getSubmission(facts.thread).reply('a comment by snoowrap')
-told.comment = [comment.name, comment.author.name, comment.parent_id]
+output.comment = [comment.name, comment.author.name, comment.parent_id]
 const answer = await comment.reply('an answer by snoowrap')
 await answer.edit('an answer & its < edit')
-told.edited = (await r.getComment(answer.id).fetch()).body
+output.edited = (await r.getComment(answer.id).fetch()).body
 await r.getComment(comment.id).upvote()
 await r.getComment(comment.id).save()
 await r.getSubmission(facts.thread).downvote()
@@ -76,12 +76,12 @@ await r.composeMessage({
   text: 'a text by snoowrap',
 })
 const [message] = await r.getSentMessages({ limit: 1 })
-told.message = [message.name, message.subject, message.dest]
+output.message = [message.name, message.subject, message.dest]
 await r.getMessage(message.id).reply('one more thing')
 
-told.locked = await refusal(() => r.getSubmission(facts.locked).reply('hello?'))
-told.nobody = await refusal(() => r.getUser('nobody_at_all').fetch())
-told.private = await refusal(() => r.getNew('patronlounge'))
+output.locked = await refusal(() => r.getSubmission(facts.locked).reply('hello?'))
+output.unknown_user = await refusal(() => r.getUser('no_such_user').fetch())
+output.private = await refusal(() => r.getNew('patronlounge'))
 
-console.log(JSON.stringify(told))
+console.log(JSON.stringify(output))
 process.exit(0)

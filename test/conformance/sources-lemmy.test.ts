@@ -10,9 +10,9 @@ import * as z from 'zod'
 
 import { fieldsOf, rowsOf } from '../../src/platforms/items.ts'
 import {
-  moderatorsOf,
   toComment,
   toItem,
+  toModerators,
   toPost,
   toSite,
   toUser,
@@ -72,7 +72,7 @@ const CHECKS: Readonly<Record<string, ((value: unknown) => void) | null>> = {
     expect(toSite(value)).toMatchObject({ title: expect.any(String), version: expect.any(String) }),
   '/person': (value) => {
     expectUser(fieldsOf(value)['person_view'])
-    expect(Array.isArray(moderatorsOf(value))).toBe(true)
+    expect(Array.isArray(toModerators(value))).toBe(true)
   },
   '/user': (value) => {
     expectUser(fieldsOf(value)['person_view'])

@@ -15,13 +15,13 @@ const spec = parseFilterSpec(
   createNaming({ platform: 'forum', community: 'subforum' }),
 )
 
-/** What enrichment says of an item. */
+/** Result of the enrichment for an item. */
 export function ours(item: Item): Answer {
   const { sentiment, intent } = enrich(spec, item)
   return { sentiment: sentiment.label, intent: intent.tag }
 }
 
-/** What ten words and a question mark say: the least that a heuristic has to beat. */
+/** Baseline: ten words and a question mark. Any heuristic has to beat it. */
 export function simple(item: Item): Answer {
   const text = (item.kind === 'post' ? `${item.title}\n${item.text}` : item.body).toLowerCase()
   const good = text.match(/\b(?:good|great|best|love|nice)\b/g)?.length ?? 0
@@ -33,7 +33,7 @@ export function simple(item: Item): Answer {
   return { sentiment, intent: sentiment === 'neutral' ? 'discussion' : intent[sentiment] }
 }
 
-/** The items of a set that have a label for a task, each with what `answer` says. */
+/** The items of a set that have a label for a task, each with the result of `answer`. */
 export function pairsOf(
   set: readonly Labelled[],
   task: Task,

@@ -11,15 +11,15 @@ import { isNode, toComment, toPost } from '../../src/platforms/reddit/readers/it
 import { commentOf } from '../support/items.ts'
 import { readRecordings, unescaped } from '../support/replay.ts'
 
-// The labelled sets (docs/enrichment.md): what they are, where they come from and who labelled them.
+// The labelled sets (docs/enrichment.md): contents, sources and annotators.
 
-/** An item and what its reader says of it. */
+/** An item with the labels of its annotator. */
 export type Labelled = {
   item: Item
   sentiment: Sentiment['label']
-  /** Null where nobody was asked. */
+  /** Null if not labelled. */
   intent: IntentTag | null
-  /** Half of every set is only ever measured; the other half may be looked at when rules are written. */
+  /** Half of every set is only measured; the other half may be used to write rules. */
   held_out: boolean
 }
 
@@ -66,7 +66,7 @@ async function rowsOf(file: string): Promise<string[][]> {
   return lines.slice(1).map((line) => line.split('\t'))
 }
 
-// By path, the first telling of an item counts: the one that was labelled.
+// Sorted by path, the first copy of an item counts, which is the labelled one.
 function itemsIn(folder: string): Map<string, Item> {
   const items = new Map<string, Item>()
   for (const { file, body, escaped } of readRecordings(folder).toSorted((a, b) =>

@@ -9,7 +9,7 @@ import { answerWithBombs, matchRegexes, readBombs } from '../support/abuse/answe
 import { startAbused } from '../support/abuse/fixture.ts'
 import { evilText, injectedInto } from '../support/abuse/fuzz.ts'
 import { injectHeaders } from '../support/abuse/headers.ts'
-import { openSlowly, pourBodies, throwJson } from '../support/abuse/requests.ts'
+import { openSlowly, sendHugeBodies, sendJsonBombs } from '../support/abuse/requests.ts'
 
 setDefaultTimeout(60_000)
 const SEED = 20_261_120
@@ -23,11 +23,11 @@ afterAll(async () => {
 })
 
 test('deep, wide or endless JSON is refused', async () => {
-  expect((await throwJson(abused.target, 1)).wrong).toEqual([])
+  expect((await sendJsonBombs(abused.target, 1)).wrong).toEqual([])
 })
 
 test('a body of a GiB is refused before it is read', async () => {
-  expect((await pourBodies(abused.target, 1)).wrong).toEqual([])
+  expect((await sendHugeBodies(abused.target, 1)).wrong).toEqual([])
 })
 
 test('endless and inflating answers of receivers are cut off', async () => {
@@ -50,7 +50,7 @@ test('no text is injected into a header, a cookie or a request', async () => {
   expect((await injectHeaders(abused.target, 400, SEED)).wrong).toEqual([])
 })
 
-test('the daemon is alive, and its log has no internal error', async () => {
+test('the daemon still runs, and its log has no internal error', async () => {
   expect(
     abused.lines.filter((line) => /request\.failed|turn_failed|"level":"error"/.test(line)),
   ).toEqual([])

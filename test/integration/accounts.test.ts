@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import type { PlatformTools } from '../../src/cli/account/platform-tools.ts'
-import { type OpenInstance, withInstance } from '../../src/cli/instance.ts'
+import { type OpenInstance, withInstance } from '../../src/cli/configuration.ts'
 import { run as forumd } from '../../src/cli/run.ts'
 import { exchangeSecrets, listAccounts } from '../../src/store/accounts/accounts.ts'
 import { openPlatformTools } from '../../src/wiring/platform.ts'
@@ -214,7 +214,7 @@ describe('account add', () => {
     ['x --kind oauth --jar -', '', /--jar goes with --kind session/],
     ['x --client-id me --jar -', '', /--client-id goes with --kind oauth/],
     ['../x --jar -', '', /is not a valid name/],
-    ['x --password hunter2', '', /account add has no option --password/],
+    ['x --password hunter2', '', /unknown option '--password'/],
     ['x --proxy home --jar -', '', /there is no proxy "home"/],
   ])('reports the problem of: %s', async (args, stdin, sentence) => {
     using it = createTools()
@@ -282,13 +282,13 @@ describe('an account', () => {
     expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
   })
 
-  test('changed during its test keeps the change', async () => {
+  test('keeps a change made during its test', async () => {
     using it = createTools()
     const { cookies } = sandbox.session({ username: plain().username })
     await it.run('account add main --jar -', { stdin: header(cookies) })
     const { code, out } = await it.testedBy('account test main', async () => {
       await it.run('account pause main')
-      return { finding: { kind: 'nobody' }, username: null }
+      return { finding: { kind: 'logged_out' }, username: null }
     })
 
     expect([code, out]).toEqual([1, expect.stringMatching(/^main +dead /m)])
@@ -325,7 +325,7 @@ describe('an account', () => {
       await it.within(({ db, ring }) => {
         exchangeSecrets(db, ring, listAccounts(db)[0]?.id ?? '', change)
       })
-      return { finding: { kind: 'nobody' }, username: null }
+      return { finding: { kind: 'logged_out' }, username: null }
     })
 
     expect(questions).toEqual([GRANT, after])

@@ -27,7 +27,7 @@ import { pathsOf } from '../../src/store/maintenance/paths.ts'
 import { openBackup, restoreInstance } from '../../src/store/maintenance/restore.ts'
 import { pruneEvents } from '../../src/store/monitoring/checks.ts'
 import { insertMatchBody, listMatchesAfter } from '../../src/store/monitoring/matches.ts'
-import { mountMemory, whyNot } from '../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
@@ -241,7 +241,7 @@ test('lost data is restored, and the existing files are moved aside', () => {
   close()
 })
 
-const NOBODY_UID = 65_534
+const UNPRIVILEGED_UID = 65_534
 
 test.skipIf(process.getuid?.() !== 0)(
   'files restored by root belong to the owner of the folder',
@@ -250,7 +250,7 @@ test.skipIf(process.getuid?.() !== 0)(
     chmodSync(it.path, 0o755)
     chmodSync(it.backup, 0o600)
     mkdirSync(it.file('fresh'))
-    chownSync(it.file('fresh'), NOBODY_UID, NOBODY_UID)
+    chownSync(it.file('fresh'), UNPRIVILEGED_UID, UNPRIVILEGED_UID)
     writeFileSync(it.file('forumd.toml'), `[storage]\ndir = "fresh"\n${CONFIG}`)
 
     expect(forumd(it.path, ['restore', it.backup, '--without-secrets']).code).toBe(0)
@@ -260,10 +260,10 @@ test.skipIf(process.getuid?.() !== 0)(
       statSync(it.file(`fresh/${name}`)).uid,
     ])
     expect(Object.fromEntries(owners)).toEqual({
-      'forumd.sqlite': NOBODY_UID,
-      'instance.id': NOBODY_UID,
-      'lock.db': NOBODY_UID,
-      'secrets.key': NOBODY_UID,
+      'forumd.sqlite': UNPRIVILEGED_UID,
+      'instance.id': UNPRIVILEGED_UID,
+      'lock.db': UNPRIVILEGED_UID,
+      'secrets.key': UNPRIVILEGED_UID,
     })
   },
 )
@@ -342,7 +342,7 @@ test('a database with a WAL damaged in the middle is not restored as complete', 
   expect(customers(it.path)).toEqual(['ann'])
 })
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 test.skipIf(no_memory !== null)(
@@ -633,7 +633,7 @@ test('the operator lists dead deliveries and redelivers them', () => {
   )
   expect(redrive('dlv_1').out).toBe('1 queued to be sent again, 0 skipped\n')
   expect(list('pending')).toEqual(['dlv_1'])
-  // What was not done says why.
+  // A skipped delivery has a reason.
   expect(redrive('dlv_1').out).toMatch(
     /^0 queued to be sent again, 1 skipped: already pending, .*target/,
   )

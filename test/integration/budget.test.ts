@@ -103,7 +103,7 @@ async function startTen() {
   }
   const {
     platform,
-    craft: client,
+    account_client: client,
     close: hangUp,
   } = createPlatform(config, runtime, {
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
@@ -125,7 +125,7 @@ async function startTen() {
   return {
     clock,
     pool,
-    asked: request_counts,
+    request_counts,
     refused,
     /** Sends one request of a use; true if it was answered. */
     async tryRequest(use: Use): Promise<boolean> {
@@ -158,7 +158,7 @@ test('under an hour of far more reads than ten accounts can serve, none exceeds 
 
   expect(ten.refused).toEqual([])
   for (const [n, allowance] of ALLOWANCES.entries())
-    expect(ten.asked[n]).toBeLessThanOrEqual(allowance * (HOUR_S / WINDOW_S))
+    expect(ten.request_counts[n]).toBeLessThanOrEqual(allowance * (HOUR_S / WINDOW_S))
   expect(answered.read + answered.poll).toBeGreaterThanOrEqual(0.95 * budget)
   expect(answered.poll).toBeGreaterThanOrEqual(0.85 * POLLS_PER_S * HOUR_S)
   expect(longest_silence_s).toBeLessThanOrEqual(60)

@@ -17,28 +17,36 @@ import { watchProcess } from '../support/abuse/watch-process.ts'
 
 setDefaultTimeout(60_000)
 const RSS_MAX_MIB = 256
-/** The bar (`bun run bar:abuse`) requires 250 ms on an otherwise idle machine. */
-const HEALTH_P99_MS = 1000
+/** As the bar (`bun run bar:abuse`) requires on an otherwise idle machine. */
+const HEALTH_P99_MS = 250
+/** On a machine that others use too, an attack may take so many times what an idle daemon does. */
+const BUSY_FACTOR = 5
+const IDLE_MS = 1000
 const HOLD_MS = 4000
 
 let abused: Awaited<ReturnType<typeof startAbused>>
 beforeAll(async () => {
   abused = await startAbused()
+  // The first use loads and compiles, which is no part of an attack.
+  await sendMcpBatches(abused.target, { clients: 1, lists: 1, rounds: 20, allowed: [200] })
 })
 afterAll(async () => {
   await abused[Symbol.asyncDispose]()
 })
 
 async function expectBounded(attack: () => Promise<Outcome>): Promise<void> {
-  const seen = await watchProcess({ pid: abused.pid, url: abused.target.url }, attack)
-  if (process.env['FORUMD_FIGURES'])
-    console.error(
-      `rss ${seen.rss_max_mib.toFixed(0)} MiB, /health p99 ${seen.health_p99_ms.toFixed(1)} ms`,
-    )
+  const watched = { pid: abused.pid, url: abused.target.url }
+  const before = await watchProcess(watched, () => Bun.sleep(IDLE_MS))
+  const seen = await watchProcess(watched, attack)
+  const after = await watchProcess(watched, () => Bun.sleep(IDLE_MS))
+  const idle_ms = Math.max(before.health_p99_ms, after.health_p99_ms)
+  console.error(
+    `rss ${seen.rss_max_mib.toFixed(0)} MiB, /health p99 ${seen.health_p99_ms.toFixed(1)} ms, idle ${idle_ms.toFixed(1)} ms`,
+  )
   expect(seen.result.wrong).toEqual([])
   expect(seen.failed).toBe(0)
   expect(seen.rss_max_mib).toBeLessThan(RSS_MAX_MIB)
-  expect(seen.health_p99_ms).toBeLessThan(HEALTH_P99_MS)
+  expect(seen.health_p99_ms).toBeLessThan(HEALTH_P99_MS + BUSY_FACTOR * idle_ms)
 }
 
 test('2,500 pipelined requests on a connection that is never read', () =>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { mountMemory, whyNot } from '../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
@@ -51,7 +51,7 @@ test('a reader that closes the pipe early is not an error', async () => {
   expect(withoutConfigLine(await new Response(run.stderr).text())).toBe('0\n')
 })
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 test.skipIf(no_memory !== null)(

@@ -45,14 +45,14 @@ function forumd(dir: string, args: string[], stdin = ''): Ended {
   return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
 }
 
-const AS_NOBODY_USER = ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, MAIN]
+const UNPRIVILEGED = ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, MAIN]
 const can_be_another =
   process.getuid?.() === 0 &&
   Bun.which('setpriv') !== null &&
-  Bun.spawnSync([...AS_NOBODY_USER, 'version']).exitCode === 0
+  Bun.spawnSync([...UNPRIVILEGED, 'version']).exitCode === 0
 if (!can_be_another) console.log('skipped: running as another user needs root and setpriv')
 
-describe('without a known command, forumd', () => {
+describe('forumd without a known command', () => {
   test('shows the commands and exits with 2', () => {
     const { code, out, err } = forumd(folder(), [])
 
@@ -61,13 +61,16 @@ describe('without a known command, forumd', () => {
   })
 
   test.each([
-    [['kye', 'create'], 'there is no command "kye"; did you mean key?'],
-    [['key', 'crate'], 'key needs one of create, import, list, revoke after it, not "crate"'],
-    [['key', 'list', '--jsn'], 'key list has no option --jsn; did you mean --json?'],
-    [['key', 'list', '--json=1'], '--json takes no value'],
-    [['key', 'create', '--customer'], '--customer needs a value after it'],
-    [['credit', 'add', 'me'], 'USD is needed: forumd credit add NAME USD'],
-    [['customer', 'list', 'all'], '"all" is an extra argument'],
+    [['kye', 'create'], "unknown command 'kye' (did you mean key?)"],
+    [['key', 'crate'], "unknown command 'crate' (did you mean create?)"],
+    [
+      ['key', 'list', '--jsn'],
+      "unknown option '--jsn' (did you mean --json?): see forumd help key list",
+    ],
+    [['key', 'list', '--json=1'], "unknown option '--json'"],
+    [['key', 'create', '--customer'], "option '--customer <NAME>' argument missing"],
+    [['credit', 'add', 'me'], "missing required argument 'USD': see forumd help credit add"],
+    [['customer', 'list', 'all'], "too many arguments for 'list'"],
     [['check-config', '--config', 'nope.toml'], 'nope.toml cannot be read (it does not exist)'],
     [['check-config', '--config', '.'], 'the configuration . cannot be read (it is a folder)'],
   ])('reports the problem of %j in one line, with 2', (args, sentence) => {
@@ -236,7 +239,7 @@ describe('check-config', () => {
       chmodSync(root, 0o755)
       const home = folder()
       chmodSync(home, 0o700)
-      const { exitCode, stderr } = Bun.spawnSync([...AS_NOBODY_USER, 'check-config'], { cwd: home })
+      const { exitCode, stderr } = Bun.spawnSync([...UNPRIVILEGED, 'check-config'], { cwd: home })
 
       expect(stderr.toString()).toStartWith('forumd: there is no configuration: neither ')
       expect(exitCode).toBe(2)
@@ -272,7 +275,7 @@ describe('key create', () => {
       expect(Bun.spawnSync(['grep', '-c', key, join(dir, 'data', name)]).exitCode).toBe(1)
   })
 
-  test('gives an existing customer another key, and nothing else', () => {
+  test('adds a key to an existing customer and changes nothing else', () => {
     const dir = folder()
     forumd(dir, ['key', 'create', '--customer', 'me'])
 
@@ -377,7 +380,7 @@ test('a customer is created, topped up, moved, shown and removed', () => {
   })
 })
 
-test('unlimited credit is shown as such', () => {
+test('unlimited credit is displayed as unlimited', () => {
   const dir = folder()
 
   const { err } = forumd(dir, ['key', 'create', '--customer', 'me', '--credits', 'unlimited'])

@@ -47,7 +47,7 @@ function scripted(...answers: (number | { status: number; body?: object; after?:
       )
     },
   })
-  return { client, asked: requests, waited }
+  return { client, requests, waited }
 }
 
 test("the client's types match the document", async () => {
@@ -167,7 +167,7 @@ test('errors of the service are thrown with code, field and message', async () =
   })
 })
 
-test('a rate limited call waits for Retry-After, and then succeeds', async () => {
+test('a rate-limited call waits for Retry-After, then succeeds', async () => {
   await using daemon = await startTestDaemon({
     change: ({ limits }) => {
       limits.account_per_minute = 1
@@ -191,7 +191,7 @@ test('a rate limited call waits for Retry-After, and then succeeds', async () =>
 })
 
 test('a read is retried after Retry-After, or after one and two seconds without it', async () => {
-  const { client, asked: requests, waited } = scripted({ status: 503, after: '7' }, 502, 200)
+  const { client, requests, waited } = scripted({ status: 503, after: '7' }, 502, 200)
   await client.get('/health')
 
   expect([requests.length, waited]).toEqual([3, [7000, 2000]])
@@ -204,13 +204,13 @@ test.each([
   ['a wrong password', [{ status: 502, body: { code: 'AUTH_FAILED' } }], 1],
   ['a wait that is too long', [{ status: 429, after: '3600' }], 1],
 ])('%s is not retried', async (_, answers, calls) => {
-  const { client, asked: requests } = scripted(...answers)
+  const { client, requests } = scripted(...answers)
   await refused(client.get('/health'))
 
   expect(requests.length).toBe(calls)
 })
 
-test('a write is repeated with its Idempotency-Key, and without one only if it was not begun', async () => {
+test('a write is retried with its Idempotency-Key; without one, only if it was not started', async () => {
   const vote = { id: 't3_abc', direction: 'up', forum_session: 's', loid: 'l' } as const
   const name = idempotencyKey()
   const named = scripted(503, 200)
@@ -220,12 +220,12 @@ test('a write is repeated with its Idempotency-Key, and without one only if it w
   const paced = scripted({ status: 429, after: '2' }, 200)
   await paced.client.post('/api/forum/vote', { body: vote })
 
-  expect(named.asked.map(({ headers }) => headers.get('idempotency-key'))).toEqual([name, name])
-  expect([unnamed.asked.length, paced.asked.length, paced.waited]).toEqual([1, 2, [2000]])
+  expect(named.requests.map(({ headers }) => headers.get('idempotency-key'))).toEqual([name, name])
+  expect([unnamed.requests.length, paced.requests.length, paced.waited]).toEqual([1, 2, [2000]])
 })
 
 test('names and texts are passed unchanged, with any content', async () => {
-  const { client, asked: requests } = scripted()
+  const { client, requests } = scripted()
   await client.get('/api/forum/sub/{name}/wiki/{page}', { path: { name: 'a/b?c', page: 'ü #1' } })
   await client.get('/api/forum/search', { query: { q: 'a&b=c +"ü"', subforum: undefined } })
 

@@ -105,7 +105,7 @@ describe.skipIf(!can_be_others)('a configuration in the current folder', () => {
   })
 })
 
-test('a configuration may come from a pipe', async () => {
+test('a configuration can be read from a pipe', async () => {
   const { stdout } = Bun.spawnSync(
     [
       'bash',

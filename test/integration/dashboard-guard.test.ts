@@ -35,7 +35,7 @@ async function signedIn() {
       daemon.db.query('SELECT hex(hash) AS hash FROM web_sessions').all(),
       daemon.db.query('SELECT * FROM usage_hours').all(),
     ])
-  return { house: daemon, cookie: cookieOf(answer), state }
+  return { daemon, cookie: cookieOf(answer), state }
 }
 
 const FORM = { 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' }
@@ -178,7 +178,7 @@ const ATTEMPTS: [string, RawRequest][] = [
 ]
 
 test.each(ATTEMPTS)('refused from another site: %s', async (_, request) => {
-  const { house: daemon, cookie, state } = await signedIn()
+  const { daemon, cookie, state } = await signedIn()
   await using __ = daemon
   const before = state()
 
@@ -195,7 +195,7 @@ test.each(ATTEMPTS)('refused from another site: %s', async (_, request) => {
 })
 
 test("the attempts above succeed from the dashboard's own page", async () => {
-  const { house: daemon, cookie, state } = await signedIn()
+  const { daemon, cookie, state } = await signedIn()
   await using _ = daemon
   const own = {
     Host: HOST,
@@ -223,7 +223,7 @@ test.each([
   ['a name with a user before it', { Host: `${HOST}@evil.example` }],
   ['a number that is an address only to a browser', { Host: '2130706433' }],
 ])('421 for %s, on every system route', async (_, headers) => {
-  const { house: daemon, cookie, state } = await signedIn()
+  const { daemon, cookie, state } = await signedIn()
   await using __ = daemon
   const before = state()
   const { Host } = headers
@@ -283,7 +283,7 @@ test.each([
   expect(statuses).toEqual([200, 200, 200, 200])
 })
 
-test("a preflight is not answered for routes with a cookie, nor for the operator's", async () => {
+test('preflight requests to cookie routes and operator routes are not answered', async () => {
   await using daemon = startTestApi({ page })
   const options = {
     Host: HOST,

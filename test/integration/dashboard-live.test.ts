@@ -237,7 +237,7 @@ test.each([
       await fetch(`${daemon.url()}/dashboard/session`, { method: 'DELETE', headers })
     },
   ],
-])('it ends when %s', async (_, end) => {
+])('the stream ends when %s', async (_, end) => {
   await using daemon = await startOperated()
   const headers = await pageOf(daemon, daemon.key)
   await using page = await listen(daemon, headers)
@@ -249,7 +249,7 @@ test.each([
   expect((await fetch(`${daemon.url()}/dashboard/live`, { headers })).status).toBe(401)
 })
 
-test('it ends at once with the daemon, without a clock change', async () => {
+test('the stream ends as soon as the daemon stops', async () => {
   await using daemon = await startOperated()
   await using page = await listen(daemon, await pageOf(daemon, daemon.key))
   await using ops = await listen(daemon, await pageOf(daemon, operatorKey(daemon)))

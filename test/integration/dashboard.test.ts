@@ -52,7 +52,7 @@ test('a sign-in with a key returns its customer, and a cookie keeps the session'
   expect([again.status, again.body]).toEqual([200, who])
 })
 
-test('an operator signs in the same way, without a customer', async () => {
+test('an operator signs in with a key and has no customer', async () => {
   const { house: daemon, signIn } = start()
   await using _ = daemon
   const { body } = await signIn(daemon.newKey({ operator: true }))
@@ -177,7 +177,7 @@ test('a session is over when its customer is gone', async () => {
   expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })
 
-test('a session in use continues, and ends after seven days without use', async () => {
+test('a session expires after seven days without use', async () => {
   const { house: daemon, signIn, ask: send } = start()
   await using _ = daemon
   const cookie = cookieOf(await signIn(daemon.token))
@@ -190,7 +190,7 @@ test('a session in use continues, and ends after seven days without use', async 
   expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })
 
-test('signing out ends this session on the server, and no other', async () => {
+test('signing out ends only the current session, on the server', async () => {
   const { house: daemon, signIn, ask: send } = start()
   await using _ = daemon
   const here = cookieOf(await signIn(daemon.token))
@@ -428,7 +428,7 @@ test('a file of the page is cached for a year, in the encoding that the browser 
 })
 
 test.each(['other.js', 'app-1a2b.js/more', '..%2f..%2fpackage.json', ''])(
-  'there is no file /dashboard/assets/%s',
+  '/dashboard/assets/%s is 404',
   async (name) => {
     const { house: daemon } = start()
     await using _ = daemon
@@ -454,7 +454,7 @@ test('the page is built at its first use, and again after a failure', async () =
   expect([statuses, calls]).toEqual([[500, 200, 200], 2])
 })
 
-test('every system answer restricts what a browser may do with it', async () => {
+test('every answer of the dashboard has restrictive security headers', async () => {
   const { house: daemon, signIn, ask: send } = start()
   await using _ = daemon
   const cookie = cookieOf(await signIn(daemon.token))
@@ -488,7 +488,7 @@ test('every system answer restricts what a browser may do with it', async () => 
   ])
 })
 
-test('the public document has no route of the dashboard', async () => {
+test('the OpenAPI document omits the dashboard routes', async () => {
   const { house: daemon } = start()
   await using _ = daemon
 

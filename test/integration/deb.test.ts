@@ -172,7 +172,7 @@ test.skipIf(!can)('installed, it runs with a valid configuration and its own use
   expect(it.dpkg('--verify', 'forumd')).toBe('')
 })
 
-test.skipIf(!can)('reinstalled, it keeps the configuration and its permissions', () => {
+test.skipIf(!can)('a reinstallation keeps the configuration and its permissions', () => {
   using it = system()
   it.dpkg('--install', deb)
   const path = it.at('etc/forumd/forumd.toml')
@@ -188,7 +188,7 @@ test.skipIf(!can)('reinstalled, it keeps the configuration and its permissions',
 const has_namespace = can && Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
 
 test.skipIf(!has_namespace)(
-  'an upgrade whose restart fails is installed all the same, and reported',
+  'an upgrade is installed even if the restart fails, which is reported',
   () => {
     using it = tempFolder()
     runCommand('dpkg-deb', '--control', deb, it.file('control'))
@@ -208,7 +208,7 @@ test.skipIf(!has_namespace)(
 )
 
 test.skipIf(!can)(
-  'removal keeps configuration and data; purging keeps the data only, and says so',
+  'removal keeps configuration and data; purging keeps only the data and reports it',
   () => {
     using it = system()
     it.dpkg('--install', deb)
@@ -228,15 +228,18 @@ test.skipIf(!can)(
   },
 )
 
-test.skipIf(!can)('its manual page and completions equal those that the program prints', () => {
-  using it = system()
-  it.dpkg('--install', deb)
-  const print = (...args: string[]) => runCommand(it.at('usr/bin/forumd'), ...args)
+test.skipIf(!can)(
+  'the packaged manual page and completions equal those that the program prints',
+  () => {
+    using it = system()
+    it.dpkg('--install', deb)
+    const print = (...args: string[]) => runCommand(it.at('usr/bin/forumd'), ...args)
 
-  expect(
-    Buffer.from(Bun.gunzipSync(readFileSync(it.at('usr/share/man/man1/forumd.1.gz')))).toString(),
-  ).toBe(print('man'))
-  expect(readFileSync(it.at('usr/share/bash-completion/completions/forumd'), 'utf8')).toBe(
-    print('completion', 'bash'),
-  )
-})
+    expect(
+      Buffer.from(Bun.gunzipSync(readFileSync(it.at('usr/share/man/man1/forumd.1.gz')))).toString(),
+    ).toBe(print('man'))
+    expect(readFileSync(it.at('usr/share/bash-completion/completions/forumd'), 'utf8')).toBe(
+      print('completion', 'bash'),
+    )
+  },
+)

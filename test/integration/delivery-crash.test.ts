@@ -99,6 +99,25 @@ test('an outcome that cannot be stored is kept and stored later, not sent again'
   expect(it.receiver.received).toHaveLength(1)
 })
 
+test('outcomes that cannot be stored are one line of the log, and their end is another', async () => {
+  await using it = await startDelivering()
+  refuseOutcomes(it)
+  for (const id of ['dlv_1', 'dlv_2', 'dlv_3']) await it.deliver(id)
+  await it.clock.advance(60 * SECOND)
+  const written = () =>
+    it.events
+      .filter(({ event }) => event.startsWith('delivery.write'))
+      .map(({ level, event }) => [level, event])
+  expect(written()).toEqual([['error', 'delivery.write_failed']])
+
+  it.db.run('DROP TRIGGER refuse')
+  await it.clock.advance(SECOND)
+  expect(written()).toEqual([
+    ['error', 'delivery.write_failed'],
+    ['info', 'delivery.writes_recovered'],
+  ])
+})
+
 test('the place of an unstored outcome is freed once it is stored', async () => {
   await using it = await startDelivering({ concurrency: 1 })
   refuseOutcomes(it)
@@ -158,7 +177,7 @@ test('a waiting retry continues at its retry index after a start', async () => {
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 2, last_error: 'http_500' })
 })
 
-test('a delivery whose attempts crash the process is given up after twenty', async () => {
+test('a delivery whose attempts crash the process is abandoned after twenty', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
   for (let n = 1; n <= 20; n++) {

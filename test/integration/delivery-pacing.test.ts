@@ -65,7 +65,7 @@ test.each([
   expect(signedBy()).toBe(1)
 })
 
-test('ordered: the next waits until the one before has ended, with any outcome', async () => {
+test('in an ordered target a delivery waits for the outcome of the previous one', async () => {
   await using it = await startDelivering()
   editWebhook(it, { ordered: true })
   it.receiver.answers.push(500)
@@ -77,7 +77,7 @@ test('ordered: the next waits until the one before has ended, with any outcome',
   expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1', 'dlv_2', 'dlv_3'])
 })
 
-test('a permanently refused one lets the next go', async () => {
+test('a permanently refused delivery does not block the next one', async () => {
   await using it = await startDelivering()
   editWebhook(it, { ordered: true })
   it.receiver.answers.push(400)
@@ -120,19 +120,16 @@ test('a restart in the middle keeps the order', async () => {
 test.each([
   ['waits for its next attempt', 500],
   ['is on its way', { hang: true } as const],
-])(
-  'what %s when its target begins to want order goes before what comes later',
-  async (_, answer) => {
-    await using it = await startDelivering()
-    it.receiver.answers.push(answer)
-    await it.deliver('dlv_0')
-    editWebhook(it, { ordered: true })
-    await it.deliver('dlv_1')
-    expect(ids(it)).toEqual(['dlv_0'])
-    await it.clock.advance(30_000)
-    expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1'])
-  },
-)
+])('a delivery that %s when ordering is enabled is sent before later ones', async (_, answer) => {
+  await using it = await startDelivering()
+  it.receiver.answers.push(answer)
+  await it.deliver('dlv_0')
+  editWebhook(it, { ordered: true })
+  await it.deliver('dlv_1')
+  expect(ids(it)).toEqual(['dlv_0'])
+  await it.clock.advance(30_000)
+  expect(ids(it)).toEqual(['dlv_0', 'dlv_0', 'dlv_1'])
+})
 
 test('redeliveries follow the current ordering of their target', async () => {
   await using it = await startDelivering()

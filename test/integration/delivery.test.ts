@@ -141,7 +141,7 @@ test('a dead receiver with thousands pending delays no other', async () => {
   expect(it.row('dlv_1').status).toBe('delivered')
 })
 
-test('two targets with many deliveries take turns', async () => {
+test('deliveries of two busy targets alternate', async () => {
   await using it = await startDelivering({ concurrency: 2 })
   const other = await it.addReceiver('wh_2')
   for (let n = 0; n < 10; n++) it.put(`dlv_a${n}`, 'wh_1')
@@ -174,7 +174,7 @@ test('a target gets at most four attempts at once', async () => {
   expect(it.rows().filter(({ status }) => status === 'delivered')).toHaveLength(9)
 })
 
-test('a 410 pauses the target: the delivery failed, pending ones are given up, nothing more is sent', async () => {
+test('a 410 response pauses the target, fails its pending deliveries and stops sending', async () => {
   await using it = await startDelivering({ per_target_concurrency: 1 })
   it.receiver.answers.push(410)
   it.put('dlv_1')

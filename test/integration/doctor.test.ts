@@ -21,7 +21,7 @@ import { SMTPServer } from 'smtp-server'
 import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import { run as forumd } from '../../src/cli/run.ts'
 import { openPlatformTools } from '../../src/wiring/platform.ts'
-import { mountMemory, whyNot } from '../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startProcess } from '../support/process.ts'
 import { surroundings } from '../unit/cli/environment.ts'
@@ -29,7 +29,7 @@ import { surroundings } from '../unit/cli/environment.ts'
 // A daemon and a browser are started, and the machine may be busy.
 setDefaultTimeout(60_000)
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 /** Disables the browser where it is not tested. */
@@ -52,7 +52,7 @@ type Finding = {
   name: string | null
   verdict: string
   found: string
-  mend: string | null
+  fix: string | null
 }
 
 /** A folder with a configuration, and doctor in it. */
@@ -169,7 +169,7 @@ async function withDatabase() {
   return it
 }
 
-describe('in the storage it finds', () => {
+describe('storage checks report', () => {
   test('a database that is damaged', async () => {
     using it = await withDatabase()
     const path = it.file('data/forumd.sqlite')
@@ -210,7 +210,7 @@ describe('in the storage it finds', () => {
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
-    expect(of('database')[0]?.mend).toContain('forumd restore FILE')
+    expect(of('database')[0]?.fix).toContain('forumd restore FILE')
     expect(existsSync(it.file('data/forumd.sqlite'))).toBe(false)
   })
 
@@ -235,7 +235,7 @@ describe('in the storage it finds', () => {
 
     expect([code, of('key')]).toEqual([
       0,
-      [expect.objectContaining({ verdict: 'warn', mend: `chmod 600 ${key}` })],
+      [expect.objectContaining({ verdict: 'warn', fix: `chmod 600 ${key}` })],
     ])
   })
 
@@ -294,7 +294,7 @@ describe('in the storage it finds', () => {
     for (const check of ['storage', 'database'])
       expect(of(check)[0]).toMatchObject({
         verdict: 'fail',
-        mend: expect.stringContaining('mount it'),
+        fix: expect.stringContaining('mount it'),
       })
   })
 
@@ -328,7 +328,7 @@ describe('in the storage it finds', () => {
     expect(of('storage')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('not one inode is free'),
-      mend: expect.stringContaining('df -i'),
+      fix: expect.stringContaining('df -i'),
     })
   })
 
@@ -348,8 +348,37 @@ describe('in the storage it finds', () => {
     expect(code).toBe(1)
     expect(of('daemon')[0]).toMatchObject({
       verdict: 'fail',
-      found: `another forumd, with another data folder, answers at ${daemon.url}, so that it cannot start there`,
+      found: `port ${new URL(daemon.url).port} is in use by another forumd, with another data folder, so that it cannot start there`,
     })
+  })
+
+  test('a port that a program without HTTP holds, within three seconds', async () => {
+    // Waits for its client's first words, as programs of other protocols do.
+    using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    using it = setUp()
+    it.configure(
+      readFileSync(it.file('forumd.toml'), 'utf8').replace('port = 0', `port = ${holder.port}`),
+    )
+    const began = performance.now()
+    const { code, of } = await it.examine()
+
+    expect(performance.now() - began).toBeLessThan(3000)
+    expect(code).toBe(1)
+    expect(of('daemon')[0]).toMatchObject({
+      verdict: 'fail',
+      found: `port ${holder.port} is in use by another program, so that it cannot start there`,
+    })
+  })
+
+  test('a recorded address at which a program without HTTP listens', async () => {
+    using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    using it = await withDatabase()
+    writeFileSync(it.file('data/forumd.address'), `http://127.0.0.1:${holder.port}\n`)
+
+    const { code, of } = await it.examine()
+
+    expect(code).toBe(1)
+    expect(of('daemon')[0]?.found).toStartWith(`port ${holder.port} is in use`)
   })
 
   test('a daemon that is not ready because a loop fails repeatedly', async () => {
@@ -428,7 +457,7 @@ describe('in the storage it finds', () => {
   })
 })
 
-describe('in the network it finds', () => {
+describe('network checks report', () => {
   test('an unreachable platform, which reports no time', async () => {
     using it = setUp({ platform: 'http://127.0.0.1:1' })
 
@@ -457,16 +486,16 @@ describe('in the network it finds', () => {
   })
 
   test('an unknown host name, with the key that names it', async () => {
-    using it = setUp({ more: `api_url = "http://nobody.invalid"\n${NO_BROWSER}` })
+    using it = setUp({ more: `api_url = "http://unknown.invalid"\n${NO_BROWSER}` })
 
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
     expect(of('dns')).toMatchObject([
       {
-        name: 'nobody.invalid',
+        name: 'unknown.invalid',
         verdict: 'fail',
-        mend: expect.stringContaining('platform.api_url'),
+        fix: expect.stringContaining('platform.api_url'),
       },
     ])
   })
@@ -513,7 +542,7 @@ describe('in the network it finds', () => {
   })
 })
 
-describe('in the pool it finds', () => {
+describe('account checks report', () => {
   test('a signed-out account, a paused one, and an unreachable proxy', async () => {
     using it = setUp()
     const { header, username } = jarOf()
@@ -528,8 +557,8 @@ describe('in the pool it finds', () => {
     expect(code).toBe(1)
     expect([...of('proxy'), ...of('account')]).toMatchObject([
       { name: 'nowhere', verdict: 'fail', found: 'it fails: unreachable' },
-      { name: 'gone', verdict: 'fail', mend: 'forumd account login gone' },
-      { name: 'resting', verdict: 'warn', mend: 'forumd account resume resting' },
+      { name: 'gone', verdict: 'fail', fix: 'forumd account login gone' },
+      { name: 'resting', verdict: 'warn', fix: 'forumd account resume resting' },
     ])
   })
 
@@ -543,7 +572,7 @@ describe('in the pool it finds', () => {
   })
 })
 
-describe('in the browser set-up it finds', () => {
+describe('browser checks report', () => {
   test('a missing browser', async () => {
     using it = setUp({ more: '[browser]\nexecutable = "/nowhere/chromium"\n' })
 

@@ -161,7 +161,7 @@ describe('a customer', () => {
     expect((await it.spent()) - before).toBe(12_000)
   })
 
-  test('that approves twice at once gets one write', async () => {
+  test('that approves twice concurrently causes one write', async () => {
     const { id } = await draft('Once')
     const both = await Promise.all([1, 2].map(() => post(`/drafts/${id}/approve`, it.ann)))
     const third = await post(`/drafts/${id}/approve`, it.ann)
@@ -172,7 +172,7 @@ describe('a customer', () => {
     expect(count('Once')).toBe(1)
   })
 
-  test('that declines gets no write, and later calls say so', async () => {
+  test('that declines causes no write, and later calls report the decision', async () => {
     const { id } = await draft('Never')
     expect((await post(`/drafts/${id}/decline`, {})).body.status).toBe('declined')
     const late_approval = await post(`/drafts/${id}/approve`, it.ann)
@@ -200,7 +200,7 @@ describe('a customer', () => {
     [{}, 400, 'SESSION_REQUIRED'],
     [{ loid: 'a' }, 400, 'INCOMPLETE_SESSION'],
     [{ forum_session: 'dead', loid: 'dead' }, 401, 'REAUTH_REQUIRED'],
-  ])('that sends %j gets an error, and the draft keeps waiting', async (session, status, code) => {
+  ])('that sends %j gets an error, and the draft stays open', async (session, status, code) => {
     const { id } = await draft(`Waits for ${code}`)
     const refused = await post(`/drafts/${id}/approve`, session)
 
@@ -211,7 +211,7 @@ describe('a customer', () => {
   })
 
   test("gets the platform's permanent refusal, and the draft has failed", async () => {
-    const body = { to: 'nobody-at-all', subject: 'Hello', text: 'there' }
+    const body = { to: 'unknown-user', subject: 'Hello', text: 'there' }
     const { id } = (await post('/drafts', { action: 'dm', body })).body
     const refused = await post(`/drafts/${id}/approve`, it.ann)
 
@@ -219,7 +219,7 @@ describe('a customer', () => {
     expect(await read(id)).toMatchObject({ status: 'failed', answer: { code: 'NOT_FOUND' } })
   })
 
-  test('neither lists nor decides drafts of another', async () => {
+  test('cannot list or decide drafts of another customer', async () => {
     const bob = it.house.mint('bob')
     const { id } = await draft('Ours')
     const foreign = [
@@ -277,7 +277,7 @@ describe('the operator', () => {
 
   test.each([
     [{}, 'account is required'],
-    [{ account: 'nobody' }, 'the name of an account of the pool'],
+    [{ account: 'unknown' }, 'the name of an account of the pool'],
     [{ account: 'empty' }, 'empty is needs_login'],
     [{ account: 'app' }, 'application has no session'],
   ])('that names %j gets the reason of the refusal', async (body, sentence) => {
@@ -338,7 +338,7 @@ describe('time', () => {
     expect(count('Too late')).toBe(0)
   })
 
-  test('and a daemon killed during a write leaves a draft that is never written twice', async () => {
+  test('a daemon killed during a write leaves a draft that is never written twice', async () => {
     const { id } = await draft('Who knows')
     beside(it.house, ({ db }) => {
       moveDraft(db, id, { from: 'waiting', to: 'running', now: it.house.clock.now() })
@@ -364,7 +364,7 @@ describe('time', () => {
     })
   })
 
-  test('and a draft approved for an account that cannot write waits again, with the reason', async () => {
+  test('a draft approved for an account that cannot write is open again, with the reason', async () => {
     const { id } = await draft('From the terminal, in vain')
     beside(it.house, ({ db }) => {
       const now = it.house.clock.now()

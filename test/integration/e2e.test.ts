@@ -25,11 +25,11 @@ async function watched() {
   })
   expect([webhook.status, monitor.status]).toEqual([200, 200])
   await daemon.clock.advance(2 * MINUTE)
-  return { house: daemon, secret: webhook.body.secret as string }
+  return { daemon, secret: webhook.body.secret as string }
 }
 
 test('two matching posts of four new ones are delivered once each, and none of the sixty old ones', async () => {
-  const { house: daemon, secret } = await watched()
+  const { daemon, secret } = await watched()
   await using _ = daemon
   expect(daemon.receiver.received).toEqual([])
 
@@ -61,7 +61,7 @@ test('two matching posts of four new ones are delivered once each, and none of t
 })
 
 test('a receiver that first answers 503 gets the same bytes again five seconds later', async () => {
-  const { house: daemon } = await watched()
+  const { daemon } = await watched()
   await using _ = daemon
   daemon.receiver.answers.push(503)
   daemon.sandbox.post({ subforum: 'cats', title: 'a new cat' })
@@ -76,7 +76,7 @@ test('a receiver that first answers 503 gets the same bytes again five seconds l
 })
 
 test('a receiver that never recovers leaves the delivery dead-lettered after six attempts', async () => {
-  const { house: daemon } = await watched()
+  const { daemon } = await watched()
   await using _ = daemon
   daemon.receiver.answers.push(500, 503, 429, 500, 500, 500)
   daemon.sandbox.post({ subforum: 'cats', title: 'a new cat' })
@@ -89,7 +89,7 @@ test('a receiver that never recovers leaves the delivery dead-lettered after six
 })
 
 test('a post hidden by an outage for half an hour is suppressed as stale, with its age', async () => {
-  const { house: daemon } = await watched()
+  const { daemon } = await watched()
   await using _ = daemon
   daemon.sandbox.addFault({ path: '/r/', fault: '5xx', status: 503 })
   daemon.sandbox.post({ subforum: 'cats', title: 'a late cat' })
@@ -107,7 +107,7 @@ test('a post hidden by an outage for half an hour is suppressed as stale, with i
 })
 
 test('a restart between match and delivery loses nothing and sends nothing twice', async () => {
-  const { house: daemon } = await watched()
+  const { daemon } = await watched()
   await using _ = daemon
   daemon.receiver.answers.push(503)
   daemon.sandbox.post({ subforum: 'cats', title: 'a new cat' })

@@ -265,12 +265,12 @@ describe.skipIf(absent.length > 0)('through real proxies', () => {
   test('a name that the proxy resolves is not sent to the local resolver', async () => {
     requested_hosts.length = 0
 
-    expect(await send(micro('socks5h'), { url: 'https://nobody.invalid/' })).toBe('failed')
-    expect(await send(tiny(), { url: 'https://nobody.invalid/' })).toBe('failed')
+    expect(await send(micro('socks5h'), { url: 'https://unknown.invalid/' })).toBe('failed')
+    expect(await send(tiny(), { url: 'https://unknown.invalid/' })).toBe('failed')
     expect(requested_hosts).toEqual([])
 
-    expect(await send(micro('socks5'), { url: 'https://nobody.invalid/' })).toBe('failed')
-    expect(requested_hosts).toEqual(['nobody.invalid'])
+    expect(await send(micro('socks5'), { url: 'https://unknown.invalid/' })).toBe('failed')
+    expect(requested_hosts).toEqual(['unknown.invalid'])
   })
 
   describe('named by a caller', () => {

@@ -142,7 +142,7 @@ test('the linked page is entirely dark in dark mode', async () => {
   expect(page).toContain(':root{color-scheme:light dark}')
 })
 
-test('one click stops this monitor for this recipient, and nothing else', async () => {
+test('one-click unsubscribe stops only this monitor for this recipient', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(id, [enriched({})])
@@ -206,7 +206,7 @@ test('a redelivery reaches no recipient who has not confirmed, or has unsubscrib
   expect(it.arrived).toHaveLength(before)
 })
 
-test('a recipient who unsubscribes while a mail is delayed gets no other', async () => {
+test('a recipient who unsubscribes while a mail is delayed gets no further mail', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.data = [451, 'later']
@@ -319,7 +319,7 @@ test.each([
   expect(it.arrived).toEqual([])
 })
 
-test('kind email takes mailto: and nothing else', async () => {
+test('kind email accepts mailto: addresses only', async () => {
   await using it = await startReaders()
   const { status, body } = await it.call('/webhook/create', {
     kind: 'email',
@@ -377,7 +377,7 @@ test('a customer, and the process, have limits of their own', async () => {
   expect(it.arrived).toHaveLength(20)
 })
 
-test('the pages of a mail run, load and reveal nothing', async () => {
+test('the pages linked in a mail have no scripts, no external resources and no referrer', async () => {
   await using it = await startReaders()
   const id = await it.register()
   for (const link of [it.links.confirm(id), it.links.unsubscribe(id, 'mon_1')]) {
@@ -444,7 +444,7 @@ test.each([
   expect(raw?.split('\r\n').every((line) => line.length <= 998)).toBe(true)
 })
 
-test('a test mail says that it is one, and has no unsubscribe link', async () => {
+test('a test mail is marked as a test and has no unsubscribe link', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   const { body } = await it.call('/webhook/test', { id })

@@ -29,7 +29,7 @@ test('no .env, bunfig.toml, package.json, tsconfig.json or module of the current
     trap.file('tsconfig.json'),
     '{"compilerOptions":{"paths":{"elysia":["./loaded.js"],"zod":["./loaded.js"]}}}',
   )
-  for (const name of ['elysia', 'zod', 'smol-toml']) {
+  for (const name of ['commander', 'elysia', 'zod', 'smol-toml']) {
     mkdirSync(trap.file(`node_modules/${name}`), { recursive: true })
     writeFileSync(trap.file(`node_modules/${name}/index.js`), 'console.error("LOADED")')
   }

@@ -169,7 +169,7 @@ describe('an export', () => {
     expect(both).toContain('https://ops.example.com/forumd')
   })
 
-  test('creates the same elsewhere, under the same ids, once the omitted addresses are given', async () => {
+  test('creates the same objects with the same ids in another instance, once the omitted addresses are set', async () => {
     using here = await setUp()
     using there = await setUp()
     await here.apply(FILE, '', TEAM)
@@ -227,7 +227,7 @@ test('differences are updated, by field name, and omitted fields return to their
   expect(ann.monitors[1]).not.toHaveProperty('active')
 })
 
-test('a monitor that the file resumes starts over, and one that it only changes does not', async () => {
+test('a monitor resumed by the file starts over; a changed one does not', async () => {
   using it = await setUp()
   await it.apply(FILE, '', TEAM)
   using db = new Database(it.database)
@@ -363,6 +363,11 @@ test.each<[string, string, string]>([
     'customers[0].monitors[0].filter_spec.q: refused; filter_spec.q, position 2',
   ],
   [
+    'a pattern that no monitor can afford',
+    watch('{ subforum = "cats", regex = ["\\\\bgrinder\\\\b", "a[ab]{240}c"] }'),
+    ':6:62: customers[0].monitors[0].filter_spec.regex[1]: found "a[ab]{240}c", which takes too long on some texts',
+  ],
+  [
     'no filter',
     `${HEAD}[[customers.monitors]]\nname = "x"\n`,
     'customers[0].monitors[0].filter_spec: missing',
@@ -385,7 +390,7 @@ test.each<[string, string, string]>([
         .join(''),
     'more monitors than the plan entry allows; allowed: 3',
   ],
-])('%s is refused with its place, and nothing is written', async (_, text, sentence) => {
+])('%s is refused with its position, and nothing is written', async (_, text, sentence) => {
   using it = await setUp()
   let given = text
   if (text.includes('{bob}')) {

@@ -81,7 +81,7 @@ test('a sender whose every iteration fails is not ready, is stuck, and is logged
   })
 })
 
-test('a monitor loop whose polls all fail makes no progress either', async () => {
+test('a monitor loop whose polls all fail counts as making no progress', async () => {
   await using it = await startBroken(
     `CREATE TRIGGER refuse BEFORE INSERT ON checks BEGIN SELECT RAISE(ABORT, 'not now'); END`,
   )

@@ -111,7 +111,7 @@ describe('a body', () => {
     expect(answer).toContain('"max_bytes":1048576')
   })
 
-  test('that is huge and chunked is not read to its end', async () => {
+  test('that is huge and chunked is not read completely', async () => {
     await using daemon = startTestApi()
     // A MiB and a byte, without an end. A client that keeps sending may find the connection closed
     // before the answer.
@@ -159,7 +159,7 @@ describe('a body', () => {
     },
   )
 
-  test('with a field twice counts as its last', async () => {
+  test('with a repeated field uses the last value', async () => {
     await using daemon = startTestApi()
     const { body } = await daemon.call(verify, json('{"ids":["a"],"ids":["b"]}'))
 
@@ -191,7 +191,7 @@ describe('a text in a query', () => {
   )
 
   test.each(['q=a&q=b', 'q=a,b&q=c', 'q=&q=', 'q=a&q=a', '%71=a&q=[1]'])(
-    'as in %s is refused if given twice',
+    'as in %s is refused if repeated',
     async (sent) => {
       await using daemon = echoing()
       const { status, body } = await daemon.call(`/api/forum/search?${sent}`)
@@ -212,8 +212,8 @@ test('a port in use by another daemon is not shared', async () => {
 
 test.each(['nosuch', 'random'])('an unwatchable place, %s, is named by its field', async (name) => {
   await using daemon = startMonitors({ community: 'board' })
-  daemon.stage.feed.verdicts.set('nosuch', { kind: 'refused', why: 'absent' })
-  daemon.stage.feed.verdicts.set('random', { kind: 'reserved' })
+  daemon.fixture.feed.verdicts.set('nosuch', { kind: 'refused', why: 'absent' })
+  daemon.fixture.feed.verdicts.set('random', { kind: 'reserved' })
   const { status, body } = await daemon.add({ filter_spec: { board: [name] } })
 
   expect([status, body.field]).toEqual([400, 'filter_spec.board'])
@@ -221,7 +221,7 @@ test.each(['nosuch', 'random'])('an unwatchable place, %s, is named by its field
 
 test("a warning uses the wire's words", async () => {
   await using daemon = startMonitors({ community: 'board' })
-  daemon.stage.feed.verdicts.set('cats', { kind: 'unverified' })
+  daemon.fixture.feed.verdicts.set('cats', { kind: 'unverified' })
 
   expect((await daemon.add({ filter_spec: { board: ['cats'] } })).body.warnings).toEqual([
     'board_unverified',

@@ -99,15 +99,12 @@ test.each([
     1,
     'no forumd answers',
   ],
-])(
-  '%j with %j ends, and says why where no protocol is spoken',
-  async (args, env, code, sentence) => {
-    const ended = await fails(args, env)
+])('%j with %j exits and reports the reason on stderr', async (args, env, code, sentence) => {
+  const ended = await fails(args, env)
 
-    expect({ code: ended.code, out: ended.out }).toEqual({ code, out: '' })
-    expect(ended.err).toContain(sentence)
-  },
-)
+  expect({ code: ended.code, out: ended.out }).toEqual({ code, out: '' })
+  expect(ended.err).toContain(sentence)
+})
 
 const drafted = async (text: string) => {
   const { structured } = await call(client, 'forum_draft_comment', {
@@ -150,7 +147,7 @@ describe('forumd approve', () => {
     [['approve', '--decline'], 2, 'ID is needed'],
     [['approve', 'drf_none'], 1, 'there is no draft "drf_none"'],
     [['approve', 'drf_none', '--account', 'a', '--decline'], 2, 'exclude each other'],
-  ])('%j says what is wrong with it', async (args, code, sentence) => {
+  ])('%j reports the problem', async (args, code, sentence) => {
     const ended = await fails([...args, '--config', it.config])
 
     expect(ended).toMatchObject({ code, err: expect.stringContaining(sentence) })
@@ -162,11 +159,11 @@ describe('forumd approve', () => {
       'approve',
       id,
       '--account',
-      'nobody',
+      'unknown',
       '--config',
       it.config,
     ])
-    expect(unknown_account.err).toContain('there is no account "nobody"')
+    expect(unknown_account.err).toContain('there is no account "unknown"')
     expect(await it.forumd('approve')).not.toContain('\u202e')
 
     await it.forumd('account', 'pause', 'main')

@@ -194,7 +194,7 @@ describe('a draft', () => {
     })
   })
 
-  test('that is invalid is refused at once, by field', async () => {
+  test('that is invalid is refused immediately, by field', async () => {
     expect(await call(client, 'forum_draft_comment', { text: 'x' })).toMatchObject({
       isError: true,
       text: expect.stringContaining('post_url is required'),

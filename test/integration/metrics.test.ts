@@ -25,7 +25,7 @@ async function documented(): Promise<Row[]> {
 }
 
 /** A daemon with polls, matches, deliveries, failures, reads and bills. */
-async function lived() {
+async function startMonitored() {
   const daemon = await startTestDaemon({ change: (config) => (config.platform.retries = 0) })
   const { call, send, clock, receiver, sandbox } = daemon
   sandbox.post({ subforum: 'cats', title: 'an old cat' })
@@ -46,7 +46,7 @@ async function lived() {
     const answer = await fetch(`${daemon.url()}/metrics`)
     return answer.text()
   }
-  return { house: daemon, scrape, monitor_id: monitor.body.id as string }
+  return { daemon, scrape, monitor_id: monitor.body.id as string }
 }
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
@@ -67,7 +67,7 @@ const familyOf = (name: string, kinds: ReadonlyMap<string, string>) => {
 }
 
 test('docs/metrics.md lists the metrics of an active daemon, and no others', async () => {
-  const { house: daemon, scrape } = await lived()
+  const { daemon, scrape } = await startMonitored()
   await using _ = daemon
   const text = await scrape()
   const metrics = [...text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \w+ (\w+)$/gm)].map(
@@ -82,7 +82,7 @@ test('docs/metrics.md lists the metrics of an active daemon, and no others', asy
 })
 
 test('every metric has a value by then, with the labels of docs/metrics.md', async () => {
-  const { house: daemon, scrape } = await lived()
+  const { daemon, scrape } = await startMonitored()
   await using _ = daemon
   const rows = await documented()
   const kinds = new Map(rows.map(({ name, kind }) => [name, kind]))
@@ -100,7 +100,7 @@ test('every metric has a value by then, with the labels of docs/metrics.md', asy
 })
 
 test('events are counted in their metrics', async () => {
-  const { house: daemon, scrape } = await lived()
+  const { daemon, scrape } = await startMonitored()
   await using _ = daemon
   const lines = (await scrape()).split('\n')
 
@@ -139,7 +139,7 @@ test('events are counted in their metrics', async () => {
 })
 
 test('an outage is visible: polls are truncated, deliveries wait for a retry, and coverage equals that of health', async () => {
-  const { house: daemon, scrape, monitor_id } = await lived()
+  const { daemon, scrape, monitor_id } = await startMonitored()
   await using _ = daemon
   const numbersNow = async () =>
     new Map(
@@ -168,13 +168,13 @@ test('an outage is visible: polls are truncated, deliveries wait for a retry, an
   expect(numbers.get('forumd_checks_total{outcome="cut"}')).toBeGreaterThan(0)
 })
 
-test('Prometheus’ own checker reports nothing', async () => {
+test('promtool reports no problem', async () => {
   const promtool = Bun.which('promtool')
   if (promtool === null) {
     expect(process.env['CI']).toBeUndefined()
     return console.log('promtool is not here: nothing was checked')
   }
-  const { house: daemon, scrape } = await lived()
+  const { daemon, scrape } = await startMonitored()
   await using _ = daemon
   const run = (args: string[], stdin: string) => {
     const { exitCode, stdout, stderr } = Bun.spawnSync([promtool, ...args], {

@@ -23,7 +23,7 @@ type Row = [title: string, arrange: (daemon: TestDaemon, id: string) => unknown,
 
 async function startRow(): Promise<{ daemon: TestDaemon; id: string }> {
   const daemon = startMonitors()
-  const { stage: fixture } = daemon
+  const { fixture } = daemon
   fixture.webhook('wh_1')
   const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
   await fixture.pollDue()
@@ -33,13 +33,13 @@ async function startRow(): Promise<{ daemon: TestDaemon; id: string }> {
 }
 
 /** The feed was polled this long ago; null: never. */
-const checked = ({ stage: fixture }: TestDaemon, ago_s: number | null, key = 'posts:cats'): void =>
+const checked = ({ fixture }: TestDaemon, ago_s: number | null, key = 'posts:cats'): void =>
   void fixture.db.run('UPDATE feeds SET last_check_at = ? WHERE key = ?', [
     ago_s === null ? null : NOW - ago_s * S,
     key,
   ])
 
-const streamId = ({ stage: fixture }: TestDaemon, key: string): number => {
+const streamId = ({ fixture }: TestDaemon, key: string): number => {
   const row = fixture.db
     .query<{ id: number }, [string]>('SELECT id FROM feeds WHERE key = ?')
     .get(key)
@@ -52,7 +52,7 @@ function cut(
   fields: Partial<NewGap> & { healed_at?: number; stream?: string } = {},
 ) {
   const { healed_at, stream = 'posts:cats', ...gap } = fields
-  const { db } = daemon.stage
+  const { db } = daemon.fixture
   const recorded_at = fields.recorded_at ?? NOW - H
   const reason = fields.reason ?? 'poll_overflow'
   const feed_id = streamId(daemon, stream)
@@ -88,7 +88,7 @@ const happened = (
   at = NOW - H,
   stream?: string,
 ): void =>
-  insertEvent(daemon.stage.db, {
+  insertEvent(daemon.fixture.db, {
     kind,
     feed_id: stream === undefined ? null : streamId(daemon, stream),
     at,
@@ -100,7 +100,7 @@ type Ended = { ended_ago_h: number; last_error?: string }
 
 /** A delivery written this many hours ago, and its outcome. */
 function delivered(
-  { stage: fixture }: TestDaemon,
+  { fixture }: TestDaemon,
   monitor_id: string,
   ago_h: number,
   row:
@@ -132,7 +132,7 @@ function delivered(
   )
 }
 
-const saw = ({ stage: fixture }: TestDaemon, count: number, created_at: number): void => {
+const saw = ({ fixture }: TestDaemon, count: number, created_at: number): void => {
   const insert = fixture.db.query(
     'INSERT INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at) VALUES (1, ?, ?, ?, ?)',
   )
@@ -142,8 +142,8 @@ const saw = ({ stage: fixture }: TestDaemon, count: number, created_at: number):
 /** The monitor watches dogs too, which were polled this long ago. */
 async function withDogs(daemon: TestDaemon, id: string, ago_s: number | null): Promise<void> {
   await daemon.update({ id, filter_spec: { subforum: ['cats', 'dogs'] } })
-  daemon.stage.db.run('UPDATE feeds SET created_at = ?1, last_check_at = ?1', [NOW - 9 * H])
-  daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 9 * H])
+  daemon.fixture.db.run('UPDATE feeds SET created_at = ?1, last_check_at = ?1', [NOW - 9 * H])
+  daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 9 * H])
   checked(daemon, 30)
   checked(daemon, ago_s, 'posts:dogs')
 }
@@ -204,17 +204,17 @@ const ROWS: Row[] = [
   ],
   [
     'gaps that cannot be read',
-    ({ stage: fixture }) => fixture.db.run('ALTER TABLE gaps RENAME TO gone'),
+    ({ fixture }) => fixture.db.run('ALTER TABLE gaps RENAME TO gone'),
     { ...coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH), ...liveness('live', null) },
   ],
   [
     'events that cannot be read',
-    ({ stage: fixture }) => fixture.db.run('ALTER TABLE observation_events RENAME TO gone'),
+    ({ fixture }) => fixture.db.run('ALTER TABLE observation_events RENAME TO gone'),
     coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH),
   ],
   [
     'streams that cannot be read',
-    ({ stage: fixture }) => fixture.db.run('ALTER TABLE monitor_feeds RENAME TO gone'),
+    ({ fixture }) => fixture.db.run('ALTER TABLE monitor_feeds RENAME TO gone'),
     {
       ...coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH),
       ...liveness('unknown', 'poll_log_unreadable'),
@@ -272,25 +272,25 @@ const ROWS: Row[] = [
   ],
   [
     'a gap of a day ago and a second',
-    ({ stage: fixture, ...daemon }) => {
+    ({ fixture, ...daemon }) => {
       fixture.db.run(
         'UPDATE monitors SET created_at = created_at - ?1, active_since = active_since - ?1',
         [48 * H],
       )
       fixture.db.run('UPDATE monitor_feeds SET active_since = active_since - ?', [48 * H])
-      cut({ stage: fixture, ...daemon }, { recorded_at: NOW - 24 * H - S })
+      cut({ fixture, ...daemon }, { recorded_at: NOW - 24 * H - S })
     },
     complete,
   ],
   [
     'a gap of just under a day ago',
-    ({ stage: fixture, ...daemon }) => {
+    ({ fixture, ...daemon }) => {
       fixture.db.run(
         'UPDATE monitors SET created_at = created_at - ?1, active_since = active_since - ?1',
         [48 * H],
       )
       fixture.db.run('UPDATE monitor_feeds SET active_since = active_since - ?', [48 * H])
-      cut({ stage: fixture, ...daemon }, { recorded_at: NOW - 24 * H + S })
+      cut({ fixture, ...daemon }, { recorded_at: NOW - 24 * H + S })
     },
     degraded({ since: new Date(NOW - 24 * H).toISOString() }),
   ],
@@ -352,7 +352,7 @@ const ROWS: Row[] = [
   [
     'an hourly feed that was polled two hours ago',
     (daemon) => {
-      daemon.stage.db.run('UPDATE feeds SET interval_s = 3600')
+      daemon.fixture.db.run('UPDATE feeds SET interval_s = 3600')
       checked(daemon, 7200)
     },
     { ...complete, ...liveness('live', null) },
@@ -369,7 +369,7 @@ const ROWS: Row[] = [
     'created three minutes ago and not polled',
     (daemon) => {
       checked(daemon, null)
-      daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 180 * S])
+      daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 180 * S])
     },
     {
       ...partial('stream_liveness_unknown'),
@@ -379,7 +379,7 @@ const ROWS: Row[] = [
   ],
   [
     'asleep although it is watched',
-    ({ stage: fixture }) => fixture.db.run('UPDATE feeds SET next_check_at = NULL'),
+    ({ fixture }) => fixture.db.run('UPDATE feeds SET next_check_at = NULL'),
     {
       ...partial('streams_not_polling'),
       ...liveness('degraded', null, [{ id: 'posts:cats', reason: 'unregistered' }]),
@@ -397,7 +397,7 @@ const ROWS: Row[] = [
     'one of two places awaits its first look',
     async (daemon, id) => {
       await withDogs(daemon, id, null)
-      daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
+      daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
     },
     {
       ...partial('stream_liveness_unknown'),
@@ -408,14 +408,14 @@ const ROWS: Row[] = [
     'one stalled, one awaiting: the worse is reported',
     async (daemon, id) => {
       await withDogs(daemon, id, null)
-      daemon.stage.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
+      daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
       checked(daemon, 600)
     },
     { ...partial('streams_not_polling'), ...liveness('degraded', null, stalled) },
   ],
   [
     'a monitor that watches nothing',
-    ({ stage: fixture }) => fixture.db.run('DELETE FROM monitor_feeds'),
+    ({ fixture }) => fixture.db.run('DELETE FROM monitor_feeds'),
     { ...partial('streams_not_polling'), ...liveness('degraded', null) },
   ],
   [
@@ -557,7 +557,7 @@ const ROWS: Row[] = [
     (daemon, id) => {
       delivered(daemon, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' })
       const day = Math.floor(NOW / (24 * H))
-      daemon.stage.db.run(
+      daemon.fixture.db.run(
         'INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
         [id, day],
       )
@@ -577,7 +577,7 @@ const ROWS: Row[] = [
     'a day that was capped before the window',
     (daemon, id) => {
       const day = Math.floor(NOW / (24 * H)) - 2
-      daemon.stage.db.run(
+      daemon.fixture.db.run(
         'INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
         [id, day],
       )
@@ -693,12 +693,12 @@ const ROWS: Row[] = [
   [
     'later than that',
     (daemon) => checked(daemon, 91),
-    { cadence: { freshness_ratio: 1.52, within_margin: false } },
+    { cadence: { freshness_ratio: 1.52, within_margin: false, meets_entitlement: false } },
   ],
   [
     'backoff_factor by the platform: judged by its own interval, measured by the promise',
     (daemon) => {
-      daemon.stage.db.run('UPDATE feeds SET interval_s = 120, backoff_factor = 2')
+      daemon.fixture.db.run('UPDATE feeds SET interval_s = 120, backoff_factor = 2')
       checked(daemon, 300)
     },
     {
@@ -709,7 +709,7 @@ const ROWS: Row[] = [
   ],
   [
     'faster than promised',
-    ({ stage: fixture }) => fixture.db.run('UPDATE feeds SET interval_s = 20'),
+    ({ fixture }) => fixture.db.run('UPDATE feeds SET interval_s = 20'),
     { cadence: { meets_entitlement: true } },
   ],
   [
@@ -720,15 +720,15 @@ const ROWS: Row[] = [
   // Clocks.
   [
     "a platform whose clock is half a minute ahead: a new monitor's first cut is its own",
-    async ({ stage: fixture, ...daemon }, id) => {
+    async ({ fixture, ...daemon }, id) => {
       fixture.feed.ahead(30 * S)
       fixture.feed.put('cats', post(1, 'before', fixture.clock.now() + 30 * S))
       await fixture.pollDue()
       await daemon.update({ id, active: false })
       await daemon.update({ id, active: true })
       fixture.pass(10 * S)
-      cut({ stage: fixture, ...daemon }, { recorded_at: fixture.clock.now() - S })
-      checked({ stage: fixture, ...daemon }, 0)
+      cut({ fixture, ...daemon }, { recorded_at: fixture.clock.now() - S })
+      checked({ fixture, ...daemon }, 0)
     },
     degraded({ since: new Date(NOW - S).toISOString() }),
   ],
@@ -737,13 +737,13 @@ const ROWS: Row[] = [
     async (daemon, id) => {
       cut(daemon, { recorded_at: NOW - 2 * H })
       await daemon.update({ id, active: false })
-      daemon.stage.feed.put('cats', post(1, 'meanwhile', NOW))
-      daemon.stage.pass(H)
+      daemon.fixture.feed.put('cats', post(1, 'meanwhile', NOW))
+      daemon.fixture.pass(H)
       await daemon.update({ id, active: true })
-      daemon.stage.pass(MIN)
-      daemon.stage.feed.put('cats', post(2, 'after', daemon.stage.clock.now()))
-      await daemon.stage.check()
-      daemon.stage.pass(30 * S)
+      daemon.fixture.pass(MIN)
+      daemon.fixture.feed.put('cats', post(2, 'after', daemon.fixture.clock.now()))
+      await daemon.fixture.check()
+      daemon.fixture.pass(30 * S)
     },
     {
       coverage_24h: {
@@ -759,8 +759,8 @@ const ROWS: Row[] = [
 test('a gap of a monitor begins no earlier than the monitor', async () => {
   await using daemon = startMonitors()
   const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
-  await daemon.stage.pollDue()
-  daemon.stage.pass(10 * S)
+  await daemon.fixture.pollDue()
+  daemon.fixture.pass(10 * S)
   const recorded_at = START + 10 * S
   cut(daemon, { recorded_at, from_at: START - MIN, until_at: recorded_at })
 
@@ -775,7 +775,7 @@ test.each([
   'a Date header %s the clock of items by %d ms moves no start of a monitor',
   async (_, ahead_ms) => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.feed.put('cats', post(1, 'an older one', fixture.clock.now() - 1000))
     await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })
     await fixture.check()
@@ -812,7 +812,7 @@ test('the table has a row for every cell', () => {
 test('a post of the second in which a monitor was created is counted as observed', async () => {
   const daemon = startMonitors()
   await using _ = daemon
-  const { stage: fixture } = daemon
+  const { fixture } = daemon
   fixture.pass(700)
   const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
   saw(daemon, 2, START)

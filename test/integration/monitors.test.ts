@@ -46,7 +46,7 @@ describe('add', () => {
     ])
   })
 
-  test('a slower cadence than the plan is kept', async () => {
+  test("a cadence slower than the plan's is accepted", async () => {
     await using daemon = startMonitors()
 
     expect((await daemon.add({ filter_spec: spec, cadence_s: 300 })).body.cadence_s).toBe(300)
@@ -102,7 +102,7 @@ describe('add', () => {
 
   test('an unreadable place is refused with its reason', async () => {
     await using daemon = startMonitors({ community: 'board' })
-    daemon.stage.feed.verdicts.set('cats', { kind: 'refused', why: 'banned' })
+    daemon.fixture.feed.verdicts.set('cats', { kind: 'refused', why: 'banned' })
     const { status, body } = await daemon.add({ filter_spec: { board: ['cats'] } })
 
     expect(status).toBe(400)
@@ -111,7 +111,7 @@ describe('add', () => {
 
   test('a name that is not a single place is refused', async () => {
     await using daemon = startMonitors()
-    daemon.stage.feed.verdicts.set('random', { kind: 'reserved' })
+    daemon.fixture.feed.verdicts.set('random', { kind: 'reserved' })
 
     expect((await daemon.add({ filter_spec: { subforum: ['all'] } })).body.code).toBe(
       'subforum_reserved',
@@ -123,7 +123,7 @@ describe('add', () => {
 
   test('if the platform is unreachable the monitor is created, with a warning', async () => {
     await using daemon = startMonitors()
-    daemon.stage.feed.verdicts.set('cats', { kind: 'unverified' })
+    daemon.fixture.feed.verdicts.set('cats', { kind: 'unverified' })
     const { status, body } = await daemon.add({ filter_spec: spec })
 
     expect([status, body.warnings]).toEqual([200, ['subforum_unverified']])
@@ -181,8 +181,8 @@ describe('slots', () => {
 
   test('two concurrent adds for one slot create one monitor', async () => {
     await using daemon = startMonitors({ plan: { ...PLAN, slots: 1 } })
-    const subforumCheck = daemon.stage.feed.watch.subforum
-    daemon.stage.feed.watch.subforum = async (name) => {
+    const subforumCheck = daemon.fixture.feed.watch.subforum
+    daemon.fixture.feed.watch.subforum = async (name) => {
       await Bun.sleep(1)
       return subforumCheck(name)
     }
@@ -198,7 +198,7 @@ describe('slots', () => {
 describe('targets', () => {
   test('a target of another customer is not found, a paused one cannot be added', async () => {
     await using daemon = startMonitors()
-    daemon.stage.webhook('wh_1', { paused: true })
+    daemon.fixture.webhook('wh_1', { paused: true })
     const unknown = await daemon.add({ filter_spec: spec, webhook_ids: ['wh_1', 'wh_x'] })
     expect(unknown.status).toBe(400)
     expect(unknown.body).toMatchObject({ code: 'webhook_not_found', webhook_ids: ['wh_x'] })
@@ -216,7 +216,7 @@ describe('targets', () => {
 
   test('empty, null and absent mean every active webhook; in an edit absent means unchanged', async () => {
     await using daemon = startMonitors()
-    daemon.stage.webhook('wh_1')
+    daemon.fixture.webhook('wh_1')
     const { body } = await daemon.add({ filter_spec: spec, webhook_ids: ['wh_1', 'wh_1'] })
     expect(body.webhook_ids).toEqual(['wh_1'])
 
@@ -227,7 +227,7 @@ describe('targets', () => {
 
   test('no webhook and every webhook stay distinct when a monitor is sent back as it was read', async () => {
     await using daemon = startMonitors()
-    daemon.stage.webhook('wh_1')
+    daemon.fixture.webhook('wh_1')
     const { body } = await daemon.add({ filter_spec: spec, webhook_ids: ['wh_1'] })
     expect(body.targets).toBe('listed')
     for (const [given, read] of [
@@ -264,9 +264,9 @@ describe('targets', () => {
 
   test('a monitor with a target paused since then can still be edited', async () => {
     await using daemon = startMonitors()
-    daemon.stage.webhook('wh_1')
+    daemon.fixture.webhook('wh_1')
     const { body } = await daemon.add({ filter_spec: spec, webhook_ids: ['wh_1'] })
-    daemon.stage.db.run("UPDATE webhooks SET paused_at = 1, pause_reason = 'failing'")
+    daemon.fixture.db.run("UPDATE webhooks SET paused_at = 1, pause_reason = 'failing'")
 
     expect((await daemon.update({ id: body.id, webhook_ids: ['wh_1'] })).status).toBe(200)
   })
@@ -283,9 +283,9 @@ test.each([
 })
 
 describe('update and remove', () => {
-  test('pausing stops polls, resuming starts over, and the answers say so', async () => {
+  test('pausing stops polls, resuming starts over, and the answers report both', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.webhook('wh_1')
     const { id } = (await daemon.add({ filter_spec: { subforum: ['cats'] } })).body
     await fixture.pollDue()
@@ -304,7 +304,7 @@ describe('update and remove', () => {
 
   test('an edit of the name resets nothing', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.webhook('wh_1')
     const { id } = (await daemon.add({ filter_spec: { subforum: ['cats'] } })).body
     await fixture.pollDue()
@@ -329,7 +329,7 @@ describe('update and remove', () => {
 
   test('a monitor with a baseline delivers the items after it', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.webhook('wh_1')
     fixture.feed.put(
       'cats',
@@ -348,7 +348,7 @@ describe('update and remove', () => {
 
   test('a removed monitor disappears at once; its deliveries stay readable', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.webhook('wh_1')
     const { id } = (await daemon.add({ filter_spec: { subforum: ['cats'] } })).body
     await fixture.pollDue()
@@ -404,7 +404,7 @@ describe('health', () => {
       cadence: { promised_cadence_s: 60, last_checked_s_ago: null },
     })
 
-    await daemon.stage.pollDue()
+    await daemon.fixture.pollDue()
     expect(await daemon.health(id)).toMatchObject({
       delivered_24h: 0,
       failed_24h: 0,
@@ -428,7 +428,7 @@ describe('health', () => {
 
   test('a truncated check appears as a gap with observed and missed items', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.feed.put(
       'cats',
       ...Array.from({ length: 60 }, (_, i) => post(1 + i, 'old', START - (61 - i) * S)),
@@ -467,7 +467,7 @@ describe('health', () => {
 
   test('a gap from before a monitor is not its own', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     await daemon.add({ filter_spec: spec })
     await fixture.pollDue()
     fixture.feed.faults({ kind: 'timeout' }, 3)
@@ -482,8 +482,8 @@ describe('health', () => {
   test('a feed without polls for three intervals has stalled', async () => {
     await using daemon = startMonitors()
     const { id } = (await daemon.add({ filter_spec: spec })).body
-    await daemon.stage.pollDue()
-    daemon.stage.pass(181 * S)
+    await daemon.fixture.pollDue()
+    daemon.fixture.pass(181 * S)
 
     expect(await daemon.health(id)).toMatchObject({
       stream_liveness: { status: 'degraded', streams: [{ id: 'posts:cats', reason: 'stalled' }] },
@@ -494,7 +494,7 @@ describe('health', () => {
 
   test('a gap from before a place was added is not its own, one from after it is', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     await daemon.add({ filter_spec: { subforum: ['dogs'] } })
     const { id } = (await daemon.add({ filter_spec: { subforum: ['cats'] } })).body
     await fixture.pollDue()
@@ -514,10 +514,10 @@ describe('health', () => {
   test('with a failing platform polls run without observations: the feed has stalled', async () => {
     await using daemon = startMonitors()
     const { id } = (await daemon.add({ filter_spec: spec })).body
-    await daemon.stage.pollDue()
+    await daemon.fixture.pollDue()
     for (let i = 0; i < 4; i++) {
-      daemon.stage.feed.faults({ kind: 'forbidden', reason: null }, 1)
-      await daemon.stage.check()
+      daemon.fixture.feed.faults({ kind: 'forbidden', reason: null }, 1)
+      await daemon.fixture.check()
     }
 
     expect(await daemon.health(id)).toMatchObject({
@@ -528,7 +528,7 @@ describe('health', () => {
 
   test('a clock jump leaves the hidden period unknown', async () => {
     await using daemon = startMonitors()
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     const { id } = (await daemon.add({ filter_spec: spec })).body
     await fixture.pollDue()
     fixture.jump(300 * S)
@@ -542,10 +542,10 @@ describe('health', () => {
     })
   })
 
-  test('a paused monitor reports its pause, and nothing else', async () => {
+  test('the health of a paused monitor reports only the pause', async () => {
     await using daemon = startMonitors()
     const { id } = (await daemon.add({ filter_spec: spec })).body
-    await daemon.stage.pollDue()
+    await daemon.fixture.pollDue()
     await daemon.update({ id, active: false })
 
     expect(await daemon.health(id)).toMatchObject({
@@ -563,7 +563,7 @@ describe('health', () => {
 
   test('suppressed matches are counted by reason, and a day beyond the stored rows is not resolved', async () => {
     await using daemon = startMonitors({ plan: { ...PLAN, daily_deliveries: 2 } })
-    const { stage: fixture } = daemon
+    const { fixture } = daemon
     fixture.webhook('wh_1')
     const { id } = (await daemon.add({ filter_spec: { subforum: ['cats'] } })).body
     await fixture.pollDue()
@@ -591,11 +591,11 @@ describe('health', () => {
     })
   })
 
-  test('an unreadable poll log is unknown, and everything else is still reported', async () => {
+  test('with an unreadable poll log liveness is unknown, and all other values are reported', async () => {
     await using daemon = startMonitors()
     const { id } = (await daemon.add({ filter_spec: spec })).body
-    await daemon.stage.pollDue()
-    daemon.stage.db.run('ALTER TABLE gaps RENAME TO gone')
+    await daemon.fixture.pollDue()
+    daemon.fixture.db.run('ALTER TABLE gaps RENAME TO gone')
 
     expect(await daemon.health(id)).toMatchObject({
       delivered_24h: 0,

@@ -91,7 +91,7 @@ test.each([
   ['/forum/monitor/items', '?id=mon_x', 404],
   ['/forum/monitor/items', '', 400],
   ['/forum/monitor/deliveries', '?status=lost', 400],
-])('GET %s%s answers as the document says: %i', async (path, query, expected) => {
+])('GET %s%s conforms to the document: %i', async (path, query, expected) => {
   const it = await startDocumented()
   await using _ = it.house
   const { status, wrong } = await it.get(path, path + query)
@@ -107,7 +107,7 @@ test.each([
   [`${A}/user/{name}/comments`, 'ada_reads'],
   [`${A}/user/{name}/submitted`, 'ada_reads'],
   [`${A}/user/{name}`, 'dimitri_late'],
-])('GET %s of %s answers as the document says', async (template, name) => {
+])('GET %s of %s conforms to the document', async (template, name) => {
   const it = await startDocumented()
   await using _ = it.house
 
@@ -117,7 +117,7 @@ test.each([
   })
 })
 
-test('a post, its comments and one of them answer as the document says', async () => {
+test('a post, its comments and one of them conform to the document', async () => {
   const it = await startDocumented()
   await using _ = it.house
   const [first] = (await it.get(`${A}/search`, `${A}/search?q=coffee&min_comments=1`)).body.posts
@@ -137,42 +137,39 @@ test('a post, its comments and one of them answer as the document says', async (
   )
 })
 
-test.each(['', '/api'])(
-  'monitors and targets under %s/ answer as the document says',
-  async (at) => {
-    const it = await startDocumented()
-    await using _ = it.house
-    const M = `${at}/forum/monitor`
-    const target = await it.post(`${M}/webhook/create`, { url: 'https://receiver.test/' })
-    const monitor = await it.post(`${M}/add`, { filter_spec: { subforum: 'coffee', kind: 'both' } })
-    const named = { id: monitor.body.id }
-    const answers = [
-      target,
-      monitor,
-      await it.post(`${M}/update`, { ...named, webhook_ids: [target.body.id] }),
-      await it.get(`${M}/list`),
-      await it.get(`${M}/health`, `${M}/health?id=${named.id}`),
-      await it.get(`${M}/deliveries`),
-      await it.get(`${M}/items`, `${M}/items?id=${named.id}`),
-      await it.post(`${M}/feed/rotate`, named),
-      await it.get(`${M}/webhook/list`),
-      await it.post(`${M}/webhook/test`, { id: target.body.id }),
-      await it.post(`${M}/webhook/delete`, { id: target.body.id }),
-      await it.post(`${M}/remove`, named),
-    ]
+test.each(['', '/api'])('monitors and targets under %s/ conform to the document', async (at) => {
+  const it = await startDocumented()
+  await using _ = it.house
+  const M = `${at}/forum/monitor`
+  const target = await it.post(`${M}/webhook/create`, { url: 'https://receiver.test/' })
+  const monitor = await it.post(`${M}/add`, { filter_spec: { subforum: 'coffee', kind: 'both' } })
+  const named = { id: monitor.body.id }
+  const answers = [
+    target,
+    monitor,
+    await it.post(`${M}/update`, { ...named, webhook_ids: [target.body.id] }),
+    await it.get(`${M}/list`),
+    await it.get(`${M}/health`, `${M}/health?id=${named.id}`),
+    await it.get(`${M}/deliveries`),
+    await it.get(`${M}/items`, `${M}/items?id=${named.id}`),
+    await it.post(`${M}/feed/rotate`, named),
+    await it.get(`${M}/webhook/list`),
+    await it.post(`${M}/webhook/test`, { id: target.body.id }),
+    await it.post(`${M}/webhook/delete`, { id: target.body.id }),
+    await it.post(`${M}/remove`, named),
+  ]
 
-    expect(answers.map(({ status, wrong }) => [status, wrong])).toEqual(
-      answers.map(() => [200, null]),
-    )
-  },
-)
+  expect(answers.map(({ status, wrong }) => [status, wrong])).toEqual(
+    answers.map(() => [200, null]),
+  )
+})
 
 test.each([
   [400, { filter_spec: { subforum: 'all' } }],
   [400, { filter_spec: { subforum: 'nosuchplace' } }],
   [400, { filter_spec: { subforum: 'coffee' }, webhook_ids: ['wh_x'] }],
   [413, { name: 'x'.repeat(1_100_000) }],
-])('a monitor that is refused with %i is refused as the document says', async (expected, sent) => {
+])('a monitor refused with %i conforms to the document', async (expected, sent) => {
   const it = await startDocumented()
   await using _ = it.house
   const { status, wrong } = await it.post('/forum/monitor/add', sent)
@@ -180,7 +177,7 @@ test.each([
   expect([status, wrong]).toEqual([expected, null])
 })
 
-test('a full plan is refused as the document says', async () => {
+test('the refusal by a full plan conforms to the document', async () => {
   const it = await startDocumented()
   await using _ = it.house
   const add = (q: string) => it.post('/forum/monitor/add', { filter_spec: { q } })

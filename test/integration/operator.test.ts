@@ -212,7 +212,7 @@ test('block pages are counted separately', async () => {
   expect(await main()).toMatchObject({ blocked_24h: 1, requests_24h: expect.any(Number) })
 })
 
-test('a paused account is unused at once, and used again once it is resumed', async () => {
+test('a paused account is not used until it is resumed', async () => {
   const { house: daemon, post, username } = await start()
   await using _ = daemon
   const identityCount = async () => {
@@ -270,7 +270,7 @@ test('a test runs a session check now, and returns its result', async () => {
   const paused = await post('/operator/pool/acc_main/test')
 
   expect(alive.body).toMatchObject({ ok: true, verdict: 'alive', account: { status: 'ready' } })
-  expect(dead.body).toMatchObject({ ok: false, verdict: 'nobody' })
+  expect(dead.body).toMatchObject({ ok: false, verdict: 'logged_out' })
   expect(paused.body).toMatchObject({ ok: false, verdict: 'paused' })
   expect(daemon.sandbox.requests.length).toBe(since)
 })

@@ -53,7 +53,7 @@ const ownersIn = (dir: string): number[] => [
 ]
 
 describe.skipIf(!can_be_others)('the owner of the data folder', () => {
-  test('gains nothing by a link in place of the lock', async () => {
+  test('cannot misuse a link in place of the lock', async () => {
     const it = createPlace()
     symlinkSync(join(it.vault, 'made'), join(it.data, 'lock.db'))
     const backup = await backupIn(createPlace())
@@ -64,7 +64,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect(readdirSync(it.vault)).toEqual([])
   })
 
-  test('gains nothing by links that are planted while root restores', async () => {
+  test('cannot misuse links planted while root restores', async () => {
     const source = createPlace()
     const backup = await backupIn(source)
     // A large WAL leaves time between the first copy and the second.
@@ -88,7 +88,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect(readFileSync(target, 'utf8')).toBe('untouched')
   })
 
-  test('gains nothing by a link in place of a temporary file when root serves', async () => {
+  test('cannot misuse a link in place of a temporary file when root serves', async () => {
     const it = createPlace({ extra: SERVED })
     const target = join(it.vault, 'target')
     writeFileSync(target, 'untouched', { mode: 0o600 })
@@ -165,7 +165,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
   })
 })
 
-describe.skipIf(!can_be_others)('root, who acts as the owner of the data folder,', () => {
+describe.skipIf(!can_be_others)('root, acting as the owner of the data folder,', () => {
   test('restores a backup that only root may read, with a key that only root may read', async () => {
     const source = createPlace()
     const backup = await backupIn(source)
@@ -295,7 +295,7 @@ function createTrap(it: ReturnType<typeof createPlace>, port: number) {
 
 describe.skipIf(!can_be_others)('root, in the folder of a stranger,', () => {
   test.each([[[]], [['--config', 'forumd.toml']]])(
-    'neither runs a program nor sends out a file by doctor %j',
+    'runs no program and sends no file by doctor %j',
     async (named) => {
       const agents: (string | null)[] = []
       using server = Bun.serve({

@@ -121,7 +121,7 @@ test('a wrong password is a final verdict, a human check is not', async () => {
   expect(await it.signIn('ann')).toMatchObject({ reason: 'human_check', final: false })
 })
 
-test('a session ended elsewhere is detected by every call that needs it', async () => {
+test('a session revoked on the platform is detected by every call that needs it', async () => {
   await using it = await createFixture()
   const { forum } = it
   const done = await it.signIn('ann')

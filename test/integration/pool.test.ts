@@ -42,7 +42,7 @@ function startBaker() {
           .split('; ')
           .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
       )
-      const session = cookies.get(SESSION_COOKIE) ?? 'nobody'
+      const session = cookies.get(SESSION_COOKIE) ?? 'anonymous'
       seen.push({ session, token: cookies.get('token_v2') ?? null })
       const number = ++served
       await new Promise<void>((resolve) => void releases.push(resolve))
@@ -94,7 +94,7 @@ test("with interleaved answers of ten accounts, no cookie is sent with another a
   const stop = new AbortController()
   const {
     platform,
-    craft: client,
+    account_client: client,
     close,
   } = createPlatform(config, runtime, {
     guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
@@ -149,8 +149,8 @@ function startOperator() {
     },
   })
   return {
-    url: `http://127.0.0.1:${server.port}/told`,
-    told: notices,
+    url: `http://127.0.0.1:${server.port}/notices`,
+    notices,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }
@@ -185,7 +185,7 @@ const identitiesUsed = ({ sandbox }: TestDaemon, since: number) =>
     .filter(({ path }) => path.startsWith('/r/'))
     .map(({ user }) => user)
 
-test('an account added beside a running daemon reads within two seconds', async () => {
+test('an account added while the daemon runs is used within two seconds', async () => {
   await using it = await startPoolDaemon()
   expect((await it.call(READ)).status).toBe(200)
   expect(identitiesUsed(it, 0)).toEqual([null])
@@ -199,7 +199,7 @@ test('an account added beside a running daemon reads within two seconds', async 
   expect(await statesIn(it)).toEqual({ ready: 1 })
 })
 
-test('an ended session is detected and signed in again, without an error for callers', async () => {
+test('an expired session is detected and signed in again without an error for callers', async () => {
   await using operator = startOperator()
   await using it = await startPoolDaemon(operator.url)
   const { username, password, cookies } = plainOf(it)
@@ -214,7 +214,7 @@ test('an ended session is detected and signed in again, without an error for cal
   const since = it.sandbox.requests.length
   expect((await it.call(READ)).status).toBe(200)
   expect(identitiesUsed(it, since)).toEqual([username])
-  expect(operator.told).toEqual([])
+  expect(operator.notices).toEqual([])
 })
 
 test('without an automatic sign-in, the operator is notified once, reads end in 503 and are degraded', async () => {
@@ -233,7 +233,7 @@ test('without an automatic sign-in, the operator is notified once, reads end in 
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   expect((await it.call('/health')).body).toMatchObject({ ok: true, reads: 'degraded' })
   await it.clock.advance(10 * MINUTE)
-  expect(operator.told.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
+  expect(operator.notices.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
     'account_needs_login main',
     'pool_empty pool',
   ])
@@ -302,11 +302,11 @@ test('an OAuth application reads beside a session, each with its own credentials
 
   const basic = Buffer.from('app:shh').toString('base64')
   expect(bearer.grants).toEqual([`Basic ${basic} grant_type=refresh_token&refresh_token=r1`])
-  const reads = bearer.asked.filter(({ path }) => path.startsWith('/r/'))
+  const reads = bearer.token_requests.filter(({ path }) => path.startsWith('/r/'))
   expect(reads.length).toBeGreaterThan(0)
   expect(reads.length).toBeLessThan(10)
   expect(new Set(reads.map(({ authorization }) => authorization))).toEqual(new Set(['bearer t1']))
-  expect(bearer.asked.filter(({ cookie }) => cookie !== null)).toEqual([])
+  expect(bearer.token_requests.filter(({ cookie }) => cookie !== null)).toEqual([])
   expect(identitiesUsed(it, 0).filter((user) => user === username).length).toBe(10 - reads.length)
 
   // Two minutes before its expiry the token is renewed, with the refresh token of the last answer.
@@ -331,7 +331,7 @@ test('an empty search does not count against its account', async () => {
   addAccounts(it, [APPLICATION])
   await it.clock.advance(MINUTE)
   await search()
-  expect(bearer.asked.some(({ path }) => path.startsWith('/subreddits/search'))).toBe(true)
+  expect(bearer.token_requests.some(({ path }) => path.startsWith('/subreddits/search'))).toBe(true)
   expect(await statesIn(it)).toEqual({ ready: 1 })
   expect(bearer.grants.length).toBe(1)
 
@@ -360,10 +360,10 @@ test.each([{ reason: 'USER_REQUIRED', fields: [] }, { error: 403 }])(
       expect((await it.call(READ)).status).toBe(200)
       expect(await statesIn(it)).toEqual({ ready: 1 })
     }
-    expect(bearer.asked.at(-1)?.authorization).toBe('bearer t2')
+    expect(bearer.token_requests.at(-1)?.authorization).toBe('bearer t2')
     expect(bearer.grants[0]).toEndWith('grant_type=client_credentials')
     // Once at first, and then every hour: its identity is not requested repeatedly.
-    expect(bearer.asked.filter(({ path }) => path === '/api/v1/me').length).toBeLessThan(4)
+    expect(bearer.token_requests.filter(({ path }) => path === '/api/v1/me').length).toBeLessThan(4)
   },
   20_000,
 )
@@ -387,7 +387,7 @@ const daemonWith = (bearer: { url: string }) =>
   })
 
 /**
- * A host that grants tokens for an hour, to `nobody` with the given answer, and sends an empty
+ * A host that grants tokens for an hour, with the given answer for an anonymous `/api/v1/me`, and sends an empty
  * listing to every bearer.
  */
 async function startBearer(anonymous_reply: object | null = null) {
@@ -413,7 +413,7 @@ async function startBearer(anonymous_reply: object | null = null) {
       if (path === '/api/v1/me' && anonymous_reply !== null)
         return Response.json(anonymous_reply, { status: 403 })
       if (path === '/api/v1/me')
-        return Response.json({ id: 'app1', name: 'somebody' }, remaining('9000000.0'))
+        return Response.json({ id: 'app1', name: 'someone' }, remaining('9000000.0'))
       // Its answer to an empty search is a string with braces.
       if (path.startsWith('/subreddits/search')) return Response.json('{}', remaining('100.0'))
       const data = { modhash: null, after: null, children: [] }
@@ -423,7 +423,7 @@ async function startBearer(anonymous_reply: object | null = null) {
   return {
     url: `http://127.0.0.1:${server.port}`,
     grants,
-    asked: token_requests,
+    token_requests,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }

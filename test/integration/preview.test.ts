@@ -152,7 +152,7 @@ test('posts and comments of many places are read in four requests', async () => 
   expect(body.matched).toBe(20)
 })
 
-test('an empty feed has no estimate: it is not known to be none', async () => {
+test('an empty feed has a null estimate, not zero', async () => {
   await using daemon = await furnished()
   daemon.sandbox.subforum({ name: 'quiet' })
   const { body } = await preview(daemon, { filter_spec: { subforum: 'quiet' } })
@@ -200,24 +200,21 @@ describe('refusals', () => {
   test.each([
     [{ thread: ['zzzzz'] }, 'filter_spec.thread', 'zzzzz'],
     [{ author: ['Nobody_There'], kind: 'comment' }, 'filter_spec.author', 'nobody_there'],
-  ])(
-    'what is not there, as in %j, is refused by the field that names it',
-    async (spec, field, name) => {
-      await using daemon = await furnished()
-      const answer = await preview(daemon, { filter_spec: spec })
+  ])('a missing object, as in %j, is refused by field', async (spec, field, name) => {
+    await using daemon = await furnished()
+    const answer = await preview(daemon, { filter_spec: spec })
 
-      expect(answer.status).toBe(400)
-      expect(answer.body).toEqual({
-        error: `${field}: ${name} cannot be watched`,
-        code: 'INVALID_REQUEST',
-        field,
-        names: [name],
-        reason: 'absent',
-      })
-    },
-  )
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({
+      error: `${field}: ${name} cannot be watched`,
+      code: 'INVALID_REQUEST',
+      field,
+      names: [name],
+      reason: 'absent',
+    })
+  })
 
-  test('a customer with too many previews has to wait, and a repeat is free', async () => {
+  test('previews are rate-limited by customer, and a repeated preview is free', async () => {
     await using daemon = await furnished({
       change: (config) => (config.limits.management_per_minute = 0),
     })

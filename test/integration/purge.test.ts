@@ -58,7 +58,7 @@ async function delivered() {
     `[storage]\ndir = "${daemon.dir}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   return {
-    house: daemon,
+    daemon,
     by_ann,
     by_bob,
     async forumd(...args: string[]) {
@@ -101,8 +101,8 @@ function skeleton(dir: string) {
 
 test("an author's content is gone from every stored byte; rows, ids and others' content stay", async () => {
   await using it = await delivered()
-  const before = skeleton(it.house.dir)
-  expect(bytesOf(it.house.dir).includes(WORDS)).toBe(true)
+  const before = skeleton(it.daemon.dir)
+  expect(bytesOf(it.daemon.dir).includes(WORDS)).toBe(true)
   expect(before.waiting.length).toBeGreaterThan(0)
 
   const { code, out } = await it.forumd('purge', '--author', 'u/Ann_W', '--json')
@@ -117,10 +117,10 @@ test("an author's content is gone from every stored byte; rows, ids and others' 
     waiting: 2,
     candidates: 1,
   })
-  expect(skeleton(it.house.dir)).toEqual(before)
+  expect(skeleton(it.daemon.dir)).toEqual(before)
   for (const trace of [WORDS, WORDS.replace('-', '_'), 'ann_w'])
-    expect([trace, bytesOf(it.house.dir).includes(trace)]).toEqual([trace, false])
-  expect(bytesOf(it.house.dir).includes('bobs words')).toBe(true)
+    expect([trace, bytesOf(it.daemon.dir).includes(trace)]).toEqual([trace, false])
+  expect(bytesOf(it.daemon.dir).includes('bobs words')).toBe(true)
   const items = await it.items()
   const blanked = items.filter(({ author }: { author: string }) => author === '[purged]')
   expect(blanked).toHaveLength(3)
@@ -132,7 +132,7 @@ test("an author's content is gone from every stored byte; rows, ids and others' 
   expect(JSON.stringify(items)).toContain('bob replies')
 })
 
-test('a second purge finds nothing left to do', async () => {
+test('a second purge has nothing to erase', async () => {
   await using it = await delivered()
   await it.forumd('purge', '--author', 'ann_w')
 
@@ -157,7 +157,7 @@ test('one item is erased, and its title in the items under it', async () => {
 
 test('compressed content is found, too, and every body still has a valid digest', async () => {
   await using it = await delivered()
-  const db = connect(join(it.house.dir, 'forumd.sqlite'))
+  const db = connect(join(it.daemon.dir, 'forumd.sqlite'))
   expect(
     packBodies(db, { before_at: Number.MAX_SAFE_INTEGER, now: Date.now() }, 1000),
   ).toBeGreaterThan(0)
@@ -185,7 +185,7 @@ test('the audit records the purge and its size, and no name', async () => {
   await using it = await delivered()
   await it.forumd('purge', '--author', 'ann_w')
 
-  const db = new Database(join(it.house.dir, 'forumd.sqlite'), { readonly: true })
+  const db = new Database(join(it.daemon.dir, 'forumd.sqlite'), { readonly: true })
   const row = db
     .query<{ detail: string }, []>("SELECT detail FROM audit WHERE kind = 'content.purged'")
     .get()

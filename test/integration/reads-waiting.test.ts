@@ -37,12 +37,15 @@ test('a read that would wait longer than read_wait_s is 429 with Retry-After, an
   expect(took_s).toBeLessThan(8)
 })
 
-test.each([15, 0])('a read waits out a throttling within read_wait_s = %p', async (read_wait_s) => {
-  const { answer, took_s } = await readThrottled(read_wait_s)
+test.each([15, 0])(
+  'a read waits for the end of a throttling within read_wait_s = %p',
+  async (read_wait_s) => {
+    const { answer, took_s } = await readThrottled(read_wait_s)
 
-  expect(answer.status).toBe(200)
-  expect(took_s).toBeWithin(12, 15)
-})
+    expect(answer.status).toBe(200)
+    expect(took_s).toBeWithin(12, 15)
+  },
+)
 
 test('a read of a disconnected caller is not billed', async () => {
   await using daemon = await startReading()

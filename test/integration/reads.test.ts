@@ -235,7 +235,7 @@ describe('a small data set', () => {
     expect(body.meta).toEqual({ truncated: true, more_count: 1 })
   })
 
-  test('a timeframe is sent with the sorts that take one, and with no other', async () => {
+  test('a timeframe is sent only with the sorts that support one', async () => {
     const before = daemon.sandbox.requests.length
 
     await daemon.get('/posts?subforum=coffee&sort=new&t=week')
@@ -603,7 +603,7 @@ test.each([
   ['5xx', 503, 'upstream_unavailable'],
   ['truncated', 503, 'upstream_unavailable'],
 ] as const)(
-  'under %s a read is %i %s, tells when to come back and costs nothing',
+  'under %s a read is %i %s, has Retry-After and costs nothing',
   async (fault, status, code) => {
     await using daemon = await startReading()
     daemon.sandbox.addFault({ path: '/r/coffee', fault })

@@ -32,9 +32,9 @@ test.skipIf(process.env['CI'] === undefined)('in CI no client is missing', () =>
 })
 
 /** One session of a client, and its results. Its output is JSON. */
-type Sitting = Report & { output: any }
+type ScriptRun = Report & { output: any }
 
-async function sit(command: string[]): Promise<Sitting> {
+async function sit(command: string[]): Promise<ScriptRun> {
   const report = await runClient(namespace_command ?? [], DOMAIN, command)
   if (report.code !== 0) throw new Error(`the client ended with ${report.code}: ${report.stderr}`)
   return { ...report, output: JSON.parse(report.stdout) }
@@ -45,9 +45,9 @@ const CLIENTS = {
   // Under Bun it assumes a browser, and sends no user agent.
   snoowrap: ['node', SNOOWRAP_SCRIPT],
 }
-const sittings = new Map<string, Promise<Sitting>>()
+const sittings = new Map<string, Promise<ScriptRun>>()
 /** Each runs once, and is checked many times. */
-function sitting(client: keyof typeof CLIENTS): Promise<Sitting> {
+function runScript(client: keyof typeof CLIENTS): Promise<ScriptRun> {
   const cached = sittings.get(client) ?? sit(CLIENTS[client])
   sittings.set(client, cached)
   return cached
@@ -58,8 +58,8 @@ const requestsTo = ({ requests }: Report, path: RegExp) =>
 
 // Both do the same, and have the same expectations.
 describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
-  test('gets a token from one host and is signed in on the other', async () => {
-    const one = await sitting(client)
+  test('gets a token from the www host and is signed in on the bearer host', async () => {
+    const one = await runScript(client)
     const tokens = requestsTo(one, /access_token$/)
 
     expect(one.output.me).toEqual([one.facts.username, 5])
@@ -70,29 +70,29 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
     }
   })
 
-  test('pages through 280 rows without losing one or seeing one twice', async () => {
-    const one = await sitting(client)
+  test('pages through 280 rows without loss or duplicates', async () => {
+    const one = await runScript(client)
 
     expect(one.output.new).toEqual(one.facts.wire.slice(0, 280))
     expect(requestsTo(one, /^\/r\/worldwire\/new/).length).toBeGreaterThan(2)
   })
 
   test('reads a whole thread, branch by branch', async () => {
-    const one = await sitting(client)
+    const one = await runScript(client)
 
     expect(one.output.thread[1]).toBe(one.facts.comments)
     expect(requestsTo(one, /morechildren/).length).toBeGreaterThan(3)
   })
 
   test('finds what it searches for', async () => {
-    const { output } = await sitting(client)
+    const { output } = await runScript(client)
 
     expect(output.search.length).toBeGreaterThan(20)
     for (const text of output.search) expect(text.toLowerCase()).toContain('recommend')
   })
 
   test('reads a place: its rules, its wiki, its moderators', async () => {
-    const { output, facts } = await sitting(client)
+    const { output, facts } = await runScript(client)
 
     expect(output.about).toEqual([facts.place, true, true])
     expect(output.moderators).toEqual(facts.moderators)
@@ -102,14 +102,14 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('reads a user: karma, trophies, every comment', async () => {
-    const { output, facts } = await sitting(client)
+    const { output, facts } = await runScript(client)
 
     expect(facts.peer_comments).toBeGreaterThan(100)
     expect(output.peer).toEqual([facts.peer, facts.peer_karma, true, facts.peer_comments])
   })
 
   test('reads its own listings: saved, subscribed, mail, answers', async () => {
-    const { output, facts, after } = await sitting(client)
+    const { output, facts, after } = await runScript(client)
 
     expect(output.saved).toEqual(facts.saved)
     expect(new Set(output.subscribed)).toEqual(new Set(facts.subscribed))
@@ -118,7 +118,7 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('comments, replies, edits and deletes', async () => {
-    const { output, facts, after } = await sitting(client)
+    const { output, facts, after } = await runScript(client)
     const [comment, answer] = after.comments
 
     expect(output.comment).toEqual([comment?.name, facts.username, `t3_${facts.thread}`])
@@ -131,7 +131,7 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('votes, saves and unsubscribes', async () => {
-    const { facts, after } = await sitting(client)
+    const { facts, after } = await runScript(client)
     const [comment] = after.comments
 
     expect(after.votes).toMatchObject({ [comment?.name ?? '']: 1, [`t3_${facts.thread}`]: -1 })
@@ -139,8 +139,8 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
     expect(after.subscribed).toEqual(facts.subscribed.filter((it) => it !== facts.place))
   })
 
-  test('sends a message, and another', async () => {
-    const { output, facts, after } = await sitting(client)
+  test('sends a message and a reply', async () => {
+    const { output, facts, after } = await runScript(client)
     const [message, reply] = after.sent.slice(-2)
 
     expect(output.message).toEqual([message?.name, `a subject by ${client}`, facts.peer])
@@ -149,23 +149,23 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('understands the reason of a refusal', async () => {
-    const { output } = await sitting(client)
+    const { output } = await runScript(client)
 
     expect(output.locked).toContain('THREAD_LOCKED')
-    expect([output.nobody, output.private]).toEqual(['404', '403'])
+    expect([output.unknown_user, output.private]).toEqual(['404', '403'])
   })
 })
 
 describe.skipIf(skipped)('PRAW', () => {
   test('reads to the end of a listing', async () => {
-    const { output, facts } = await sitting('PRAW')
+    const { output, facts } = await runScript('PRAW')
 
     expect(facts.wire.length).toBeGreaterThan(900)
     expect(output.all).toBe(facts.wire.length)
   })
 
   test('reads what requires a bearer token: karma, preferences, blocked users', async () => {
-    const { output, facts } = await sitting('PRAW')
+    const { output, facts } = await runScript('PRAW')
 
     expect(output.karma).toBeGreaterThan(0)
     expect(output.prefs).toBe(25)
@@ -173,16 +173,16 @@ describe.skipIf(skipped)('PRAW', () => {
   })
 
   test('gets errors for an absent place, and for mail without a subject', async () => {
-    const { output } = await sitting('PRAW')
+    const { output } = await runScript('PRAW')
 
-    expect(output.nowhere).toBe('302')
+    expect(output.unknown_subforum).toBe('302')
     expect(output.mute).toBe('NO_SUBJECT')
   })
 })
 
 // Types of gallery-dl's messages.
 const [DIRECTORY, URL_OF_A_FILE, URL_OF_A_PAGE] = [2, 3, 6]
-const of = ({ output }: Sitting, kind: number | undefined) =>
+const of = ({ output }: ScriptRun, kind: number | undefined) =>
   output.filter(([each]: [number]) => each === kind)
 
 const python = (path: string, ...options: string[]) => {

@@ -90,6 +90,39 @@ test('sandbox answers under TLS to the names of a domain, on one port', async ()
 })
 
 test.each([
+  ['discourse', '/site/basic-info.json', 'title'],
+  ['hackernews', '/v0/updates.json', 'items'],
+  ['lemmy', '/api/v3/site', 'version'],
+])(
+  'sandbox --kind %s prints where the platform is, and serves it with its controls',
+  async (kind, path, field) => {
+    const args = ['sandbox', '--kind', kind, '--speed', '0']
+    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    const { value } = await child.stdout.pipeThrough(new TextDecoderStream()).getReader().read()
+    const url = /is at (http:\S+)\. /.exec(value ?? '')?.[1] ?? ''
+    const [body, overview] = await Promise.all(
+      [path, '/__sandbox/'].map(
+        async (each) => (await fetch(url + each)).json() as Promise<Record<string, unknown>>,
+      ),
+    )
+    child.kill('SIGTERM')
+
+    expect(value).toContain(`${url}/__sandbox/`)
+    expect(body).toHaveProperty(field)
+    expect(overview).toMatchObject({ seed: 1, faults: expect.arrayContaining(['rate_limit']) })
+    expect(await child.exited).toBe(0)
+  },
+)
+
+test.each([
+  [['--kind', 'usenet'], '--kind is "usenet": allowed are reddit, discourse, hackernews, lemmy'],
+  [
+    ['--kind', 'lemmy', '--chat-port', '0'],
+    '--bearer-port and --chat-port belong to --kind reddit',
+  ],
   [['--tls-cert', 'cert.pem'], '--tls-cert and --tls-key must be used together'],
   [['--tls-cert', 'no.pem', '--tls-key', 'no.pem'], '--tls-cert is "no.pem", which cannot be read'],
   [['--tls-cert', MAIN, '--tls-key', MAIN], 'is not PEM'],

@@ -252,7 +252,7 @@ json = true
     `account add wrong --username ${plain.username} --password-file -`,
     invent('wrong password'),
   )
-  await run('account add nobody --jar -', `${SESSION_COOKIE}=${invent('cookie of nobody')}`)
+  await run('account add anon --jar -', `${SESSION_COOKIE}=${invent('cookie of anon')}`)
   const granted = sandbox.session({ username: plain.username })
   addCookieCanaries('granted', granted.cookies)
   await run(
@@ -383,7 +383,7 @@ json = true
   const comment = { post_url: `${sandbox.url}${permalink}`, text: written, cookies }
   for (let n = 0; n < 2; n++)
     expect((await named('/api/forum/v2/comment', comment, 'once')).status).toBe(200)
-  await named('/api/forum/dm', { to: 'nobody', subject: 'x', text: invent('a message') }, 'twice')
+  await named('/api/forum/dm', { to: 'unknown', subject: 'x', text: invent('a message') }, 'twice')
   await named('/api/forum/vote', { id: post_name, direction: 'up' }, 'thrice')
   await responseText(
     '/api/forum/vote',

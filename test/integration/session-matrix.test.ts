@@ -81,7 +81,7 @@ const ENDPOINTS: Endpoint[] = [
   read('achievements', 'none', 'honours', ({ person }) => `/user/${person}/achievements`),
 ]
 
-const SESSIONS = ['none', 'half', 'dead', 'live', 'somebody else’s'] as const
+const SESSIONS = ['none', 'half', 'dead', 'live', 'another customer’s'] as const
 type SessionKind = (typeof SESSIONS)[number]
 
 type Answer = { status: number; code: string | null }
@@ -183,7 +183,7 @@ function sessionsOf({ sandbox }: TestDaemon): Record<SessionKind, Record<string,
     half: { 'x-forum-session': live['x-forum-session'] ?? '' },
     dead: fake_session,
     live,
-    'somebody else’s': signedIn(sandbox, 'cleo'),
+    'another customer’s': signedIn(sandbox, 'cleo'),
   }
 }
 

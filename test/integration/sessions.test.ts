@@ -159,7 +159,7 @@ describe("with the caller's own account", () => {
       expect(cookies).toEqual([daemon.sandbox.session_cookie, 'loid', 'theme'])
   })
 
-  test('another user’s listing is refused, and so is that of a suspended account', async () => {
+  test('listings of another user and of a suspended account are refused', async () => {
     const others = await daemon.get('/user/bob/saved', ann)
     daemon.sandbox.user({ name: 'carl', standing: 'suspended' })
     const suspended = await daemon.get('/user/carl/saved', signedIn(daemon.sandbox, 'carl'))

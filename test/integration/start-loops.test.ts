@@ -8,7 +8,7 @@ import { tempFolder } from '../support/folder.ts'
 /** Pool, monitor, sender, operator, upkeep, storage. */
 const LOOPS = 6
 
-test('a start yields after each loop, so that requests are answered meanwhile', async () => {
+test('a start yields after each loop so that requests are answered', async () => {
   using folder = tempFolder()
   const config = parseConfig('platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }')
   config.server.port = 0

@@ -12,14 +12,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import { mountMemory, whyNot } from '../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 const MINUTE_MS = 60_000
 const MIB = 2 ** 20
 
-test('the reserve file is created, but not by a start that has no time for it', async () => {
+test('the reserve file is created after two minutes, not at the start', async () => {
   await using daemon = await startTestDaemon({ hold_back: true })
   const reserve_path = join(daemon.dir, 'ballast')
   await daemon.clock.advance(1000)
@@ -48,7 +48,7 @@ test('snapshots are taken on schedule', async () => {
   expect(daemon.events.filter(({ event }) => event === 'storage.snapshot_failed')).toEqual([])
 })
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
 test.skipIf(no_memory !== null)(
@@ -88,7 +88,7 @@ test('a replaced database is not written any further', async () => {
   ])
 })
 
-test('nor is a deleted one', async () => {
+test('a deleted database file is reported', async () => {
   await using daemon = await startTestDaemon()
   await daemon.clock.advance(1000)
   rmSync(join(daemon.dir, 'forumd.sqlite'))
@@ -101,7 +101,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 test.each([
   [5, 'storage_error'],
   [4, undefined],
-])('after %i storage errors in ten minutes health says %s', async (count, storage) => {
+])('after %i storage errors in ten minutes health reports %s', async (count, storage) => {
   await using daemon = await startTestDaemon({
     change: ({ storage: { dir } }) => {
       const instants = Array.from({ length: count }, (_, n) => START_MS - n * MINUTE_MS)
@@ -116,7 +116,7 @@ test.each([
   if (storage !== undefined) expect(list.body.code).toBe('storage_unavailable')
 })
 
-test('the active configuration is in the audit log, and so is each change of it', async () => {
+test('the active configuration and each change of it are in the audit log', async () => {
   await using daemon = await startTestDaemon({
     change: (config) => (config.metrics.token = 'scrape-me-12'),
   })

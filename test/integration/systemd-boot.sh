@@ -46,7 +46,7 @@ mount --rbind /sys sys
 mount --rbind /dev dev
 umount -R sys/fs/cgroup
 mount -t cgroup2 none sys/fs/cgroup
-# Not chroot: the kernel lets nobody in one have user namespaces, which the unit asks for.
+# Not chroot: the kernel allows no user namespace inside a chroot, which the unit needs.
 pivot_root . old
 cd /
 umount -l /old

@@ -52,6 +52,7 @@ const environment: ProcessContext = {
     openApiDocument: notHere,
     openPlatformTools: notHere,
     startSandbox: notHere,
+    startSource: notHere,
   },
 }
 

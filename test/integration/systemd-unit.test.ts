@@ -68,7 +68,7 @@ describe.skipIf(judge === null)('systemd', () => {
   })
 })
 
-test('the unit permits the JIT, and says why', () => {
+test('the unit permits the JIT, with a comment', () => {
   const unit = serviceUnit({
     binary: '/usr/bin/forumd',
     config: '/etc/f.toml',
@@ -79,7 +79,7 @@ test('the unit permits the JIT, and says why', () => {
   expect(unit).toContain('# Not MemoryDenyWriteExecute')
 })
 
-test("a path with systemd's special characters is one word", () => {
+test("a path with systemd's special characters is quoted as one word", () => {
   const unit = serviceUnit({ binary: '/a b/100%', config: '/c"$d', with_browser: false })
 
   expect(unit).toContain(String.raw`ExecStart="/a b/100%%" serve --config "/c\"$$d"`)
@@ -116,7 +116,7 @@ property() { systemctl show forumd --property="$1" --value; }
 echo "state $(property ActiveState) $(property StatusText)"
 pid=$(property MainPID)
 metrics() { curl --silent --output /dev/null --write-out '%{http_code}' -H "Authorization: Bearer $1" http://127.0.0.1:8099/metrics; }
-echo "metrics $(metrics wrong) $(metrics told-by-a-credential)"
+echo "metrics $(metrics wrong) $(metrics key-from-credential)"
 sed -i 's/account_per_minute = 30/account_per_minute = 5/; s/port = 8099/port = 8098/' /etc/forumd/forumd.toml
 # It returns once the signal is sent: the log shows when the reload has ended.
 systemctl reload forumd
@@ -154,7 +154,7 @@ test.skipIf(!canBoot)(
       folder.file('forumd.toml'),
       '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\ninstance_file = "/var/lib/forumd-instance/id"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n[metrics]\ntoken = "file:metrics"\n',
     )
-    writeFileSync(folder.file('credential'), 'told-by-a-credential\n', { mode: 0o600 })
+    writeFileSync(folder.file('credential'), 'key-from-credential\n', { mode: 0o600 })
     writeFileSync(folder.file('probe.sh'), PROBE)
 
     const vm = Bun.spawn(

@@ -39,7 +39,7 @@ async function listen(path: string, patience_s = '') {
     }
   })()
   const manager = {
-    heard: notifications,
+    notifications,
     /** Resolves with the first datagram from `from` on that has this line. */
     async until(line: string | RegExp, from = 0): Promise<string[]> {
       const fits = (it: string) => (typeof line === 'string' ? it === line : line.test(it))
@@ -96,13 +96,13 @@ test.each(SOCKETS)(
     expect(code).toBe(0)
     expect(ready).toEqual(['READY=1', `pid=${daemon.pid}`])
     expect(stopping).toContain('STATUS=finishing work in progress')
-    const names = manager.heard.map(([first]) => first?.split('=')[0])
+    const names = manager.notifications.map(([first]) => first?.split('=')[0])
     expect(names.slice(0, 3)).toEqual(['LISTENING', 'STATUS', 'READY'])
     expect(names.lastIndexOf('WATCHDOG')).toBeLessThan(names.indexOf('STOPPING'))
   },
 )
 
-test('without a watchdog no liveness is sent, and neither with that of another process', async () => {
+test('no watchdog message is sent without a watchdog, or for that of another process', async () => {
   using folder = tempFolder()
   const path = folder.file('notify')
   await using manager = await listen(path)
@@ -117,7 +117,7 @@ test('without a watchdog no liveness is sent, and neither with that of another p
   await daemon.end('SIGTERM')
   await manager.until('STOPPING=1')
 
-  expect(manager.heard.flat()).not.toContain('WATCHDOG=1')
+  expect(manager.notifications.flat()).not.toContain('WATCHDOG=1')
 })
 
 test('an unreachable manager is logged, and the daemon serves anyway', async () => {
@@ -149,7 +149,7 @@ test('SIGHUP applies limits, plans, prices and the log level, and names keys tha
     fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
   await manager.until('READY=1')
   const before = [await me(), await me(), await me()].map(({ status }) => status)
-  const from = manager.heard.length
+  const from = manager.notifications.length
   const began = monotonicMicros()
 
   configured(
@@ -199,7 +199,7 @@ test('SIGHUP applies limits, plans, prices and the log level, and names keys tha
   ])
 })
 
-test('a configuration with a problem is refused as a whole, and the old one stays', async () => {
+test('an invalid configuration is rejected as a whole, and the old one stays active', async () => {
   using folder = tempFolder()
   const path = folder.file('notify')
   await using manager = await listen(path)
@@ -209,7 +209,7 @@ test('a configuration with a problem is refused as a whole, and the old one stay
   const me = () =>
     fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
   await manager.until('READY=1')
-  const from = manager.heard.length
+  const from = manager.notifications.length
 
   configured(folder, '[limits]\naccount_per_minute = 0\nkey_rat = 3\n')
   process.kill(daemon.pid, 'SIGHUP')
@@ -231,7 +231,7 @@ test('a long database lock of another process delays neither the reload nor its 
   await using manager = await listen(path)
   const daemon = await startProcess(configured(folder), ['env', `NOTIFY_SOCKET=${path}`])
   await manager.until('READY=1')
-  const from = manager.heard.length
+  const from = manager.notifications.length
 
   configured(folder, '[limits]\nkey_rate = 3\n')
   const db = new Database(folder.file('data/forumd.sqlite'))
@@ -317,7 +317,7 @@ test.each(['monitor', 'sender'] as const)(
 
     expect(daemon.signal()).toBe('SIGABRT')
     expect(await manager.until('BITTEN')).toEqual(['BITTEN'])
-    expect(manager.heard.flat()).toContain(`STATUS=the ${loop} loop is stuck`)
+    expect(manager.notifications.flat()).toContain(`STATUS=the ${loop} loop is stuck`)
     const stuck = (await daemon.log()).split('\n').filter((line) => line.includes('serve.stuck'))
     expect(stuck.map((line) => JSON.parse(line))).toMatchObject([
       { level: 'error', event: 'serve.stuck', loop, what: 'work' },

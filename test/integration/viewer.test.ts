@@ -204,7 +204,7 @@ const TERMS = [
 test('names that refer to the account are refused in every parameter, before any request', async () => {
   identity = accounts.ann
   const answered: string[] = []
-  let asked = 0
+  let request_count = 0
   for (const route of routes)
     for (const { name } of route.parameters) {
       const words = name === 'q' ? TERMS.map(encodeURIComponent) : NAMES
@@ -213,7 +213,7 @@ test('names that refer to the account are refused in every parameter, before any
         const before = daemon.requestedPaths().length
         const { status, body } = await ask(route, { [name]: word })
         if (body.code === 'SESSION_REQUIRED') continue
-        asked += 1
+        request_count += 1
         const sent = daemon.requestedPaths().length - before
         if (status !== 400 || body.field !== name || sent > 0)
           answered.push(`${route.path} ${name}=${word}: ${status}, ${sent} sent`)
@@ -221,7 +221,7 @@ test('names that refer to the account are refused in every parameter, before any
     }
 
   expect(answered).toEqual([])
-  expect(asked).toBeGreaterThan(150)
+  expect(request_count).toBeGreaterThan(150)
 })
 
 test('the optional subforum of a search is refused like the required ones', async () => {

@@ -18,7 +18,7 @@ async function watching(daemon: TestDaemon, filter_spec: object) {
 const bodies = ({ receiver }: TestDaemon): string[] =>
   receiver.received.flatMap(({ text }) => JSON.parse(text).items.map((it: any) => it.body))
 
-test('a thread is watched by itself: new comments at any depth match once, old ones never', async () => {
+test('a thread feed matches new comments of any depth once, and old ones never', async () => {
   await using daemon = await startTestDaemon()
   const post = daemon.sandbox.post({ subforum: 'cats', title: 'the thread' })
   const other = daemon.sandbox.post({ subforum: 'cats', title: 'another' })

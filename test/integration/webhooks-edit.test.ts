@@ -103,7 +103,7 @@ test('during the overlap both secrets sign, after it only the new one', async ()
   expect(one.standard).toEqual(one.expected_standard)
 })
 
-test('without an overlap the old secret signs nothing more, and neither is stored in plain text', async () => {
+test('without an overlap the old secret is invalid at once; secrets are not stored in plain text', async () => {
   await using it = await startTargets()
   const { id, secret: old } = await it.create()
   const { body } = await it.call(ROTATE, { id })

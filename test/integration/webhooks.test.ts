@@ -58,7 +58,7 @@ test.each([
   ['https://hooks.slack.com/services/T/B/X', 'slack', 'hooks.slack.com'],
   ['https://discord.com/api/webhooks/1/x', 'discord', 'discord.com'],
   ['https://hooks.slack.com/elsewhere', 'webhook', null],
-])('%s tells its kind: %s', async (url, kind, kind_inferred_from) => {
+])('%s has the kind %s', async (url, kind, kind_inferred_from) => {
   const hosts = { 'hooks.slack.com': ['3.68.175.98'], 'discord.com': ['162.159.128.233'] }
   await using it = await startTargets({ hosts })
   expect(await it.create({ url })).toMatchObject({ kind, kind_inferred_from })
@@ -89,7 +89,7 @@ test.each([
   ['https://0x7f.1/', 'spelling'],
   ['https://db.internal/', 'name'],
   ['', 'malformed'],
-])('%p is no target: %s', async (url, reason) => {
+])('%p is rejected as a target: %s', async (url, reason) => {
   await using it = await startTargets({
     hosts: {
       'rebound.example.com': ['93.184.215.14', '169.254.169.254'],
@@ -142,7 +142,7 @@ test.each([
   expect(await it.call(path, body)).toMatchObject({ status: 400, body: { field, error } })
 })
 
-test('a test is one delivery, signed like a real one, and listed nowhere', async () => {
+test('a test is one signed delivery that is not listed', async () => {
   await using it = await startTargets()
   const { id, secret } = await it.create()
   const { body: report } = await it.call(TEST, { id })

@@ -17,7 +17,7 @@ async function watched(filter_spec: object = SPEC, change?: Parameters<typeof st
     .body
   const monitor = (await daemon.send('/forum/monitor/add', { filter_spec })).body
   await daemon.clock.advance(2 * MINUTE_MS)
-  return { house: daemon, monitor: monitor.id as string, webhook: webhook.id as string }
+  return { daemon, monitor: monitor.id as string, webhook: webhook.id as string }
 }
 
 const publish = (daemon: TestDaemon, title: string, fields: object = {}) =>
@@ -26,7 +26,7 @@ const publish = (daemon: TestDaemon, title: string, fields: object = {}) =>
 const why = (daemon: TestDaemon, query: string) => daemon.call(`/forum/monitor/why?${query}`)
 
 test("a delivery is explained: its feed, its matched conditions, its receiver's answers", async () => {
-  const { house: daemon, monitor, webhook } = await watched()
+  const { daemon, monitor, webhook } = await watched()
   await using _ = daemon
   const secret = 'A'.repeat(40)
   daemon.receiver.answers.push({
@@ -90,7 +90,7 @@ test("a delivery is explained: its feed, its matched conditions, its receiver's 
 })
 
 test('a monitor and an item name the same delivery, in any state of its target', async () => {
-  const { house: daemon, monitor, webhook } = await watched()
+  const { daemon, monitor, webhook } = await watched()
   await using _ = daemon
   const post = publish(daemon, 'a laser')
   await daemon.clock.advance(2 * MINUTE_MS)
@@ -106,7 +106,7 @@ test('a monitor and an item name the same delivery, in any state of its target',
 })
 
 test('an item that did not match is explained by its conditions, in its current state', async () => {
-  const { house: daemon, monitor } = await watched()
+  const { daemon, monitor } = await watched()
   await using _ = daemon
   const post = publish(daemon, 'a mouse')
   await daemon.clock.advance(2 * MINUTE_MS)
@@ -129,7 +129,7 @@ test('an item that did not match is explained by its conditions, in its current 
 })
 
 test('a stale item is explained with its age and the limit', async () => {
-  const { house: daemon, monitor } = await watched()
+  const { daemon, monitor } = await watched()
   await using _ = daemon
   daemon.sandbox.addFault({ path: '/r/', fault: '5xx', seconds: 20 * 60 })
   const post = publish(daemon, 'an unobserved laser')
@@ -151,7 +151,7 @@ test('a stale item is explained with its age and the limit', async () => {
 })
 
 test('an item older than its monitor is reported as such', async () => {
-  const { house: daemon, monitor } = await watched()
+  const { daemon, monitor } = await watched()
   await using _ = daemon
   const post = daemon.sandbox.post({
     subforum: 'cats',
@@ -164,7 +164,7 @@ test('an item older than its monitor is reported as such', async () => {
 })
 
 test('unobserved items and deleted items have different outcomes', async () => {
-  const { house: daemon, monitor } = await watched()
+  const { daemon, monitor } = await watched()
   await using _ = daemon
   const unseen = publish(daemon, 'a laser, just now')
   const gone = await why(daemon, `id=${monitor}&item_id=zzzzzz`)
@@ -177,7 +177,7 @@ test('unobserved items and deleted items have different outcomes', async () => {
 })
 
 test('an observed item that is gone cannot be judged', async () => {
-  const { house: daemon, monitor } = await watched()
+  const { daemon, monitor } = await watched()
   await using _ = daemon
   const post = publish(daemon, 'a mouse')
   await daemon.clock.advance(2 * MINUTE_MS)
@@ -189,7 +189,7 @@ test('an observed item that is gone cannot be judged', async () => {
 })
 
 test('an item that waits for comments is reported with its deadline', async () => {
-  const { house: daemon, monitor } = await watched({ ...SPEC, min_comments: 2 })
+  const { daemon, monitor } = await watched({ ...SPEC, min_comments: 2 })
   await using _ = daemon
   const created_at = daemon.clock.now()
   const post = publish(daemon, 'a laser')
@@ -214,7 +214,7 @@ test('an item that waits for comments is reported with its deadline', async () =
 })
 
 test('an item of a group is found during collection, and in its bundle', async () => {
-  const { house: daemon, monitor } = await watched({ ...SPEC, group: 'pets', group_window_s: 600 })
+  const { daemon, monitor } = await watched({ ...SPEC, group: 'pets', group_window_s: 600 })
   await using _ = daemon
   const posts = [publish(daemon, 'a laser'), publish(daemon, 'another laser')]
   await daemon.clock.advance(2 * MINUTE_MS)
@@ -235,7 +235,7 @@ test('an item of a group is found during collection, and in its bundle', async (
 })
 
 test('a filter edited since then is reported, because its conditions are the new ones', async () => {
-  const { house: daemon, monitor } = await watched()
+  const { daemon, monitor } = await watched()
   await using _ = daemon
   const post = publish(daemon, 'a laser')
   await daemon.clock.advance(2 * MINUTE_MS)
@@ -300,7 +300,7 @@ describe('refusals', () => {
   })
 
   test('a monitor requires an item', async () => {
-    const { house: daemon, monitor } = await watched()
+    const { daemon, monitor } = await watched()
     await using _ = daemon
     const answer = await why(daemon, `id=${monitor}`)
 

@@ -148,7 +148,7 @@ const cookieOf = (head: string) =>
 const isCookie = (name: string, value: string) =>
   TOKEN.test(name) && name.length <= LONGEST_NAME && !NOT_OURS.test(name) && OCTETS.test(value)
 
-test(`of ${COUNT / 2} pairs in an object each cookie goes out as it is, and nothing else does (seed ${seed})`, async () => {
+test(`of ${COUNT / 2} pairs in an object each cookie is sent unchanged and nothing else is sent (seed ${seed})`, async () => {
   const statuses = await sendAll(PAIRS, '/api/forum/vote', (name, value) => ({
     cookies: { [name]: value },
     id: 't3_abc',
@@ -169,7 +169,7 @@ const isBeside = (name: string, value: string) =>
 const FIELDS =
   /^(?:post_url|text|locale|timezone|proxy|cookies|forum_session|loid|token_v2|csrf_token|edgebucket|csv|session_tracker|pc)$/
 
-test(`of ${COUNT / 2} pairs beside the fields of a comment the same is true (seed ${seed})`, async () => {
+test(`the same holds for ${COUNT / 2} pairs beside the fields of a comment (seed ${seed})`, async () => {
   const pairs = PAIRS.filter(([name]) => !FIELDS.test(name))
   const statuses = await sendAll(pairs, '/api/forum/comment', (name, value) => ({
     post_url: '/r/cats/s/abc',

@@ -52,7 +52,7 @@ function startVoting(vote: (db: Db) => Promise<ActOutcome<string>>) {
       ),
     )
   return {
-    house: daemon,
+    daemon,
     call,
     voted: () => voted,
     balance: () => findCustomer(daemon.db, 'cus_1')?.balance_micros,
@@ -63,7 +63,7 @@ function startVoting(vote: (db: Db) => Promise<ActOutcome<string>>) {
 const DONE = { ok: true, value: 't3_abc' } as const
 const SPENT = 500_000 - PRICES.vote
 
-test('a write whose end cannot be recorded is not reported as undone', async () => {
+test('a write whose result cannot be recorded is not reported as failed', async () => {
   await using it = startVoting(async (db) => {
     db.run('PRAGMA query_only = 1')
     return DONE
@@ -81,20 +81,20 @@ test('a write whose answer cannot be stored is not repeated', async () => {
   })
 
   const first = await it.call('mine')
-  it.house.db.run('PRAGMA query_only = 0')
+  it.daemon.db.run('PRAGMA query_only = 0')
   const second = await it.call('mine')
 
   expect([first.body['code'], second.body['code']]).toEqual(['OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN'])
   expect(it.voted()).toBe(1)
-  expect(it.house.log.map(([, event]) => event)).toContain('writes.result_not_stored')
+  expect(it.daemon.log.map(([, event]) => event)).toContain('writes.result_not_stored')
 })
 
 test('a disk that is full before the platform request prevents it', async () => {
   await using it = startVoting(async () => DONE)
-  it.house.db.run('PRAGMA query_only = 1')
+  it.daemon.db.run('PRAGMA query_only = 1')
 
   const [plain, named] = [await it.call(''), await it.call('mine')]
-  it.house.db.run('PRAGMA query_only = 0')
+  it.daemon.db.run('PRAGMA query_only = 0')
   const again = await it.call('mine')
 
   expect([plain.status, named.status, again.status]).toEqual([503, 503, 200])
@@ -113,7 +113,7 @@ describe('an internal error during a write', () => {
     expect(it.balance()).toBe(500_000)
   })
 
-  test('keeps its key claimed: its progress is unknown', async () => {
+  test('keeps its key claimed, because its progress is unknown', async () => {
     await using it = startVoting(async () => {
       throw new TypeError('undefined is not a vote')
     })
@@ -131,7 +131,7 @@ test('a clock set a day ahead permits no repeat of a running write', async () =>
   await using it = startVoting(() => done.promise)
   const first = it.call('mine')
   while (it.voted() === 0) await Bun.sleep(1)
-  it.house.clock.jump(25 * 3_600_000)
+  it.daemon.clock.jump(25 * 3_600_000)
 
   const second = it.call('mine')
   const early = await Promise.race([second, Bun.sleep(1000).then(() => null)])
@@ -142,19 +142,19 @@ test('a clock set a day ahead permits no repeat of a running write', async () =>
   expect(it.voted()).toBe(1)
 })
 
-test('a write that the balance does not cover is not made, and claims no key', async () => {
+test('a write that the balance does not cover is not sent and claims no key', async () => {
   await using it = startVoting(async () => DONE)
-  it.house.db.run('UPDATE customers SET balance_micros = 1')
+  it.daemon.db.run('UPDATE customers SET balance_micros = 1')
 
   const poor = await it.call('mine')
-  it.house.db.run('UPDATE customers SET balance_micros = 500000')
+  it.daemon.db.run('UPDATE customers SET balance_micros = 500000')
   const rich = await it.call('mine')
 
   expect([poor.status, poor.body['code']]).toEqual([402, 'insufficient_credits'])
   expect([rich.status, it.voted()]).toEqual([200, 1])
 })
 
-test('concurrent writes are each made and billed once', async () => {
+test('concurrent writes are each sent and billed once', async () => {
   await using it = startVoting(async () => DONE)
   const names = Array.from({ length: 20 }, (_, at) => `n${at % 10}`)
 
@@ -166,14 +166,14 @@ test('concurrent writes are each made and billed once', async () => {
   expect(again.every(({ status }) => status === 200)).toBe(true)
   expect(it.voted()).toBe(10)
   expect(it.balance()).toBe(500_000 - 10 * PRICES.vote)
-  expect(listUnbalanced(it.house.db)).toEqual([])
+  expect(listUnbalanced(it.daemon.db)).toEqual([])
 })
 
 type Fault = Extract<ActOutcome<string>, { ok: false }>['fault']
 
 test.each<[Fault, number, string, boolean]>([
   [{ kind: 'throttled', retry_after_s: 7 }, 502, 'FORUM_RATELIMIT', true],
-  [{ kind: 'throttled', retry_after_s: 7, unasked: true }, 502, 'FORUM_RATELIMIT', false],
+  [{ kind: 'throttled', retry_after_s: 7, not_requested: true }, 502, 'FORUM_RATELIMIT', false],
   [{ kind: 'blocked' }, 502, 'UPSTREAM_BLOCKED', false],
   [{ kind: 'login_required' }, 401, 'REAUTH_REQUIRED', true],
   [{ kind: 'forbidden', reason: 'private' }, 403, 'PERMISSION_DENIED', true],

@@ -58,7 +58,7 @@ describe('a write with a lost answer', () => {
     expect(await it.spent()).toBe(PRICES.write)
   })
 
-  test('gets the same answer on a repeat by its key, and is made once', async () => {
+  test('is sent once, and a repeat with its key gets the same answer', async () => {
     await using it = await startWriting()
     it.sandbox.addFault({ path: '/api/comment', fault: 'lost_answer', times: 1 })
 
@@ -73,7 +73,7 @@ describe('a write with a lost answer', () => {
 })
 
 describe('a write with an Idempotency-Key', () => {
-  test('is made once, and repeats get its answer for free', async () => {
+  test('is sent once, and repeats get its answer for free', async () => {
     await using it = await startWriting()
     const first = await comment(it, 'mine')
     const second = await comment(it, 'mine')
@@ -156,7 +156,7 @@ describe('a write with an Idempotency-Key', () => {
     expect(it.comments()).toEqual(['Once'])
   })
 
-  test('sent ten times at once is made once', async () => {
+  test('requested ten times concurrently is sent once', async () => {
     await using it = await startWriting()
     const answers = await Promise.all(Array.from({ length: 10 }, () => comment(it, 'mine')))
 
@@ -188,21 +188,18 @@ describe('a stored answer', () => {
   test.each([
     ['a block', { path: '/api/comment', fault: 'block_403_html' }],
     ['a platform that is not there', { path: '/api/me.json', fault: '5xx' }],
-  ] as const)(
-    '%s leaves nothing done, so that the name is free again',
-    async (_what, fault_rule) => {
-      await using it = await startWriting()
-      it.sandbox.addFault({ ...fault_rule, times: 1 })
+  ] as const)('%s has no effect, so that the key can be used again', async (_what, fault_rule) => {
+    await using it = await startWriting()
+    it.sandbox.addFault({ ...fault_rule, times: 1 })
 
-      const first = await comment(it, 'mine')
-      const second = await comment(it, 'mine')
+    const first = await comment(it, 'mine')
+    const second = await comment(it, 'mine')
 
-      expect(first.status).toBeGreaterThanOrEqual(500)
-      expect(second.status).toBe(200)
-      expect(it.comments()).toEqual(['Once'])
-      expect(await it.spent()).toBe(PRICES.write)
-    },
-  )
+    expect(first.status).toBeGreaterThanOrEqual(500)
+    expect(second.status).toBe(200)
+    expect(it.comments()).toEqual(['Once'])
+    expect(await it.spent()).toBe(PRICES.write)
+  })
 
   test('does not exist for a call refused before the platform request', async () => {
     await using it = await startWriting()
@@ -279,7 +276,7 @@ test('keys are deleted after a day', async () => {
 
 test('the database contains neither the session nor the text', async () => {
   await using it = await startWriting()
-  await comment(it, 'my-own-name', 'Between us, and nobody else')
+  await comment(it, 'my-own-name', 'Between the two of us')
   beside(it, (db) => db.run('PRAGMA wal_checkpoint(TRUNCATE)'))
 
   const file = Buffer.from(await Bun.file(`${it.house.dir}/forumd.sqlite`).bytes())

@@ -44,7 +44,7 @@ describe('an image given by its address', () => {
     ],
     ['what is packed', { body: PNG, headers: { 'content-encoding': 'gzip' } }, '200'],
     ['too much', { body: new Uint8Array(5 * MIB + 1) }, '5 MiB'],
-  ] as const)('that leads to %s is refused, for nothing', async (_what, answer, reason) => {
+  ] as const)('that leads to %s is refused without a charge', async (_what, answer, reason) => {
     await using it = await startWriting()
     const { status, body } = await it.act('profile/avatar', { image_url: at(it, answer) })
 
@@ -175,7 +175,7 @@ describe('a download', () => {
   test.each([
     ['never answers', { hang: true }],
     ['never ends', { drip: true }],
-  ] as const)('that %s is given up when its time is over', async (_what, answer) => {
+  ] as const)('that %s is aborted at its deadline', async (_what, answer) => {
     await using receiver = await startReceiver()
     receiver.answers.push(answer)
     const clock = fakeClock(() => Promise.resolve())

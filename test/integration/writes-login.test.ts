@@ -191,7 +191,7 @@ test.each([
   ['proxy.test:3128', 'INVALID_PROXY', 'proxy'],
   ['ftp://proxy.test', 'INVALID_PROXY', 'proxy'],
   ['http://10.0.0.1:3128', 'INVALID_PROXY', 'proxy'],
-])('login over http takes no proxy like %s', async (proxy, code, field) => {
+])('login over http rejects a proxy like %s', async (proxy, code, field) => {
   await using it = await startWithout()
   const { status, body } = await login(it, { ...ANN, proxy })
 

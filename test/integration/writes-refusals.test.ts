@@ -116,7 +116,7 @@ describe.each(PATHS)('%s', (path) => {
     ['a broken connection', { fault: 'reset' }, 502, 'OUTCOME_UNKNOWN', true],
     ['a strange status', { fault: 'answer', status: 418 }, 502, 'FORUM_REJECTED', true],
   ] as const)(
-    'met by %s is answered by its own error, and asked once',
+    'refused with %s gets a specific error and is sent once',
     async (_what, fault_rule, status, code, billed) => {
       it.sandbox.addFault({ path: native, ...fault_rule })
       const seen = it.sandbox.requests.length
@@ -133,7 +133,7 @@ describe.each(PATHS)('%s', (path) => {
     },
   )
 
-  test('costs its price when it is made', async () => {
+  test('costs its price when it is sent', async () => {
     it.sandbox.clearFaults()
     const { status, cost } = await done(path)
 

@@ -104,7 +104,7 @@ describe('writes of an account', () => {
     expect(read.body.messages[0]).toMatchObject({ from: 'ann', to: 'ben', body: 'They came.' })
   })
 
-  test('a message is sent by chat if the recipient takes no mail', async () => {
+  test('a message is sent by chat if the recipient accepts no private messages', async () => {
     it.sandbox.user({ name: 'carl', mail: 'chat' })
     const { status, body } = await it.act('dm', { to: 'carl', subject: 'Beans', text: 'Hello' })
     const read = await it.act('dm/messages', { thread_id: body.thread_id })
@@ -188,17 +188,23 @@ describe('an invalid write', () => {
     expect(answer.headers.get('x-credits-remaining')).toBeNull()
   })
 
-  test.each(Object.keys(BAD_SESSIONS))('%s names what is amiss, on every write', async (name) => {
-    const [session, code, field] = BAD_SESSIONS[name] ?? []
-    const seen = it.sandbox.requests.length
+  test.each(Object.keys(BAD_SESSIONS))(
+    '%s names the invalid field, on every write',
+    async (name) => {
+      const [session, code, field] = BAD_SESSIONS[name] ?? []
+      const seen = it.sandbox.requests.length
 
-    for (const [path, body] of Object.entries({ ...it.WRITES, comment: it.WRITES['v2/comment'] })) {
-      const answer = await it.send(path, { ...body, ...session })
-      expect([path, answer.status, answer.body.code]).toEqual([path, 400, code])
-      expect([path, answer.body.field ?? null]).toEqual([path, field])
-    }
-    expect(it.sandbox.requests).toHaveLength(seen)
-  })
+      for (const [path, body] of Object.entries({
+        ...it.WRITES,
+        comment: it.WRITES['v2/comment'],
+      })) {
+        const answer = await it.send(path, { ...body, ...session })
+        expect([path, answer.status, answer.body.code]).toEqual([path, 400, code])
+        expect([path, answer.body.field ?? null]).toEqual([path, field])
+      }
+      expect(it.sandbox.requests).toHaveLength(seen)
+    },
+  )
 
   test('an image body may have eight megabytes, others one', async () => {
     const large = 'x'.repeat(1_100_000)
@@ -210,6 +216,34 @@ describe('an invalid write', () => {
     expect([picture.status, picture.body.field]).toEqual([400, 'image_base64'])
     expect([text.status, text.body.code]).toEqual([413, 'BODY_TOO_LARGE'])
   })
+})
+
+test('a field that no write has is refused by name on every write, unless it is a cookie', async () => {
+  const seen = it.sandbox.requests.length
+  const login = { username: 'ann', password: 'x' }
+  const bodies = {
+    ...it.WRITES,
+    'dm/messages': { thread_id: 't4_abc1' },
+    comment: it.WRITES['v2/comment'],
+    login,
+  }
+
+  for (const [path, body] of Object.entries(bodies))
+    for (const extra of [1, null, true, ['dark'], { theme: 'dark' }, 'dark']) {
+      // The comment endpoint sends text as a cookie.
+      if (path === 'comment' && extra === 'dark') continue
+      const send = path === 'login' ? it.send : it.act
+      const { status, body: refusal } = await send(path, { ...body, extra })
+      expect([path, extra, status, refusal.code, refusal.field]).toEqual([
+        path,
+        extra,
+        400,
+        'INVALID_REQUEST',
+        'extra',
+      ])
+      expect(refusal.error).toStartWith('extra is not a known field; allowed: ')
+    }
+  expect(it.sandbox.requests).toHaveLength(seen)
 })
 
 test('an empty proxy, and one in the header of reads, are errors on every write', async () => {
@@ -245,7 +279,7 @@ test('a proxy that the guard refuses is named, without a connection', async () =
 test.each([
   ['socks4://proxy.test:1080', 400],
   ['socks5h://proxy.test:1080', 400],
-])('a browser takes no %s, and reports it before any name lookup', async (proxy, status) => {
+])('a browser rejects %s before any name lookup', async (proxy, status) => {
   const [comment, login] = [
     await it.act('comment', { ...it.WRITES['v2/comment'], proxy }),
     await it.send('login', { username: 'ann', password: 'x', method: 'browser', proxy }),

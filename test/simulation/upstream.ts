@@ -163,14 +163,15 @@ export function createUpstream(options: Options): Upstream {
     clock_measured_ms: ahead_ms,
   }
   const platform = new Proxy({} as Platform, {
-    get: (_, name: keyof Platform) => answers[name] ?? unasked(name),
+    get: (_, name: keyof Platform) => answers[name] ?? not_requested(name),
   })
   return { platform, requests: () => requests, polls, outages, olds, faults }
 }
 
 const listing = (rows: Post[], after: string | null) => ok({ rows, after, logged_in: null })
 
-const unasked = (name: string) => () => Promise.reject(new Error(`unexpected request for ${name}`))
+const not_requested = (name: string) => () =>
+  Promise.reject(new Error(`unexpected request for ${name}`))
 
 /** Random periods with the given frequency and mean length. */
 function spans(chance: SeededRandom, a_day: number, mean_s: number, from: number, until: number) {

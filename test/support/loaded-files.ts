@@ -18,6 +18,6 @@ if (file !== '') {
     },
   })
   process.on('exit', () =>
-    writeFileSync(file, JSON.stringify({ files: Object.keys(require.cache), asked: queries })),
+    writeFileSync(file, JSON.stringify({ files: Object.keys(require.cache), requested: queries })),
   )
 }

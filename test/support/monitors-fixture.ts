@@ -69,7 +69,7 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
     return { status: response.status, text, body: JSON.parse(text) }
   }
   return {
-    stage: fixture,
+    fixture,
     call,
     nudges: () => nudges,
     document: () => call('/openapi.json'),

@@ -57,8 +57,8 @@ export function readRecordings(folder: string): Recording[] {
       OF_THEN.test(name) ? [] : values.map((value): [string, string] => [name, value]),
     )
     const type = TYPES[suffix]
-    const told = status !== null
-    const headers = told
+    const is_replayed = status !== null
+    const headers = is_replayed
       ? headers_replayed
       : [type ? (['content-type', type] satisfies [string, string]) : JSON_TYPE]
     const raw = /[?&]raw_json=1\b/.test(meta.url ?? '') || traits.includes('html-raw')

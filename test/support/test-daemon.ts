@@ -25,6 +25,8 @@ type Choice = {
   chat?: boolean
   /** Start time of the clock; a real browser needs the real time. */
   start_at?: number
+  /** True while every outgoing connection fails for want of a file descriptor. */
+  out_of_files?: () => boolean
   /** Takes 32 MiB of the real disk as it does in life, in the disk's time; otherwise they seem to be taken already. */
   hold_back?: boolean
 }
@@ -37,6 +39,7 @@ export async function startTestDaemon({
   chat = false,
   start_at,
   hold_back = false,
+  out_of_files = () => false,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
   // Time may move when no request is out and the event loop has gone quiet.
@@ -85,6 +88,8 @@ export async function startTestDaemon({
         ? Promise.resolve(['127.0.0.1'])
         : Promise.reject(new Error('no such name')),
     fetch: (url, init) => {
+      if (out_of_files())
+        return Promise.reject(Object.assign(new TypeError('EMFILE'), { code: 'EMFILE' }))
       out++
       const tls = url.startsWith('https:') ? { tls: { ...init.tls, ca: receiver.ca } } : {}
       return fetch(url, { ...init, ...tls }).finally(() => out--)

@@ -1,5 +1,5 @@
-// Goal: whoever calls something reads what it is for where it is declared. Method: every export of the source has a doc comment,
-// but for what says the same in another way.
+// Goal: callers find the purpose of an export at its declaration. Method: every export of the source has a doc comment,
+// except those that are documented in another way.
 import { expect, test } from 'bun:test'
 
 const src = `${import.meta.dir}/../../src/`
@@ -7,30 +7,30 @@ const src = `${import.meta.dir}/../../src/`
 const EXPORT =
   /^export (?:declare )?(?:async )?(?:abstract )?(function|const|class|type|interface)\*? +(\w+)/
 
-/** What needs no words of its own, and why. */
+/** Exports without a doc comment, with the reason. */
 const SELF_EXPLANATORY: readonly [why: string, says: RegExp][] = [
   [
-    'what a function or a part of the page takes is told there',
+    'parameters are documented at the function or component',
     /^export type \w*(Deps|Options|Props)\b/,
   ],
   [
-    'a type is read off a value',
+    'the type is inferred from a value',
     /= \(?(?:typeof|keyof typeof|z\.(?:infer|input|output)<|ReturnType<)/,
   ],
-  ['a command tells its summary to whoever asks for help', / = command\(\{$/],
+  ['the help text contains the summary of a command', / = command\(\{$/],
   [
-    'the document of the API describes it',
+    'the OpenAPI document describes it',
     /= (?:ResponseBody<'|NonNullable<Preview|\w+\['|Pick<Any|Omit<(?:Any|ResponseBody))/,
   ],
 ]
 
-/** The exports of a text that nothing is said of, each with its line. */
-function untold(text: string): string[] {
+/** Undocumented exports of a text, each with its line. */
+function undocumented(text: string): string[] {
   const lines = text.split('\n')
   const missing = new Set<string>()
   return lines.flatMap((line, at) => {
     const [, , name] = EXPORT.exec(line) ?? []
-    // A further form of a function is told at its first one.
+    // An overload is documented at its first signature.
     if (name === undefined || missing.has(name)) return []
     missing.add(name)
     if (lines[at - 1]?.trimEnd().endsWith('*/')) return []
@@ -38,13 +38,13 @@ function untold(text: string): string[] {
   })
 }
 
-test('every export says what it is for', async () => {
+test('every export has a doc comment', async () => {
   const found: string[] = []
   let exports = 0
   for await (const file of new Bun.Glob('**/*.{ts,tsx}').scan(src)) {
     const text = await Bun.file(src + file).text()
     exports += text.split('\n').filter((line) => EXPORT.test(line)).length
-    found.push(...untold(text).map((it) => `${file}:${it}`))
+    found.push(...undocumented(text).map((it) => `${file}:${it}`))
   }
 
   expect(found.toSorted()).toEqual([])
@@ -61,6 +61,6 @@ test.each([
   ['export type Kind = (typeof KINDS)[number]', []],
   ['/** Both. */\nexport function f(a: 1): 1\n// Why.\nexport function f(a: 2): 2', []],
   ['const hidden = 5', []],
-])('of %j nothing is said of %j', (text, names) => {
-  expect(untold(text)).toEqual(names)
+])('in %j the undocumented exports are %j', (text, names) => {
+  expect(undocumented(text)).toEqual(names)
 })

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Boots the Debian in ROOT with a systemd of its own as pid 1, over a copy-on-write view of it, and ends with it. FOLDER, which
-# is at /probe inside, holds forumd, forumd.service, forumd.toml and probe.sh; what the probe prints goes to FOLDER/log.
+# Boots the Debian in ROOT with its own systemd as pid 1, over a copy-on-write view of it, and exits with it.
+# FOLDER is mounted at /probe and holds forumd, forumd.service, forumd.toml and probe.sh; the output of the
+# probe goes to FOLDER/log.
 #
 # usage: unshare --kill-child --mount --cgroup --pid --ipc --uts --net --fork boot.sh ROOT FOLDER
 set -eu
@@ -20,7 +21,7 @@ echo 'forumd:x:990:' >>etc/group
 cp "$folder/forumd.toml" etc/forumd/
 rm -rf etc/systemd/system/*.wants
 cp "$folder/forumd.service" etc/systemd/system/
-# What a line of fstab would make: the data folder is a volume of its own.
+# Equivalent of a line in fstab: the data folder is a volume of its own.
 cat >etc/systemd/system/var-lib-forumd.mount <<'UNIT'
 [Mount]
 What=/volume
@@ -47,10 +48,10 @@ mount --rbind /dev dev
 umount -R sys/fs/cgroup
 mount -t cgroup2 none sys/fs/cgroup
 ip link set lo up
-# Not chroot: the kernel gives nobody in one a user namespace, which the unit asks for.
+# Not chroot: the kernel allows no user namespace inside a chroot, which the unit needs.
 pivot_root . old
 cd /
 umount -l /old
-# As a machine boots: what is mounted later is to be seen by the units.
+# As on a real machine: later mounts are visible to the units.
 mount --make-rshared /
 exec env -i container=podman PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --unit=try.target --log-target=null

@@ -1,4 +1,5 @@
-# What happens inside, a line each: "NAME: what was seen". `systemd.ts` compares them with what has to be seen.
+# Runs inside the Debian and prints one line per observation: "NAME: result". `systemd.ts` compares them with
+# the expected lines.
 property() { systemctl show forumd --property="$1" --value; }
 status() { curl --silent --output /dev/null --write-out '%{http_code}' http://127.0.0.1:8099/health/ready; }
 # Runs a command until it succeeds, for as many seconds at most.
@@ -14,8 +15,8 @@ serves() { [ "$(status)" = 200 ]; }
 waits() { systemctl show forumd --property=StatusText --value | grep --quiet 'waiting for the disk'; }
 failed() { [ "$(property ActiveState)" = failed ]; }
 id() { head -n 1 /var/lib/forumd/instance.id; }
-# What an operator sees of this unit at the priority of a warning or above, since the mark: a second that begins then. Not by
-# a cursor: with a filter, journalctl 252 leaves out the first entry after it.
+# Log entries of this unit at priority warning or above since the mark: a second that begins then. A cursor
+# would not work: with a filter, journalctl 252 omits the first entry after it.
 mark() { sleep 1.1 && since=$(date +%s); }
 warned() {
   journalctl --sync
@@ -30,14 +31,14 @@ systemctl start forumd
 within 20 serves && echo "first start: $(property ActiveState), volume $(systemctl is-active var-lib-forumd.mount)"
 first=$(id)
 
-# A mount that fails keeps the daemon down, and nothing is begun in its place.
+# A failed mount keeps the daemon stopped, and no data folder is created in its place.
 systemctl stop forumd && systemctl stop var-lib-forumd.mount
 sed -i 's|What=/volume|What=/not-there|' /etc/systemd/system/var-lib-forumd.mount && systemctl daemon-reload
 systemctl start forumd 2>/dev/null || echo "mount fails: not started, $(ls /var/lib/forumd 2>/dev/null | wc -l) files in its place"
 sed -i 's|What=/not-there|What=/volume|' /etc/systemd/system/var-lib-forumd.mount
 systemctl daemon-reload && systemctl reset-failed var-lib-forumd.mount
 
-# A volume that nothing declares, and that somebody forgot to mount.
+# A volume without a unit that was not mounted.
 mv /etc/systemd/system/var-lib-forumd.mount /root/ && systemctl daemon-reload
 mark
 systemctl start forumd 2>/dev/null || echo "not mounted: $(property ExecMainStatus), $(property Result), restarts $(property NRestarts), files $(ls /var/lib/forumd | wc -l)"
@@ -46,7 +47,7 @@ mount --bind /volume /var/lib/forumd
 systemctl start forumd && within 20 serves && [ "$(id)" = "$first" ] && echo 'mounted again: it serves the same instance'
 systemctl stop forumd
 
-# Trouble of the disk at the start.
+# Disk failures at the start.
 trouble() {
   local name=$1 harm=$2 repair=$3
   rm -f /volume/ballast
@@ -54,7 +55,7 @@ trouble() {
   mark
   systemctl start forumd 2>/dev/null
   within 20 waits
-  # Longer than the twenty restarts took that once ended it for good.
+  # Longer than the twenty restarts after which systemd once gave up.
   sleep "${WAIT_S:-5}"
   echo "$name: $(property ActiveState), restarts $(property NRestarts), ready $(status)"
   echo "$name: $(property StatusText)"
@@ -73,7 +74,7 @@ trouble 'full disk' fill empty
 trouble 'no inodes' fill_inodes empty_inodes
 trouble 'read-only' read_only read_write
 
-# What is no trouble of the disk ends it again and again, and is not given up either.
+# Other failures exit repeatedly, and systemd does not give up either.
 chown root: /var/lib/forumd/secrets.key
 mark
 systemctl start forumd 2>/dev/null
@@ -83,7 +84,7 @@ chown forumd: /var/lib/forumd/secrets.key
 within 30 serves && echo "key file: it serves, after $([ "$(property NRestarts)" -ge 1 ] && echo restarts)"
 systemctl stop forumd
 
-# The only way to an empty database.
+# The only command that creates an empty database.
 umount /var/lib/forumd
 runuser -u forumd -- timeout --preserve-status 5 forumd serve --new --config /etc/forumd/forumd.toml >/dev/null
 systemctl start forumd && within 20 serves && [ "$(id)" != "$first" ] && echo 'serve --new: another instance serves'

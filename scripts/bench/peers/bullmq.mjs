@@ -1,5 +1,5 @@
-// BullMQ: a queue and a worker in one process. Arguments: the plan, the port of Redis; `idle` only lets it be there.
-// Prints `ready`, then how it went.
+// BullMQ: a queue and a worker in one process. Arguments: the plan, the port of Redis; `idle` only starts it.
+// Prints `ready`, then the result.
 import { Queue, Worker } from 'bullmq'
 
 import { CONCURRENCY, itemOf, planOf, TARGETS } from './plan.mjs'
@@ -10,7 +10,7 @@ const plan = planOf(text)
 const connection = { host: '127.0.0.1', port: Number(port), maxRetriesPerRequest: null }
 const post = createPost(plan.receiver)
 
-// Done jobs are kept, as our rows are: an operator wants to see what was sent.
+// Completed jobs are stored like forumd's rows: operators inspect sent deliveries.
 const options = { attempts: 6, backoff: { type: 'exponential', delay: 5000 } }
 const queue = new Queue('deliveries', { connection, defaultJobOptions: options })
 let [added, done] = [0, 0]
@@ -35,9 +35,9 @@ async function commit(numbers) {
 
 console.log('ready')
 if (idle !== 'idle') {
-  const told = await plan.run({ commit, now_ms, recorded: () => done >= added })
+  const result = await plan.run({ commit, now_ms, recorded: () => done >= added })
   console.log(
-    JSON.stringify({ ...told, recorded: (await queue.getJobCounts('completed')).completed }),
+    JSON.stringify({ ...result, recorded: (await queue.getJobCounts('completed')).completed }),
   )
   await worker.close()
   await queue.close()

@@ -1,5 +1,5 @@
-// The gateway as a user would write it: Fastify before the platform's address, undici behind it, SQLite for who may and
-// who pays. Arguments: the platform's address, a folder, a key. Prints where it listens.
+// A typical hand-written gateway: Fastify, undici to the platform, SQLite for keys and balances. Arguments: the
+// platform's address, a folder, a key. Prints its port.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
@@ -30,7 +30,7 @@ const count = db.prepare(
   `INSERT INTO usage VALUES (?, ?, 1, ?)
    ON CONFLICT DO UPDATE SET calls = calls + 1, cost = cost + excluded.cost`,
 )
-// One durable transaction a call: the price, and what it is booked under. A call that fails gets its money back.
+// One durable transaction per call: the price and its ledger entry. A failed call is refunded.
 const charge = db.transaction((id) => {
   const row = take.get(PRICE_MICROS, id, PRICE_MICROS)
   if (row !== undefined) count.run(id, Math.floor(Date.now() / HOUR_MS), PRICE_MICROS)

@@ -1,4 +1,4 @@
-// pg-boss, in one process. Arguments: the plan, the address of PostgreSQL. Prints `ready`, then how it went.
+// pg-boss, in one process. Arguments: the plan, the address of PostgreSQL. Prints `ready`, then the result.
 import PgBoss from 'pg-boss'
 
 import { CONCURRENCY, itemOf, planOf, TARGETS } from './plan.mjs'
@@ -13,8 +13,8 @@ await boss.start()
 await boss.createQueue('deliveries')
 let [added, done] = [0, 0]
 
-// Its own worker waits at least half a second between looks; asking again as soon as something was there is the fastest
-// that its interface allows. While there is nothing it is asked every 2 ms.
+// Its own worker waits at least half a second between polls; polling again as soon as jobs were found is the
+// fastest use of its interface. An empty queue is polled every 2 ms.
 const ended = new AbortController()
 async function work() {
   while (!ended.signal.aborted) {
@@ -47,8 +47,8 @@ async function commit(numbers) {
 
 console.log('ready')
 const working = work()
-const told = await plan.run({ commit, now_ms, recorded: () => done >= added })
+const result = await plan.run({ commit, now_ms, recorded: () => done >= added })
 ended.abort()
 await working
-console.log(JSON.stringify({ ...told, recorded: done }))
+console.log(JSON.stringify({ ...result, recorded: done }))
 process.exit(0)

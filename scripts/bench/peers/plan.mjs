@@ -1,16 +1,16 @@
-// What each sender is put through, the same for all: ours and the peers.
+// The plan that every sender runs, forumd and the peers.
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
-/** Attempts on their way at once, and targets they are spread over. */
+/** Maximum attempts in flight, and number of targets. */
 export const CONCURRENCY = 64
 export const TARGETS = 16
-/** As many as a page of the platform has; a check commits them together. */
+/** Rows of one page of the platform; a poll commits them together. */
 const BATCH = 100
 
 const TEXT = 'The bakery behind the station opens at six, and by seven the good bread is gone. '
 
 /**
- * A matched post as it travels, some 900 bytes, with who it is and when its commit began.
+ * A matched post in its wire format, about 900 bytes, with its id and the time its commit began.
  *
  * @param {number} n
  * @param {number} at
@@ -41,7 +41,7 @@ export const itemOf = (n, at) => ({
 })
 
 /**
- * `count` matches as fast as they go (`per_second` 0), or so many a second, one by one.
+ * `count` matches as fast as possible (`per_second` 0), or at a fixed rate, one by one.
  *
  * @param {string} json
  */
@@ -51,8 +51,8 @@ export function planOf(json) {
   return {
     receiver,
     /**
-     * Takes from the first commit's beginning to the last record's end. `commit` makes matches of these numbers
-     * durable; `recorded` tells whether none waits any more.
+     * Measures from the start of the first commit to the last record. `commit` makes matches of these numbers
+     * durable; `recorded` returns true if none is pending.
      *
      * @param {{
      *   commit: (numbers: number[]) => unknown,
@@ -71,7 +71,7 @@ export function planOf(json) {
         for (let n = 0; n < count; n++) {
           const wait_ms = began + (n * 1000) / per_second - now_ms()
           if (wait_ms > 0.5) await sleep(wait_ms)
-          // A commit that is late must not make the next one wait for it.
+          // A late commit must not delay the next one.
           void commit([n])
           if (n % 10 === 0) await turn()
         }

@@ -1,4 +1,4 @@
-// What a webhook sender does for each job: sign the body as ours is signed, post it, and be content with a 2xx.
+// A webhook sender's work per job: sign the body in forumd's format, post it, and accept a 2xx.
 import { createHmac, randomBytes } from 'node:crypto'
 
 import { Pool } from 'undici'

@@ -53,7 +53,7 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
 
   return new Elysia({ name: 'dashboard page', detail: { hide: true } })
     .get('/dashboard', async ({ request, set }) => {
-      const page = await shell(wantedBy(request))
+      const page = await shell(acceptedEncodings(request))
       set.headers['cache-control'] = 'no-cache'
       return page
     })
@@ -62,11 +62,11 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
       const file = files.get(params.name)
       if (!file) throw absent()
       set.headers['cache-control'] = `public, max-age=${YEAR_S}, immutable`
-      return answer(params.name, file.type, file.body, wantedBy(request))
+      return answer(params.name, file.type, file.body, acceptedEncodings(request))
     })
     .get('/dashboard/*', async ({ params, request, set }) => {
       if (RESERVED_PATHS.includes(params['*'].split('/')[0] ?? '')) throw absent()
-      const page = await shell(wantedBy(request))
+      const page = await shell(acceptedEncodings(request))
       set.headers['cache-control'] = 'no-cache'
       return page
     })
@@ -86,7 +86,7 @@ async function pack(packing: Packing, body: Uint8Array): Promise<Blob> {
   return promise
 }
 
-const wantedBy = ({ headers }: Request) => headers.get('accept-encoding') ?? ''
+const acceptedEncodings = ({ headers }: Request) => headers.get('accept-encoding') ?? ''
 const absent = () => new ApiError('NOT_FOUND', { message: 'there is no such file' })
 
 /** True if an Accept-Encoding header lists the encoding with a weight above 0. */

@@ -4,7 +4,7 @@ import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { DRAFT_ACTIONS, DRAFT_STATUSES, statusOf } from '../../core/forum/draft.ts'
 import type { Naming } from '../../core/forum/naming.ts'
-import { SESSION_PARTS, sessionField } from '../../core/forum/session.ts'
+import { NEEDED_PARTS, SESSION_PARTS, sessionField } from '../../core/forum/session.ts'
 import type { Draft } from '../../store/customers/drafts.ts'
 import {
   bodySchema,
@@ -78,7 +78,7 @@ export function approvalBody(words: Naming) {
             cookies: { type: 'object' as const, additionalProperties: { type: 'string' as const } },
             proxy: { description: 'Egress proxy of this write.' },
           },
-          required: [words.session, 'loid'],
+          required: NEEDED_PARTS.map((part) => sessionField(words, part)),
           additionalProperties: false,
         },
         example: { [words.session]: 'eyJhbGciOi…', loid: '0000000000000abc12.2.1600000000000' },

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { LRUCache } from 'lru-cache'
 
 import { ApiError } from '../../core/base/errors.ts'
 import { perMinute } from '../../core/limits/pace.ts'
@@ -53,7 +54,7 @@ export type FailedAuth = {
 /** Creates the limit, which counts failures by address and reports them to metrics and log. */
 export function createFailedAuth({ clock, random, limits, log, metrics }: Deps): FailedAuth {
   const failures = createBuckets(clock, () => perMinute(limits.failed_auth_per_minute))
-  const recent = new Set<bigint>()
+  const recent = new LRUCache<bigint, true>({ max: RECENT_MAX })
   let seed: bigint | null = null
   let reported_at = -Infinity
   let failed = 0
@@ -64,13 +65,6 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
     seed ??= Buffer.from(random.bytes(SEED_BYTES)).readBigUInt64LE()
     const hash = Bun.hash(token, seed)
     return typeof hash === 'bigint' ? hash : BigInt(hash)
-  }
-
-  function remember(fingerprint: bigint) {
-    recent.delete(fingerprint)
-    const [oldest] = recent.size < RECENT_MAX ? [] : recent
-    if (oldest !== undefined) recent.delete(oldest)
-    recent.add(fingerprint)
   }
 
   function fail(from: string, reason: 'missing' | 'invalid' | 'rate_limited') {
@@ -95,7 +89,7 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
     attempt(from, token, find) {
       const fingerprint = token === null ? null : fingerprintOf(token)
       const known = fingerprint !== null && recent.has(fingerprint)
-      const next = known ? null : failures.look(from)
+      const next = known ? null : failures.peek(from)
       if (next?.wait_ms === null) {
         fail(from, 'rate_limited')
         throw tooFast(
@@ -105,7 +99,7 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
       }
       const found = token === null ? null : find(token)
       if (found !== null) {
-        if (fingerprint !== null) remember(fingerprint)
+        if (fingerprint !== null) recent.set(fingerprint, true)
         return found
       }
       if (fingerprint !== null) recent.delete(fingerprint)

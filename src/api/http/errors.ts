@@ -209,13 +209,13 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
     case 'blocked':
       return unavailable(flavour, 'the platform gave no readable answer', null)
     case 'unavailable':
-      return unavailable(flavour, 'the platform could not be reached', fault.retry_after_s)
+      return unavailable(flavour, unreachedSentence(fault), fault.retry_after_s)
     case 'unreadable':
       return unavailable(flavour, 'the platform gave an answer of another shape', null)
     case 'rejected':
       return upstreamError('the platform rejected the request')
     case 'unsupported':
-      return unsupported(fault.capability)
+      return notSupported(fault.capability)
     case 'proxy':
       return fault.trouble === 'refused'
         ? new ApiError('INVALID_PROXY', { message: 'the proxy must be on the public internet' })
@@ -224,7 +224,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
 }
 
 /** Error for a call that the source has no means for. */
-export const unsupported = (capability: string): ApiError =>
+export const notSupported = (capability: string): ApiError =>
   new ApiError('NOT_SUPPORTED_BY_SOURCE', {
     message: `this source does not support ${capability}; GET /api/forum/sources lists what it does`,
     extra: { capability },
@@ -245,6 +245,12 @@ function missing(reason: RefusalReason | null, thing: FaultContext['thing']) {
 }
 
 const upstreamError = (message: string) => new ApiError('UPSTREAM_ERROR', { message })
+
+/** Reason of a request without an answer. */
+export const unreachedSentence = ({ own }: { own?: 'out_of_files' }): string =>
+  own === undefined
+    ? 'the platform could not be reached'
+    : 'this service has no file descriptor left, so that it could not connect to the platform'
 
 function unavailable(flavour: Flavour, message: string, retry_after_s: number | null): ApiError {
   if (flavour !== 'read') return upstreamError(message)

@@ -21,7 +21,7 @@ export type Buckets = {
   /** Takes `count` calls of an id; null while the limit is disabled. */
   take(id: string, count?: number): Step | null
   /** Result that {@link take} would return. */
-  look(id: string): Step | null
+  peek(id: string): Step | null
   size(): number
 }
 
@@ -42,16 +42,16 @@ export function createBuckets(clock: Clock, paceNow: () => Pace): Buckets {
     }
   }
 
-  function look(id: string, count = 1): Step | null {
+  function peek(id: string, count = 1): Step | null {
     const pace = paceNow()
     if (pace.burst <= 0 || pace.per_s <= 0) return null
     return step(buckets.get(id), pace, clock.mono(), count)
   }
 
   return {
-    look,
+    peek,
     take(id, count) {
-      const taken = look(id, count)
+      const taken = peek(id, count)
       if (taken === null) return null
       buckets.delete(id)
       evict(paceNow(), clock.mono())

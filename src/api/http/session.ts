@@ -7,9 +7,12 @@ import type { Naming } from '../../core/forum/naming.ts'
 import { isViewerName, VIEWER_NAME_REFUSAL } from '../../core/forum/permalink.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import {
+  NEEDED_PARTS,
+  neededNames,
   proxyHeader,
   readSession,
   type Session,
+  SESSION_FORMS,
   SESSION_PARTS,
   sessionField,
   sessionHeader,
@@ -113,7 +116,7 @@ export function sessionDocs(words: Naming, route: string): SessionDocs {
   const use = sessionUseOf(words, route)
   if (use === 'none') return { parameters: [], refusals: [] }
   const schema = { type: 'string' }
-  const pair_note = `${sessionHeader(words, 'session')} and ${sessionHeader(words, 'loid')} must be sent together.`
+  const pair_note = `${neededNames(SESSION_FORMS.header, words)} must be sent together.`
   const headers = SESSION_PARTS.map((part) => ({
     name: sessionHeader(words, part),
     in: 'header',
@@ -125,7 +128,7 @@ export function sessionDocs(words: Naming, route: string): SessionDocs {
     return {
       parameters: [
         ...headers,
-        ...(['session', 'loid', 'csrf_token'] as const).map((part) => ({
+        ...([...NEEDED_PARTS, 'csrf_token'] as const).map((part) => ({
           name: sessionField(words, part),
           in: 'query',
           required: false,

@@ -3,8 +3,9 @@ import * as z from 'zod'
 
 import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { escapeMarkup, readMessage } from '../../core/delivery/message.ts'
+import { readMessage } from '../../core/delivery/message.ts'
 import type { Links } from '../../core/forum/links.ts'
+import type { ByteBudget } from '../../core/limits/byte-budget.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   type AtomFeedMonitor,
@@ -82,12 +83,15 @@ function entriesOf({ body, matched_at }: MatchBody, community: string): string[]
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
-const xml = (text: string): string => escapeMarkup(text.toWellFormed().replace(FORBIDDEN, ''))
+const xml = (text: string): string => Bun.escapeHTML(text.toWellFormed().replace(FORBIDDEN, ''))
 
 const ENTRIES = 50
 const FRESH_S = 60
 
 export type AtomFeedDeps = { db: Db; links: Links }
+
+/** `budget` counts the rendered feeds that are kept. */
+type AtomFeedOptions = AtomFeedDeps & { budget?: ByteBudget }
 
 const rotateBody = bodySchema(() => ({ id: idField('id'), monitor_id: idField('monitor_id') }))
 
@@ -99,8 +103,8 @@ export const atomFeedUrl = ({ db, links }: AtomFeedDeps, monitor_id: string): st
  * Atom feed of a monitor's matches, for anyone with its address, under both path prefixes of
  * monitoring.
  */
-export function atomFeed(context: RouteContext, deps: AtomFeedDeps) {
-  const cache = createFeedCache()
+export function atomFeed(context: RouteContext, { budget, ...deps }: AtomFeedOptions) {
+  const cache = createFeedCache(budget && { budget })
   return atBothPaths(context.words, (place) => group(place, context, { ...deps, cache }))
 }
 

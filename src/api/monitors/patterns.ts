@@ -1,6 +1,6 @@
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
-import type { AskPatterns } from '../../core/pattern/evaluate.ts'
+import type { EvaluatePatterns } from '../../core/pattern/evaluate.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 
 /** A pass that exceeds its time leaves the rest to the next one. */
@@ -33,12 +33,12 @@ export async function checkPatternCost(
 export async function withPatterns<T>(
   patterns: PatternJudge,
   customer_id: string,
-  work: (ask: AskPatterns) => T,
+  work: (evaluatePatterns: EvaluatePatterns) => T,
 ): Promise<T> {
   const { verdicts, judge } = patterns
   for (let pass = 0; pass < PASSES_MAX; pass++) {
     verdicts.takeNeeds()
-    const result = work(verdicts.ask)
+    const result = work(verdicts.evaluate)
     const needs = verdicts.takeNeeds()
     if (needs.length === 0) return result
     checkTrialBudget(patterns, customer_id)

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
@@ -14,6 +15,7 @@ import { type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
 import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
 import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
+import { weigh } from '../../gateway/cache.ts'
 import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gateway/sampling.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Clock } from '../../runtime/runtime.ts'
@@ -38,6 +40,8 @@ const MATCHES_MAX = 100
 const MATCHES = 25
 /** Matching blocks the event loop. */
 const MATCH_BUDGET_MS = 40
+/** More than a hundred of the longest posts. */
+const PAGE_BYTES_MAX = 64 * 1024 * 1024
 const ITEM_ID = /^(?:t[13]_)?[a-z0-9]{1,13}$/
 
 const limitSentence = `limit must be a whole number from 1 to ${MATCHES_MAX}`
@@ -79,7 +83,8 @@ function group(prefix: string, context: RouteContext, deps: PreviewDeps) {
     .use(context.keyed)
     .post(
       '/preview',
-      ({ customer, body: input }) => runPreview(context, deps, customer.id, input),
+      ({ customer, body: input, request }) =>
+        runPreview(context, deps, { customer_id: customer.id, request }, input),
       {
         body,
         detail: {
@@ -98,9 +103,9 @@ type PreviewInput = { filter_spec?: unknown; limit: number; item_id?: string | u
 type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault | null }
 
 async function runPreview(
-  { words, clock }: RouteContext,
+  { words, clock, in_flight }: RouteContext,
   { sampling, pace, patterns, ahead_ms }: PreviewDeps,
-  customer_id: string,
+  { customer_id, request }: { customer_id: string; request: Request },
   { filter_spec, limit, item_id }: PreviewInput,
 ) {
   const spec = parseFilterSpec(filter_spec, words)
@@ -120,10 +125,18 @@ async function runPreview(
   )
   pace.after(customer_id, requests)
   refuseAllFailed(found, words)
+  // Held until the call ends, also where the cache did not keep them.
+  for (const { page } of found)
+    in_flight.holdForRequest(request, weigh(page?.rows ?? [], PAGE_BYTES_MAX))
   const rows = found.map(({ page }) => ({ rows: page?.rows ?? [] }))
-  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (ask) => {
+  const { matched_in, ...tried } = await withPatterns(patterns, customer_id, (evaluatePatterns) => {
     const until = clock.mono() + MATCH_BUDGET_MS
-    return previewOf(spec, rows, { words, limit, enough: () => clock.mono() >= until, ask })
+    return previewOf(spec, rows, {
+      words,
+      limit,
+      should_stop: () => clock.mono() >= until,
+      evaluatePatterns,
+    })
   })
   const feeds = found.map((it, at) => ({ ...it, matched: matched_in[at] ?? 0 }))
   const now_s = (clock.now() + ahead_ms()) / 1000
@@ -236,8 +249,8 @@ async function explainItem(
   }
   if (item === null) throw invalid('item_id', `item_id: there is no item ${name}`)
   const found_item = item
-  const judged = await withPatterns(patterns, customer_id, (ask) =>
-    judgeItem(spec, found_item, words, ask),
+  const judged = await withPatterns(patterns, customer_id, (evaluatePatterns) =>
+    judgeItem(spec, found_item, words, evaluatePatterns),
   )
   return {
     item_id: name,
@@ -265,7 +278,7 @@ export function createPreviewPace(clock: Clock): PreviewPace {
   const pace = perMinute(REQUESTS_PER_MINUTE)
   // Excess requests of one preview, or of several at once, delay the next.
   const unbounded_pace = { ...pace, max_wait_ms: Infinity }
-  const buckets = new Map<string, Bucket>()
+  const buckets = new LRUCache<string, Bucket>({ max: CUSTOMERS_MAX })
   return {
     before(customer_id) {
       const { wait_ms, retry_ms } = step(buckets.get(customer_id), pace, clock.mono())
@@ -278,11 +291,8 @@ export function createPreviewPace(clock: Clock): PreviewPace {
     after(customer_id, requests) {
       for (let i = 0; i < requests; i++) {
         const { bucket } = step(buckets.get(customer_id), unbounded_pace, clock.mono())
-        buckets.delete(customer_id)
         buckets.set(customer_id, bucket)
       }
-      const [oldest] = buckets.keys()
-      if (buckets.size > CUSTOMERS_MAX && oldest !== undefined) buckets.delete(oldest)
     },
   }
 }

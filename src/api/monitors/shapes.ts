@@ -225,7 +225,10 @@ const healthShape = once(() => {
     cadence: z.looseObject({
       promised_cadence_s: count,
       requested_cadence_s: count.nullable(),
-      meets_entitlement: flag.nullable(),
+      meets_entitlement: flag.nullable().meta({
+        description:
+          'True while every feed is polled as often as promised, by its interval and by its last check; null while unknown.',
+      }),
       last_checked_s_ago: count.nullable(),
       freshness_ratio: z.number().nullable(),
       within_margin: flag.nullable(),

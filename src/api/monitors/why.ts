@@ -133,8 +133,8 @@ async function whyItem({ words }: RouteContext, deps: WhyDeps, item_query: ItemQ
   const judged =
     item === null
       ? null
-      : await withPatterns(deps.patterns, item_query.customer_id, (ask) =>
-          judgeItem(spec, item, words, ask),
+      : await withPatterns(deps.patterns, item_query.customer_id, (evaluatePatterns) =>
+          judgeItem(spec, item, words, evaluatePatterns),
         )
   const outcome =
     match !== null

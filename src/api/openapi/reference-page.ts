@@ -64,7 +64,7 @@ const page = (headers: Record<string, string | number>, type: string) => {
 
 const title_shape = once(() => z.object({ info: z.object({ title: z.string() }) }))
 
-/** `/docs`, the API reference, and `/openapi.json`, the document. */
+/** `/docs`, the API reference, `/docs/operations`, the runbook, and `/openapi.json`, the document. */
 export function docs(document: () => Promise<unknown>) {
   // Public and expensive: created once, at the first call, and sent as the same bytes afterwards.
   const documentOnce = once(async () => {
@@ -77,6 +77,10 @@ export function docs(document: () => Promise<unknown>) {
     .get('/docs', async ({ set }) => {
       page(set.headers, 'text/html')
       return pageOf(title_shape().parse(await documentOnce()).info.title)
+    })
+    .get('/docs/operations', async ({ set }) => {
+      page(set.headers, 'text/html')
+      return (await import('./operations-page.ts')).operationsPage()
     })
     .get('/docs/start.js', ({ set }) => {
       page(set.headers, 'text/javascript')

@@ -32,8 +32,8 @@ export function answers(schema: () => z.ZodType, example?: unknown): { responses
 export const refuses = (...codes: ErrorCode[]): { refusals: ErrorCode[] } => ({ refusals: codes })
 
 /** Field metadata that documents an untyped field with a lazily created schema. */
-export const documentAs = (schema: () => z.ZodType) => ({ shown_as: schema })
-const documented_shape = z.object({ shown_as: z.custom<() => z.ZodType>() })
+export const documentAs = (schema: () => z.ZodType) => ({ documented_as: schema })
+const documented_shape = z.object({ documented_as: z.custom<() => z.ZodType>() })
 
 /** Converts a schema to JSON Schema, for input or for output. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
@@ -47,9 +47,9 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<st
       const { default: fallback, examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (io === 'input' && fallback !== undefined) Object.assign(json, { default: fallback })
       if (io === 'input' && examples !== undefined) Object.assign(json, { examples })
-      if ('shown_as' in json) {
-        Object.assign(json, jsonSchema(documented_shape.parse(json).shown_as(), io))
-        delete json['shown_as']
+      if ('documented_as' in json) {
+        Object.assign(json, jsonSchema(documented_shape.parse(json).documented_as(), io))
+        delete json['documented_as']
       }
       if (json.type === 'integer') json.format ??= 'int64'
       // The bounds of safe integers are noise in the document.

@@ -28,7 +28,7 @@ export type SourceInfo = {
   url: string
   /** Names of what it can do, such as `posts` or `monitor`. */
   capabilities: readonly string[]
-  /** How monitors prove that they missed nothing; null: it cannot be monitored. */
+  /** Proof of monitors that nothing was missed; null: it cannot be monitored. */
   proof: string | null
   /** False while it cannot be reached. */
   reachable: boolean
@@ -62,9 +62,7 @@ export function forSource(
   names: readonly string[],
   request: Request,
 ): Request | null {
-  const { url } = request
-  if (!url.includes('source=')) return null
-  const target = URL.parse(url)
+  const target = URL.parse(request.url)
   const source = target?.searchParams.get('source') ?? null
   if (target === null || source === null) return null
   const { pathname } = target

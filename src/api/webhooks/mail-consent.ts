@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
-import { escapeMarkup as html } from '../../core/delivery/message.ts'
 import { KIND_FORMS, MAILTO_FORM, parseMailto } from '../../core/delivery/target.ts'
 import type { Links } from '../../core/forum/links.ts'
 import type { Clock } from '../../runtime/runtime.ts'
@@ -23,7 +22,7 @@ const STYLE =
 /** The stylesheet is identified by its hash: the page can load or run nothing else. */
 const CSP = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
@@ -40,7 +39,7 @@ function readerPage(
   const form =
     button === undefined
       ? ''
-      : `\n<form method="post"><button type="submit">${html(button)}</button></form>`
+      : `\n<form method="post"><button type="submit">${Bun.escapeHTML(button)}</button></form>`
   const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -51,7 +50,7 @@ function readerPage(
 <style>${STYLE}</style>
 </head>
 <body>
-<p>${html(sentence)}</p>${form}
+<p>${Bun.escapeHTML(sentence)}</p>${form}
 </body>
 </html>
 `

@@ -263,7 +263,8 @@ async function resolveKind(
   { kind, url }: SchemaOutput<typeof createBody>,
   { checkTarget, mails }: WebhookDeps,
 ): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
-  const of_url = URL.canParse(url) ? kindOfUrl(new URL(url)) : null
+  const parsed = URL.parse(url)
+  const of_url = parsed && kindOfUrl(parsed)
   if (kind === 'email' || (kind === undefined && of_url === 'email')) {
     if (mails === true) return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
     throw new ApiError('email_not_configured', {

@@ -46,7 +46,8 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
             .object({ ...sessionShape(words, browser_schemes), ...pageFields() })
             .catchall(z.string())
             .meta({
-              description: 'Every further text field is sent as a cookie.',
+              description:
+                'Every further text field is sent as a cookie; any other unknown field is refused, as in all writes.',
               ...exampleBody(words, {
                 ...example_fields,
                 locale: 'en-US',

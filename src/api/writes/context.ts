@@ -14,6 +14,7 @@ import {
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import {
+  NEEDED_PARTS,
   refuseProxyHeader,
   type Session,
   SESSION_PARTS,
@@ -96,7 +97,7 @@ type Sent = { session: Session; name: string | null; route: string; body_hash: U
 
 /** Creates the context once: Idempotency-Keys are claimed over all groups. */
 export function createWriteContext(context: RouteContext, options: WritesOptions): WriteContext {
-  const { words, keyed, meter, internal, groupCommit, clock, log } = context
+  const { words, keyed, meter, faults, internal, groupCommit, clock, log } = context
   const { db, ring, session_cookie, browser_schemes } = options
   const runOnce = createIdempotency({ db, ring, groupCommit, clock, log, words })
   const sents = new WeakMap<Request, Sent>()
@@ -141,7 +142,7 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
           const { fault } = acted
           if (fault.kind === 'blocked') log('warn', 'act.blocked', { act: call.act })
           if (fault.kind === 'rejected' || fault.kind === 'unreadable')
-            log('warn', 'platform.fault', { ...fault })
+            faults.failed(call.tier, fault)
           throw toActError(fault)
         }),
     }
@@ -300,7 +301,7 @@ export function sessionShape(wire: Naming, schemes: readonly string[]): Record<s
     const text = z
       .string()
       .meta({ description: `The cookie ${sessionField(wire, part)} of your own account.` })
-    const needed = part === 'session' || part === 'loid'
+    const needed = NEEDED_PARTS.some((it) => it === part)
     return [sessionField(wire, part), needed ? text : text.nullish()]
   })
   return {

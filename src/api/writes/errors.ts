@@ -1,7 +1,7 @@
 import { ApiError, type ErrorDetails } from '../../core/base/errors.ts'
 import type { NativeRefusal } from '../../core/forum/native-refusals.ts'
 import type { ActFault } from '../../gateway/writes.ts'
-import { because, pause, PROXY, RETRY_S, unsupported } from '../http/errors.ts'
+import { because, notSupported, pause, PROXY, RETRY_S, unreachedSentence } from '../http/errors.ts'
 
 const RETRY_BROWSER_S = 60
 
@@ -27,7 +27,7 @@ export function toActError(fault: ActFault): ApiError {
         message: 'the rate limit of the platform was reached',
         retry_after_s: pause(fault.retry_after_s),
         // Billed only if the platform was called.
-        ...(fault.unasked && { billed: false }),
+        ...(fault.not_requested && { billed: false }),
         extra: { upstream_code: 'HTTP_429' },
       })
     case 'login_required':
@@ -46,7 +46,7 @@ export function toActError(fault: ActFault): ApiError {
         retry_after_s: RETRY_S.timeout,
       })
     case 'unavailable':
-      return unavailable('the platform could not be reached', fault.retry_after_s)
+      return unavailable(unreachedSentence(fault), fault.retry_after_s)
     case 'unreadable':
       return unavailable('the platform gave an answer of another shape', null)
     case 'rejected':
@@ -55,7 +55,7 @@ export function toActError(fault: ActFault): ApiError {
         extra: { upstream_code: `HTTP_${fault.status}`, upstream_message: null },
       })
     case 'unsupported':
-      return unsupported(fault.capability)
+      return notSupported(fault.capability)
     case 'proxy':
       return fault.trouble === 'refused'
         ? privateProxy()

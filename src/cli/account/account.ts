@@ -10,7 +10,7 @@ import {
 import { listProxies } from '../../store/accounts/proxies.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION } from '../command.ts'
-import { type OpenInstance, withInstance } from '../instance.ts'
+import { type OpenInstance, withInstance } from '../configuration.ts'
 import { table } from '../output.ts'
 
 /**

@@ -29,7 +29,7 @@ import {
   type Option,
   UsageError,
 } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../instance.ts'
+import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
 import { accountNamed } from './account.ts'
 import { checkTotp, createSources, FROM, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
@@ -242,7 +242,7 @@ async function verifyBySession(
 ): Promise<VerifiedAccount> {
   const result = await tools.test({ secrets, jar: jar?.text ?? null, proxy })
   const { finding } = result
-  if (finding.kind === 'nobody')
+  if (finding.kind === 'logged_out')
     throw new CommandRefusal(
       secrets.kind === 'oauth'
         ? 'the platform does not accept this application or its refresh token'
@@ -351,9 +351,9 @@ export const accountLogin = command({
       const opened = openAccount(db, ring, account.id)
       if (!opened) throw new CommandRefusal(`there is no account "${account.name}" any more`)
       const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
-      return { account, secrets: opened.secrets, way: proxy }
+      return { account, secrets: opened.secrets, proxy }
     })
-    const { account, way: proxy } = existing
+    const { account, proxy } = existing
     const verified = await withPlatformTools(call, async (tools, _, now) => {
       const credentials = await renewedCredentials(
         existing.account,

@@ -27,6 +27,14 @@ type SignIn =
   | { ok: true; username: string; jar: StoredJar }
   | { ok: false; reason: StateReason | null; final: boolean }
 
+/** Answer of a source about itself. */
+type TestedSource = {
+  name: string
+  kind: string
+  capabilities: string[]
+  answer: Outcome<{ title: string | null; version: string | null; notes: string[] }>
+}
+
 /** Requests of the command line to the platform for the operator's accounts. Stores nothing. */
 export type PlatformTools = AsyncDisposable & {
   readJar(text: string): JarRead
@@ -41,6 +49,8 @@ export type PlatformTools = AsyncDisposable & {
   tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
   /** Requests the platform directly and anonymously; `ahead_ms`: lead of its clock over the local clock, null if unknown. */
   tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
+  /** Requests the named source once, or each of them; null: each. */
+  trySources(name: string | null): Promise<TestedSource[]>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */
   tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>
   /** Signs in at the mail server; the error, or null. Throws when no mail server is configured. */

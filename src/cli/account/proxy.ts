@@ -13,7 +13,7 @@ import {
 } from '../../store/accounts/proxies.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../instance.ts'
+import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import { createSources, FROM } from './credentials.ts'
 import { parsePoolName } from './test.ts'
@@ -134,12 +134,12 @@ export const proxyTest = command({
     const proxies = await withInstance(context, ({ db, ring }) =>
       (name === undefined ? listProxies(db) : [proxyNamed(db, name)]).flatMap((proxy) => {
         const address = openProxy(db, ring, proxy.id)
-        return address ? [{ proxy, way: address }] : []
+        return address ? [{ proxy, address }] : []
       }),
     )
     const rows = await withPlatformTools(call, async (tools) => {
       const found: { id: string; name: string; verdict: string; error: string | null }[] = []
-      for (const { proxy, way: address } of proxies) {
+      for (const { proxy, address } of proxies) {
         const error = proxyError(await tools.tryProxy(address))
         const verdict = error === null ? 'works' : 'fails'
         found.push({ id: proxy.id, name: proxy.name, verdict, error })

@@ -19,7 +19,7 @@ import {
 import { openProxy } from '../../store/accounts/proxies.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance, withPlatformTools } from '../instance.ts'
+import { type OpenInstance, withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import { accountNamed } from './account.ts'
 import type { OpenedAccount as Credentials, PlatformTools, Tested } from './platform-tools.ts'
@@ -56,7 +56,7 @@ export const explainSignIn = (reason: StateReason | null): string =>
 /** Verdicts of a test: a word and its meaning. */
 export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; means: string }>> = {
   alive: { word: 'alive', means: '' },
-  nobody: {
+  logged_out: {
     word: 'dead',
     means: 'the platform does not accept its session: forumd account login',
   },
@@ -129,7 +129,7 @@ async function testAccount(
   let found = await within((opened) => open(opened, name))
   if (found === null) return []
   let tested = await tools.test(found.credentials)
-  if (tested.finding.kind === 'nobody') {
+  if (tested.finding.kind === 'logged_out') {
     const now = await within((opened) => open(opened, name))
     // The daemon has exchanged the grant first, so that the one used here was no longer valid.
     if (now !== null && !isDeepStrictEqual(now.credentials.secrets, found.credentials.secrets)) {
@@ -169,7 +169,7 @@ function statusAfter(account: Account, finding: Tested['finding'], now: number):
   switch (finding.kind) {
     case 'alive':
       return state === 'ready' ? current : signedIn(now)
-    case 'nobody':
+    case 'logged_out':
       return state === 'needs_login' ? current : needsLogin(now, 'logged_out')
     case 'suspended':
     case 'locked':

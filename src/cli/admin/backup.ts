@@ -4,8 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { Revived } from '../../store/customers/revocations.ts'
 import type { LostSecrets } from '../../store/maintenance/restore.ts'
 import { command, type CommandContext, CommandRefusal, EXIT, JSON_OPTION } from '../command.ts'
-import { onlyRootLeads, openConfig } from '../configuration.ts'
-import { withInstance } from '../instance.ts'
+import { onlyRootLeads, openConfig, withInstance } from '../configuration.ts'
 import { openBar, withBar } from '../progress.ts'
 
 const MIB = 2 ** 20

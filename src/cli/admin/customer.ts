@@ -17,8 +17,8 @@ import { listKeys } from '../../store/customers/keys.ts'
 import { insertPayment, sumUsage } from '../../store/customers/ledger.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION } from '../command.ts'
+import { withInstance } from '../configuration.ts'
 import { formatDollars, parseDollars, parseName, parsePlan } from '../inputs.ts'
-import { withInstance } from '../instance.ts'
 import { card, table } from '../output.ts'
 
 /**

@@ -6,8 +6,8 @@ import {
   type RedeliverySelection,
 } from '../../store/delivery/redeliver.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
+import { withInstance } from '../configuration.ts'
 import { LIMIT_OPTION, parseChoice, parseLimit } from '../inputs.ts'
-import { withInstance } from '../instance.ts'
 import { table } from '../output.ts'
 import { openBar } from '../progress.ts'
 import { customerNamed } from './customer.ts'

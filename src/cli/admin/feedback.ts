@@ -7,8 +7,8 @@ import {
   RESPONSE_MAX,
 } from '../../store/customers/feedback.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
+import { withInstance } from '../configuration.ts'
 import { LIMIT_OPTION, parseChoice, parseLimit } from '../inputs.ts'
-import { withInstance } from '../instance.ts'
 import { escapeControl, table } from '../output.ts'
 import { customerNamed } from './customer.ts'
 

@@ -18,8 +18,8 @@ import {
   type Option,
   UsageError,
 } from '../command.ts'
+import { type OpenInstance, withInstance } from '../configuration.ts'
 import { formatDollars, parseExpiry, parseName, parseScopes, parseToken } from '../inputs.ts'
-import { type OpenInstance, withInstance } from '../instance.ts'
 import { table } from '../output.ts'
 import { createCustomer, customerNamed, parseCredits, setPlanAndCredits } from './customer.ts'
 

@@ -2,7 +2,7 @@ import { createNaming } from '../../core/forum/naming.ts'
 import { parseItemId, type Purged } from '../../core/forum/purge.ts'
 import { findPostsBy, purge } from '../../store/maintenance/retention.ts'
 import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { withInstance } from '../instance.ts'
+import { withInstance } from '../configuration.ts'
 import { openBar } from '../progress.ts'
 
 export const purgeContent = command({

@@ -11,7 +11,7 @@ import {
   startMonitor,
   type WrittenMonitor,
 } from '../../store/monitoring/monitors.ts'
-import type { OpenInstance } from '../instance.ts'
+import type { OpenInstance } from '../configuration.ts'
 import type { CustomerPlan, MonitorStep, WebhookStep } from './plan.ts'
 
 const SECRET_BYTES = 32

@@ -6,11 +6,12 @@ import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { createNaming } from '../../core/forum/naming.ts'
 import { judgeSlots } from '../../core/limits/plan.ts'
+import { measurePattern, PATTERN_COST_MAX_MS } from '../../core/pattern/cost.ts'
 import { listCustomers } from '../../store/customers/customers.ts'
 import { isTaken } from '../../store/delivery/webhooks.ts'
 import { customerNamed } from '../admin/customer.ts'
 import { command, type CommandContext, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance } from '../instance.ts'
+import { type OpenInstance, withInstance } from '../configuration.ts'
 import { escapeControl } from '../output.ts'
 import { applySteps, type NewSecret } from './apply-steps.ts'
 import {
@@ -147,6 +148,25 @@ function plan(
   return plans
 }
 
+/** Processor time of this thread, ms: what else runs on the machine makes no pattern expensive. */
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** Measures each pattern once, by processor time. */
+function createAffords(): PlanContext['affords'] {
+  const measured = new Map<string, boolean>()
+  return (pattern, case_sensitive) => {
+    const key = `${case_sensitive ? '=' : '~'}${pattern}`
+    const known = measured.get(key)
+    if (known !== undefined) return known
+    const affordable = measurePattern(pattern, case_sensitive, cpuMs) <= PATTERN_COST_MAX_MS
+    measured.set(key, affordable)
+    return affordable
+  }
+}
+
 const planningWith = (
   { db, config, random }: OpenInstance,
   { env }: CommandContext,
@@ -157,6 +177,7 @@ const planningWith = (
   mails: config.smtp.url !== '',
   readUrl: (text) => urlFrom(text, env),
   isTaken: (what, id) => isTaken(db, what, id),
+  affords: createAffords(),
   newId: (prefix) => `${prefix}_${random.uuid()}`,
   prune,
 })

@@ -75,6 +75,8 @@ export type PlanContext = {
   /** Resolves a reference such as `env:NAME` to an address; returns an address unchanged. */
   readUrl: (text: string) => string | { found: string; allowed: string }
   isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
+  /** True for a pattern that is not too expensive on text made against it. */
+  affords: (pattern: string, case_sensitive: boolean) => boolean
   newId: (prefix: 'wh' | 'mon') => string
   /** Removes monitors and webhooks that the file does not declare. */
   prune: boolean
@@ -158,9 +160,11 @@ export function planMonitors(
     const spec = readSpec(it.filter_spec, planning.words, problems, at)
     const webhook_ids = resolve(it.webhooks, webhooks, problems, [...at, 'webhooks'])
     if (spec === null || webhook_ids === undefined) continue
+    const filter_spec = encodeFilterSpec(spec)
+    if (filter_spec !== before?.filter_spec) checkPatterns(spec, planning, problems, at)
     const set: MonitorSet = {
       name: it.name ?? null,
-      filter_spec: encodeFilterSpec(spec),
+      filter_spec,
       requested_cadence_s: it.cadence_s ?? null,
       webhook_ids,
       active: it.active,
@@ -230,6 +234,22 @@ function readSpec(
     problems.add([...at, ...field.split('.')], 'refused', message)
     return null
   }
+}
+
+/** Refuses what the creation of a monitor refuses: patterns that take too long on text made against them. */
+function checkPatterns(
+  { regex, case_sensitive }: FilterSpec,
+  { affords }: PlanContext,
+  problems: Problems,
+  at: DocumentPath,
+): void {
+  for (const [index, pattern] of regex.entries())
+    if (!affords(pattern, case_sensitive))
+      problems.add(
+        [...at, 'filter_spec', 'regex', index],
+        `found ${JSON.stringify(pattern)}, which takes too long on some texts`,
+        'allowed: shorter repetitions, such as .{0,40} instead of .{200}, or begin it with a word',
+      )
 }
 
 /** The ids of the webhooks that a monitor names; undefined when one of them does not exist after the plan. */

@@ -80,7 +80,7 @@ export async function demo({
   )
   const inbox = stack.use(startInbox(real, output))
   const config = parseConfig(configText({ port, dir, sandbox }))
-  const key = mintKey(config, real)
+  const key = createDemoKey(config, real)
   const trouble: Log = (level, event, fields) => {
     if (level === 'warn' || level === 'error') output.trouble(event, fields)
   }
@@ -153,7 +153,7 @@ allow_http = true
 }
 
 /** Creates a customer and its key, as `forumd key create` does. */
-function mintKey(config: ReturnType<typeof parseConfig>, { clock, random }: Runtime): string {
+function createDemoKey(config: ReturnType<typeof parseConfig>, { clock, random }: Runtime): string {
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   try {
     const { db } = instance

@@ -1,5 +1,6 @@
 import { command, EXIT, UsageError } from '../command.ts'
 import { parseWhole } from '../inputs.ts'
+import { SANDBOX_KINDS, type SandboxKind } from './kinds.ts'
 
 const ANY_PORT = 0
 const LAST_PORT = 65_535
@@ -8,6 +9,11 @@ export const sandboxCommand = command({
   name: 'sandbox',
   summary: 'runs a simulated platform for tests and development',
   options: {
+    kind: {
+      type: 'string',
+      value: 'KIND',
+      help: `platform: ${SANDBOX_KINDS.join(', ')} (default: ${SANDBOX_KINDS[0]})`,
+    },
     port: { type: 'string', value: 'N', help: 'port on 127.0.0.1 (default: any free port)' },
     'bearer-port': {
       type: 'string',
@@ -32,6 +38,7 @@ export const sandboxCommand = command({
   examples: [
     'forumd sandbox --port 8090 --bearer-port 8091',
     'forumd sandbox --port 8090 --seed 7 --speed 0',
+    `forumd sandbox --kind ${SANDBOX_KINDS[1]} --port 8092`,
     'forumd sandbox --port 443 --domain forum.test --tls-cert cert.pem --tls-key key.pem',
   ],
   notes:
@@ -40,21 +47,35 @@ export const sandboxCommand = command({
     const stop = stopped()
     const { domain } = values
     const { 'bearer-port': bearer_port, 'chat-port': chat_port } = values
+    const kind = parseKind(values.kind ?? SANDBOX_KINDS[0])
+    if (kind !== SANDBOX_KINDS[0] && (bearer_port ?? chat_port) !== undefined)
+      throw new UsageError(`--bearer-port and --chat-port belong to --kind ${SANDBOX_KINDS[0]}`)
     const tls = await readTls(values['tls-cert'], values['tls-key'])
     const runtime = await factories.createRuntime({ level: 'info', json: 'auto' }, stdout)
-    await using sandbox = await factories.startSandbox({
+    const options = {
       port: parseWhole('port', values.port ?? '0', ANY_PORT, LAST_PORT),
+      ...(domain !== undefined && { domain: parseDomain(domain) }),
+      ...(tls !== null && { tls }),
+      seed: parseWhole('seed', values.seed ?? '1', 0, 999_999_999),
+      speed: parseSpeed(values.speed ?? '1'),
+      runtime,
+    }
+    if (kind !== SANDBOX_KINDS[0]) {
+      await using source = await factories.startSource(kind, options)
+      stdout.write(
+        `The platform (${kind}) is at ${source.url}. Its accounts and controls: ${source.url}/__sandbox/\n`,
+      )
+      await stop
+      return EXIT.done
+    }
+    await using sandbox = await factories.startSandbox({
+      ...options,
       ...(bearer_port !== undefined && {
         bearer_port: parseWhole('bearer-port', bearer_port, ANY_PORT, LAST_PORT),
       }),
       ...(chat_port !== undefined && {
         chat_port: parseWhole('chat-port', chat_port, ANY_PORT, LAST_PORT),
       }),
-      ...(domain !== undefined && { domain: parseDomain(domain) }),
-      ...(tls !== null && { tls }),
-      seed: parseWhole('seed', values.seed ?? '1', 0, 999_999_999),
-      speed: parseSpeed(values.speed ?? '1'),
-      runtime,
     })
     const { url, bearer_url, chat_url } = sandbox
     stdout.write(
@@ -98,6 +119,12 @@ export const demoCommand = command({
     })
   },
 })
+
+function parseKind(text: string): SandboxKind {
+  const kind = SANDBOX_KINDS.find((each) => each === text)
+  if (kind !== undefined) return kind
+  throw new UsageError(`--kind is "${text}": allowed are ${SANDBOX_KINDS.join(', ')}`)
+}
 
 function parseSpeed(text: string): number {
   const speed = /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN

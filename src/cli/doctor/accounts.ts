@@ -3,13 +3,13 @@ import { listProxies, openProxy } from '../../store/accounts/proxies.ts'
 import type { OpenedAccount as Credentials, PlatformTools } from '../account/platform-tools.ts'
 import { proxyError } from '../account/proxy.ts'
 import { VERDICTS } from '../account/test.ts'
-import type { OpenInstance } from '../instance.ts'
+import type { OpenInstance } from '../configuration.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 
 /** Accounts and proxies of the pool, decrypted, for checks without the database. */
 export type OpenedPool = {
   accounts: { name: string; paused: boolean; credentials: Credentials }[]
-  proxies: { name: string; way: NonNullable<ReturnType<typeof openProxy>> }[]
+  proxies: { name: string; proxy: NonNullable<ReturnType<typeof openProxy>> }[]
 }
 
 /** Decrypts every account and proxy. */
@@ -22,7 +22,7 @@ export function openPool({ db, ring }: OpenInstance): OpenedPool {
     }),
     proxies: listProxies(db).flatMap(({ id, name }) => {
       const proxy = openProxy(db, ring, id)
-      return proxy ? [{ name, way: proxy }] : []
+      return proxy ? [{ name, proxy }] : []
     }),
   }
 }
@@ -36,7 +36,7 @@ export function poolChecks(
   const noAccounts = { title: 'checking the pool', run: () => [emptyPool(allow_anonymous)] }
   return [
     ...(accounts.length === 0 ? [noAccounts] : []),
-    ...proxies.map(({ name, way: proxy }) => ({
+    ...proxies.map(({ name, proxy }) => ({
       title: `checking proxy ${name}`,
       run: async () => [proxyOf(name, proxyError(await tools.tryProxy(proxy)))],
     })),
@@ -78,7 +78,7 @@ async function accountOf(
     case 'throttled':
     case 'unclear':
       return doubtful('account', word, means, name)
-    case 'nobody':
+    case 'logged_out':
       return bad('account', 'its session is no longer valid', `forumd account login ${name}`, name)
     case 'suspended':
     case 'locked':

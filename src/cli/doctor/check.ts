@@ -6,7 +6,7 @@ export type CheckResult = {
   name: string | null
   verdict: 'ok' | 'warn' | 'fail'
   found: string
-  mend: string | null
+  fix: string | null
 }
 
 /** One check; `title` is shown while it runs. */
@@ -18,7 +18,7 @@ export const fine = (check: string, found: string, name: string | null = null): 
   name,
   verdict: 'ok',
   found,
-  mend: null,
+  fix: null,
 })
 
 /** A check that found a possible problem, and its remedy. */
@@ -27,7 +27,7 @@ export const doubtful = (
   found: string,
   fix: string,
   name: string | null = null,
-): CheckResult => ({ check, name, verdict: 'warn', found, mend: fix })
+): CheckResult => ({ check, name, verdict: 'warn', found, fix })
 
 /** A check that found a problem, and its remedy. */
 export const bad = (
@@ -35,4 +35,4 @@ export const bad = (
   found: string,
   fix: string,
   name: string | null = null,
-): CheckResult => ({ check, name, verdict: 'fail', found, mend: fix })
+): CheckResult => ({ check, name, verdict: 'fail', found, fix })

@@ -9,9 +9,8 @@ import {
   type OpenConfig,
   type Stdout,
 } from '../command.ts'
-import { openConfig } from '../configuration.ts'
+import { openConfig, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
-import { withInstance } from '../instance.ts'
 import { openBar } from '../progress.ts'
 import { isPlaceholder } from '../setup-checks.ts'
 import { openPool, poolChecks } from './accounts.ts'
@@ -65,10 +64,10 @@ async function* examine(call: CommandContext): AsyncGenerator<CheckResult> {
   const { config } = opened
   const runtime = { ...(await factories.createRuntime(config.log, stdout)), log: () => {} }
   await using tools = await factories.openPlatformTools(config, runtime)
-  yield* inTurn(call, storageChecks(opened, runtime))
-  yield* inTurn(call, networkChecks(config, runtime, tools))
-  yield* inTurn(call, await stored(call, opened, tools))
-  yield* inTurn(call, browserChecks(config, tools))
+  yield* runChecks(call, storageChecks(opened, runtime))
+  yield* runChecks(call, networkChecks(config, runtime, tools))
+  yield* runChecks(call, await stored(call, opened, tools))
+  yield* runChecks(call, browserChecks(config, tools))
 }
 
 /** Checks of accounts and webhooks; a database that cannot be opened is reported by its own check. */
@@ -91,7 +90,7 @@ async function stored(
   }
 }
 
-async function* inTurn(
+async function* runChecks(
   { screen }: CommandContext,
   checks: readonly Check[],
 ): AsyncGenerator<CheckResult> {
@@ -111,7 +110,7 @@ async function* inTurn(
 const COLORS = { ok: 32, warn: 33, fail: 31 } as const
 const CHECK_WIDTH = 9
 
-function line({ check, name, verdict, found, mend: fix }: CheckResult, { color }: Stdout): string {
+function line({ check, name, verdict, found, fix }: CheckResult, { color }: Stdout): string {
   const word = verdict.padEnd(4)
   const painted = color ? `\u001b[${COLORS[verdict]}m${word}\u001b[0m` : word
   const head = `${painted}  ${check.padEnd(CHECK_WIDTH)} ${name === null ? '' : `${name}: `}${found}\n`

@@ -154,6 +154,8 @@ function versionOf(paths: InstanceFiles, now: number): number {
 
 const STOPPED = 'forumd serve, or systemctl start forumd'
 const HEALTH_MS = 5000
+/** A program that speaks another protocol waits for its client's first words for ever. */
+const PORT_MS = 1000
 
 async function checkDaemon(
   { dir, db }: InstanceFiles,
@@ -168,11 +170,21 @@ async function checkDaemon(
       ? [doubtful('daemon', 'it does not run', STOPPED)]
       : [fine('daemon', 'it has not been started yet')]
   }
-  const ready = await ask(`${url}/health/ready`, fetch)
-  const health = await ask(`${url}/health`, fetch)
-  if (ready === null || health === null)
-    return [bad('daemon', `${url} does not answer, where it said it listens`, STOPPED)]
-  const loops = /"loops":\s*\[([^\]]*)\]/.exec(ready)?.[1]?.replaceAll('"', '')
+  const ready = await fetchStatus(`${url}/health/ready`, fetch, HEALTH_MS)
+  const health = 'text' in ready ? await fetchStatus(`${url}/health`, fetch, HEALTH_MS) : ready
+  if (!('text' in ready) || !('text' in health)) {
+    const { port } = new URL(url)
+    return [
+      'free' in health
+        ? bad('daemon', `${url} does not answer, where it said it listens`, STOPPED)
+        : bad(
+            'daemon',
+            `port ${port} is in use, and nothing there answers as HTTP: another program, or a daemon that hangs`,
+            nameHolder(port),
+          ),
+    ]
+  }
+  const loops = /"loops":\s*\[([^\]]*)\]/.exec(ready.text)?.[1]?.replaceAll('"', '')
   if (loops !== undefined)
     return [
       bad(
@@ -181,8 +193,8 @@ async function checkDaemon(
         "journalctl --unit forumd --grep 'iteration_failed|loop.failing' names the error",
       ),
     ]
-  const storage = /"storage":\s*"(\w+)"/.exec(health)?.[1]
-  if (/"ok":\s*true/.test(health) && storage === undefined)
+  const storage = /"storage":\s*"(\w+)"/.exec(health.text)?.[1]
+  if (/"ok":\s*true/.test(health.text) && storage === undefined)
     return [fine('daemon', `it serves at ${url}`)]
   return [
     bad(
@@ -193,16 +205,30 @@ async function checkDaemon(
   ]
 }
 
-async function ask(url: string, fetch: Runtime['fetch']): Promise<string | null> {
+/** Answer of a server; without one, `free` where nothing listens and `silent` where something else does. */
+type Probed = { text: string } | { free: true } | { silent: true }
+
+async function fetchStatus(
+  url: string,
+  fetch: Runtime['fetch'],
+  within_ms: number,
+): Promise<Probed> {
   try {
-    const answer = await fetch(url, { proxy: false, signal: AbortSignal.timeout(HEALTH_MS) })
-    return await answer.text()
-  } catch {
-    return null
+    const answer = await fetch(url, { proxy: false, signal: AbortSignal.timeout(within_ms) })
+    return { text: await answer.text() }
+  } catch (error) {
+    return NOT_LISTENING.test(errorCode(error)) ? { free: true } : { silent: true }
   }
 }
 
-/** Detects another server at the address of this configuration, while no daemon runs in its folder. */
+/** No connection was made: nothing listens, or the address is not of this machine. */
+const NOT_LISTENING =
+  /^(ECONNREFUSED|ConnectionRefused|FailedToOpenSocket|EADDRNOTAVAIL|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|DNS\w*)$/
+
+const nameHolder = (port: number | string): string =>
+  `ss -ltnp 'sport = :${port}' names it; end it, or set [server].port`
+
+/** Detects another program at the address of this configuration, while no daemon runs in its folder. */
 async function portHolder(
   { host, port }: Config['server'],
   fetch: Runtime['fetch'],
@@ -210,15 +236,16 @@ async function portHolder(
   if (port === 0) return null
   const reached = ANY_ADDRESS[host] ?? host
   const url = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
-  const answer = await ask(`${url}/health`, fetch)
-  if (answer === null) return null
-  const what = /"reads":/.test(answer)
-    ? 'another forumd, with another data folder,'
-    : 'another program'
+  const probed = await fetchStatus(`${url}/health`, fetch, PORT_MS)
+  if ('free' in probed) return null
+  const what =
+    'text' in probed && /"reads":/.test(probed.text)
+      ? 'another forumd, with another data folder'
+      : 'another program'
   return bad(
     'daemon',
-    `${what} answers at ${url}, so that it cannot start there`,
-    `ss -ltnp 'sport = :${port}' names it; end it, or set [server].port`,
+    `port ${port} is in use by ${what}, so that it cannot start there`,
+    nameHolder(port),
   )
 }
 

@@ -2,7 +2,7 @@ import type { Db } from '../../store/db/connection.ts'
 import { listFailingWebhooks } from '../../store/maintenance/metric-queries.ts'
 import { type Check, type CheckResult, doubtful, fine } from './check.ts'
 
-const SHOWN_MAX = 10
+const LISTED_MAX = 10
 
 /** Checks for webhooks without successful deliveries, with their pending deliveries. */
 export function webhookChecks(db: Db): Check[] {
@@ -18,9 +18,9 @@ function webhookResults(count: number, failing: Failing): CheckResult[] {
     return [
       fine('webhooks', count === 1 ? '1 webhook, none fails' : `${count} webhooks, none fails`),
     ]
-  const more = failing.length - SHOWN_MAX
+  const more = failing.length - LISTED_MAX
   return [
-    ...failing.slice(0, SHOWN_MAX).map((it) => {
+    ...failing.slice(0, LISTED_MAX).map((it) => {
       const of = `${it.id} of ${it.customer}`
       if (it.pause_reason !== null)
         return doubtful(

@@ -1,20 +1,6 @@
-import { type Command, EXIT, type Option } from '../command.ts'
+import { Argument, Command as Program, Help, InvalidArgumentError, Option as Flag } from 'commander'
 
-/**
- * Wraps text at `width` characters, between words; a longer word has its own line. The parts of a list are not
- * broken.
- */
-export function wrap(text: string | readonly string[], width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of typeof text === 'string' ? text.split(' ') : text) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line]
-}
+import { type Command, EXIT, type Option } from '../command.ts'
 
 /** Options that every command takes. */
 export const COMMON = {
@@ -26,124 +12,146 @@ export const COMMON = {
   help: { type: 'boolean', help: 'print this help' },
 } as const satisfies Record<string, Option>
 
-/** Sections by task, with the first words of their commands; the last section has the remaining commands. */
-const GROUPS: readonly (readonly [string, readonly string[]])[] = [
-  ['Run', ['demo', 'serve', 'check-config', 'doctor', 'service-unit']],
-  ['Customers and keys', ['customer', 'key', 'credit']],
-  ['Accounts and proxies', ['account', 'proxy']],
-  ['Operation', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],
-  ['Backup', ['backup', 'restore']],
-  ['Other tools', []],
+/** Sections by task, with the first words of their commands. */
+const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
+  ['Run:', ['demo', 'serve', 'check-config', 'doctor', 'service-unit']],
+  ['Customers and keys:', ['customer', 'key', 'credit']],
+  ['Accounts and proxies:', ['account', 'proxy']],
+  ['Operation:', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],
+  ['Backup:', ['backup', 'restore']],
 ]
-const NAMED = GROUPS.flatMap(([, words]) => words)
-
-const belongsTo =
-  (words: readonly string[]) =>
-  ({ name }: Command): boolean => {
-    const [first = ''] = name.split(' ')
-    return words.length === 0 ? !NAMED.includes(first) : words.includes(first)
-  }
-
-function group(title: string, commands: readonly Command[], width: number): string[] {
-  if (commands.length === 0) return []
-  const rows = commands.map(({ name, summary }): [string, string] => [name, summary])
-  return [`${title}:`, ...columns(rows, width), '']
-}
-
-const FIRST_STEPS = [
-  'Start with `forumd demo`.',
-  'With a configuration (config.example.toml shows every key):',
-  '  forumd check-config',
-  '  forumd key create --customer me',
-  '  forumd serve',
-]
-
-/** Commands, a line each; `whole`: every command with the introduction. */
-export function commandOverview(
-  commands: readonly Command[],
-  { whole }: { whole: boolean },
-): string {
-  const width = Math.max(...commands.map(({ name }) => name.length))
-  return [
-    'forumd reads, acts on and watches a forum platform through your own accounts.',
-    '',
-    'Usage: forumd COMMAND [options]',
-    '',
-    ...GROUPS.flatMap(([title, words]) => group(title, commands.filter(belongsTo(words)), width)),
-    ...wrap(
-      'Every command takes --config FILE. `forumd help COMMAND` shows its options and examples.',
-      WIDTH,
-    ),
-    ...wrap(
-      `Exit codes: ${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} bad usage or configuration, ` +
-        `${EXIT.restart} restart, ${EXIT.broken} the database is missing or damaged, do not restart.`,
-      WIDTH,
-    ),
-    '',
-    ...(whole ? [...FIRST_STEPS, ''] : []),
-  ].join('\n')
-}
+const sectionOf = (first: string): string =>
+  SECTIONS.find(([, words]) => words.includes(first))?.[0] ?? 'Other tools:'
 
 /** Width in columns, which every terminal has. */
 const WIDTH = 80
 
-/** Help of one command: summary, usage, options, notes and examples. */
-export function describe(it: Command): string {
-  const options = Object.entries({ ...it.options, ...COMMON }).map(
-    ([name, option]): [string, string] => [spell(name, option), option.help],
-  )
-  return [
-    `${it.summary[0]?.toUpperCase()}${it.summary.slice(1)}.`,
-    '',
-    ...headOf(it),
-    '',
-    ...columns(options),
-    ...(it.notes === undefined ? [] : ['', ...wrap(it.notes, WIDTH)]),
-    '',
-    'Examples:',
-    ...it.examples
-      .flatMap((example) => exampleLines(example, WIDTH - 2))
-      .map((line) => `  ${line}`),
-    '',
-  ].join('\n')
-}
+const FIRST_STEPS = `
+Start with \`forumd demo\`.
+With a configuration (config.example.toml shows every key):
+  forumd check-config
+  forumd key create --customer me
+  forumd serve
+`
 
-/** Usage of a command, in one line. */
-export const usageOf = (it: Command): string => usageParts(it).join(' ')
-
-/** The command, then each option and operand. */
-function usageParts({ name, operands = [], options }: Command): string[] {
-  const given = Object.entries<Option>(options).map(([option, it]) =>
-    it.required ? spell(option, it) : `[${spell(option, it)}]`,
-  )
-  return [['forumd', name, ...operands].join(' '), ...given]
-}
-
-/** Usage in lines, each option with its value on one line. */
-export const usageLines = (it: Command, width: number): string[] => wrap(usageParts(it), width)
+/** Wraps text at `width` characters, between words. */
+export const wrap = (text: string, width: number): string[] =>
+  new Help().boxWrap(text, width).split('\n')
 
 /** An example with line continuations before options. */
 export const exampleLines = (example: string, width: number): string[] =>
-  wrap(example.split(/ (?=[->|])/), width - 2).map(
-    (line, at, { length }) => `${at === 0 ? '' : '  '}${line}${at < length - 1 ? ' \\' : ''}`,
-  )
+  example
+    .split(/ (?=[->|])/)
+    .reduce<string[]>((lines, part) => {
+      const last = lines.at(-1)
+      return last !== undefined && last.length + 1 + part.length <= width - 2
+        ? [...lines.slice(0, -1), `${last} ${part}`]
+        : [...lines, part]
+    }, [])
+    .map((line, at, { length }) => `${at === 0 ? '' : '  '}${line}${at < length - 1 ? ' \\' : ''}`)
 
-function headOf(it: Command): string[] {
-  const usage = 'Usage: '
-  return usageLines(it, WIDTH - usage.length).map(
-    (line, at) => (at === 0 ? usage : ' '.repeat(usage.length)) + line,
-  )
+const outro = (): string =>
+  wrap(
+    `
+Every command takes --config FILE. \`forumd help COMMAND\` shows its options and examples.
+Exit codes: ${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} bad usage or configuration, ${EXIT.restart} restart, ${EXIT.broken} the database is missing or damaged, do not restart.`,
+    WIDTH,
+  ).join('\n')
+
+type Around = {
+  argv: readonly string[]
+  act: (it: Command, program: Program) => Promise<void>
+  write: (text: string) => void
+  warn: (text: string) => void
 }
 
-const spell = (name: string, { value }: Option) => `--${name}${value ? ` ${value}` : ''}`
-
-function columns(
-  rows: readonly [string, string][],
-  width = Math.max(...rows.map(([left]) => left.length)),
-): string[] {
-  return rows.flatMap(([left, right]) =>
-    wrap(right, WIDTH - width - 4).map(
-      (line, at) => `  ${(at === 0 ? left : '').padEnd(width)}  ${line}`,
-    ),
-  )
+/** The tree of these commands for commander. */
+export function programOf(
+  commands: readonly Command[],
+  { argv, act, write, warn }: Around,
+): Program {
+  const program = new Program('forumd')
+    .description('forumd reads, acts on and watches a forum platform through your own accounts.')
+    .helpOption('-h, --help', COMMON.help.help)
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeOut: write, writeErr: warn, outputError: () => {} })
+    .configureOutput({ getOutHelpWidth: () => WIDTH, getErrHelpWidth: () => WIDTH })
+    .configureHelp({
+      minWidthToWrap: 20,
+      subcommandTerm: pathOf,
+      formatHelp(it, helper) {
+        // Set here only: suggestions are made from the same list, and need the names of groups.
+        helper.visibleCommands = leavesOf
+        return Help.prototype.formatHelp.call(helper, it, helper)
+      },
+    })
+    .addHelpText('after', () => `${outro()}\n${FIRST_STEPS}`)
+  for (const it of commands) {
+    const [first = '', second] = it.name.split(' ')
+    const parent =
+      second === undefined
+        ? program
+        : (program.commands.find((one) => one.name() === first) ??
+          program.command(first).helpGroup(sectionOf(first)).addHelpText('after', outro))
+    const leaf = parent.command(second ?? first).helpGroup(sectionOf(first))
+    define(leaf, it, argv).action(() => act(it, leaf))
+  }
+  return program
 }
+
+const leavesOf = (program: Program): Program[] =>
+  program.commands.flatMap((it) => (it.commands.length > 0 ? leavesOf(it) : [it]))
+
+const pathOf = (program: Program): string =>
+  program.parent?.parent ? `${program.parent.name()} ${program.name()}` : program.name()
+
+function define(program: Program, it: Command, argv: readonly string[]): Program {
+  program
+    .summary(it.summary)
+    .description(`${it.summary[0]?.toUpperCase()}${it.summary.slice(1)}.`)
+    .addHelpText('after', () => afterOf(it))
+  for (const operand of it.operands ?? [])
+    program.addArgument(new Argument(operand.startsWith('[') ? operand : `<${operand}>`))
+  for (const [name, option] of Object.entries<Option>({ ...it.options, config: COMMON.config }))
+    program.addOption(flagOf(name, option, argv))
+  return program
+}
+
+const spell = (name: string, { value }: Option) => `--${name}${value ? ` <${value}>` : ''}`
+
+function flagOf(name: string, option: Option, argv: readonly string[]): Flag {
+  const flag = new Flag(
+    spell(name, option),
+    `${option.help}${option.required ? ' (required)' : ''}`,
+  )
+  if (option.type === 'boolean') return flag
+  return flag.makeOptionMandatory(option.required ?? false).argParser((value) => {
+    // commander takes a following option for the value.
+    if (/^--?\w/.test(value) && argv.includes(value))
+      throw new InvalidArgumentError('it needs a value')
+    return value
+  })
+}
+
+/** Values by the names of the options; commander has those of `--per-second` and `--no-check` by others. */
+export const valuesOf = (program: Program): Record<string, string | boolean | undefined> =>
+  Object.fromEntries(
+    program.options.map((flag) => {
+      const value: string | boolean | undefined = program.getOptionValue(flag.attributeName())
+      if (flag.negate) return [flag.name(), value === false]
+      return [flag.name(), flag.isBoolean() ? value === true : value]
+    }),
+  )
+
+const afterOf = ({ notes, examples }: Command): string =>
+  [
+    ...(notes === undefined ? [] : ['', ...wrap(notes, WIDTH)]),
+    '',
+    'Examples:',
+    ...examples.flatMap((it) => exampleLines(it, WIDTH - 2)).map((line) => `  ${line}`),
+  ].join('\n')
+
+/** Usage of a command, in one line. */
+export const usageOf = ({ name, operands = [] }: Command): string =>
+  ['forumd', name, '[options]', ...operands].join(' ')

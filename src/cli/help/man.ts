@@ -1,6 +1,6 @@
 import { version } from '../../../package.json'
 import { type Command, command, EXIT, type Option } from '../command.ts'
-import { COMMON, exampleLines, usageLines, wrap } from './help.ts'
+import { COMMON, exampleLines, usageOf, wrap } from './help.ts'
 
 /** Escapes text for roff: no line is a request, and a dash stays a dash when copied. */
 const roff = (text: string): string =>
@@ -94,7 +94,7 @@ function section(it: Command): string[] {
     filled(`${first.toUpperCase()}${rest.join('')}.`),
     '.PP',
     '.nf',
-    roff(usageLines(it, WIDTH).join('\n    ')),
+    roff(usageOf(it)),
     '.fi',
     ...optionsOf(options),
     ...(notes === undefined ? [] : ['.PP', filled(notes)]),
@@ -126,5 +126,17 @@ export const man = command({
   async run({ stdout, listCommands }) {
     stdout.write(manPage(await listCommands(), version))
     return EXIT.done
+  },
+})
+
+// Here, since the other commands that print about the program load the configuration's schema.
+export const versionCommand = command({
+  name: 'version',
+  summary: 'prints the version',
+  options: {},
+  examples: ['forumd version'],
+  run({ stdout }) {
+    stdout.write(`forumd ${version} (bun ${Bun.version}, ${process.platform} ${process.arch})\n`)
+    return Promise.resolve(EXIT.done)
   },
 })

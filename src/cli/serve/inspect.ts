@@ -1,4 +1,3 @@
-import { version } from '../../../package.json'
 import { ConfigError, parseConfig } from '../../config/load.ts'
 import { command, type CommandContext, EXIT, JSON_OPTION } from '../command.ts'
 import { NoConfiguration, readConfig } from '../configuration.ts'
@@ -58,14 +57,3 @@ function configOr(text: string, context: CommandContext) {
     throw error
   }
 }
-
-export const versionCommand = command({
-  name: 'version',
-  summary: 'prints the version',
-  options: {},
-  examples: ['forumd version'],
-  run({ stdout }) {
-    stdout.write(`forumd ${version} (bun ${Bun.version}, ${process.platform} ${process.arch})\n`)
-    return Promise.resolve(EXIT.done)
-  },
-})

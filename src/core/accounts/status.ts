@@ -51,7 +51,7 @@ export type AccountStatus = Readonly<{
 
 /** Result of a session check. */
 export type AccountResult =
-  | { kind: 'alive' | 'nobody' | 'suspended' | 'locked' | 'blocked' | 'unclear' }
+  | { kind: 'alive' | 'logged_out' | 'suspended' | 'locked' | 'blocked' | 'unclear' }
   | { kind: 'throttled'; retry_after_s: number }
 
 /**
@@ -181,7 +181,7 @@ export function afterProbe(it: AccountStatus, result: AccountResult, now: number
   switch (result.kind) {
     case 'alive':
       return it.state === 'ready' ? { ...it, strikes: 0, ...checkup(now) } : ready(it, now)
-    case 'nobody':
+    case 'logged_out':
       return it.state === 'needs_login' && it.state_reason !== 'blocked'
         ? { ...it, probe_at: null }
         : needsLogin(now, 'logged_out')

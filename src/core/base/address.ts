@@ -151,9 +151,8 @@ export function parseTarget(text: string, allowed: Allowed): Parsed {
   const authority = /^(https?):\/\/([^/?#]+)/i.exec(text)
   if (!authority || (authority[1]?.toLowerCase() === 'http' && !allowed.http))
     return refuse('not_https')
-  if (!URL.canParse(text)) return refuse('malformed')
-
-  const url = new URL(text)
+  const url = URL.parse(text)
+  if (url === null) return refuse('malformed')
   if (url.username !== '' || url.password !== '' || authority[2]?.includes('@'))
     return refuse('userinfo')
   if (url.port === '0') return refuse('port')

@@ -23,7 +23,7 @@ export type ProxyTrouble = 'refused' | 'unreachable' | 'denied' | 'failed'
  */
 export type Fault =
   /**
-   * Status 429, or an edge limit in another form, with the seconds to wait. `unasked`: the limit
+   * Status 429, or an edge limit in another form, with the seconds to wait. `not_requested`: the limit
    * was already known and no request was sent. `resting`: the identity pauses after a fault,
    * although its budget may not be exhausted. `estimated`: the platform named no time, and its
    * budget was not exhausted.
@@ -31,7 +31,7 @@ export type Fault =
   | {
       kind: 'throttled'
       retry_after_s: number
-      unasked?: true
+      not_requested?: true
       resting?: true
       estimated?: true
     }
@@ -45,15 +45,17 @@ export type Fault =
   | { kind: 'timeout' }
   /**
    * Failure of the platform or of the route to it; `status` is null if there was no response.
-   * `trouble` is set if one of our proxies failed: another egress may help. `unasked`: the platform
-   * is known to be unreachable, and no request was sent.
+   * `trouble` is set if one of our proxies failed: another egress may help. `not_requested`: the platform
+   * is known to be unreachable, and no request was sent. `own`: this process could not open a
+   * connection, which says nothing about the platform.
    */
   | {
       kind: 'unavailable'
       status: number | null
       retry_after_s: number | null
-      unasked?: true
+      not_requested?: true
       trouble?: ProxyTrouble
+      own?: 'out_of_files'
     }
   /** Response without the expected content. `path` names the unexpected part. */
   | { kind: 'unreadable'; path: string }

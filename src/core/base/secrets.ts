@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -44,7 +44,7 @@ export function createRing(bytes: Uint8Array, random_bytes: (count: number) => U
   const newest = count - 1
 
   return {
-    fingerprint: createHash('sha256').update(keyOf(0)).digest('hex').slice(0, 16),
+    fingerprint: hash('sha256', keyOf(0), 'hex').slice(0, 16),
 
     // One byte for the key number, then nonce, ciphertext and tag.
     seal(place, text) {

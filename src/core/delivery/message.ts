@@ -112,19 +112,6 @@ function directImage(
 }
 
 function webAddress(address: string): string | null {
-  if (!URL.canParse(address)) return null
-  const { protocol, href } = new URL(address)
-  return protocol === 'https:' || protocol === 'http:' ? href : null
+  const url = URL.parse(address)
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Escapes text for HTML and XML, both between tags and in quoted attributes. */
-export const escapeMarkup = (text: string): string =>
-  text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)

@@ -1,7 +1,7 @@
 import { enrich } from '../enrichment/enrich.ts'
 import { languageOf } from '../enrichment/language.ts'
 import type { Item } from '../forum/items.ts'
-import { askDirectly, type AskPatterns, patternSetOf } from '../pattern/evaluate.ts'
+import { evaluateDirectly, type EvaluatePatterns, patternSetOf } from '../pattern/evaluate.ts'
 import { anyOf, displayTerm, keywordTerms } from './feeds.ts'
 import {
   aboutOf,
@@ -26,12 +26,12 @@ import type { SearchField } from './text.ts'
 export function compileFilter(
   spec: FilterSpec,
   term_index?: TermIndex,
-  ask: AskPatterns = askDirectly,
+  evaluatePatterns: EvaluatePatterns = evaluateDirectly,
 ): ItemPredicate {
   const options = matchOptionsOf(spec, term_index)
   // Most specs are a plain list of words: the words that an item contains also decide whether it contains one.
   const a_list = spec.include_any.length > 0 && spec.q === null && spec.include_all.length === 0
-  const criteria = criteriaOf(spec, options, ask).filter(
+  const criteria = criteriaOf(spec, options, evaluatePatterns).filter(
     ({ field }) => !(a_list && field === 'include_any'),
   )
   const mets = criteria.map(({ met }) => met)
@@ -85,11 +85,11 @@ const question =
 export const criteriaOf = (
   spec: FilterSpec,
   options: MatchOptions = matchOptionsOf(spec),
-  ask: AskPatterns = askDirectly,
+  evaluatePatterns: EvaluatePatterns = evaluateDirectly,
 ): Criterion[] => [
   ...aboutOf(spec),
   ...wordingOf(spec, options),
-  ...patternsOf(spec, options, ask),
+  ...patternsOf(spec, options, evaluatePatterns),
   ...soundOf(spec),
 ]
 
@@ -120,10 +120,14 @@ function wordsSeen(query: Query, options: MatchOptions, item: Item): string {
   return words.size === 0 ? 'none of its terms' : [...words].join(', ')
 }
 
-function patternsOf(spec: FilterSpec, { view }: MatchOptions, ask: AskPatterns): Criterion[] {
+function patternsOf(
+  spec: FilterSpec,
+  { view }: MatchOptions,
+  evaluatePatterns: EvaluatePatterns,
+): Criterion[] {
   const set = patternSetOf(spec, view)
   if (set === null) return []
-  const first = (item: Item): string | undefined => set.patterns[ask(set, item) ?? -1]
+  const first = (item: Item): string | undefined => set.patterns[evaluatePatterns(set, item) ?? -1]
   return [
     {
       field: 'regex',

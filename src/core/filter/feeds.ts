@@ -20,7 +20,7 @@ export function keywordsOf(spec: FilterSpec): Keyword[] {
 /** The same as terms of a query. */
 export function keywordTerms(spec: FilterSpec, { view }: MatchOptions): Term[] {
   const found = new Map<string, Term>()
-  for (const it of positiveTerms(wantedBy(spec))) {
+  for (const it of positiveTerms(requiredQuery(spec))) {
     const key = `${it.field ?? ''}:${normalise(displayTerm(it), view)}`
     if (!found.has(key)) found.set(key, it)
   }
@@ -31,7 +31,7 @@ export function keywordTerms(spec: FilterSpec, { view }: MatchOptions): Term[] {
 export const displayTerm = ({ written, prefix }: Term): string => (prefix ? `${written}*` : written)
 
 /** All that must occur in a matching item, as one query. No parts: everything matches. */
-export function wantedBy(spec: FilterSpec): Query & { kind: 'and' } {
+export function requiredQuery(spec: FilterSpec): Query & { kind: 'and' } {
   const { q, include_any, include_all } = spec
   const parts: Query[] = include_all.map(termOf)
   if (include_any.length > 0) parts.unshift(anyOf(include_any))
@@ -68,7 +68,7 @@ export function placesOf(spec: FilterSpec): FeedPlace[] {
 }
 
 function searchesOf(spec: FilterSpec): FeedPlace[] {
-  const { parts } = wantedBy(spec)
+  const { parts } = requiredQuery(spec)
   const wanted = spec.match === 'substring' ? parts.map(asPrefixes) : parts
   const whole: Query = { kind: 'and', parts: [...writtenBy(spec.author), ...wanted] }
   return (searchExpressions(whole) ?? []).map((place) => ({ kind: 'search', place }))

@@ -1,7 +1,7 @@
 import type { Item } from '../forum/items.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../pattern/verdicts.ts'
 import { compileFilter, type ItemPredicate } from './compile.ts'
-import { anyOf, wantedBy } from './feeds.ts'
+import { anyOf, requiredQuery } from './feeds.ts'
 import {
   type MatchOptions,
   matchOptionsOf,
@@ -175,7 +175,7 @@ export type Needs = {
 /** The words of a spec. Of several required words, the rarest is waited for. */
 export function needsOf(spec: FilterSpec): Needs {
   const options = matchOptionsOf(spec)
-  const wanted = wantedBy(spec)
+  const wanted = requiredQuery(spec)
   const terms = [...termsIn(wanted), ...termsIn(anyOf(spec.exclude_terms))]
   return {
     words: uniqueWords(terms.map((it) => wordOf(it, options))),
@@ -301,7 +301,7 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
       compiled.clear()
     }
     compiled.add(entry)
-    return (entry.predicate = compileFilter(spec, index.term_index, verdicts.ask))
+    return (entry.predicate = compileFilter(spec, index.term_index, verdicts.evaluate))
   }
 
   function candidates(item: Item): number[] {

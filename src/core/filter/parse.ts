@@ -9,7 +9,7 @@ import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
 import { createNaming, type Naming } from '../forum/naming.ts'
 import { isViewerName, MANY_SUBFORUMS, VIEWER_NAME_REFUSAL } from '../forum/permalink.ts'
 import { PATTERN_LENGTH_MAX, PATTERNS_MAX, readPatterns } from '../pattern/syntax.ts'
-import { placesOf, searchExpressions, wantedBy } from './feeds.ts'
+import { placesOf, requiredQuery, searchExpressions } from './feeds.ts'
 import {
   AUTHORS,
   COMMUNITIES,
@@ -132,7 +132,7 @@ function checkPostOnly(spec: FilterSpec): void {
 function checkPlaces(spec: FilterSpec, words: Naming, render: RenderSpec): void {
   if (spec.subforum.length > 0 || spec.thread.length > 0) return
   const { community } = words
-  const wanted = wantedBy(spec)
+  const wanted = requiredQuery(spec)
   if (wanted.parts.length === 0 && spec.author.length === 0)
     throw wrong(
       { name: '', value: render() },

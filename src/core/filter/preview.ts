@@ -1,7 +1,7 @@
 import { enrich, rowOf } from '../enrichment/enrich.ts'
 import type { Item } from '../forum/items.ts'
 import type { Naming } from '../forum/naming.ts'
-import { askDirectly, type AskPatterns } from '../pattern/evaluate.ts'
+import { evaluateDirectly, type EvaluatePatterns } from '../pattern/evaluate.ts'
 import { criteriaOf } from './compile.ts'
 import { keywordsOf } from './feeds.ts'
 import { compileQuery, matchOptionsOf } from './match.ts'
@@ -33,12 +33,14 @@ export function explainItem(
   spec: FilterSpec,
   item: Item,
   words: Naming,
-  ask: AskPatterns = askDirectly,
+  evaluatePatterns: EvaluatePatterns = evaluateDirectly,
 ): Explained[] {
-  const found = criteriaOf(spec, undefined, ask).map(({ field, met, saw }): Explained => {
-    const verdict = met(item) ? 'met' : 'not_met'
-    return { criterion: wireName(field, words), verdict, detail: saw(item).slice(0, DETAIL_MAX) }
-  })
+  const found = criteriaOf(spec, undefined, evaluatePatterns).map(
+    ({ field, met, saw }): Explained => {
+      const verdict = met(item) ? 'met' : 'not_met'
+      return { criterion: wireName(field, words), verdict, detail: saw(item).slice(0, DETAIL_MAX) }
+    },
+  )
   const least = (criterion: string, floor: number | null, count: number | null) => {
     if (floor === null) return
     const verdict = count !== null && count >= floor ? 'met' : 'later'
@@ -83,15 +85,20 @@ export type Preview = {
   matched_in: number[]
 }
 
-type Options = { words: Naming; limit: number; enough: () => boolean; ask?: AskPatterns }
+type Options = {
+  words: Naming
+  limit: number
+  should_stop: () => boolean
+  evaluatePatterns?: EvaluatePatterns
+}
 
-/** Evaluates a spec on samples. `enough` is called before each item; true ends the preview early. */
+/** Evaluates a spec on samples. `should_stop` is called before each item; true ends the preview early. */
 export function previewOf(
   spec: FilterSpec,
   samples: readonly Sample[],
-  { words, limit, enough, ask = askDirectly }: Options,
+  { words, limit, should_stop, evaluatePatterns = evaluateDirectly }: Options,
 ): Preview {
-  const criteria = criteriaOf(spec, undefined, ask)
+  const criteria = criteriaOf(spec, undefined, evaluatePatterns)
   const left = criteria.map(() => 0)
   const counted = countedTerms(spec)
   const thresholds = thresholdsOf(spec)
@@ -125,7 +132,7 @@ export function previewOf(
     let found = 0
     for (const item of rows) {
       if (seen.has(item.name)) continue
-      if ((truncated ||= enough())) break
+      if ((truncated ||= should_stop())) break
       seen.add(item.name)
       if (countItem(item)) found += 1
     }
@@ -178,9 +185,9 @@ export function judgeItem(
   spec: FilterSpec,
   item: Item,
   words: Naming,
-  ask: AskPatterns = askDirectly,
+  evaluatePatterns: EvaluatePatterns = evaluateDirectly,
 ): Judged {
-  const criteria = explainItem(spec, item, words, ask)
+  const criteria = explainItem(spec, item, words, evaluatePatterns)
   const verdict =
     (['not_met', 'later', 'withheld'] as const).find((it) =>
       criteria.some((one) => one.verdict === it),

@@ -46,7 +46,7 @@ const BITS = 2
 const LOW = 0xffff
 
 /** Letters below letters. */
-type LetterTree = {
+type TermTree = {
   /** The array of all nodes; replaced when the trie grows. */
   cells(): Int32Array
   get(node: number, part: number): number
@@ -58,7 +58,7 @@ type LetterTree = {
 }
 
 /** Creates a trie with only a root. */
-function createLetterTree(): LetterTree {
+function createTermTree(): TermTree {
   let cells = new Int32Array(64 * NODE)
   let used_cells = NODE
 
@@ -256,7 +256,7 @@ const OPEN = 2
 /** Creates an empty automaton. */
 export function createAutomaton(begins: Begins): Automaton {
   const by_word = begins === 'word'
-  const tree = createLetterTree()
+  const tree = createTermTree()
   const { get, set, child, grow } = tree
   const tails = createTails()
   /** For words in both forms: the entry of the open form by that of the closed one. */

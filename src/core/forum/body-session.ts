@@ -10,10 +10,13 @@ import {
   isProxyLike,
   MANY_COOKIES,
   NAME_FORM,
+  type SentPart,
   type Session,
+  SESSION_FORMS,
   SESSION_PARTS,
   sessionField,
   type SessionPart,
+  toCookies,
   tooManyCookies,
   VALUE_FORM,
 } from './session.ts'
@@ -28,7 +31,7 @@ export type Sending = {
   session_cookie: string
   /** The call's own fields, beside those of a session. */
   reserved_fields: readonly string[]
-  /** True: unknown fields become cookies. False: the call's schema refuses them. */
+  /** True: unknown fields that are text become cookies. Every other unknown field is refused. */
   forwards: boolean
   schemes: Schemes
 }
@@ -54,30 +57,14 @@ export function bodyObject(body: unknown): Record<string, unknown> {
  * @throws {ApiError} 400 naming the field that is missing or malformed
  */
 export function readBodySession(body: Record<string, unknown>, sending: Sending): Session {
-  const { words, session_cookie, schemes } = sending
+  const { words, schemes } = sending
   refuseProxies(body, [...sending.reserved_fields, ...sessionFields(words)])
-  const given = SESSION_PARTS.flatMap((part) => {
-    const value = partOf(body, words, part)
-    return value === null ? [] : [{ part, value }]
-  })
-  const has = (part: SessionPart) => given.some((it) => it.part === part)
-  if (!has('session') && !has('loid'))
-    throw new ApiError('SESSION_REQUIRED', {
-      message: `this call acts as your own account: send ${words.session} and loid in the body`,
-    })
-  for (const part of ['session', 'loid'] as const) if (!has(part)) throw incomplete(words, part)
-
-  const [first, ...rest] = [
-    ...given.map(({ part, value }) => ({
-      name: part === 'session' ? session_cookie : part,
-      value,
-    })),
-    ...forwarded(body, sending, given),
-  ]
-  // Never true: the session cookie is first. This narrows the type.
-  if (first === undefined) throw incomplete(words, 'session')
-  if (tooManyCookies([first, ...rest])) throw invalidField('cookies', MANY_COOKIES)
-  return { cookies: [first, ...rest], proxy: readProxy(body['proxy'], { schemes }) }
+  const given = SESSION_PARTS.flatMap((part) => partOf(body, words, part) ?? [])
+  const cookies = toCookies(given, [SESSION_FORMS.body], sending, () =>
+    forwarded(body, sending, given),
+  )
+  if (tooManyCookies(cookies)) throw invalidField('cookies', MANY_COOKIES)
+  return { cookies, proxy: readProxy(body['proxy'], { schemes }) }
 }
 
 /**
@@ -116,37 +103,40 @@ const badProxy = (why: string): ApiError =>
   new ApiError('INVALID_PROXY', { message: `proxy ${why}`, field: 'proxy' })
 
 /** Session field as sent; an empty text counts as absent. */
-function partOf(body: Record<string, unknown>, words: Naming, part: SessionPart): string | null {
-  const field = sessionField(words, part)
+function partOf(body: Record<string, unknown>, words: Naming, part: SessionPart): SentPart | null {
+  const field = SESSION_FORMS.body.nameOf(words, part)
   const value = body[field]
   if (value === undefined || value === null || value === '') return null
   if (typeof value !== 'string') throw invalidField(field, 'must be text')
   if (!isCookieValue(value)) throw invalidField(field, VALUE_FORM)
-  return value
+  return { part, field, value }
 }
-
-function incomplete(words: Naming, missing: SessionPart): ApiError {
-  const field = sessionField(words, missing)
-  return new ApiError('INCOMPLETE_SESSION', {
-    message: `${field} is missing: a session needs ${words.session} and loid`,
-    field,
-  })
-}
-
-type Given = readonly { part: SessionPart; value: string }[]
 
 /**
  * Cookies beside the session's own: those in `cookies`, and unknown fields where `forwards` is set.
  * A caller may send a whole jar from a login; values that the session already has are not sent
  * twice.
  */
-function forwarded(body: Record<string, unknown>, sending: Sending, given: Given): Cookie[] {
+function forwarded(
+  body: Record<string, unknown>,
+  sending: Sending,
+  given: readonly SentPart[],
+): Cookie[] {
   const { words, session_cookie, reserved_fields, forwards } = sending
-  const ours = [...reserved_fields, ...sessionFields(words)]
+  const ours = [...sessionFields(words), ...reserved_fields]
   const beside = forwards ? Object.entries(body).filter(([field]) => !ours.includes(field)) : []
+  // As the schemas of the calls that forward nothing refuse every unknown field.
+  const [unknown] = beside.find(([, value]) => typeof value !== 'string') ?? []
+  if (unknown !== undefined) {
+    const name = displayName(unknown)
+    throw invalid(
+      name,
+      `${name} is not a known field; allowed: ${ours.join(', ')}, and text, which is sent as a cookie`,
+    )
+  }
   const own = new Map<string, string>()
-  for (const { part, value } of given) {
-    own.set(sessionField(words, part), value)
+  for (const { part, field, value } of given) {
+    own.set(field, value)
     if (part === 'session') own.set(session_cookie, value)
   }
   const jar = Object.entries(jarOf(body['cookies'])).filter(
@@ -162,14 +152,12 @@ function forwarded(body: Record<string, unknown>, sending: Sending, given: Given
 /**
  * Parses cookies one by one; refuses duplicates and second values or spellings of session cookies.
  */
-function createCookieReader({ words, session_cookie }: Sending, given: Given) {
+function createCookieReader({ words, session_cookie }: Sending, given: readonly SentPart[]) {
   const fields = SESSION_PARTS.map((part) => sessionField(words, part))
   // A name that differs only by case would act as a second session for a lenient parser.
   const taken = new Map(fields.map((field) => [field.toLowerCase(), field]))
   taken.set(session_cookie.toLowerCase(), words.session)
-  const left = fields.filter(
-    (field) => !given.some(({ part }) => sessionField(words, part) === field),
-  )
+  const left = fields.filter((field) => !given.some((it) => it.field === field))
   const names = new Set<string>()
   return (place: string, name: string, value: unknown): Cookie => {
     const field = place + displayName(name)
@@ -177,8 +165,7 @@ function createCookieReader({ words, session_cookie }: Sending, given: Given) {
     if (instead !== undefined) throw invalidField(field, `must be sent as ${instead}`)
     if (!isCookieName(name)) throw invalidField(field, NAME_FORM)
     if (names.has(name)) throw invalidField(field, 'must be given once')
-    if (typeof value !== 'string')
-      throw invalidField(field, 'must be text: unknown fields of this call are sent as cookies')
+    if (typeof value !== 'string') throw invalidField(field, 'must be text')
     if (!isCookieValue(value)) throw invalidField(field, VALUE_FORM)
     names.add(name)
     return { name, value }

@@ -57,6 +57,9 @@ export const SESSION_PARTS = [
 ] as const
 export type SessionPart = (typeof SESSION_PARTS)[number]
 
+/** Cookies without which a session is incomplete. */
+export const NEEDED_PARTS = ['session', 'loid'] as const
+
 /** Field name of a session cookie in queries and bodies: `forum_session`, `loid`. */
 export const sessionField = (words: Naming, part: SessionPart): string =>
   part === 'session' ? words.session : part
@@ -66,6 +69,18 @@ const DASHED = new Map(SESSION_PARTS.map((part) => [part, part.replaceAll('_', '
 /** Header name of a session cookie: `x-forum-session`, `x-forum-token-v2`. */
 export const sessionHeader = (words: Naming, part: SessionPart): string =>
   words.header + DASHED.get(part)
+
+/** Forms in which calls carry a session: the name of each cookie, and its place in a sentence. */
+export const SESSION_FORMS = {
+  header: { nameOf: sessionHeader, place: '' },
+  query: { nameOf: sessionField, place: ' in the query' },
+  body: { nameOf: sessionField, place: ' in the body' },
+} as const
+type SessionForm = (typeof SESSION_FORMS)[keyof typeof SESSION_FORMS]
+
+/** Names of the needed cookies: `x-forum-session and x-forum-loid`. */
+export const neededNames = ({ nameOf }: SessionForm, words: Naming): string =>
+  NEEDED_PARTS.map((part) => nameOf(words, part)).join(' and ')
 
 /** Header that names the proxy. */
 export const proxyHeader = (words: Naming): string => `${words.header}proxy`
@@ -105,40 +120,63 @@ export function readSession(fields: RequestFields, spec: SessionSpec): Session |
   if (own) refuseProxies(fields, spec)
   else refuseQueryForm(fields, words)
   const proxy_text = fields.header(proxyHeader(words))
-  const given = SESSION_PARTS.flatMap((part) => {
-    const sent = partOf(fields, words, part, own)
-    return sent === null ? [] : [{ part, ...sent }]
-  })
-  const has = (part: SessionPart) => given.some((it) => it.part === part)
+  const given = SESSION_PARTS.flatMap((part) => partOf(fields, words, part, own) ?? [])
+  const needed = NEEDED_PARTS.filter((part) => given.some((it) => it.part === part))
   if (use === 'none') {
     // The proxy has no effect on such a read, like the session. It is validated all the same: a proxy
     // without a session and a malformed one are errors on every read.
     if (proxy_text !== null) {
-      if (!has('session') || !has('loid')) throw proxyWithoutSession(words)
+      if (needed.length < NEEDED_PARTS.length) throw proxyWithoutSession(words)
       parseProxyHeader(words, proxy_text)
     }
     return null
   }
-  if (!has('session') && !has('loid')) {
+  if (needed.length === 0) {
     if (proxy_text !== null) throw proxyWithoutSession(words)
-    if (use !== 'optional') throw sessionRequired(words, own)
-    return null
+    if (use === 'optional') return null
   }
-  for (const part of ['session', 'loid'] as const) if (!has(part)) throw incomplete(words, part)
+  const { header, query } = SESSION_FORMS
+  const cookies = toCookies(given, own ? [header, query] : [header], spec, () =>
+    own ? forwarded(fields, spec) : [],
+  )
+  if (tooManyCookies(cookies)) throw invalid('cookies', `cookies ${MANY_COOKIES}`)
+  return { cookies, proxy: proxy_text === null ? null : parseProxyHeader(words, proxy_text) }
+}
 
-  for (const { field, value } of given)
-    if (!isCookieValue(value)) throw invalidField(field, VALUE_FORM)
-  const named = given.map(({ part, value }) => ({
-    name: part === 'session' ? spec.session_cookie : part,
+/** Session cookie as sent; `field` is its name in the call. */
+export type SentPart = { part: SessionPart; field: string; value: string }
+
+/**
+ * Cookies of a session by the platform's names, followed by those of `others`.
+ *
+ * @param forms Forms that the call accepts; errors name the fields of the first.
+ * @throws {ApiError} 400 SESSION_REQUIRED, INCOMPLETE_SESSION, or naming a malformed cookie
+ */
+export function toCookies(
+  given: readonly SentPart[],
+  forms: readonly [SessionForm, ...SessionForm[]],
+  { words, session_cookie }: Pick<SessionSpec, 'words' | 'session_cookie'>,
+  others: () => Cookie[],
+): Session['cookies'] {
+  const missing = NEEDED_PARTS.filter((needed) => !given.some(({ part }) => part === needed))
+  const [first, ...rest] = given.map(({ part, value }) => ({
+    name: part === 'session' ? session_cookie : part,
     value,
   }))
-  const [first, ...rest] = [...named, ...(own ? forwarded(fields, spec) : [])]
-  if (first === undefined) throw sessionRequired(words, own)
-  if (tooManyCookies([first, ...rest])) throw invalid('cookies', `cookies ${MANY_COOKIES}`)
-  return {
-    cookies: [first, ...rest],
-    proxy: proxy_text === null ? null : parseProxyHeader(words, proxy_text),
+  if (first === undefined || missing.length === NEEDED_PARTS.length) {
+    const verb = forms[0] === SESSION_FORMS.body ? 'acts' : 'reads'
+    const names = forms.map((form) => neededNames(form, words) + form.place).join(', or ')
+    const message = `this call ${verb} as your own account: send ${names}`
+    throw new ApiError('SESSION_REQUIRED', { message })
   }
+  if (missing[0] !== undefined) {
+    const field = forms[0].nameOf(words, missing[0])
+    const message = `${field} is missing: a session needs ${neededNames(forms[0], words)}`
+    throw new ApiError('INCOMPLETE_SESSION', { message, field })
+  }
+  for (const { field, value } of given)
+    if (!isCookieValue(value)) throw invalidField(field, VALUE_FORM)
+  return [first, ...rest, ...others()]
 }
 
 /** Cookie header of a session. */
@@ -148,8 +186,6 @@ export const cookieHeader = ({ cookies }: Session): string =>
 /** An empty text counts as absent. */
 const filled = (text: string | null): string | null => (text === '' ? null : text)
 
-type SentPart = { field: string; value: string }
-
 /** Session cookie as sent. The header wins over the query. */
 function partOf(
   { header, query }: RequestFields,
@@ -157,38 +193,20 @@ function partOf(
   part: SessionPart,
   own: boolean,
 ): SentPart | null {
-  const name = sessionHeader(words, part)
+  const name = SESSION_FORMS.header.nameOf(words, part)
   const value = filled(header(name))
-  if (value !== null) return { field: name, value }
-  const field = sessionField(words, part)
+  if (value !== null) return { part, field: name, value }
+  const field = SESSION_FORMS.query.nameOf(words, part)
   const [first = '', ...more] = own ? query.getAll(field) : []
   if (more.length > 0) throw invalidField(field, 'must be given once')
-  return first === '' ? null : { field, value: first }
-}
-
-const bothHeaders = (words: Naming) =>
-  `${sessionHeader(words, 'session')} and ${sessionHeader(words, 'loid')}`
-
-function sessionRequired(words: Naming, own: boolean): ApiError {
-  const queries = own ? `, or ${words.session} and loid in the query` : ''
-  return new ApiError('SESSION_REQUIRED', {
-    message: `this call reads as your own account: send ${bothHeaders(words)}${queries}`,
-  })
+  return first === '' ? null : { part, field, value: first }
 }
 
 const proxyWithoutSession = (words: Naming): ApiError =>
   new ApiError('PROXY_WITHOUT_SESSION', {
-    message: `${proxyHeader(words)} is for reads as your own account: send ${bothHeaders(words)} too`,
+    message: `${proxyHeader(words)} is for reads as your own account: send ${neededNames(SESSION_FORMS.header, words)} too`,
     field: proxyHeader(words),
   })
-
-function incomplete(words: Naming, missing: SessionPart): ApiError {
-  const name = sessionHeader(words, missing)
-  return new ApiError('INCOMPLETE_SESSION', {
-    message: `${name} is missing: a session needs ${bothHeaders(words)}`,
-    field: name,
-  })
-}
 
 function refuseQueryForm({ query }: RequestFields, words: Naming) {
   for (const field of ['proxy', proxyHeader(words)])
@@ -202,7 +220,7 @@ function refuseQueryForm({ query }: RequestFields, words: Naming) {
   const field = sessionField(words, part)
   throw invalid(
     field,
-    `${field} is not accepted in the query here: send headers, ${bothHeaders(words)}`,
+    `${field} is not accepted in the query here: send headers, ${neededNames(SESSION_FORMS.header, words)}`,
   )
 }
 

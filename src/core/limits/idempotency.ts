@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { invalid } from '../base/errors.ts'
 
@@ -30,7 +30,7 @@ export function readIdempotencyKey(header: string | null): string | null {
 
 /** Hash of a body, independent of the order of its fields. The body cannot be recovered from it. */
 export const bodyHash = (body: unknown): Uint8Array =>
-  new Uint8Array(createHash('sha256').update(canonical(body)).digest())
+  new Uint8Array(hash('sha256', canonical(body), 'buffer'))
 
 /** JSON with sorted object fields. */
 function canonical(value: unknown): string {

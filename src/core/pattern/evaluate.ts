@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { composed, type SearchField, type View, writtenOf } from '../filter/text.ts'
 import type { Item } from '../forum/items.ts'
 import { patternEngine } from './syntax.ts'
@@ -42,7 +44,7 @@ const readable = (text: string): string => (text.length > READ_MAX ? text.slice(
  * Index of the first pattern of a set that matches an item; {@link NO_PATTERN} if none does; null:
  * not known yet.
  */
-export type AskPatterns = (set: PatternSet, item: Item) => number | null
+export type EvaluatePatterns = (set: PatternSet, item: Item) => number | null
 
 type PatternTest = (text: string) => boolean
 
@@ -64,16 +66,13 @@ const CACHED_PATTERNS_MAX = 1000
 
 /** Creates an empty cache. */
 export function createPatternCache(isFull: () => boolean): PatternCache {
-  const tests = new Map<string, PatternTest>()
+  const tests = new LRUCache<string, PatternTest>({ max: CACHED_PATTERNS_MAX })
   return {
     testOf(pattern, case_sensitive) {
       const key = `${case_sensitive ? '=' : '~'}${pattern}`
       const cached = tests.get(key)
-      tests.delete(key)
       const compiled = cached ?? compilePattern(pattern, case_sensitive)
-      const [oldest] = tests.keys()
-      if (tests.size >= CACHED_PATTERNS_MAX && oldest !== undefined) tests.delete(oldest)
-      tests.set(key, compiled)
+      if (cached === undefined) tests.set(key, compiled)
       return (text) => {
         const matched = compiled(text)
         if (isFull()) tests.clear()
@@ -89,7 +88,7 @@ const direct_cache = createPatternCache(() => false)
  * Evaluates in this thread without a time limit: for tests, and for tools that run no customers'
  * filters.
  */
-export function askDirectly(set: PatternSet, item: Item): number {
+export function evaluateDirectly(set: PatternSet, item: Item): number {
   const texts = patternTextsOf(set, item)
   return set.patterns.findIndex((it) => texts.some(direct_cache.testOf(it, set.case_sensitive)))
 }

@@ -1,5 +1,5 @@
 import type { Item } from '../forum/items.ts'
-import { askDirectly, type AskPatterns, type PatternSet } from './evaluate.ts'
+import { evaluateDirectly, type EvaluatePatterns, type PatternSet } from './evaluate.ts'
 
 /**
  * Verdict that a filter needs and that is not known yet. `subject`: id of the filter's owner, such
@@ -13,7 +13,7 @@ export type PatternNeed = { subject: string; set: PatternSet; item: Item }
  * computed, and matches again.
  */
 export type Verdicts = {
-  ask: AskPatterns
+  evaluate: EvaluatePatterns
   /** Runs `work` and attributes its needs to `subject`. */
   attribute(subject: string, work: () => void): void
   /** True if there are needs. */
@@ -30,7 +30,7 @@ export function createVerdicts(): Verdicts {
   let subject = ''
 
   return {
-    ask(set, item) {
+    evaluate(set, item) {
       const index = known.get(item)?.get(set.key)
       if (index === undefined) needs.push({ subject, set, item })
       return index ?? null
@@ -57,9 +57,9 @@ export function createVerdicts(): Verdicts {
   }
 }
 
-/** Evaluates everything in this thread; see {@link askDirectly}. */
+/** Evaluates everything in this thread; see {@link evaluateDirectly}. */
 export const DIRECT_VERDICTS: Verdicts = {
-  ask: askDirectly,
+  evaluate: evaluateDirectly,
   attribute: (_, work) => work(),
   lacking: () => false,
   takeNeeds: () => [],

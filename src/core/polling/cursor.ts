@@ -64,7 +64,7 @@ export const smooth = (before: number | null, latest: number): number =>
  */
 
 /** Reasons of a truncated check. */
-export type CutReason =
+export type TruncationReason =
   | 'poll_overflow'
   | 'listing_exhausted'
   | 'page_restart'
@@ -100,11 +100,11 @@ export type Checkpoint = { anchor_ids: readonly string[]; checkpoint_at: number 
 /** A check in progress. `after` and `limit` are those of the next request. */
 export type PollState = {
   /** The checkpoint to reach; null: first check. */
-  head: Checkpoint | null
+  checkpoint: Checkpoint | null
   /** Creation time back to which a starting monitor wants everything, epoch ms; null: none starts. */
-  floor_at: number | null
+  backfill_since: number | null
   /** True: a page that looks stale is accepted, because pages have been so for long. */
-  believing: boolean
+  accept_stale: boolean
   /** Epoch ms, platform clock. Rows may appear as late as this; the poll reads on to there within few pages. */
   late_since: number | null
   /** An audit reads to this instant (epoch ms, platform clock) or to {@link AUDIT_ROWS_MAX} rows; null: no audit. */
@@ -131,19 +131,20 @@ export type PollState = {
   joins: readonly string[]
   limit: number
   /** True: the checkpoint was reached. */
-  met: boolean
+  overlapped: boolean
   /** True: nothing more is needed for this check; further pages are only for an earlier gap. */
-  enough: boolean
+  complete: boolean
   /** True: the rows below an earlier gap were reached. */
-  healed: boolean
+  gap_closed: boolean
 }
 
-/** Next step after a page. `again` repeats the request, `empty` has to be confirmed. */
+/** Next step after a page. `retry` repeats the request, `empty` has to be confirmed. */
 export type PollStep = { state: PollState } & (
-  { kind: 'reached' | 'onward' | 'again' | 'empty' | 'stale' } | { kind: 'cut'; reason: CutReason }
+  | { kind: 'complete' | 'next_page' | 'retry' | 'empty' | 'stale' }
+  | { kind: 'truncated'; reason: TruncationReason }
 )
 
-type PollStart = Pick<PollState, 'head' | 'floor_at' | 'believing'> & {
+type PollStart = Pick<PollState, 'checkpoint' | 'backfill_since' | 'accept_stale'> & {
   gap_ids?: readonly string[] | null
   late_since?: number | null
   audit_since?: number | null
@@ -173,9 +174,9 @@ export const startPoll = ({
   after: null,
   joins: [],
   limit: PAGE_LIMIT,
-  met: from.head === null,
-  enough: false,
-  healed: false,
+  overlapped: from.checkpoint === null,
+  complete: false,
+  gap_closed: false,
 })
 
 // A thread reports by placeholders whether there is more.
@@ -203,23 +204,23 @@ export function advance(before: PollState, page: PollPage): PollStep {
   const tries = state.tries + 1
   const last_try = tries >= TRIES_MAX
   if (state.pages === 0 && isEmptied(state, page))
-    return { kind: tries > 1 ? 'empty' : 'again', state: { ...state, tries } }
-  if (state.pages === 0 && !state.believing && isStaleCopy(state.head, page.rows))
+    return { kind: tries > 1 ? 'empty' : 'retry', state: { ...state, tries } }
+  if (state.pages === 0 && !state.accept_stale && isStaleCopy(state.checkpoint, page.rows))
     return {
-      kind: last_try ? 'stale' : 'again',
+      kind: last_try ? 'stale' : 'retry',
       state: { ...state, tries, limit: PAGE_LIMIT - LIMIT_STEP * tries },
     }
   if (state.pages > 0 && isRestart(state, page)) {
     // The cursor's row is gone and the platform restarted the listing: the row before it may still exist.
     const earlier = state.rows.at(-1 - state.joins.length - tries)
-    if (state.enough) return { kind: 'reached', state }
+    if (state.complete) return { kind: 'complete', state }
     return last_try || earlier === undefined
-      ? { kind: 'cut', reason: 'page_restart', state }
-      : { kind: 'again', state: { ...state, tries, after: earlier.id } }
+      ? { kind: 'truncated', reason: 'page_restart', state }
+      : { kind: 'retry', state: { ...state, tries, after: earlier.id } }
   }
   // An empty page where more was announced may be a failure of the platform, and is no end.
   if (state.pages > 0 && page.rows.length === 0 && page.after === null && !last_try)
-    return { kind: 'again', state: { ...state, tries } }
+    return { kind: 'retry', state: { ...state, tries } }
   return acceptPage(state, page)
 }
 
@@ -233,12 +234,12 @@ function acceptPage(state: PollState, page: PollPage): PollStep {
   const end_id = rows.at(-1)?.id ?? ''
   // A first poll claims nothing yet; a listing that shows every row of the checkpoint has not ended above them.
   const is_confirmed =
-    state.head === null ||
+    state.checkpoint === null ||
     state.listing_limit === Infinity ||
     state.end_id === end_id ||
-    hasAll(rows, state.head.anchor_ids)
-  const was_empty = state.head?.anchor_ids.length === 0
-  const overlapped = state.met || isOverlapped(state, rows) || (was_empty && early_end)
+    hasAll(rows, state.checkpoint.anchor_ids)
+  const was_empty = state.checkpoint?.anchor_ids.length === 0
+  const overlapped = state.overlapped || isOverlapped(state, rows) || (was_empty && early_end)
   const oldest_at = oldestAt(rows)
   const reaches = (since: number | null) =>
     since === null || (oldest_at !== null && oldest_at < since)
@@ -248,21 +249,21 @@ function acceptPage(state: PollState, page: PollPage): PollStep {
     ended ||
     pages >= (overlap_pages ?? pages) + LATE_PAGES_MAX ||
     knownBelow(state, rows) >= LATE_ROWS
-  const complete = overlapped && is_late_read && (reaches(state.floor_at) || early_end)
+  const complete = overlapped && is_late_read && (reaches(state.backfill_since) || early_end)
   const audited =
     state.audit_since !== null &&
     (reaches(state.audit_since) || ended || rows.length >= AUDIT_ROWS_MAX)
   const by_end = early_end && audited && !reaches(state.audit_since) && rows.length < AUDIT_ROWS_MAX
   // The platform ends listings early at times. The same end in a second read is believed.
   if (by_end && !is_confirmed && state.tries + 1 < TRIES_MAX)
-    return { kind: 'again', state: { ...state, end_id, tries: state.tries + 1 } }
+    return { kind: 'retry', state: { ...state, end_id, tries: state.tries + 1 } }
   const gap_closed = state.gap_ids !== null && includesAny(rows, state.gap_ids)
   const next = {
     ...state,
     rows,
-    met: overlapped,
-    enough: complete,
-    healed: gap_closed,
+    overlapped,
+    complete,
+    gap_closed,
     overlap_pages,
     audited: audited && (!by_end || is_confirmed),
     end_id: null,
@@ -273,10 +274,10 @@ function acceptPage(state: PollState, page: PollPage): PollStep {
   const reads_on =
     (state.gap_ids !== null && !gap_closed) || (state.audit_since !== null && !audited)
   if (complete && !(reads_on && !ended && pages < PAGES_MAX))
-    return { kind: 'reached', state: next }
-  if (ended) return { kind: 'cut', reason: 'listing_exhausted', state: next }
-  if (pages >= PAGES_MAX) return { kind: 'cut', reason: 'poll_overflow', state: next }
-  return { kind: 'onward', state: { ...next, limit: PAGE_LIMIT } }
+    return { kind: 'complete', state: next }
+  if (ended) return { kind: 'truncated', reason: 'listing_exhausted', state: next }
+  if (pages >= PAGES_MAX) return { kind: 'truncated', reason: 'poll_overflow', state: next }
+  return { kind: 'next_page', state: { ...next, limit: PAGE_LIMIT } }
 }
 
 const hasAll = (rows: readonly FeedRow[], ids: readonly string[]): boolean => {
@@ -285,8 +286,8 @@ const hasAll = (rows: readonly FeedRow[], ids: readonly string[]): boolean => {
 }
 
 /** Rows of earlier polls below the lowest new one. */
-function knownBelow({ head, seen }: PollState, rows: readonly FeedRow[]): number {
-  const anchors = new Set(head?.anchor_ids ?? [])
+function knownBelow({ checkpoint, seen }: PollState, rows: readonly FeedRow[]): number {
+  const anchors = new Set(checkpoint?.anchor_ids ?? [])
   const lowest_new = rows.findLastIndex(({ id }) => !anchors.has(id) && seen?.has(id) !== true)
   return rows.length - 1 - lowest_new
 }
@@ -295,8 +296,8 @@ function knownBelow({ head, seen }: PollState, rows: readonly FeedRow[]): number
  * True if the rows reach the checkpoint: one of its ids is among them, in a run of known rows. Rows of one second come in any
  * order, so a known row at the end of a page does not show that none was added below it.
  */
-function isOverlapped({ head, seen }: PollState, rows: readonly FeedRow[]): boolean {
-  const anchors = new Set(head?.anchor_ids ?? [])
+function isOverlapped({ checkpoint, seen }: PollState, rows: readonly FeedRow[]): boolean {
+  const anchors = new Set(checkpoint?.anchor_ids ?? [])
   const plain = rows.filter(({ sticky }) => !sticky)
   const found = plain.filter(({ id }) => anchors.has(id)).length
   if (found === 0) return false
@@ -312,10 +313,7 @@ function isOverlapped({ head, seen }: PollState, rows: readonly FeedRow[]): bool
  * Checkpoint for the next check. It never moves back: a check without rows leaves it as it is, and so does a truncated
  * one without newer rows.
  */
-export function nextCheckpoint(
-  { head: checkpoint, rows }: PollState,
-  complete: boolean,
-): Checkpoint {
+export function nextCheckpoint({ checkpoint, rows }: PollState, complete: boolean): Checkpoint {
   const plain = rows.filter(({ sticky }) => !sticky)
   if (!complete && checkpoint !== null && (newestAt(plain) ?? 0) < (checkpoint.checkpoint_at ?? 0))
     return checkpoint
@@ -330,7 +328,7 @@ export function nextCheckpoint(
 }
 
 /** True for an empty listing that used to have rows. */
-const isEmptied = ({ head: checkpoint }: PollState, page: PollPage): boolean =>
+const isEmptied = ({ checkpoint }: PollState, page: PollPage): boolean =>
   page.rows.length === 0 && page.after === null && (checkpoint?.anchor_ids.length ?? 0) > 0
 
 /**

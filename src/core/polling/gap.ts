@@ -10,10 +10,10 @@ export function gapOf(
   checked_at: number | null = null,
 ): { from_at: number | null; until_at: number | null } {
   const until_at = oldestAt(state.rows)
-  if (state.met) return { from_at: state.floor_at, until_at }
-  const head_at = state.head?.checkpoint_at ?? null
-  const bounds = [head_at, checked_at].filter((it) => it !== null)
-  const from_at = bounds.length === 0 ? state.floor_at : Math.max(...bounds)
+  if (state.overlapped) return { from_at: state.backfill_since, until_at }
+  const checkpoint_at = state.checkpoint?.checkpoint_at ?? null
+  const bounds = [checkpoint_at, checked_at].filter((it) => it !== null)
+  const from_at = bounds.length === 0 ? state.backfill_since : Math.max(...bounds)
   return {
     from_at: from_at !== null && until_at !== null ? Math.min(from_at, until_at) : from_at,
     until_at,

@@ -56,7 +56,7 @@ export function countersOf(counts: DeliveryCounts, capped: boolean) {
 export type Cadence = {
   promised_cadence_s: number
   requested_cadence_s: number | null
-  /** True: every feed is polled as often as promised. */
+  /** True: every feed is polled as often as promised, by its interval and by its last check. */
   meets_entitlement: boolean | null
   last_checked_s_ago: number | null
   /** Age of the oldest last check over the promise: 1 or less is as promised. */
@@ -99,13 +99,14 @@ export function judgeCadence(
     return unknownCadence('streams_awaiting_first_poll')
   const age_s = Math.max(0, (now - slowest.last_check_at) / 1000)
   const ratio = Math.round((age_s / cadence_s) * 100) / 100
+  const within_margin = ratio <= MARGIN
   return {
     promised_cadence_s: cadence_s,
     requested_cadence_s,
-    meets_entitlement: streams.every(({ interval_s }) => interval_s <= cadence_s),
+    meets_entitlement: within_margin && streams.every(({ interval_s }) => interval_s <= cadence_s),
     last_checked_s_ago: Math.floor(age_s),
     freshness_ratio: ratio,
-    within_margin: ratio <= MARGIN,
+    within_margin,
     slowest_stream: slowest.id,
     unknown_reason: null,
   }

@@ -93,7 +93,7 @@ type Tested = { ok: boolean; verdict: string }
 
 const VERDICTS: { [verdict: string]: string } = {
   alive: 'Signed in and able to read.',
-  nobody: 'Logged out by the platform; sign in again.',
+  logged_out: 'Logged out by the platform; sign in again.',
   no_session: 'No session yet; sign in.',
   suspended: 'Suspended by the platform.',
   locked: 'Locked by the platform; the owner has to unlock it there.',

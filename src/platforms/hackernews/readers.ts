@@ -36,7 +36,9 @@ export function toItem(value: unknown): NativeItem | null {
 /** True for a text that its author has delayed: it is not out yet. */
 export const isDelayed = ({ row }: NativeItem): boolean => row['text'] === '[delayed]'
 
+/** True for a comment. */
 export const isComment = ({ type }: NativeItem): boolean => type === 'comment'
+/** True for an item that has a title of its own. */
 export const isPost = ({ type }: NativeItem): boolean =>
   type === 'story' || type === 'job' || type === 'poll'
 
@@ -76,6 +78,7 @@ export function toPost({ id, type, row }: NativeItem): Post {
 /** The story that a comment belongs to, as far as it is known. */
 export type Story = { id: string; title: string; url: string | null; author: string; place: Place }
 
+/** A post as the story of its comments. */
 export const storyOf = ({ id, title, link_url, author, subforum }: Post): Story => ({
   id,
   title,
@@ -105,6 +108,7 @@ export function toComment({ id, row }: NativeItem, story: Story): Comment {
   })
 }
 
+/** A user of either API; null for an answer without a name. */
 export const toUser = (row: Record<string, unknown>): User | null => {
   const name = textAt(row, 'id') ?? textAt(row, 'username')
   if (name === null) return null

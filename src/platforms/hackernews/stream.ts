@@ -15,7 +15,7 @@ import {
   toPost,
 } from './readers.ts'
 
-/** What the stream needs of the API. */
+/** Requests of the stream to the API. */
 export type ItemReader = {
   clock: { now(): number }
   maxItem(call: HttpCall): Promise<Outcome<number>>

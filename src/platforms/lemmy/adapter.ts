@@ -22,10 +22,10 @@ import {
 import {
   type Dialect,
   livenessOf,
-  moderatorsOf,
   toComment,
   toCommunity,
   toItem,
+  toModerators,
   toPost,
   toUser,
 } from './readers.ts'
@@ -349,7 +349,7 @@ export function createLemmy(options: SourceOptions): Source {
 
     async moderators(name, call) {
       const answer = await api.get('/community', { name: localName(name) }, call)
-      return answer.ok ? ok(moderatorsOf(answer.value)) : answer
+      return answer.ok ? ok(toModerators(answer.value)) : answer
     },
 
     communities: ({ which, ...paging }, call) =>

@@ -2,13 +2,14 @@ import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
 import { fieldsOf, numberAt, textAt } from '../items.ts'
 import type { SourceOptions } from '../source.ts'
-import { type Dialect, DIALECTS, type Site, toSite, type ViewKind, viewsOf } from './readers.ts'
+import { type Dialect, DIALECTS, type SiteInfo, toSite, type ViewKind, viewsOf } from './readers.ts'
 
 type Row = Record<string, unknown>
+/** Query of a request; null and undefined are left out. */
 export type Params = Record<string, string | number | boolean | null | undefined>
 
 /** A server as it was found: its API and its description. */
-export type Server = { dialect: Dialect; site: Site }
+export type Server = { dialect: Dialect; site: SiteInfo }
 
 /** Rows of one page; `age_ms` is the age of the answer in a cache of the site. */
 export type ApiPage = { views: Row[]; after: string | null; age_ms: number }

@@ -90,6 +90,7 @@ function timeOf(text: string | null): number {
   return Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
 }
 
+/** Epoch ms of the creation; NaN if the row states none. */
 export const createdOf = (row: Row): number => timeOf(firstText(row, 'published_at', 'published'))
 const editedOf = (row: Row): string | null => firstText(row, 'updated_at', 'updated', 'edited_at')
 
@@ -300,7 +301,7 @@ export function toCommunity(view: Row, site: string): Community | null {
 }
 
 /** Moderators of a community's answer. */
-export const moderatorsOf = (value: unknown): Moderator[] =>
+export const toModerators = (value: unknown): Moderator[] =>
   rowsOf(fieldsOf(value)['moderators']).flatMap((row): Moderator[] => {
     const person = fieldsOf(row['moderator'])
     const id = numberAt(person, 'id')
@@ -318,7 +319,7 @@ export const moderatorsOf = (value: unknown): Moderator[] =>
   })
 
 /** The software's description: its limit of reads as requests a minute; null where it names none. */
-export type Site = {
+export type SiteInfo = {
   title: string | null
   version: string | null
   message_per_minute: number | null
@@ -326,7 +327,7 @@ export type Site = {
 }
 
 /** The description of a site; null if the answer is none. */
-export function toSite(value: unknown): Site | null {
+export function toSite(value: unknown): SiteInfo | null {
   const body = fieldsOf(value)
   const view = fieldsOf(body['site_view'])
   const site = fieldsOf(view['site'] ?? body['site'])

@@ -3,7 +3,8 @@ import type { IdRange } from '../source.ts'
 import { createdOf, livenessOf, versionOf } from './readers.ts'
 
 type Row = Record<string, unknown>
-export type Kind = 'post' | 'comment'
+/** The two series of ids. */
+export type SeriesName = 'post' | 'comment'
 
 /** An id that no reader could see: since when (epoch s), and the number of times it was requested again. */
 export type Hole = [id: number, since_s: number, tries: number]
@@ -26,6 +27,7 @@ export type Series = {
   target: [bound: number, at: number] | null
   skipped_at: number
 }
+/** Position in both series, as the state of the stream. */
 export type State = {
   post: Series
   comment: Series
@@ -40,11 +42,14 @@ const ROWS_MAX = 150
 const AHEAD_MAX = 300
 /** More unread ids than this are left behind, and reported. */
 const BACKLOG_MAX = { post: 5000, comment: 1000 }
-export const baseOf = (kind: Kind): number => (kind === 'post' ? 0 : COMMENT_BASE)
-const idOf = (kind: Kind, view: Row): number => numberAt(fieldsOf(view[kind]), 'id') ?? 0
+/** Number that is added to the ids of a series where they are reported. */
+export const baseOf = (kind: SeriesName): number => (kind === 'post' ? 0 : COMMENT_BASE)
+const idOf = (kind: SeriesName, view: Row): number => numberAt(fieldsOf(view[kind]), 'id') ?? 0
 
+/** Epoch seconds of epoch ms. */
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
 
+/** State before the first step, at `now` (epoch ms). */
 export function newState(now: number): State {
   const series = (): Series => ({
     first: 0,
@@ -61,28 +66,32 @@ export function newState(now: number): State {
 }
 
 /** Starts a series at the present end. */
-export function begin(series: Series, views: Row[], kind: Kind): void {
+export function begin(series: Series, views: Row[], kind: SeriesName): void {
   series.last = Math.max(0, ...views.map((view) => idOf(kind, view)))
   series.bound = series.last
   series.first = series.last + 1
   keepRows(series, views, kind)
 }
 
-export const toKnown = (view: Row, kind: Kind): Known => {
+/** A row as it is kept for the next step. */
+export const toKnown = (view: Row, kind: SeriesName): Known => {
   const object = fieldsOf(view[kind])
   const version = livenessOf(object) === 'live' ? versionOf(object) : -1
   return [idOf(kind, view), version, seconds(createdOf(object)) || 0]
 }
 
-export function keepRows(series: Series, views: Row[], kind: Kind): void {
+/** Keeps the newest rows: those of `views`, then those of the steps before. */
+export function keepRows(series: Series, views: Row[], kind: SeriesName): void {
   const rows = new Map(views.map((view) => [idOf(kind, view), toKnown(view, kind)]))
   for (const row of series.rows) if (!rows.has(row[0])) rows.set(row[0], row)
   series.rows = [...rows.values()].slice(0, ROWS_MAX)
 }
 
-export const isAhead = ({ ahead }: Series, id: number): boolean =>
+/** True for an id above the proven ones that was read already. */
+export const isReadAhead = ({ ahead }: Series, id: number): boolean =>
   ahead.some(([from, to]) => id >= from && id <= to)
 
+/** Joins ranges that touch; the highest beyond the bound are dropped, and read again. */
 export function toRanges(ranges: [number, number][]): [number, number][] {
   const joined: [number, number][] = []
   for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
@@ -96,7 +105,7 @@ export function toRanges(ranges: [number, number][]): [number, number][] {
 /** Unread ids of a series. Where there are too many, or none can be requested, it goes on behind them. */
 export function leftBehind(
   series: Series,
-  kind: Kind,
+  kind: SeriesName,
   now: number,
   can_ask: boolean,
 ): IdRange | null {

@@ -10,14 +10,14 @@ import {
   begin,
   COMMENT_BASE,
   type Hole,
-  isAhead,
+  isReadAhead,
   keepRows,
-  type Kind,
   leftBehind,
   newState,
   prove,
   seconds,
   type Series,
+  type SeriesName,
   type State,
   toKnown,
   toRanges,
@@ -139,7 +139,7 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
   let fault: Fault | null = null
 
   /** Takes a row that was read; false for one that its readers cannot see. */
-  function take(kind: Kind, view: Row): boolean {
+  function take(kind: SeriesName, view: Row): boolean {
     const object = fieldsOf(view[kind])
     const name = nameOf(kind, numberAt(object, 'id') ?? 0)
     if (livenessOf(object) !== 'live') {
@@ -165,10 +165,10 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
         (a, b) => a.created_utc - b.created_utc || Number(a.id) - Number(b.id),
       ),
     gone: () => [...gone],
-    goneIs: (kind: Kind, id: number) => void gone.add(nameOf(kind, id)),
+    goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
     /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
     async page(
-      kind: Kind,
+      kind: SeriesName,
       params: Record<string, string>,
       after: string | null,
     ): Promise<StepPage | null> {
@@ -181,7 +181,7 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
       return null
     },
     /** Requests one id; null if it was not answered. */
-    async ask(kind: Kind, id: number): Promise<Asked | null> {
+    async ask(kind: SeriesName, id: number): Promise<Asked | null> {
       if (fault !== null || sent >= requests_max) return null
       sent += 1
       singles += 1
@@ -204,11 +204,11 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
   }
 }
 
-const nameOf = (kind: Kind, id: number): string => `${kind === 'post' ? 't3' : 't1'}_${id}`
+const nameOf = (kind: SeriesName, id: number): string => `${kind === 'post' ? 't3' : 't1'}_${id}`
 /** Takes the rows of the newest pages: new ones, edited ones, those that were hidden or restored. */
 async function readPages(
   series: Series,
-  kind: Kind,
+  kind: SeriesName,
   head: StepPage,
   params: Record<string, string>,
   step: Step,
@@ -225,7 +225,7 @@ async function readPages(
       views.push(view)
       step.seen[kind].add(id)
       series.bound = Math.max(series.bound, id)
-      if (id > series.last && !isAhead(series, id)) news += 1
+      if (id > series.last && !isReadAhead(series, id)) news += 1
       if (id >= series.first && known.get(id)?.[1] !== version) {
         step.take(kind, view)
         if (version !== -1) series.holes = series.holes.filter(([hole]) => hole !== id)
@@ -240,17 +240,17 @@ async function readPages(
 }
 
 /** Ids up to the bound that were neither read nor requested. */
-function missing(series: Series, kind: Kind, step: Step): number[] {
+function missing(series: Series, kind: SeriesName, step: Step): number[] {
   const ids: number[] = []
   for (let id = series.last + 1; id <= series.bound && ids.length <= PAGE_MAX; id++)
-    if (!step.seen[kind].has(id) && !isAhead(series, id)) ids.push(id)
+    if (!step.seen[kind].has(id) && !isReadAhead(series, id)) ids.push(id)
   return ids
 }
 
 /** Requests the ids that no page had, then the one after the newest, until the requests are used up. */
 async function walk(
   series: Series,
-  kind: Kind,
+  kind: SeriesName,
   step: Step,
   now: number,
   can_ask: boolean,
@@ -258,7 +258,7 @@ async function walk(
   const settle = () => {
     while (
       series.last < series.bound &&
-      (step.seen[kind].has(series.last + 1) || isAhead(series, series.last + 1))
+      (step.seen[kind].has(series.last + 1) || isReadAhead(series, series.last + 1))
     )
       series.last += 1
   }
@@ -296,7 +296,7 @@ async function walk(
 /** Requests holes again that are due, youngest first. */
 async function retryHoles(
   series: Series,
-  kind: Kind,
+  kind: SeriesName,
   step: Step,
   now: number,
   unanswered: number[],
@@ -352,7 +352,8 @@ async function readModlog(
   const before = { ...modlog }
   for (const { id, fullname, is_restored } of actions ?? []) {
     const prefix = fullname.startsWith('t3') ? 't3' : 't1'
-    const [kind, series]: [Kind, Series] = prefix === 't3' ? ['post', post] : ['comment', comment]
+    const [kind, series]: [SeriesName, Series] =
+      prefix === 't3' ? ['post', post] : ['comment', comment]
     const target = Number(fullname.slice(3))
     const is_known = target >= series.first && target <= series.last
     if (!is_first && id > before[prefix] && is_known) {

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { viewerTermIn } from '../../core/filter/search-query.ts'
@@ -276,7 +278,7 @@ function pauseAfter(fault: Fault, tries: number, fraction: number): number | nul
     case 'throttled':
       return fault.retry_after_s * 1000 + pause_ms
     case 'unavailable':
-      if (fault.unasked) return null
+      if (fault.not_requested) return null
       // Fails over to another egress, if there is one, instead of waiting for this proxy.
       if (fault.trouble !== undefined && fault.trouble !== 'failed') return null
       return Math.max(pause_ms, (fault.retry_after_s ?? 0) * 1000)
@@ -322,7 +324,7 @@ const RESULTS_MAX = 1_000
  * request for the signed-in account proves the state.
  */
 export function createSessionCheck(client: Client, clock: Clock): SessionCheck {
-  const results = new Map<string, { at: number; dead: boolean }>()
+  const results = new LRUCache<string, { at: number; dead: boolean }>({ max: RESULTS_MAX })
 
   /** True if the platform treats these cookies as anonymous; false if that is unclear. */
   async function isDead(call: Call): Promise<boolean> {
@@ -336,12 +338,7 @@ export function createSessionCheck(client: Client, clock: Clock): SessionCheck {
     if (cached && clock.mono() - cached.at < RESULT_TTL_MS) return cached.dead
     // Stored before the result is known, so that a hundred blocked reads send one check.
     const result = { at: clock.mono(), dead: false }
-    results.delete(id)
     results.set(id, result)
-    for (const oldest of results.keys()) {
-      if (results.size <= RESULTS_MAX) break
-      results.delete(oldest)
-    }
     result.dead = await isDead(call)
     return result.dead
   }

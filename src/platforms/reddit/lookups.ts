@@ -1,10 +1,11 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { ItemLiveness, Node, Post } from '../../core/forum/items.ts'
 import type { Clock } from '../../runtime/runtime.ts'
+import { textAt } from '../items.ts'
 import type { Call, Platform } from '../port.ts'
 import type { NativeRequest, SessionCheck } from './client.ts'
 import { readRules, readWiki } from './readers/community-pages.ts'
-import { textAt, unreadable } from './readers/fields.ts'
+import { unreadable } from './readers/fields.ts'
 import {
   childrenOf,
   dataOf,

@@ -8,7 +8,8 @@ import {
   REJECTED,
   type WriteFault,
 } from '../../core/forum/native-refusals.ts'
-import { listAt, type NativeRow, numberAt, textAt } from './readers/fields.ts'
+import { numberAt, textAt } from '../items.ts'
+import { listAt, type NativeRow } from './readers/fields.ts'
 
 /**
  * Named refusals of the platform's calls and their meaning for the caller. A code

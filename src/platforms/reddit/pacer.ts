@@ -118,7 +118,7 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
         return fail({
           kind: 'throttled',
           retry_after_s: Math.ceil(wait_ms / 1000),
-          unasked: true,
+          not_requested: true,
           ...(isPaused(budget, clock.mono()) && { resting: true }),
         })
       await clock.sleep(wait_ms, signal)

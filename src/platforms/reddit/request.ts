@@ -98,6 +98,7 @@ function faultOf(why: (EgressResult & { ok: false })['why'], callers: boolean): 
   if (why === 'too_large') return { kind: 'unreadable', path: 'body' }
   const lost = { kind: 'unavailable', status: null, retry_after_s: null } as const
   if (why === 'unreached') return lost
+  if (why === 'out_of_files') return { ...lost, own: why }
   return callers ? { kind: 'proxy', trouble: why } : { ...lost, trouble: why }
 }
 
@@ -121,6 +122,8 @@ export function routeOf(
 export function isAnswered(answer: Transported, aborted: boolean): boolean | null {
   if (answer.ok || answer.fault.kind === 'unreadable') return true
   if (aborted || answer.fault.kind === 'timeout') return null
+  // A failure of this process proves nothing about the platform.
+  if (answer.fault.kind === 'unavailable' && answer.fault.own !== undefined) return null
   return answer.fault.kind === 'unavailable' && answer.fault.trouble === undefined ? false : null
 }
 
@@ -129,5 +132,5 @@ export const UNREACHABLE: Fault = {
   kind: 'unavailable',
   status: null,
   retry_after_s: null,
-  unasked: true,
+  not_requested: true,
 }

@@ -2,9 +2,10 @@ import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../../core/base/result.ts'
 import { pauseOf } from '../../core/forum/native-refusals.ts'
 import { isSurelyWithin, type JsonBounds, measureJson } from '../../core/limits/json-bounds.ts'
+import { numberAt, textAt } from '../items.ts'
 import { readRateHeaders } from './budget.ts'
 import { NATIVE_REFUSALS } from './native-refusals.ts'
-import { listAt, type NativeRow, numberAt, textAt, unreadable, wholeAt } from './readers/fields.ts'
+import { listAt, type NativeRow, unreadable, wholeAt } from './readers/fields.ts'
 
 /** Meaning of the first error in a form's envelope for a read; null if it has none. */
 function formRefusal(envelope: NativeRow): Fault | null {

@@ -16,7 +16,7 @@ export type ProxyRow = {
 
 const COLUMNS = 'id, name, created_at, last_ok_at, last_error'
 
-const placeOf = (id: string) => `proxies.way:${id}`
+const placeOf = (id: string) => `proxies.url:${id}`
 
 const proxyShape = once(() =>
   z.strictObject({
@@ -39,8 +39,8 @@ export function insertProxy(
   { proxy, ...row }: { id: string; name: string; proxy: Proxy; created_at: number },
 ): void {
   db.query(
-    'INSERT INTO proxies (id, name, way, created_at) VALUES ($id, $name, $way, $created_at)',
-  ).run({ ...row, way: ring.seal(placeOf(row.id), JSON.stringify(proxy)) })
+    'INSERT INTO proxies (id, name, url, created_at) VALUES ($id, $name, $url, $created_at)',
+  ).run({ ...row, url: ring.seal(placeOf(row.id), JSON.stringify(proxy)) })
 }
 
 /** A proxy by its name; null when there is none. */
@@ -62,9 +62,9 @@ export function listProxies(db: Db): ProxyRow[] {
  */
 export function openProxy(db: Db, ring: Ring, id: string): Proxy | null {
   const row = db
-    .query<{ way: Uint8Array }, [{ id: string }]>('SELECT way FROM proxies WHERE id = $id')
+    .query<{ url: Uint8Array }, [{ id: string }]>('SELECT url FROM proxies WHERE id = $id')
     .get({ id })
-  return row && proxyShape().parse(JSON.parse(ring.unseal(placeOf(id), row.way)))
+  return row && proxyShape().parse(JSON.parse(ring.unseal(placeOf(id), row.url)))
 }
 
 /** Records the outcome of a proxy test; `error` null: success. */

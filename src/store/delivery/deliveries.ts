@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { type Db, transact } from '../db/connection.ts'
 import { pendingDeliveries } from './pending.ts'
@@ -61,7 +61,7 @@ export function blankBodies(db: Db, old: Old, limit: number): number {
     const body = Buffer.from(
       JSON.stringify({ delivery_id: id, monitor_id, count: 0, grouped: false, items: [] }),
     )
-    blank.run({ row, body, digest: createHash('sha256').update(body).digest() })
+    blank.run({ row, body, digest: hash('sha256', body, 'buffer') })
     forget.run({ row })
   })
 }

@@ -74,9 +74,7 @@ export function openInstance(
     const run_id = random.uuid()
     if (mode === 'serve') {
       transact(db, () => {
-        db.query('UPDATE instance SET boot_count = boot_count + 1, last_seen_at = ?').run(
-          clock.now(),
-        )
+        db.query('UPDATE instance SET run_count = run_count + 1, last_seen_at = ?').run(clock.now())
       })
       // Safe only now, when all files exist: temporary files beside them were left by a process that died while
       // creating them.

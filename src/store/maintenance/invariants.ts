@@ -231,7 +231,7 @@ export type Breach = {
     | 'too_many_attempts'
     | 'day_miscounted'
     | 'waits_too_long'
-    | 'leased_by_nobody'
+    | 'stale_lease'
     | 'unbalanced'
   subject: string
 }
@@ -277,7 +277,7 @@ export function* scanForBreaches(db: Db, scope: AuditScope): Chunks<Breach[]> {
   note('day_miscounted', yield* findMiscounted(db, scope.now))
   yield
   note('waits_too_long', findOverdue(db, scope))
-  note('leased_by_nobody', findStaleLeases(db, scope))
+  note('stale_lease', findStaleLeases(db, scope))
   return found
 }
 

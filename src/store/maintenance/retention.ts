@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import type { Ring } from '../../core/base/secrets.ts'
 import { isPostBy, isTraced, nameOf, type Purged, purgeItem } from '../../core/forum/purge.ts'
@@ -91,7 +91,7 @@ export function purge(
     (row, body) => {
       const left = blank(body)
       if (left === null) return false
-      set.run({ row, body: left, digest: createHash('sha256').update(left).digest() })
+      set.run({ row, body: left, digest: hash('sha256', left, 'buffer') })
       forget.run({ row })
       return true
     },

@@ -19,7 +19,7 @@ export function insertCandidate(db: Db, it: MatchCandidate, now: number): void {
   const { watcher, item, thresholds, ...row } = it
   db.query(
     `INSERT OR IGNORE INTO candidates
-       (monitor_id, item_id, feed_id, item, min_score, min_comments, first_seen_at, until_at, asked_at)
+       (monitor_id, item_id, feed_id, item, min_score, min_comments, first_seen_at, until_at, rechecked_at)
      SELECT $monitor_id, $item_id, $feed_id, $item, $min_score, $min_comments, $first_seen_at, $until_at, $now
       WHERE NOT EXISTS (SELECT 1 FROM matches WHERE monitor_id = $monitor_id AND item_id = $item_id)`,
   ).run({
@@ -36,8 +36,8 @@ export function insertCandidate(db: Db, it: MatchCandidate, now: number): void {
 export function listDueCandidates(db: Db, before_at: number, limit: number): string[] {
   return db
     .query<{ item_id: string }, [{ before_at: number; limit: number }]>(
-      `SELECT item_id FROM candidates WHERE asked_at <= $before_at
-        GROUP BY item_id ORDER BY min(asked_at), item_id LIMIT $limit`,
+      `SELECT item_id FROM candidates WHERE rechecked_at <= $before_at
+        GROUP BY item_id ORDER BY min(rechecked_at), item_id LIMIT $limit`,
     )
     .all({ before_at, limit })
     .map(({ item_id }) => item_id)
@@ -46,7 +46,7 @@ export function listDueCandidates(db: Db, before_at: number, limit: number): str
 /** Last recheck of the candidate that waited longest; Infinity when there is none. */
 export function oldestRecheckAt(db: Db): number {
   const row = db
-    .query<{ at: number | null }, []>('SELECT min(asked_at) AS at FROM candidates')
+    .query<{ at: number | null }, []>('SELECT min(rechecked_at) AS at FROM candidates')
     .get()
   return row?.at ?? Infinity
 }
@@ -89,7 +89,7 @@ export function listCandidates(db: Db, item_ids: readonly string[]): MatchCandid
 /** Records a recheck of these items. */
 export function touchCandidates(db: Db, item_ids: readonly string[], now: number): void {
   db.query(
-    'UPDATE candidates SET asked_at = $now WHERE item_id IN (SELECT value FROM json_each($ids))',
+    'UPDATE candidates SET rechecked_at = $now WHERE item_id IN (SELECT value FROM json_each($ids))',
   ).run({ ids: JSON.stringify(item_ids), now })
 }
 
@@ -111,10 +111,13 @@ export function pruneCandidates(db: Db, now: number): void {
 
 /** Shifts instants of the local clock by a jump, but not past now: some candidates may have been rechecked since. */
 export function rebaseCandidates(db: Db, jump_ms: number, now: number): void {
-  db.query('UPDATE candidates SET asked_at = min(asked_at + $jump_ms, $now)').run({ jump_ms, now })
+  db.query('UPDATE candidates SET rechecked_at = min(rechecked_at + $jump_ms, $now)').run({
+    jump_ms,
+    now,
+  })
 }
 
 /** Limits instants to now: the clock may have been set back. */
 export function clampCandidates(db: Db, now: number): void {
-  db.query('UPDATE candidates SET asked_at = min(asked_at, $now)').run({ now })
+  db.query('UPDATE candidates SET rechecked_at = min(rechecked_at, $now)').run({ now })
 }

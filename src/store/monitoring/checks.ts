@@ -1,7 +1,7 @@
 import { auditAllowance, auditIntervalS, auditStretch } from '../../core/polling/audit.ts'
 import { busyRate } from '../../core/polling/batching.ts'
 import { type EventKind, type Gap, type PollEvent, WINDOW_MS } from '../../core/polling/coverage.ts'
-import type { CutReason } from '../../core/polling/cursor.ts'
+import type { TruncationReason } from '../../core/polling/cursor.ts'
 import type { Arrivals } from '../../core/polling/gap.ts'
 import type { Db } from '../db/connection.ts'
 
@@ -11,7 +11,7 @@ export type NewCheck = {
   started_at: number
   ended_at: number
   run_id: string
-  cut_reason: CutReason | null
+  cut_reason: TruncationReason | null
   new_items: number
   pages: number
 }
@@ -31,7 +31,7 @@ export function insertCheck(db: Db, row: NewCheck): number {
 export type NewGap = {
   feed_id: number
   check_id: number
-  reason: CutReason
+  reason: TruncationReason
   from_at: number | null
   /** Null while no newer row has been read: the gap is open, and the next finished check closes it. */
   until_at: number | null
@@ -80,13 +80,18 @@ export function closeOpenGaps(db: Db, stream_ids: readonly number[], now: number
 /** Records a later check that searched for the missing rows of a gap; `closed`: it found them. */
 export function recordGapRetry(db: Db, gap_id: number, closed: boolean, now: number): void {
   db.query(
-    `UPDATE gaps SET close_attempts = close_attempts + 1, closed_at = CASE WHEN $healed THEN $now END
+    `UPDATE gaps SET close_attempts = close_attempts + 1, closed_at = CASE WHEN $closed THEN $now END
       WHERE id = $gap_id AND closed_at IS NULL`,
-  ).run({ gap_id, healed: closed ? 1 : 0, now })
+  ).run({ gap_id, closed: closed ? 1 : 0, now })
 }
 
 /** True when the last `count` checks of a feed were all truncated for this reason. */
-export function allTruncated(db: Db, feed_id: number, reason: CutReason, count: number): boolean {
+export function allTruncated(
+  db: Db,
+  feed_id: number,
+  reason: TruncationReason,
+  count: number,
+): boolean {
   const row = db
     .query<{ n: number }, [{ feed_id: number; reason: string; count: number }]>(
       `SELECT count(*) AS n FROM (

@@ -366,7 +366,7 @@ const listBatchFeeds = (db: Db, batch_id: number): StoredFeed[] =>
 export const phaseKey = ({
   key,
   poll_batch_id: batch_id,
-}: Pick<Feed, 'key' | 'poll_batch_id'>): string => (batch_id === null ? key : `convoy:${batch_id}`)
+}: Pick<Feed, 'key' | 'poll_batch_id'>): string => (batch_id === null ? key : `batch:${batch_id}`)
 
 function reschedule(db: Db, { targets: feeds }: PollJob, now: number): void {
   const interval_s = Math.max(...feeds.map(({ stream }) => stream.interval_s))
@@ -381,8 +381,8 @@ const GAP_RETRIES_MAX = 3
 /** Goals of polls beyond their checkpoints, for all feeds; few have any. */
 function pollGoals(db: Db, now: number): PollGoals {
   const backfills = db
-    .query<{ feed_id: number; floor_at: number }, []>(
-      `SELECT ms.feed_id, min(ms.active_since) AS floor_at FROM monitor_feeds ms
+    .query<{ feed_id: number; backfill_since: number }, []>(
+      `SELECT ms.feed_id, min(ms.active_since) AS backfill_since FROM monitor_feeds ms
          JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
         WHERE ms.active_from_seq = ${FIRST_POLL_SEQ} GROUP BY ms.feed_id`,
     )
@@ -395,7 +395,7 @@ function pollGoals(db: Db, now: number): PollGoals {
     )
     .all({ since: now - GAP_RETRY_WINDOW_MS })
   return {
-    backfills: new Map(backfills.map((it) => [it.feed_id, it.floor_at])),
+    backfills: new Map(backfills.map((it) => [it.feed_id, it.backfill_since])),
     open_gaps: new Map(
       open_gap.map(({ id, feed_id, anchor_ids }) => [
         feed_id,

@@ -41,10 +41,10 @@ export function findMatch(
 export function findCandidateTimes(
   db: Db,
   query: { monitor_id: string; item_id: string },
-): { until_at: number; asked_at: number } | null {
+): { until_at: number; rechecked_at: number } | null {
   return db
-    .query<{ until_at: number; asked_at: number }, [typeof query]>(
-      'SELECT until_at, asked_at FROM candidates WHERE monitor_id = $monitor_id AND item_id = $item_id',
+    .query<{ until_at: number; rechecked_at: number }, [typeof query]>(
+      'SELECT until_at, rechecked_at FROM candidates WHERE monitor_id = $monitor_id AND item_id = $item_id',
     )
     .get(query)
 }

@@ -5,7 +5,7 @@ import { errorCode } from '../../core/base/errors.ts'
 
 /** Trouble of a disk that ends without a change to forumd or to what it has stored. */
 export type DiskTrouble = {
-  reason: 'disk_full' | 'no_inodes' | 'quota_exceeded' | 'read_only'
+  reason: 'disk_full' | 'no_inodes' | 'quota_exceeded' | 'read_only' | 'io_error'
   /** Names the trouble and its remedy. */
   sentence: string
 }
@@ -17,6 +17,8 @@ const SENTENCES: Readonly<Record<DiskTrouble['reason'], string>> = {
   quota_exceeded: 'the disk quota of this user is used up: raise it, or remove files',
   read_only:
     'the file system is mounted read-only: see why (dmesg), then mount it for writing again (mount -o remount,rw)',
+  io_error:
+    'the disk returns I/O errors: see which (dmesg), check its cables and the volume, and if it is failing put the newest backup on another disk',
 }
 
 const troubleFor = (reason: DiskTrouble['reason'], folder: string): DiskTrouble => ({
@@ -44,6 +46,7 @@ export function diskTroubleOf(error: unknown, path: string): DiskTrouble | null 
 
 function troubleByCode(code: string, folder: string): DiskTrouble | null {
   if (code === 'EROFS') return troubleFor('read_only', folder)
+  if (code === 'EIO') return troubleFor('io_error', folder)
   if (code === 'EDQUOT') return troubleFor('quota_exceeded', folder)
   if (code !== 'ENOSPC') return null
   const { files, ffree } = statfsSync(folder)

@@ -13,7 +13,7 @@ const ROUTES = [
 const POURED_MAX = 32 * MIB
 
 /** Every bomb at every kind of route, with a key and without: refused as 400 or 413, never an error of ours. */
-export async function throwJson(target: Target, rounds: number, rest_ms = 0): Promise<Outcome> {
+export async function sendJsonBombs(target: Target, rounds: number, rest_ms = 0): Promise<Outcome> {
   const bombs = jsonBombs()
   const throws = Array.from({ length: rounds }, () =>
     ROUTES.flatMap((route) =>
@@ -30,7 +30,11 @@ export async function throwJson(target: Target, rounds: number, rest_ms = 0): Pr
 }
 
 /** Bodies of a GiB, with and without Content-Length, on routes with and without a body: refused before they are read. */
-export async function pourBodies({ url, key }: Target, rounds: number, gib = 1): Promise<Outcome> {
+export async function sendHugeBodies(
+  { url, key }: Target,
+  rounds: number,
+  gib = 1,
+): Promise<Outcome> {
   const bytes = gib * 1024 * MIB
   const head = (route: string, chunked: boolean, token: string) =>
     [

@@ -146,7 +146,7 @@ describe('a throttled account', () => {
     expect(fixture.pool.lease('read')?.id).toBe('a')
   })
 
-  test('is leased if all are, so that the pacer returns the wait; but not if the pacer has forgotten it', () => {
+  test('is leased if all are throttled, so that the pacer returns the wait, unless the pacer has no window for it', () => {
     using fixture = startPoolFixture()
     fixture.add('a')
     fixture.pool.reload()
@@ -296,7 +296,7 @@ describe('block pages', () => {
   })
 })
 
-describe('changes by the command line beside a running daemon', () => {
+describe('changes by the command line while the daemon runs', () => {
   test('take effect at the next lease, a second later', async () => {
     using fixture = startPoolFixture()
     fixture.add('a')
@@ -517,7 +517,7 @@ describe('an account of kind oauth', () => {
     expect(fixture.asked).toEqual(['renew app', 'renew app'])
   })
 
-  test('is not given up for late refusals of the previous token', async () => {
+  test('stays valid despite late refusals of the previous token', async () => {
     using fixture = await withTokens()
     // Several requests are in flight with the token that the platform revokes.
     const before = leased(fixture.pool.lease('read'))

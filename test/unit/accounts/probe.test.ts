@@ -56,7 +56,7 @@ test('a probe runs at once, and its result counts', async () => {
 
   expect(await fixture.pool.probe('a')).toBe('alive')
   fixture.mes.push(ok(null))
-  expect(await fixture.pool.probe('a')).toBe('nobody')
+  expect(await fixture.pool.probe('a')).toBe('logged_out')
   expect(fixture.states()).toEqual({ a: 'needs_login' })
   expect(fixture.asked).toEqual(['me a', 'me a'])
 })

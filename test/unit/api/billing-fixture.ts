@@ -31,7 +31,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
       fraction: () => 0.5,
       bytes: (count) => new Uint8Array(count),
     },
-    log: () => {},
+    faults: { failed: () => {}, succeeded: () => {} },
     billing: { enabled: billed, prices: PRICES },
     on_money: (event) => moved.push(event),
     on_call: (_, paid) => counted.push(paid),

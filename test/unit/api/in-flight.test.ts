@@ -104,7 +104,7 @@ describe('an answer', () => {
     expect(await client.closed).toBeLessThan(LARGE)
   })
 
-  test('that is read slowly goes on', async () => {
+  test('that is read slowly continues', async () => {
     const clock = fakeClock(() => Bun.sleep(0))
     await using it = serve(LARGE, { clock })
     const client = openUnread(it.port)
@@ -113,7 +113,7 @@ describe('an answer', () => {
       await clock.advance(20_000)
       // More than the kernel holds for a client, or the server could not write again.
       await client.read(8 * MIB)
-      // What was taken made room for another slice, which has its own 30 seconds.
+      // The bytes read made room for another slice, which has its own 30 seconds.
       await Bun.sleep(20)
     }
     expect(it.events).toEqual([])

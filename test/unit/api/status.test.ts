@@ -41,7 +41,7 @@ test.each([
   ['forbidden', 'ok'],
   ['login_required', 'ok'],
   ['proxy', 'ok'],
-] as const)('twenty requests that end in %s read %s', (fault, state) => {
+] as const)('twenty requests that end in %s give the status %s', (fault, state) => {
   const { health, many } = watched()
   many(20, fault)
 

@@ -50,6 +50,7 @@ export function surroundings({
       serveMcp: notHere,
       openPlatformTools: notHere,
       startSandbox: notHere,
+      startSource: notHere,
     },
   }
   return { around: environment, said: output }

@@ -13,10 +13,11 @@ test.each([
   ['a page of it found damaged', withCode('SQLITE_CORRUPT_INDEX'), 78],
   ['a file that is no database', withCode('SQLITE_NOTADB'), 78],
   ['a write that failed on the disk', withCode('SQLITE_IOERR_WRITE'), 75],
+  ['a disk that returns I/O errors', withCode('EIO'), 75],
   ['a full disk', withCode('SQLITE_FULL'), 1],
   ['a port that is taken', withCode('EADDRINUSE'), 1],
   ['anything else', new Error('oh'), 1],
-])('%s ends with its own exit code', (_, error, code) => {
+])('%s has its own exit code', (_, error, code) => {
   expect(explainError(error).code).toBe(code)
 })
 
@@ -28,9 +29,18 @@ test.each([
   ['SQLITE_READONLY_DIRECTORY', 'may not be written to'],
   ['SQLITE_IOERR_SHMSIZE', 'is full'],
   ['SQLITE_CANTOPEN', '[storage].dir'],
+  ['SQLITE_IOERR_READ', 'I/O errors'],
+  ['EIO', 'dmesg'],
   ['SQLITE_CORRUPT', 'backup'],
-])('%s tells the operator where to look: %s', (code, fix) => {
+])('%s names a remedy: %s', (code, fix) => {
   expect(explainError(withCode(code)).message).toContain(fix)
+})
+
+test('a port that another program holds is named', () => {
+  const error = Object.assign(new Error('Failed to start server. Is port 8080 in use?'), {
+    code: 'EADDRINUSE',
+  })
+  expect(explainError(error).message).toStartWith('port 8080 is in use by another program (')
 })
 
 test('a listen address that does not resolve has its own sentence', () => {

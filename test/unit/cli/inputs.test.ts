@@ -39,7 +39,7 @@ test.each([
   ' 1',
   '1000000000.000001',
   'NaN',
-])('%j is no amount', (text) => {
+])('%j is rejected as an amount', (text) => {
   expect(() => parseDollars(text)).toThrow('is not an amount: allowed are US dollars')
 })
 
@@ -58,7 +58,7 @@ test.each([
   ['2026-06-02', '2026-06-02T00:00:00.000Z'],
   ['2026-06-01T12:00Z', '2026-06-01T12:00:00.000Z'],
   ['2026-06-01T12:00:00+02:00', '2026-06-01T10:00:00.000Z'],
-])('%s is an instant to come', (text, instant) => {
+])('%s is a future instant', (text, instant) => {
   expect(parseExpiry(text, now)).toBe(Date.parse(instant))
 })
 
@@ -70,7 +70,7 @@ test.each([
   ['2027-02-29T12:00:00Z', 'is not a time'],
   ['12', 'is not a time'],
   ['2026-05-31', 'is in the past'],
-])('%s is no expiry: it %s', (text, reason) => {
+])('%s is rejected as an expiry: it %s', (text, reason) => {
   expect(() => parseExpiry(text, now)).toThrow(reason)
 })
 
@@ -83,15 +83,18 @@ test('scopes keep their order, and all are meant when none is named', () => {
   expect(() => parseScopes('')).toThrow('"" is not a scope')
 })
 
-test.each(['', ' a', 'a ', 'a\nb', 'x'.repeat(65), '\u200b'])('%j is no name', (text) => {
-  expect(() => parseName(text)).toThrow('allowed are 1 to 64 printable characters')
-})
+test.each(['', ' a', 'a ', 'a\nb', 'x'.repeat(65), '\u200b'])(
+  '%j is rejected as a name',
+  (text) => {
+    expect(() => parseName(text)).toThrow('allowed are 1 to 64 printable characters')
+  },
+)
 
 test('a name may be of any script', () => {
   expect(parseName('Größe & Söhne 猫')).toBe('Größe & Söhne 猫')
 })
 
-test('an imported key is taken without the end of its line, and is not repeated when refused', () => {
+test('an imported key is trimmed of its newline and is not repeated in an error', () => {
   expect(parseToken('0123456789abcdef\r\n')).toBe('0123456789abcdef')
   expect(() => parseToken('hunter22')).toThrow(/^(?!.*hunter22).*16 to 256/s)
   expect(() => parseToken('two words of a key')).toThrow('16 to 256')

@@ -19,6 +19,6 @@ test.each([
   ['a line', 'a\nb', 'a\\u000ab'],
   ['a turn of the line', 'a\u202eb', 'a\\u202eb'],
   ['a control of eight bits', 'a\u009bb', 'a\\u009bb'],
-])('what a stranger wrote brings no %s into a row', (_, written, seen) => {
+])('untrusted text adds no %s to a row', (_, written, seen) => {
   expect(table([{ title: written }], 'none').split('\n')[1]).toBe(seen)
 })

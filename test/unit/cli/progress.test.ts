@@ -29,7 +29,7 @@ test.each([
   expect(it.line()).toBe(line)
 })
 
-test('a bar is written over, fits its terminal, and leaves nothing behind', () => {
+test('a progress bar is overwritten, fits the terminal and is erased at the end', () => {
   const it = screen(40)
   const bar = openBar(it.screen)
 
@@ -55,7 +55,7 @@ test('without a terminal nothing is written and no clock is read', async () => {
   ).toBe(7)
 })
 
-test('work is shown as far as it is until it ends, and its failure goes on', async () => {
+test('progress is displayed until the work ends, and its error is rethrown', async () => {
   const it = screen()
   const work = Promise.withResolvers<void>()
   let share = 0

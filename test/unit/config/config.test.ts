@@ -29,6 +29,10 @@ describe('the example', () => {
     const defaults = parseConfig(
       `[platform]\nbase_url = "${base_url}"\nsession_cookie = "${session_cookie}"`,
     )
+    const [source] = example.source
+    expect(source).toMatchObject({ name: 'hn', kind: 'hackernews' })
+    const shortest = '[[source]]\nname = "hn"\nkind = "hackernews"'
+    defaults.source.push(...parseConfig(`${REQUIRED}${shortest}`).source)
     expect(example).toEqual(defaults)
   })
 
@@ -274,6 +278,9 @@ function keysOf(table: object, prefix = ''): string[] {
     `${prefix}${key}`,
     ...(typeof value === 'object' && value !== null && !Array.isArray(value)
       ? keysOf(value, `${prefix}${key}.`)
+      : []),
+    ...(Array.isArray(value) && typeof value[0] === 'object'
+      ? keysOf(value[0], `${prefix}${key}.entry.`)
       : []),
   ])
 }

@@ -56,6 +56,24 @@ test('each table of an array has its own position', () => {
   expect(at(text, 'a', 1, 'e', 1, 'f')).toBe('9:1')
 })
 
+test('a byte order mark counts as a column', () => {
+  expect(at('\uFEFFa = 1\nb = 1', 'a')).toBe('1:2')
+  expect(at('\uFEFFa = 1\nb = 1', 'b')).toBe('2:1')
+})
+
+test('a key of a hundred thousand parts takes time linear in its length', () => {
+  const path = Array.from({ length: 100_000 }, () => 'a')
+
+  expect(at(`${path.join('.')} = 1\n[b]`, ...path)).toBe('1:199999')
+}, 10_000)
+
+test('a text that the library refuses has no positions, and is no crash', () => {
+  const text = `a = "${'x'.repeat(2 ** 20)}"\nb = 1`
+
+  expect(parse(text)['b']).toBe(1)
+  expect(at(text, 'b')).toBeNull()
+})
+
 test('the position matches the key that smol-toml reads, for any spelling', () => {
   fc.assert(
     fc.property(anyTable, fc.infiniteStream(fc.nat(99)), (table, styles) => {

@@ -20,7 +20,9 @@ beforeAll(async () => {
 afterAll(() => receiver[Symbol.asyncDispose]())
 
 /** An operator notifier over an in-memory database. A second one on the same database is the next start. */
-function createFixture(change: { db?: Db; webhook?: string; secret?: string } = {}) {
+function createFixture(
+  change: { db?: Db; webhook?: string; secret?: string; public_url?: string } = {},
+) {
   const { db = openDb(':memory:', { create: true }), secret = SECRET } = change
   receiver.received.length = 0
   const clock = fakeClock(async () => {})
@@ -49,6 +51,7 @@ function createFixture(change: { db?: Db; webhook?: string; secret?: string } = 
     webhook: change.webhook ?? receiver.url,
     secret,
     user_agent: 'forumd/1.0',
+    public_url: change.public_url ?? '',
     nudge: () => {},
   })
   return { db, clock, logged, operator }
@@ -66,6 +69,18 @@ describe('an operator', () => {
     expect(bodies()).toMatchObject([
       { event: 'filter.too_slow', kind: 'filter_too_slow', subject: 'mon_1' },
     ])
+  })
+
+  test.each([
+    ['', 'docs/operations.md#a-loop-fails'],
+    ['https://api.example', 'https://api.example/docs/operations#a-loop-fails'],
+  ])('is shown what to do: with the public address "%s" at %s', async (public_url, runbook_url) => {
+    const { operator } = createFixture({ public_url })
+
+    operator.log('error', 'loop.failing', { loop: 'sender', code: 'SQLITE_BUSY' })
+    await operator.turn()
+
+    expect(bodies()).toMatchObject([{ kind: 'loop_failing', runbook_url }])
   })
 
   test('is notified of each platform outage and of its end, once each', async () => {

@@ -85,7 +85,7 @@ test.each([
   'tls_failed',
   'target_not_public',
   'bad_answer',
-] as const)('a test that ended in %s reports the error with advice', (error) => {
+] as const)('a test that failed with %s reports the error with advice', (error) => {
   const report = toReport({ kind: 'failed', error }, 'dlv_t', 12)
   expect(report).toMatchObject({ ok: false, status_code: null, reason: error })
   expect(report.hint?.length).toBeGreaterThan(10)

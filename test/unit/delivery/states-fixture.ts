@@ -253,8 +253,8 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
       reply = next
       await test(CUSTOMER, TARGET)
     },
-    turnOn: () => updateWebhook(db, CUSTOMER, TARGET, { active: true }),
-    turnOff: () => updateWebhook(db, CUSTOMER, TARGET, { active: false }),
+    activate: () => updateWebhook(db, CUSTOMER, TARGET, { active: true }),
+    deactivate: () => updateWebhook(db, CUSTOMER, TARGET, { active: false }),
     remove: () => deleteWebhook(db, CUSTOMER, TARGET, now),
     /** All deliveries. Due times are rounded down to the second. */
     rows: () =>

@@ -202,11 +202,11 @@ async function play(steps: readonly Step[]) {
         model.tested(reply)
         break
       case 'off':
-        fixture.turnOff()
+        fixture.deactivate()
         model.turnOff()
         break
       case 'on':
-        fixture.turnOn()
+        fixture.activate()
         model.turnOn()
         break
       case 'delete':
@@ -261,7 +261,7 @@ const TO_MEET = [
   'un-paused: failing',
 ]
 
-test(`${RUNS} sequences of events end as the model predicts (FORUMD_SEED=${SEED})`, async () => {
+test(`${RUNS} event sequences match the model (FORUMD_SEED=${SEED})`, async () => {
   const step = fc.record({
     step: fc.constantFrom(...STEPS),
     reply: fc.constantFrom(...REPLIES),

@@ -39,7 +39,7 @@ test('a value deeper than any stack is estimated', () => {
   expect(all(deep)).toBeGreaterThan(200_000 * 8)
 })
 
-test('beyond the limit nothing more is read', () => {
+test('weighing stops at the limit', () => {
   const rows = [
     { text: 'x'.repeat(100) },
     {

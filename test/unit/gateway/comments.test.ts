@@ -161,7 +161,7 @@ describe('a full tree', () => {
     expect(body.meta).toEqual({ truncated: false, more_count: 0 })
   })
 
-  test('is truncated if the platform postpones ids and returns nothing instead', async () => {
+  test('is truncated if the platform returns nothing for requested ids', async () => {
     const requested_ids: string[][] = []
     const body = await readTree({
       tree: async () => tree([aNode('a', 't3_p'), more('t3_p', ['b'])]),

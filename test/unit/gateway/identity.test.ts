@@ -31,7 +31,7 @@ function poolOf(...all: Identity[]) {
   const reports: [string, Fault['kind'] | null][] = []
   return {
     reports,
-    eyes_of: {
+    identities: {
       lease: (_use: 'read', avoid: readonly string[] = []) =>
         all.find(({ id }) => !avoid.includes(id)) ?? null,
       report: (identity: Identity, fault: Fault | null) =>
@@ -48,13 +48,13 @@ function createPooledReads(
   const seen: string[] = []
   const reads = readsOver(
     {
-      posts: async (_query, { identity: eyes }) => {
-        seen.push(eyes.id)
-        return answers[eyes.id] ?? fail({ kind: 'unreadable', path: eyes.id })
+      posts: async (_query, { identity }) => {
+        seen.push(identity.id)
+        return answers[identity.id] ?? fail({ kind: 'unreadable', path: identity.id })
       },
     },
     clock(),
-    { identities: pool.eyes_of, read_cache_ms: 0 },
+    { identities: pool.identities, read_cache_ms: 0 },
   )
   return { seen, reads }
 }
@@ -113,7 +113,7 @@ describe('a public read', () => {
     expect(seen).toEqual(['acc_1', 'acc_2'])
   })
 
-  test("never asks the caller to log in because the pool's accounts are not accepted", async () => {
+  test("never reports login_required to the caller when the pool's accounts are not accepted", async () => {
     const dead = fail({ kind: 'login_required' })
     const one = createPooledReads(poolOf(account('acc_1')), { acc_1: dead })
     const two = createPooledReads(poolOf(account('acc_1'), account('acc_2')), {
@@ -174,7 +174,7 @@ function createCallerReads(answers: Partial<Platform>, pool = poolOf(account('ac
       },
     ]),
   )
-  return { calls, reads: readsOver(noted, clock(), { identities: pool.eyes_of }) }
+  return { calls, reads: readsOver(noted, clock(), { identities: pool.identities }) }
 }
 
 const me =
@@ -212,7 +212,7 @@ describe('a read with the caller’s own account', () => {
       'miss',
     ])
     expect(mine).toMatchObject({ value: { cache: 'miss' } })
-    expect(calls.map(({ identity: eyes }) => eyes.whose)).toEqual([
+    expect(calls.map(({ identity }) => identity.whose)).toEqual([
       'caller',
       'caller',
       'pool',
@@ -232,7 +232,7 @@ describe('a read with the caller’s own account', () => {
       own,
     )
 
-    expect(calls.map(({ identity: eyes }) => eyes.proxy?.host)).toEqual(['p.example.com'])
+    expect(calls.map(({ identity }) => identity.proxy?.host)).toEqual(['p.example.com'])
     expect(calls[0]?.identity).not.toHaveProperty('pool_proxy')
   })
 
@@ -253,7 +253,7 @@ describe('a read with the caller’s own account', () => {
 
   test('uses a proxy of the pool even if none of its accounts may read', async () => {
     const empty = poolOf()
-    const pool = { ...empty, eyes_of: { ...empty.eyes_of, egress: () => PROXY } }
+    const pool = { ...empty, identities: { ...empty.identities, egress: () => PROXY } }
     const { calls, reads } = createCallerReads({ posts: async () => good }, pool)
 
     await reads.posts(CATS, session)
@@ -310,7 +310,7 @@ describe('private content', () => {
         body: { items: [{ kind: 'comment' }, { kind: 'post' }], listing_status: 'complete' },
       },
     })
-    expect(new Set(calls.map(({ identity: eyes }) => eyes.id)).size).toBe(1)
+    expect(new Set(calls.map(({ identity }) => identity.id)).size).toBe(1)
   })
 
   test.each<[string, Partial<Platform>, Fault]>([

@@ -47,7 +47,7 @@ async function signIn(
       return second
     },
     browser_schemes: ['http', 'https', 'socks5'],
-    eyes_of: { lease: () => ({ ...ANONYMOUS, proxy: pools }) },
+    identities: { lease: () => ({ ...ANONYMOUS, proxy: pools }) },
     clock: fakeClock(() => Promise.resolve()),
     deadline_ms: 30_000,
     browser_deadline_ms: 60_000,

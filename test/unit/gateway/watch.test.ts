@@ -30,7 +30,7 @@ function createScriptedWatch(
     free_in_ms: () => free_in_ms,
   }
   return {
-    asked: calls,
+    calls,
     reports,
     watch: createWatch({
       platform,
@@ -45,7 +45,7 @@ const paging = { limit: 100, after: null }
 const { signal } = new AbortController()
 
 test('posts are requested newest first within the deadline, and returned as items', async () => {
-  const { asked: calls, watch } = createScriptedWatch({
+  const { calls, watch } = createScriptedWatch({
     posts: ok({ rows: [postOf({})], after: 't3_p1', logged_in: null }),
   })
   const page = await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
@@ -66,7 +66,7 @@ test('posts are requested newest first within the deadline, and returned as item
 })
 
 test('a search covers all subforums, newest first', async () => {
-  const { asked: calls, watch } = createScriptedWatch({
+  const { calls, watch } = createScriptedWatch({
     search: ok({ rows: [], after: null, logged_in: null }),
   })
   await watch.page({ kind: 'search', place: '"a cat"' }, paging, signal)
@@ -111,14 +111,14 @@ test.each([
 })
 
 test('names that combine many subforums are not checked', async () => {
-  const { asked: calls, watch } = createScriptedWatch({})
+  const { calls, watch } = createScriptedWatch({})
 
   expect(await watch.subforum('All')).toEqual({ kind: 'reserved' })
   expect(calls).toEqual([])
 })
 
 test('the age of an item is looked up by its kind; a missing one is null', async () => {
-  const { asked: calls, watch } = createScriptedWatch({
+  const { calls, watch } = createScriptedWatch({
     postsById: ok([postOf({ created_utc: 7 })]),
     nodesById: ok([]),
   })
@@ -140,7 +140,7 @@ test.each<[string, Fault]>([
   ['throttled', { kind: 'throttled', retry_after_s: 9 }],
 ])('an identity with the fault %s is replaced by another once, and reported', async (_, fault) => {
   const answers = { posts: [fail(fault), page(true), page(true)] }
-  const { asked: calls, reports, watch } = createScriptedWatch(answers, [pair('a'), pair('b')])
+  const { calls, reports, watch } = createScriptedWatch(answers, [pair('a'), pair('b')])
 
   const seen = await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
   expect(seen).toEqual(ok({ rows: [], after: null }))
@@ -152,11 +152,10 @@ test.each<[string, Fault]>([
 })
 
 test('an account that the platform treats as anonymous is reported, and another one is used', async () => {
-  const {
-    asked: calls,
-    reports,
-    watch,
-  } = createScriptedWatch({ posts: [page(false), page(true)] }, [pair('a'), pair('b')])
+  const { calls, reports, watch } = createScriptedWatch({ posts: [page(false), page(true)] }, [
+    pair('a'),
+    pair('b'),
+  ])
 
   await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)
   expect(calls.length).toBe(2)
@@ -165,17 +164,14 @@ test('an account that the platform treats as anonymous is reported, and another 
 
 test('a refusal is not retried with another account', async () => {
   const refusal: Fault = { kind: 'forbidden', reason: 'private' }
-  const { asked: calls, watch } = createScriptedWatch({ posts: fail(refusal) }, [
-    pair('a'),
-    pair('b'),
-  ])
+  const { calls, watch } = createScriptedWatch({ posts: fail(refusal) }, [pair('a'), pair('b')])
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(fail(refusal))
   expect(calls.length).toBe(1)
 })
 
 test('without an identity no request is sent', async () => {
-  const { asked: calls, watch } = createScriptedWatch({ posts: page(true) }, [])
+  const { calls, watch } = createScriptedWatch({ posts: page(true) }, [])
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toMatchObject({
     ok: false,
@@ -187,14 +183,15 @@ test('without an identity no request is sent', async () => {
 const OWN = { ...ANONYMOUS, id: 'one' }
 const OTHER = { ...ANONYMOUS, id: 'two' }
 const blocked = () => fail({ kind: 'blocked' })
-const resting = () => fail({ kind: 'throttled', retry_after_s: 300, unasked: true, resting: true })
-const over_budget = () => fail({ kind: 'throttled', retry_after_s: 300, unasked: true })
+const resting = () =>
+  fail({ kind: 'throttled', retry_after_s: 300, not_requested: true, resting: true })
+const over_budget = () => fail({ kind: 'throttled', retry_after_s: 300, not_requested: true })
 
 test('the wait of one account does not delay a feed while another is usable', async () => {
   const { watch } = createScriptedWatch({ posts: [blocked(), resting()] }, [OWN, OTHER], 0)
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
-    fail({ kind: 'throttled', retry_after_s: 0, unasked: true, resting: true }),
+    fail({ kind: 'throttled', retry_after_s: 0, not_requested: true, resting: true }),
   )
 })
 
@@ -202,7 +199,7 @@ test('a wait is that of the first usable account, and does not apply after a blo
   const { watch } = createScriptedWatch({ posts: [blocked(), over_budget()] }, [OWN, OTHER], 12_400)
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
-    fail({ kind: 'throttled', retry_after_s: 13, unasked: true, resting: true }),
+    fail({ kind: 'throttled', retry_after_s: 13, not_requested: true, resting: true }),
   )
 })
 
@@ -214,6 +211,6 @@ test('an exhausted budget of all accounts is reported as one', async () => {
   )
 
   expect(await watch.page({ kind: 'posts', place: 'cats' }, paging, signal)).toEqual(
-    fail({ kind: 'throttled', retry_after_s: 40, unasked: true }),
+    fail({ kind: 'throttled', retry_after_s: 40, not_requested: true }),
   )
 })

@@ -38,7 +38,7 @@ test('a comment is read back through the same proxy', async () => {
       return Promise.resolve(ok({ name: 't1_abc', permalink: null, comment: null }))
     },
     // The proxies alternate.
-    eyes_of: { lease: () => ({ ...ANONYMOUS, proxy: proxyOf(hosts.shift() ?? '') }) },
+    identities: { lease: () => ({ ...ANONYMOUS, proxy: proxyOf(hosts.shift() ?? '') }) },
     clock: fakeClock(() => Promise.resolve()),
     deadline_ms: 30_000,
     browser_deadline_ms: 60_000,
@@ -49,5 +49,5 @@ test('a comment is read back through the same proxy', async () => {
   const request = { link, text: 'Once', locale: 'en-US', timezone: 'UTC' }
   await acting.commentInBrowser(request, { cookies: [{ name: 's', value: 'v' }], proxy: null })
 
-  expect(calls.map(({ identity: eyes }) => eyes.proxy?.host)).toEqual(['one.test', 'one.test'])
+  expect(calls.map(({ identity }) => identity.proxy?.host)).toEqual(['one.test', 'one.test'])
 })

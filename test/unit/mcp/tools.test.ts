@@ -39,7 +39,7 @@ test('read-only tools have the readOnlyHint, and removing tools do not', async (
 })
 
 test.each([[{}], [{ paths: {} }], ['<html>'], [{ paths: { '/api/x/posts': { get: {} } } }]])(
-  'a document that is no forumd’s is refused: %j',
+  'a document of another service is refused: %j',
   (document) => {
     expect(() => toolsOf(document)).toThrow()
   },

@@ -77,7 +77,7 @@ test('a post that appears late below a hundred newer ones is delivered after an 
   expect(feedOf(fixture, 'cats').late_items).toBeGreaterThan(0)
 })
 
-test('a feed that a merged listing left out for a while loses nothing', async () => {
+test('a feed that a merged listing omitted for a while loses no item', async () => {
   await using fixture = await watched('ants', 'bees', 'cats')
   fixture.feed.close('bees')
   fixture.feed.put(
@@ -91,7 +91,7 @@ test('a feed that a merged listing left out for a while loses nothing', async ()
   expect(fixture.titles('mon_bees')).toEqual(['while it was away'])
 })
 
-test('a post that an author feed shows reaches the monitors of its place, and asks for an audit', async () => {
+test('a post seen in an author feed reaches the monitors of its subforum and triggers an audit', async () => {
   await using fixture = await watched('cats')
   const late = post(900_001, 'seen elsewhere', fixture.clock.now(), {
     author: 'ann',

@@ -52,7 +52,7 @@ const rows = (fixture: ReturnType<typeof startMonitorFixture>) =>
     .deliveries()
     .map(({ webhook_id, status, last_error, reason }) => [webhook_id, status, last_error ?? reason])
 
-test('a bundle for a deleted target fails, and counts for the day as it would have', async () => {
+test("a bundle for a deleted target fails and still counts toward the day's ceiling", async () => {
   await using fixture = await closed(10)
 
   expect(rows(fixture)).toEqual([

@@ -33,7 +33,7 @@ test('a monitor added just after the clock was set ahead is polled within its in
   await fixture.check()
   await fixture.check()
 
-  expect(fixture.feed.asked.map(({ place }) => place)).toContain('cats')
+  expect(fixture.feed.page_requests.map(({ place }) => place)).toContain('cats')
 })
 
 test('a bundle opened since closes when its window ends', async () => {

@@ -32,7 +32,7 @@ async function undisturbed() {
   return sent(fixture)
 }
 
-test('after a crash between reading and writing the next run finds the same, under the same ids and bytes', async () => {
+test('after a crash between reading and writing the next run creates the same ids and bytes', async () => {
   await using fixture = await watching()
   const hold = fixture.feed.hold()
   fixture.pass(60 * S)
@@ -48,7 +48,7 @@ test('after a crash between reading and writing the next run finds the same, und
   expect(sent(fixture)).toEqual(await undisturbed())
 })
 
-test('after a crash behind the commit nothing is created again', async () => {
+test('after a crash following the commit nothing is created again', async () => {
   await using fixture = await watching()
   await fixture.check()
   const before = sent(fixture)

@@ -75,7 +75,7 @@ function createFeed(clock: { now(): number; mono(): number }) {
   }
   return {
     watch,
-    asked: page_requests,
+    page_requests,
     verdicts,
     /** Sets the measured lead of the platform's Date headers, ms. */
     ahead: (ms: number) => void (measured_ms = ms),

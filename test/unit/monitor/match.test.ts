@@ -87,7 +87,7 @@ test('a filter is read once for all matches of a check, and not for known items'
   const now = START + 30 * S
   const ordered = [post(1, 'a cat', now), post(2, 'a cat', now), post(3, 'a cat', now)]
   // As at the start of another monitor: all listed items are evaluated.
-  const state = startPoll({ head: null, floor_at: START, believing: false })
+  const state = startPoll({ checkpoint: null, backfill_since: START, accept_stale: false })
   fixture.db.run('UPDATE monitor_feeds SET active_from_seq = 0')
   const find = (...fresh: string[]) =>
     matchAll(
@@ -97,7 +97,7 @@ test('a filter is read once for all matches of a check, and not for known items'
         stream,
         state,
         items: new Map(),
-        ending: { kind: 'reached' },
+        ending: { kind: 'complete' },
         audit: null,
         gap_id: null,
         started_at: now,
@@ -153,7 +153,7 @@ test('a monitor for the whole platform polls searches and filters every result',
   fixture.webhook('wh_1')
   fixture.monitor('mon_1', { include_any: ['cat'] })
   await fixture.pollDue()
-  const place = fixture.feed.asked[0]!.place
+  const place = fixture.feed.page_requests[0]!.place
   fixture.feed.put(place, post(1, 'concatenate', START + S), post(2, 'cat', START + S))
   await fixture.check()
 
@@ -195,7 +195,7 @@ test('a named paused target gets a failed row, among "every target" it gets none
   expect(fixture.deliveries('mon_all')).toMatchObject([{ webhook_id: 'wh_1', status: 'pending' }])
 })
 
-test('the ceiling allows exactly its number, then stores five hundred rows and counts the rest', async () => {
+test('beyond the ceiling five hundred rows are stored and the rest is counted', async () => {
   await using fixture = startMonitorFixture({ plan: { ...PLAN, daily_deliveries: 3 } })
   fixture.webhook('wh_1')
   fixture.webhook('wh_2')

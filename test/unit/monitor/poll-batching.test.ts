@@ -31,11 +31,11 @@ async function travelling(options: Parameters<typeof startMonitorFixture>[0] = {
 }
 
 const requestedPlaces = ({ feed }: Fixture, since: number): string[] =>
-  feed.asked.slice(since).map(({ place }) => place)
+  feed.page_requests.slice(since).map(({ place }) => place)
 
 test('quiet places share one request, and each keeps its own matches', async () => {
   await using fixture = await travelling()
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   put(fixture, 'ants', 'an ant', fixture.clock.now())
   put(fixture, 'cats', 'a cat', fixture.clock.now())
   await fixture.check()
@@ -58,7 +58,7 @@ test('searches of the whole platform share one request, and their results are sp
   fixture.monitor('mon_mouse', { q: 'mouse' })
   await fixture.pollDue()
   for (let i = 0; i < 4; i++) await fixture.check()
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   const now = fixture.clock.now()
   put(fixture, both, 'a laser', now)
   put(fixture, both, 'a mouse', now)
@@ -93,7 +93,7 @@ test.each([
   fixture.monitor('mon_other', filter_spec)
   await fixture.pollDue()
   for (let i = 0; i < 4; i++) await fixture.check()
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   put(fixture, both, 'a laser', fixture.clock.now())
   put(fixture, both, title, fixture.clock.now())
   await fixture.check()
@@ -127,11 +127,11 @@ test('one burst keeps a batch, pages that stay full split it, and no item is los
   expect(fixture.cuts().every((cut) => cut === null)).toBe(true)
 })
 
-test('a place closed within a batch is polled individually, reported, and kept apart', async () => {
+test('a subforum that closes within a batch is polled individually, reported, and excluded from batches', async () => {
   await using fixture = await travelling()
   fixture.feed.close('bees')
   put(fixture, 'ants', 'an ant', fixture.clock.now())
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   await fixture.check()
   // An individual poll waits for the batch poll to end, which wakes the loop.
   await fixture.pollDue()
@@ -143,7 +143,7 @@ test('a place closed within a batch is polled individually, reported, and kept a
   fixture.pass(10 * 60 * S)
   await fixture.pollDue()
   await fixture.pollDue()
-  const later = fixture.feed.asked.length
+  const later = fixture.feed.page_requests.length
   await fixture.check()
   await fixture.pollDue()
   expect(requestedPlaces(fixture, later).toSorted()).toEqual(['ants+cats', 'bees'])
@@ -156,7 +156,7 @@ test('a place without any row so far is polled individually too', async () => {
     `UPDATE feeds SET last_item_seen_at = NULL, newest_item_at = NULL WHERE place = 'bees'`,
   )
   put(fixture, 'ants', 'an ant', fixture.clock.now())
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   fixture.feed.remove('bees', ...fixture.feed.rows('bees').map(({ name }) => name))
   await fixture.check()
   await fixture.pollDue()
@@ -167,7 +167,7 @@ test('a place without any row so far is polled individually too', async () => {
 test('a partial batch poll proves nothing about members without rows', async () => {
   await using fixture = await travelling()
   put(fixture, 'ants', 'an ant', fixture.clock.now())
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   // Cut off at the newest rows of the others.
   fixture.feed.instead((all) => {
     const rows = all.filter(({ subforum }) => subforum === 'ants').slice(0, 2)
@@ -248,7 +248,7 @@ test('an extra feed is polled along, and is in sync once a known row shows', asy
   await using fixture = await travelling()
   leaveBehind(fixture)
   put(fixture, 'cats', 'a cat', fixture.clock.now())
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   await fixture.check()
   await fixture.pollDue()
   put(fixture, 'cats', 'another cat', fixture.clock.now())
@@ -264,7 +264,7 @@ test('an extra feed without a known row is polled individually, and misses nothi
   put(fixture, 'cats', 'a cat', fixture.clock.now())
   put(fixture, 'cats', 'another cat', fixture.clock.now() + S)
   fixture.feed.instead(withoutCats('old', 'a cat'))
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   await fixture.check()
   await fixture.pollDue()
 
@@ -273,11 +273,11 @@ test('an extra feed without a known row is polled individually, and misses nothi
   expect(fixture.gaps()).toEqual([])
 })
 
-test('a feed of which a batch shows news alone is polled individually, also when it was polled meanwhile', async () => {
+test('a feed with only new rows in a batch is polled individually, even if it was polled during the batch', async () => {
   await using fixture = await travelling()
   leaveBehind(fixture)
   put(fixture, 'cats', 'a cat', fixture.clock.now())
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   fixture.db.run(`UPDATE feeds SET next_check_at = ${fixture.clock.now()} WHERE place = 'cats'`)
   fixture.pass(60 * S)
   const hold = fixture.feed.hold()
@@ -298,7 +298,7 @@ test('a feed of which a batch shows news alone is polled individually, also when
   expect(requestedPlaces(fixture, since)).toContain('cats')
 })
 
-test('while a batch poll runs, members that got in sync meanwhile start no other', async () => {
+test('feeds that got in sync during a batch poll start no second batch poll', async () => {
   await using fixture = await travelling()
   for (let i = 10; i > 0; i--) put(fixture, 'dogs', 'old', START - i * 600 * S)
   fixture.monitor('mon_dogs', { subforum: ['dogs'] })
@@ -308,7 +308,7 @@ test('while a batch poll runs, members that got in sync meanwhile start no other
   await fixture.check()
   await fixture.check()
   const hold = fixture.feed.hold()
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   fixture.db.run(
     `UPDATE feeds SET synced_epoch = 0, covered_epoch = 0, next_check_at = ${fixture.clock.now()}
       WHERE place IN ('cats', 'dogs')`,
@@ -340,7 +340,7 @@ test('a feed that needs an individual poll gets it, even if the others are due a
   await using fixture = await travelling()
   lose(fixture)
   put(fixture, 'cats', 'a cat', fixture.clock.now())
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   await fixture.check()
   expect(requestedPlaces(fixture, since)).toEqual(['ants+bees'])
   await fixture.check()
@@ -352,7 +352,7 @@ test('a feed that needs an individual poll gets it, even if the others are due a
 test('a feed that waits for a batch poll is polled when it ends, on any schedule, and rejoins', async () => {
   await using fixture = await travelling({ schedule: '0 * * * * *' })
   lose(fixture)
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   await fixture.check()
   await fixture.monitoring.checkDue()
   await fixture.monitoring.idle()
@@ -371,7 +371,7 @@ test('a monitor on a place left out of a batch poll starts when the place is bac
   await fixture.check()
   fixture.monitor('mon_late', { subforum: ['bees'] }, { baseline: first })
   fixture.feed.close('bees')
-  const since = fixture.feed.asked.length
+  const since = fixture.feed.page_requests.length
   await fixture.check()
   expect(requestedPlaces(fixture, since)[0]).toBe('ants+bees+cats')
   fixture.feed.open('bees')
@@ -401,7 +401,10 @@ test.each([
       targets: [{ stream: ants, backfill_since: null, open_gap: null, audit: false }],
       extras: [{ stream: cats, in_sync: true }],
       batch: has_head ? batch : { ...batch, checkpoint: null },
-      state: { ...startPoll({ head: null, floor_at: null, believing: false }), rows: toRows(rows) },
+      state: {
+        ...startPoll({ checkpoint: null, backfill_since: null, accept_stale: false }),
+        rows: toRows(rows),
+      },
       items: new Map(rows.map((it) => [it.name, it])),
       at: { started_at: now, ended_at: now, seen_at: now },
       complete: whole,

@@ -128,7 +128,7 @@ test('an outage logs its first truncated check and its recovery, and the rest at
   })
 })
 
-test('a stale page is no check: the checkpoint stays, and the next page delivers the new items', async () => {
+test('a stale page leaves the checkpoint, and the next page delivers the new items', async () => {
   await using fixture = await watching()
   const before = fixture.feed.rows('cats')
   fixture.feed.put('cats', ...posts(100, 10, START + 10 * S))
@@ -140,7 +140,7 @@ test('a stale page is no check: the checkpoint stays, and the next page delivers
 
   expect(fixture.cuts()).toEqual([null, null])
   expect(fixture.events.map(({ event }) => event)).toContain('check.skipped')
-  expect(new Set(fixture.feed.asked.slice(-3).map(({ limit }) => limit)).size).toBe(3)
+  expect(new Set(fixture.feed.page_requests.slice(-3).map(({ limit }) => limit)).size).toBe(3)
   await fixture.check()
   expect(fixture.titles().at(-1)).toBe('behind the cache')
   expect(fixture.gaps()).toEqual([])
@@ -162,7 +162,7 @@ test('a cursor whose row was deleted is replaced by the previous row', async () 
   let requests = 0
   fixture.feed.meanwhile(() => {
     // The last row of the first page is deleted while the second page is requested.
-    if (++requests === 2) fixture.feed.remove('cats', fixture.feed.asked.at(-1)!.after!)
+    if (++requests === 2) fixture.feed.remove('cats', fixture.feed.page_requests.at(-1)!.after!)
   })
   await fixture.check()
 
@@ -243,26 +243,29 @@ test.each([
   { kind: 'unreadable', path: 'body' } as const,
 ])('a page that failed is not requested again: the client has retried it (%j)', async (fault) => {
   await using fixture = await watching()
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   fixture.feed.faults(fault, 1)
   await fixture.check()
 
-  expect(fixture.feed.asked.length - requests_before).toBe(1)
+  expect(fixture.feed.page_requests.length - requests_before).toBe(1)
   expect(fixture.cuts()).toEqual([null, 'error'])
 })
 
 test('feeds that did not reach the platform are due at once when it answers again', async () => {
   await using fixture = await watching()
-  fixture.feed.faults({ kind: 'unavailable', status: null, retry_after_s: null, unasked: true }, 1)
+  fixture.feed.faults(
+    { kind: 'unavailable', status: null, retry_after_s: null, not_requested: true },
+    1,
+  )
   await fixture.check()
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   await fixture.pollDue()
-  expect(fixture.feed.asked.length).toBe(requests_before)
+  expect(fixture.feed.page_requests.length).toBe(requests_before)
 
   fixture.monitoring.resume()
   await fixture.pollDue()
 
-  expect(fixture.feed.asked.length).toBe(requests_before + 1)
+  expect(fixture.feed.page_requests.length).toBe(requests_before + 1)
   expect(fixture.cuts()).toEqual([null, 'error', null])
 })
 
@@ -312,18 +315,18 @@ test('an outage of many checks is estimated once', async () => {
 
 test('a refusal is not retried at once, and its reason is recorded', async () => {
   await using fixture = await watching()
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   fixture.feed.faults({ kind: 'forbidden', reason: 'private' }, 1)
   await fixture.check()
 
-  expect(fixture.feed.asked.length - requests_before).toBe(1)
+  expect(fixture.feed.page_requests.length - requests_before).toBe(1)
   expect(fixture.cuts()).toEqual([null, 'error'])
   expect(fixture.one<{ f: string }>('SELECT last_fault AS f FROM feeds')?.f).toBe(
     'forbidden:private',
   )
 })
 
-const RESTING: Fault = { kind: 'throttled', retry_after_s: 0, unasked: true, resting: true }
+const RESTING: Fault = { kind: 'throttled', retry_after_s: 0, not_requested: true, resting: true }
 const paceOfFeed = ({ one }: ReturnType<typeof startMonitorFixture>) =>
   one<{ backoff_factor: number; interval_s: number; next_check_at: number }>(
     'SELECT backoff_factor, interval_s, next_check_at FROM feeds',
@@ -352,7 +355,7 @@ test('a feed is due when the first account is usable, before its regular poll', 
   expect(paceOfFeed(fixture)!.next_check_at - fixture.clock.now()).toBe(7 * S)
 })
 
-test('a check throttled half way keeps the pace of its feed', async () => {
+test('a poll throttled half way keeps the interval of its feed', async () => {
   await using fixture = await watching()
   fixture.feed.put('cats', ...posts(1000, 150, START + 59 * S, 100))
   fixture.feed.instead((rows) => ok({ rows: rows.slice(0, 100), after: rows[99]!.name }))
@@ -366,16 +369,16 @@ test('a check throttled half way keeps the pace of its feed', async () => {
 
 test('an exhausted budget postpones and slows a feed', async () => {
   await using fixture = await watching()
-  fixture.feed.faults({ kind: 'throttled', retry_after_s: 300, unasked: true }, 1)
+  fixture.feed.faults({ kind: 'throttled', retry_after_s: 300, not_requested: true }, 1)
   await fixture.check()
-  const requests_before = fixture.feed.asked.length
+  const requests_before = fixture.feed.page_requests.length
   expect(paceOfFeed(fixture)).toMatchObject({ backoff_factor: 1.5 })
   for (let i = 0; i < 4; i++) await fixture.check()
-  expect(fixture.feed.asked.length).toBe(requests_before)
+  expect(fixture.feed.page_requests.length).toBe(requests_before)
 
   fixture.pass(60 * S)
   await fixture.check()
-  expect(fixture.feed.asked.length).toBe(requests_before + 1)
+  expect(fixture.feed.page_requests.length).toBe(requests_before + 1)
 })
 
 test('an emptied place is truncated as empty, and the checkpoint waits for its return', async () => {

@@ -15,7 +15,7 @@ test('a place with many monitors is requested once', async () => {
   for (let i = 0; i < 50; i++) fixture.monitor(`mon_${i}`, { subforum: [i % 2 ? 'Cats' : 'cats'] })
   await fixture.pollDue()
 
-  expect(fixture.feed.asked).toHaveLength(1)
+  expect(fixture.feed.page_requests).toHaveLength(1)
 })
 
 test('filters of many monitors are compiled in steps, between which other work runs', async () => {
@@ -48,12 +48,12 @@ test('a place is polled at the fastest cadence of its monitors', async () => {
   fixture.monitor('mon_fast', { subforum: ['cats'] }, { cadence_s: 60 })
   await fixture.pollDue()
   for (let i = 0; i < 10; i++) await fixture.check()
-  const fast = fixture.feed.asked.length
+  const fast = fixture.feed.page_requests.length
   expect(fast).toBeGreaterThanOrEqual(10)
 
   removeMonitorOf(fixture.db, CUSTOMER, 'mon_fast', fixture.clock.now())
   for (let i = 0; i < 20; i++) await fixture.check()
-  expect(fixture.feed.asked.length - fast).toBeLessThanOrEqual(3)
+  expect(fixture.feed.page_requests.length - fast).toBeLessThanOrEqual(3)
 })
 
 test('a feed that gets a faster monitor does not wait for its old interval', async () => {
@@ -63,7 +63,7 @@ test('a feed that gets a faster monitor does not wait for its old interval', asy
   fixture.monitor('mon_fast', { subforum: ['cats'] }, { cadence_s: 60 })
   await fixture.check()
 
-  expect(fixture.feed.asked).toHaveLength(2)
+  expect(fixture.feed.page_requests).toHaveLength(2)
 })
 
 test('at most four feeds are polled at once, and a free slot is used at once', async () => {
@@ -73,12 +73,12 @@ test('at most four feeds are polled at once, and a free slot is used at once', a
   fixture.monitoring.nudge()
 
   expect(await fixture.monitoring.checkDue()).toBe(Infinity)
-  expect(fixture.feed.asked).toHaveLength(4)
+  expect(fixture.feed.page_requests).toHaveLength(4)
   const wakes = fixture.wakes()
   hold.one()
   while (fixture.wakes() === wakes) await new Promise((resolve) => setImmediate(resolve))
   await fixture.monitoring.checkDue()
-  expect(fixture.feed.asked).toHaveLength(5)
+  expect(fixture.feed.page_requests).toHaveLength(5)
   hold.all()
 })
 
@@ -91,7 +91,7 @@ test('a feed whose check takes longer than its interval is not polled twice at o
   fixture.pass(5 * MIN)
   fixture.monitoring.nudge()
   await fixture.monitoring.checkDue()
-  expect(fixture.feed.asked).toHaveLength(1)
+  expect(fixture.feed.page_requests).toHaveLength(1)
 
   hold.all()
 })
@@ -100,18 +100,18 @@ test('feeds are polled on the schedule, but at once after a change', async () =>
   await using fixture = startMonitorFixture({ schedule: '0 */5 * * * *' })
   fixture.monitor('mon_1', { subforum: ['cats'] })
   await fixture.pollDue()
-  expect(fixture.feed.asked).toHaveLength(1)
+  expect(fixture.feed.page_requests).toHaveLength(1)
 
   fixture.pass(2 * MIN)
   expect(await fixture.monitoring.checkDue()).toBe(START + 5 * MIN)
-  expect(fixture.feed.asked).toHaveLength(1)
+  expect(fixture.feed.page_requests).toHaveLength(1)
   fixture.pass(3 * MIN)
   await fixture.monitoring.checkDue()
   await fixture.monitoring.idle()
-  expect(fixture.feed.asked).toHaveLength(2)
+  expect(fixture.feed.page_requests).toHaveLength(2)
 })
 
-test('with nothing due the loop sleeps until the next feed is', async () => {
+test('with no feed due the loop sleeps until the next one is', async () => {
   await using fixture = startMonitorFixture()
   fixture.monitor('mon_1', { subforum: ['cats'] })
   await fixture.pollDue()
@@ -130,14 +130,14 @@ test('after a clock is set back by a day the next check is not a day away', asyn
   await fixture.monitoring.checkDue()
   await fixture.check()
 
-  expect(fixture.feed.asked).toHaveLength(2)
+  expect(fixture.feed.page_requests).toHaveLength(2)
   expect(fixture.one('SELECT kind, until_at - at AS by FROM observation_events')).toEqual({
     kind: 'clock_jump',
     by: -DAY,
   })
 })
 
-test('a clock set back while nothing can be written is followed once writing works', async () => {
+test('due times follow a clock that was set back once writes succeed again', async () => {
   await using fixture = startMonitorFixture()
   fixture.monitor('mon_1', { subforum: ['cats'] })
   await fixture.pollDue()
@@ -149,10 +149,10 @@ test('a clock set back while nothing can be written is followed once writing wor
   fixture.db.run('DROP TRIGGER full')
   await fixture.check()
 
-  expect(fixture.feed.asked).toHaveLength(2)
+  expect(fixture.feed.page_requests).toHaveLength(2)
 })
 
-test('a clock set back while the daemon was down delays nothing either', async () => {
+test('a clock set back while the daemon was down delays no poll', async () => {
   await using fixture = startMonitorFixture()
   fixture.monitor('mon_1', { subforum: ['cats'] })
   await fixture.pollDue()
@@ -160,10 +160,10 @@ test('a clock set back while the daemon was down delays nothing either', async (
   fixture.reboot()
   await fixture.check()
 
-  expect(fixture.feed.asked).toHaveLength(2)
+  expect(fixture.feed.page_requests).toHaveLength(2)
 })
 
-test('nor does it delay candidates or bundles', async () => {
+test('a clock set back delays neither rechecks nor bundles', async () => {
   await using fixture = startMonitorFixture()
   fixture.webhook('wh_1')
   fixture.monitor('mon_1', { subforum: ['cats'], min_score: 5 })
@@ -174,7 +174,7 @@ test('nor does it delay candidates or bundles', async () => {
   fixture.jump(-DAY)
   fixture.reboot()
 
-  const { at } = fixture.one<{ at: number }>('SELECT max(asked_at) AS at FROM candidates') ?? {
+  const { at } = fixture.one<{ at: number }>('SELECT max(rechecked_at) AS at FROM candidates') ?? {
     at: 0,
   }
   expect(at).toBe(fixture.clock.now())
@@ -223,7 +223,7 @@ test('a place whose customer was removed while the daemon was down is not polled
   fixture.reboot()
   await fixture.check()
 
-  expect(fixture.feed.asked).toHaveLength(1)
+  expect(fixture.feed.page_requests).toHaveLength(1)
 })
 
 test('upkeep keeps two weeks, and the newest two thousand items of every feed', async () => {
@@ -346,6 +346,6 @@ test("upkeep stops polling a removed customer's feeds", async () => {
   fixture.feed.put('cats', post(1, 'new', START + S))
   await fixture.check()
 
-  expect(fixture.feed.asked).toHaveLength(1)
+  expect(fixture.feed.page_requests).toHaveLength(1)
   expect(fixture.deliveries()).toEqual([])
 })

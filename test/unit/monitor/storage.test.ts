@@ -196,7 +196,7 @@ test('a snapshot of a damaged database ends the daemon, and the next start repor
   expect(failedRecently(it.folder.path, it.now())).toBe(true)
 })
 
-test('the fifth storage error in ten minutes makes a restart useless for ten minutes', () => {
+test('after five storage errors in ten minutes no restart is requested for ten minutes', () => {
   using folder = tempFolder()
   for (let n = 0; n < 5; n++) {
     expect(restartsUseless(folder.path, n * MINUTE_MS)).toBe(false)

@@ -34,7 +34,7 @@ function createFixture(
   return {
     clock,
     egress,
-    errand: requestVia,
+    requestVia,
     port: server.port ?? 0,
     async [Symbol.asyncDispose]() {
       egress.close()
@@ -71,7 +71,7 @@ test("a proxy's request for credentials is not an answer of the platform", async
     socket.once('data', () => socket.end('HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n')),
   )
 
-  expect(await it.egress.send(it.errand(proxy_server.proxy))).toMatchObject({
+  expect(await it.egress.send(it.requestVia(proxy_server.proxy))).toMatchObject({
     ok: false,
     why: 'denied',
   })
@@ -83,7 +83,7 @@ test('proxies of the environment are ignored', async () => {
   process.env.http_proxy = `http://127.0.0.1:${proxy_server.proxy.port}`
   try {
     const url = `http://127.0.0.1:${it.port}/`
-    expect(await it.egress.send(it.errand(null, { url }))).toMatchObject({ ok: true })
+    expect(await it.egress.send(it.requestVia(null, { url }))).toMatchObject({ ok: true })
   } finally {
     delete process.env.http_proxy
   }
@@ -117,7 +117,7 @@ describe('a deadline', () => {
       const arrived = Promise.withResolvers<void>()
       using silent = await proxyOf(scheme, () => arrived.resolve())
 
-      const result = it.egress.send(it.errand(silent.proxy))
+      const result = it.egress.send(it.requestVia(silent.proxy))
       await arrived.promise
       await it.clock.advance(10_000)
 
@@ -133,7 +133,7 @@ describe('a deadline', () => {
       socket.on('data', (data) => data.includes('GET') && arrived.resolve())
     })
 
-    const result = it.egress.send(it.errand(dripping.proxy))
+    const result = it.egress.send(it.requestVia(dripping.proxy))
     await arrived.promise
     await it.clock.advance(10_000)
 
@@ -146,12 +146,14 @@ describe('a deadline', () => {
     using silent = await proxyOf('socks5', () => arrived.resolve())
     const given = new AbortController()
 
-    const result = it.egress.send(it.errand(silent.proxy, { signal: given.signal }))
+    const result = it.egress.send(it.requestVia(silent.proxy, { signal: given.signal }))
     await arrived.promise
     given.abort()
 
     expect(await result).toMatchObject({ ok: false, why: 'timeout' })
-    expect(await it.egress.send(it.errand(silent.proxy, { signal: given.signal }))).toMatchObject({
+    expect(
+      await it.egress.send(it.requestVia(silent.proxy, { signal: given.signal })),
+    ).toMatchObject({
       ok: false,
       why: 'timeout',
     })
@@ -178,46 +180,54 @@ function over(answer: () => Promise<Response>) {
     route: { proxy: null, guarded: false },
     timeout_ms: 10_000,
   }
-  return { clock, send, errand: request, given_up: () => signals.map((it) => it?.aborted) }
+  return {
+    clock,
+    send,
+    request,
+    abortedSignals: () => signals.map((it) => it?.aborted),
+  }
 }
 const never = () => new Promise<Response>(() => {})
 
 describe('a fetch that ignores its signal', () => {
   test('does not delay a caller that aborts', async () => {
-    const { send, errand, given_up } = over(never)
+    const { send, request, abortedSignals } = over(never)
     const given = new AbortController()
 
-    const result = send({ ...errand, signal: given.signal })
+    const result = send({ ...request, signal: given.signal })
     given.abort()
 
     expect(await result).toMatchObject({ ok: false, why: 'timeout' })
-    expect(given_up()).toEqual([true])
+    expect(abortedSignals()).toEqual([true])
   })
 
   test('is abandoned at the deadline', async () => {
-    const { clock, send, errand, given_up } = over(never)
+    const { clock, send, request, abortedSignals } = over(never)
 
-    const result = send(errand)
+    const result = send(request)
     await clock.advance(10_000)
 
     expect(await result).toMatchObject({ ok: false, why: 'timeout' })
-    expect(given_up()).toEqual([true])
+    expect(abortedSignals()).toEqual([true])
   })
 })
 
 const large = () => new Response('x', { headers: { 'content-length': String(BODY_MAX + 1) } })
 
 test('an unread body is aborted, and a complete one is not', async () => {
-  for (const [answer, given_up] of [
+  for (const [answer, aborted] of [
     [large, true],
     [() => new Response('x'), false],
   ] as const) {
     const it = over(() => Promise.resolve(answer()))
     const given = new AbortController()
-    const { ok } = await it.send({ ...it.errand, signal: given.signal })
+    const { ok } = await it.send({ ...it.request, signal: given.signal })
     await it.clock.advance(20_000)
     given.abort()
-    expect({ ok, given_up: it.given_up() }).toEqual({ ok: !given_up, given_up: [given_up] })
+    expect({ ok, abortedSignals: it.abortedSignals() }).toEqual({
+      ok: !aborted,
+      abortedSignals: [aborted],
+    })
   }
 })
 
@@ -226,7 +236,7 @@ describe('a body through SOCKS', () => {
     await using it = createFixture()
     using proxy = await proxyOf('socks5h', socks([httpResponse('x'.repeat(BODY_MAX + 1))]))
 
-    expect(await it.egress.send(it.errand(proxy.proxy))).toMatchObject({
+    expect(await it.egress.send(it.requestVia(proxy.proxy))).toMatchObject({
       ok: false,
       why: 'too_large',
     })
@@ -239,7 +249,7 @@ describe('a body through SOCKS', () => {
     const answer = Buffer.concat([Buffer.from(head), packed])
     using proxy = await proxyOf('socks5h', socks([answer]))
 
-    expect(await it.egress.send(it.errand(proxy.proxy))).toMatchObject({
+    expect(await it.egress.send(it.requestVia(proxy.proxy))).toMatchObject({
       ok: false,
       why: 'too_large',
     })
@@ -251,9 +261,9 @@ describe('a kept connection', () => {
     await using it = createFixture()
     using proxy = await proxyOf('socks5h', socks([httpResponse('one'), httpResponse('two')]))
 
-    const first = await it.egress.send(it.errand(proxy.proxy))
+    const first = await it.egress.send(it.requestVia(proxy.proxy))
     await quiet()
-    const second = await it.egress.send(it.errand(proxy.proxy))
+    const second = await it.egress.send(it.requestVia(proxy.proxy))
 
     expect([first, second].map((one) => one.ok && one.answer.body)).toEqual(['one', 'two'])
     expect(proxy.sockets.length).toBe(1)
@@ -265,9 +275,9 @@ describe('a kept connection', () => {
       socks([httpResponse(`of ${count}`)])(socket),
     )
 
-    await it.egress.send(it.errand(proxy.proxy))
+    await it.egress.send(it.requestVia(proxy.proxy))
     await quiet()
-    const second = await it.egress.send(it.errand(proxy.proxy))
+    const second = await it.egress.send(it.requestVia(proxy.proxy))
 
     expect(second).toMatchObject({ ok: true, answer: { body: 'of 2' } })
   })
@@ -278,9 +288,9 @@ describe('a kept connection', () => {
       socks([httpResponse(`of ${count}`)])(socket),
     )
 
-    await it.egress.send(it.errand(proxy.proxy))
+    await it.egress.send(it.requestVia(proxy.proxy))
     await quiet()
-    const form = it.errand(proxy.proxy, { method: 'POST', body: 'a=1' })
+    const form = it.requestVia(proxy.proxy, { method: 'POST', body: 'a=1' })
 
     expect(await it.egress.send(form)).toMatchObject({ ok: false, why: 'failed' })
     expect(proxy.sockets.length).toBe(1)
@@ -354,7 +364,7 @@ describe('a kept agent', () => {
 describe('a direct request', () => {
   test('to a closed port is unreached', async () => {
     await using it = createFixture()
-    const request = it.errand(null, { url: 'http://127.0.0.1:1/' })
+    const request = it.requestVia(null, { url: 'http://127.0.0.1:1/' })
 
     expect(await it.egress.send(request)).toMatchObject({ ok: false, why: 'unreached' })
   })
@@ -365,7 +375,7 @@ describe('a direct request', () => {
     )
     const url = `http://127.0.0.1:${it.port}/x`
 
-    const result = await it.egress.send(it.errand(null, { url }))
+    const result = await it.egress.send(it.requestVia(null, { url }))
 
     expect(result).toMatchObject({ ok: true, answer: { status: 302 } })
   })
@@ -377,7 +387,7 @@ test("a caller's proxy that the guard refuses is not dialled with any scheme", a
     using proxy = await proxyOf(scheme, () => {})
     const route = { proxy: proxy.proxy, guarded: true }
 
-    expect(await it.egress.send(it.errand(null, { route }))).toMatchObject({
+    expect(await it.egress.send(it.requestVia(null, { route }))).toMatchObject({
       ok: false,
       why: 'refused',
     })

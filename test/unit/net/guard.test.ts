@@ -49,7 +49,7 @@ test('a name that does not resolve, or not in time, is unresolved', async () => 
   expect(await answer).toEqual({ ok: false, refusal: 'unresolved' })
 })
 
-test('the check returns the refusal alone, or null', async () => {
+test('the check returns the refusal, or null', async () => {
   const { guard } = guarding(async () => ['10.0.0.1'])
   const check = createCheck(guard)
   expect(await check('https://hooks.example.com/')).toBe('not_public')

@@ -21,7 +21,7 @@ function allowing(allow_targets: string[], answers: string[][]) {
     allowed: createAllowed({ allow_targets, allow_http: false }),
     timeout_ms: 1_000,
   })
-  return { asked: lookups, guardProxy: createProxyGuard(guard) }
+  return { lookups, guardProxy: createProxyGuard(guard) }
 }
 
 function proxyAt(text: string) {
@@ -31,7 +31,7 @@ function proxyAt(text: string) {
 }
 
 test('a name is resolved once, and the proxy keeps that address from then on', async () => {
-  const { asked: lookups, guardProxy } = guarded(['8.8.8.8'], ['169.254.169.254'])
+  const { lookups, guardProxy } = guarded(['8.8.8.8'], ['169.254.169.254'])
 
   const proxy = await guardProxy(proxyAt('socks5://ann:pw@p.example.com:1080'))
 
@@ -54,7 +54,7 @@ test('a host that the operator allows by name keeps it, because its address alon
 })
 
 test('a public address needs no lookup', async () => {
-  const { asked: lookups, guardProxy } = guarded()
+  const { lookups, guardProxy } = guarded()
 
   expect(await guardProxy(proxyAt('http://[2606:4700::1111]:8080'))).toMatchObject({
     host: '2606:4700::1111',

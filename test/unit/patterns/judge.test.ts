@@ -1,7 +1,7 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
-import { askDirectly, patternSetOf } from '../../../src/core/pattern/evaluate.ts'
+import { evaluateDirectly, patternSetOf } from '../../../src/core/pattern/evaluate.ts'
 import type { PatternNeed } from '../../../src/core/pattern/verdicts.ts'
 import { createPatternJudge, type PatternJudge } from '../../../src/patterns/judge.ts'
 import { createPatternThread } from '../../../src/patterns/thread.ts'
@@ -45,8 +45,8 @@ test('the thread returns the same results as this one', async () => {
 
   expect(await judge(needsOf('mon_1', set, items), check)).toEqual([])
 
-  expect(items.map((it) => verdicts.ask(set, it))).toEqual([0, 1, 2, -1, -1])
-  expect(items.map((it) => askDirectly(set, it))).toEqual([0, 1, 2, -1, -1])
+  expect(items.map((it) => verdicts.evaluate(set, it))).toEqual([0, 1, 2, -1, -1])
+  expect(items.map((it) => evaluateDirectly(set, it))).toEqual([0, 1, 2, -1, -1])
 })
 
 test('a monitor over its budget is named, and the others of the check have their verdicts', async () => {
@@ -63,7 +63,7 @@ test('a monitor over its budget is named, and the others of the check have their
   // 20 posts would take two seconds.
   expect(stopped?.spent_ms).toBeLessThan(700)
   verdicts.takeNeeds()
-  expect(items.map((it) => verdicts.ask(quick, it))).not.toContain(null)
+  expect(items.map((it) => verdicts.evaluate(quick, it))).not.toContain(null)
   expect(verdicts.lacking()).toBe(false)
 })
 
@@ -89,7 +89,7 @@ test('a thread that hangs is replaced, its batch evaluated again, and the patter
   expect(await judge(needs, check)).toMatchObject([{ subjects: ['mon_hangs'] }])
 
   verdicts.takeNeeds()
-  expect(items.map((it) => verdicts.ask(quick, it))).not.toContain(null)
+  expect(items.map((it) => verdicts.evaluate(quick, it))).not.toContain(null)
 })
 
 test("one customer's expensive patterns do not delay another's cheap ones", async () => {
@@ -110,11 +110,11 @@ test("one customer's expensive patterns do not delay another's cheap ones", asyn
 
   // One unit of another's work, some 100 ms, may be under way; all of it takes over a second.
   expect(performance.now() - began).toBeLessThan(1000)
-  expect(items.map((it) => verdicts.ask(cheap, it))).not.toContain(null)
+  expect(items.map((it) => verdicts.evaluate(cheap, it))).not.toContain(null)
   expect((await Promise.all(attacks)).flat()).toHaveLength(4)
 })
 
-test('a pattern is measured on text made against it', async () => {
+test('a pattern is measured on worst-case text', async () => {
   const { tooExpensive, waitOf } = start()
 
   expect(await tooExpensive(['\\bgrinder\\b', SLOW], false, 'ann')).toBe(SLOW)
@@ -123,7 +123,7 @@ test('a pattern is measured on text made against it', async () => {
   expect(waitOf('ann')).toBe(0)
 })
 
-test('a customer who tries expensive patterns again and again waits', async () => {
+test('repeated expensive patterns are rate-limited by customer', async () => {
   const { tooExpensive, waitOf } = start(
     {},
     { customer_budget: { burst_ms: 300, refill_ms_per_s: 1 } },
@@ -135,7 +135,7 @@ test('a customer who tries expensive patterns again and again waits', async () =
   expect(waitOf('bob')).toBe(0)
 })
 
-test('it ends with what is under way', async () => {
+test('the judge stops during an evaluation', async () => {
   const judge = start()
   const under_way = judge.judge(needsOf('mon_1', setOf(SLOW), hostile(20)), check)
   await Bun.sleep(20)

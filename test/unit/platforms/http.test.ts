@@ -96,7 +96,7 @@ test('a limit is waited out as long as the source says, and holds for every requ
   )
   await refused.get('/a', 10_000)
   const other = await refused.get('/b', 10_000)
-  expect(other).toMatchObject({ ok: false, fault: { kind: 'throttled', unasked: true } })
+  expect(other).toMatchObject({ ok: false, fault: { kind: 'throttled', not_requested: true } })
   expect(refused.requests()).toBe(1)
 })
 

@@ -81,7 +81,7 @@ test('a long text is truncated', () => {
   expect(lines[0]?.length).toBeLessThan(700)
 })
 
-test('a line for a person has the time, the level and the fields, and nothing moves the cursor', () => {
+test('a text line has time, level and fields, and no control characters', () => {
   const { log, lines } = logged({ json: false })
 
   log('info', 'serve.listening', { url: 'http://127.0.0.1:1', error: 'a\u001b[2Jb' })

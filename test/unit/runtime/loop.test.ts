@@ -6,7 +6,7 @@ import { fakeClock } from '../../support/clock.ts'
 const DAY_MS = 86_400_000
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-function startTurns(turn: (n: number) => void) {
+function startIterations(turn: (n: number) => void) {
   const clock = fakeClock(settle)
   const turns: number[] = []
   const ending = new AbortController()
@@ -27,7 +27,7 @@ function startTurns(turn: (n: number) => void) {
 }
 
 test('runs again when it is due, and not earlier', async () => {
-  await using it = startTurns(() => {})
+  await using it = startIterations(() => {})
 
   await it.clock.advance(25_000)
 
@@ -38,7 +38,7 @@ test.each([-DAY_MS, DAY_MS])(
   'runs again at once after a clock change of %i ms during an iteration',
   async (jump_ms) => {
     const clock: { jump?: (ms: number) => void } = {}
-    await using it = startTurns((n) => n === 2 && clock.jump?.(jump_ms))
+    await using it = startIterations((n) => n === 2 && clock.jump?.(jump_ms))
     clock.jump = it.clock.jump
 
     await it.clock.advance(25_000)

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'nod
 import { walkPath } from '../../../src/runtime/path-control.ts'
 import { tempFolder } from '../../support/folder.ts'
 
-const NOBODY_ID = 65_534
+const UNPRIVILEGED_ID = 65_534
 const asRoot = test.skipIf(process.getuid?.() !== 0)
 
 /** Users with control of a path in a folder owned by root, as `path by` below that folder. */
@@ -21,8 +21,8 @@ asRoot('a path that only root can change has no other controller', () => {
 })
 
 asRoot.each<[string, (file: (name: string) => string) => void, string[]]>([
-  ['the owner of the file', (file) => chownSync(file('a/b'), NOBODY_ID, 0), ['a/b owner']],
-  ['the owner of a parent folder', (file) => chownSync(file('a'), NOBODY_ID, 0), ['a owner']],
+  ['the owner of the file', (file) => chownSync(file('a/b'), UNPRIVILEGED_ID, 0), ['a/b owner']],
+  ['the owner of a parent folder', (file) => chownSync(file('a'), UNPRIVILEGED_ID, 0), ['a owner']],
   [
     'every user with write access to the file',
     (file) => chmodSync(file('a/b'), 0o606),
@@ -36,7 +36,7 @@ asRoot.each<[string, (file: (name: string) => string) => void, string[]]>([
   [
     'a group other than root',
     (file) => {
-      chownSync(file('a'), 0, NOBODY_ID)
+      chownSync(file('a'), 0, UNPRIVILEGED_ID)
       chmodSync(file('a'), 0o770)
     },
     ['a group'],
@@ -66,7 +66,7 @@ asRoot('a link is followed through every folder that it names, and its owner con
   using folder = tempFolder()
   mkdirSync(folder.file('theirs'))
   writeFileSync(folder.file('theirs/b'), '')
-  chownSync(folder.file('theirs'), NOBODY_ID, NOBODY_ID)
+  chownSync(folder.file('theirs'), UNPRIVILEGED_ID, UNPRIVILEGED_ID)
   symlinkSync('theirs/../theirs/b', folder.file('link'))
 
   const { controllers, end } = walkPath(folder.file('link'))

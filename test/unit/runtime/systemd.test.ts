@@ -62,7 +62,7 @@ test('an iteration that throws has ended, and its error is passed on', async () 
   expect(progress.stuck(500)).toBeNull()
 })
 
-test('a change of the wall clock makes nothing late', async () => {
+test('a change of the wall clock makes no iteration overdue', async () => {
   const { progress, time } = watched()
   await progress.watch('sender', () => Promise.resolve(time.wall + 1000))()
 
@@ -70,7 +70,7 @@ test('a change of the wall clock makes nothing late', async () => {
   expect(progress.stuck(500)).toBeNull()
 })
 
-test('work within its limit is forgotten when it ends in any way', async () => {
+test('work is no longer tracked once it ends, with or without an error', async () => {
   const { progress, pass } = watched()
   const failed = progress.expect('sender', 1000, Promise.reject(new Error('no')))
 

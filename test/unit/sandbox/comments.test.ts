@@ -121,7 +121,7 @@ test('without a confirmed address a quarantine opt-in is refused', async () => {
   expect((await ann.post('/api/quarantine_optin', { sr_name: 'cats' })).status).toBe(403)
 })
 
-test('a comment can be filtered silently: its author sees it, others do not', async () => {
+test('a silently filtered comment is visible to its author only', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   sandbox.addFault({ path: '/api/comment', fault: 'shadow_remove_next_comment' })

@@ -81,7 +81,7 @@ test('a broken connection has no response', async () => {
   expect(await failure(fetch(sandbox.url + CATS))).toBeInstanceOf(Error)
 })
 
-test('a truncated response begins and then breaks off', async () => {
+test('a truncated response ends before its Content-Length', async () => {
   await using sandbox = await cats()
   sandbox.addFault({ path: '/r/cats', fault: 'truncated' })
 

@@ -148,7 +148,7 @@ test('several subforums are one listing, in one order', async () => {
   expect(pages.flatMap(titles)).toEqual(Array.from({ length: 6 }, (_, index) => `pet ${index}`))
 })
 
-test('top keeps to its time range and its order', async () => {
+test('top respects its time range and order', async () => {
   await using sandbox = await open()
   const DAY = 86_400_000
   sandbox.post({ subforum: 'cats', title: 'good', score: 50, created_at: NOON - DAY / 2 })

@@ -72,7 +72,7 @@ test.each(['ann', 'ANN', 'ann@mail.example'])(
 test.each([
   ['ann', 'open-sesam'],
   ['ann', ''],
-  ['nobody_here', 'open-sesame'],
+  ['no_such_user', 'open-sesame'],
 ])('%s with %p gets no session, with status 200', async (username, password) => {
   const { sandbox, call, opened } = await guarded()
   await using _ = sandbox

@@ -17,7 +17,7 @@ test('a profile has karma, age and description', async () => {
   expect(json.data).not.toHaveProperty('is_suspended')
 })
 
-test('a suspended user has a name and little more', async () => {
+test('a suspended user has only a name', async () => {
   await using sandbox = await open({ world: 'seeded' })
 
   const { status, json } = await fetchPath(sandbox, '/user/BestDealsDaily/about.json')

@@ -36,7 +36,7 @@ test.each(['vote', 'comment', 'compose', 'save', 'subscribe', 'del', 'read_messa
   },
 )
 
-test('a vote counts once, changes direction, and is withdrawn', async () => {
+test('a vote counts once, can change direction, and can be withdrawn', async () => {
   const { sandbox, post, ann } = await place()
   await using _ = sandbox
   const vote = async (dir: string) => {

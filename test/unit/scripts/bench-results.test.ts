@@ -80,3 +80,15 @@ test('the plot shows every ratio within its scale, with names escaped', () => {
   expect(bars).toHaveLength(3)
   for (const [, x, width] of bars) expect(Number(x) + Number(width)).toBeLessThanOrEqual(900)
 })
+
+/** Without the padding of table columns that the formatter adds. */
+const unpadded = (text: string) => text.replaceAll(/ *\| */g, '|').replaceAll(/-{3,}/g, '---')
+
+test('the saved results generate the section of docs/benchmarks.md', async () => {
+  const root = `${import.meta.dir}/../../../`
+  const saved = (await Bun.file(`${root}docs/benchmarks.json`).json()) as Result[]
+  const page = await Bun.file(`${root}docs/benchmarks.md`).text()
+
+  expect(saved.length).toBeGreaterThan(5)
+  for (const it of saved) expect(unpadded(page)).toContain(unpadded(markdownOf(it)))
+})

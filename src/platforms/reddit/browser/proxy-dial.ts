@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
 
 import { ADDRESSES_MAX } from '../../../core/base/address.ts'
@@ -13,66 +14,9 @@ export type Destination = { host: string; port: number }
 /** Null: the socket is the tunnel from here on. */
 type Shaken = Exclude<ProxyTrouble, 'refused' | 'unreachable'> | null
 
-const HEAD_MAX = 16_384
-
 /** Requests a tunnel on a connection to a proxy. Rejects when the connection ends. */
-function shake(socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> {
-  const read = reader(socket)
-  return (
-    proxy.scheme.startsWith('socks')
-      ? socks(socket, read, proxy, far)
-      : tunnelThrough(socket, read, proxy, far)
-  ).finally(read.done)
-}
-
-type Reader = ReturnType<typeof reader>
-
-/** Reads bytes off a socket on demand, and puts back those beyond. */
-function reader(socket: Socket) {
-  let buffer = Buffer.alloc(0)
-  let wake: (() => void) | null = null
-  let ended = false
-  const take = (chunk: Uint8Array) => {
-    buffer = Buffer.concat([buffer, chunk])
-    wake?.()
-  }
-  const end = () => {
-    ended = true
-    wake?.()
-  }
-  const ENDS = ['end', 'close', 'error'] as const
-  socket.on('data', take)
-  for (const event of ENDS) socket.on(event, end)
-
-  /** The bytes that `measure` counts, once they have arrived; null: the length is not known yet. */
-  async function until(measure: (buffer: Buffer) => number | null): Promise<Buffer> {
-    for (;;) {
-      const wanted = measure(buffer)
-      if (wanted !== null && buffer.length >= wanted) {
-        const taken = buffer.subarray(0, wanted)
-        buffer = buffer.subarray(wanted)
-        return taken
-      }
-      if (ended || buffer.length > HEAD_MAX) throw new Error('the proxy closed the connection')
-      await new Promise<void>((resolve) => (wake = resolve))
-    }
-  }
-
-  return {
-    bytes: (count: number) => until(() => count),
-    head: () =>
-      until((all) => {
-        const at = all.indexOf('\r\n\r\n')
-        return at === -1 ? null : at + 4
-      }),
-    done() {
-      socket.off('data', take)
-      for (const event of ENDS) socket.off(event, end)
-      socket.pause()
-      if (buffer.length > 0) socket.unshift(buffer)
-    },
-  }
-}
+const shake = (socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> =>
+  proxy.scheme.startsWith('socks') ? socks(socket, proxy, far) : tunnelThrough(socket, proxy, far)
 
 /**
  * Basic credentials of a proxy as a header value; null if it has none.
@@ -83,84 +27,44 @@ const basic = ({ username, password }: Proxy): string | null =>
     ? null
     : `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`
 
-async function tunnelThrough(
-  socket: Socket,
-  read: Reader,
-  proxy: Proxy,
-  far: Destination,
-): Promise<Shaken> {
+function tunnelThrough(socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> {
   const authorization = basic(proxy)
-  const authority = `${far.host.includes(':') ? `[${far.host}]` : far.host}:${far.port}`
-  const lines = [
-    `CONNECT ${authority} HTTP/1.1`,
-    `Host: ${authority}`,
-    ...(authorization === null ? [] : [`Proxy-Authorization: ${authorization}`]),
-  ]
-  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
-  const status = /^HTTP\/1\.[01] (\d{3})/.exec((await read.head()).toString('latin1'))?.[1]
-  // Some proxies answer 401, as an origin server would.
-  if (status === '407' || status === '401') return 'denied'
-  return status?.startsWith('2') ? null : 'failed'
+  const path = `${far.host.includes(':') ? `[${far.host}]` : far.host}:${far.port}`
+  const headers = { host: path, ...(authorization && { 'proxy-authorization': authorization }) }
+  const { promise, resolve, reject } = Promise.withResolvers<Shaken>()
+  request({ method: 'CONNECT', path, headers, createConnection: () => socket })
+    .once('connect', ({ statusCode = 0 }, _, head) => {
+      if (head.length > 0) socket.unshift(head)
+      // Some proxies answer 401, as an origin server would.
+      if (statusCode === 407 || statusCode === 401) resolve('denied')
+      else resolve(statusCode >= 200 && statusCode < 300 ? null : 'failed')
+    })
+    .on('error', reject)
+    .end()
+  socket.once('close', () => reject(new Error('the proxy closed the connection')))
+  return promise
 }
 
-const VERSION = 5
-const NO_CREDENTIALS = 0
-const BY_PASSWORD = 2
-const [BY_IPV4, BY_NAME, BY_IPV6] = [1, 3, 4]
-
-async function socks(
-  socket: Socket,
-  read: Reader,
-  proxy: Proxy,
-  far: Destination,
-): Promise<Shaken> {
-  const { username, password } = proxy
-  const named = (username ?? password) !== null
-  socket.write(Uint8Array.of(VERSION, 1, named ? BY_PASSWORD : NO_CREDENTIALS))
-  const [, method] = await read.bytes(2)
-  if (method !== (named ? BY_PASSWORD : NO_CREDENTIALS)) return 'denied'
-  if (named) {
-    const words = [username ?? '', password ?? ''].map((it) => Buffer.from(it))
-    socket.write(Buffer.concat([Uint8Array.of(1), ...words.flatMap(counted)]))
-    const [, verdict] = await read.bytes(2)
-    if (verdict !== 0) return 'denied'
+async function socks(socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> {
+  const { host, port, username, password } = proxy
+  const credentials = { userId: username ?? '', password: password ?? '' }
+  // Loaded with the first such proxy: a start needs none.
+  const { SocksClient } = await import('socks')
+  try {
+    await SocksClient.createConnection({
+      command: 'connect',
+      existing_socket: socket,
+      destination: far,
+      proxy: { host, port, type: 5, ...((username ?? password) !== null && credentials) },
+    })
+    return null
+  } catch (error) {
+    return REFUSED.test(String(error)) ? 'denied' : 'failed'
   }
-  const port = Uint8Array.of(far.port >> 8, far.port & 0xff)
-  socket.write(Buffer.concat([Uint8Array.of(VERSION, 1, 0), addressed(far.host), port]))
-  const [, reply, , kind] = await read.bytes(4)
-  if (reply !== 0) return 'failed'
-  const size = kind === BY_IPV4 ? 4 : kind === BY_IPV6 ? 16 : ((await read.bytes(1))[0] ?? 0)
-  await read.bytes(size + 2)
-  return null
 }
 
-const counted = (bytes: Uint8Array) => [Uint8Array.of(bytes.length), bytes]
-
-/**
- * A host as a SOCKS 5 address: the bytes of an IP address, or the letters of a name.
- * @see https://www.rfc-editor.org/rfc/rfc1928#section-5
- */
-function addressed(host: string): Uint8Array {
-  const four = /^\d+\.\d+\.\d+\.\d+$/.test(host) ? host.split('.').map(Number) : null
-  if (four) return Uint8Array.of(BY_IPV4, ...four)
-  if (host.includes(':')) return Uint8Array.of(BY_IPV6, ...sixteen(host))
-  const name = Buffer.from(host)
-  return Buffer.concat([Uint8Array.of(BY_NAME), ...counted(name)])
-}
-
-const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
-
-/** The bytes of an IPv6 address, as the URL parser normalises it. */
-function sixteen(host: string): number[] {
-  const plain = new URL(`http://[${host}]`).hostname.slice(1, -1)
-  const [before = '', after] = plain.split('::')
-  const [left, right] = [groups(before), groups(after ?? '')]
-  const gap = after === undefined ? 0 : 8 - left.length - right.length
-  return [...left, ...Array.from({ length: gap }, () => '0'), ...right].flatMap((group) => {
-    const value = Number.parseInt(group, 16)
-    return [value >> 8, value & 0xff]
-  })
-}
+/** The library's errors differ only in their sentences. */
+const REFUSED = /authentication|no accepted/i
 
 /**
  * A connection to a page's host, or the reason why there is none; `unreached` is the host's

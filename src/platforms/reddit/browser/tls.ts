@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, hash, sign } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 
@@ -36,7 +36,7 @@ function createOwnCertificate(): OwnCertificate {
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    fingerprint: createHash('sha256').update(spki).digest('base64'),
+    fingerprint: hash('sha256', spki, 'base64'),
   }
 }
 

@@ -1,13 +1,13 @@
 import { isObject } from '../../../core/base/object.ts'
 import { ok, type Outcome } from '../../../core/base/result.ts'
 import type { Rules, WikiPage } from '../../../core/forum/items.ts'
+import { textAt } from '../../items.ts'
 import {
   isoOfSeconds,
   listAt,
   type NativeRow,
   rowAt,
   secondsAt,
-  textAt,
   unreadable,
   wholeAt,
   wordAt,

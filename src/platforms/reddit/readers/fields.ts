@@ -1,5 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
 import { fail, type Outcome } from '../../../core/base/result.ts'
+import { numberAt, textAt } from '../../items.ts'
 
 /** A JSON object with unchecked fields. */
 export type NativeRow = Record<string, unknown>
@@ -16,20 +17,8 @@ export function listAt(row: NativeRow, field: string): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A string as it is, or null. */
-export function textAt(row: NativeRow, field: string): string | null {
-  const value = row[field]
-  return typeof value === 'string' ? value : null
-}
-
 /** A non-empty string, or null. */
 export const wordAt = (row: NativeRow, field: string): string | null => textAt(row, field) || null
-
-/** A finite number, or null. */
-export function numberAt(row: NativeRow, field: string): number | null {
-  const value = row[field]
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
-}
 
 /** A whole number, or null; the platform writes some of them as 3.0. */
 export function wholeAt(row: NativeRow, field: string): number | null {

@@ -9,16 +9,15 @@ import type {
   Visibility,
   VisibilityReason,
 } from '../../../core/forum/items.ts'
+import { numberAt, textAt } from '../../items.ts'
 import type { Tree } from '../../port.ts'
 import {
   flagAt,
   isoOfSeconds,
   lacking,
   type NativeRow,
-  numberAt,
   rowAt,
   secondsAt,
-  textAt,
   unreadable,
   wholeAt,
   wordAt,

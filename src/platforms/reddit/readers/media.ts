@@ -1,15 +1,7 @@
 import { isObject } from '../../../core/base/object.ts'
 import type { Media, MediaKind } from '../../../core/forum/items.ts'
-import {
-  addressAt,
-  listAt,
-  type NativeRow,
-  numberAt,
-  rowAt,
-  textAt,
-  wholeAt,
-  wordAt,
-} from './fields.ts'
+import { numberAt, textAt } from '../../items.ts'
+import { addressAt, listAt, type NativeRow, rowAt, wholeAt, wordAt } from './fields.ts'
 
 type Size = { width: number | null; height: number | null }
 type Picture = Media['items'][number]

@@ -13,7 +13,7 @@ export type Bearers = {
   /** The token among the session's cookies, or the application's own; null if none is valid. */
   current(call: Call): string | null
   /** Requests a new token; null if the platform issues none for this session. */
-  mint(call: Call): Promise<Outcome<string | null>>
+  fetchToken(call: Call): Promise<Outcome<string | null>>
 }
 
 /** A token that expires sooner than this is not used. */
@@ -75,7 +75,7 @@ export function createBearers({ client, clock }: { client: Client; clock: Clock 
       const ends = token === null ? null : expiryOf(token)
       return ends !== null && ends - clock.now() > SPARE_MS ? token : null
     },
-    async mint(call) {
+    async fetchToken(call) {
       if (call.identity.cookie === null) return ok(null)
       const token = await byCall(call)
       return token.ok && token.value === null ? byPage(call) : token

@@ -1,6 +1,7 @@
 import { fail, ok, type Outcome } from '../../../core/base/result.ts'
 import type { Acted } from '../../../core/forum/native-refusals.ts'
 import type { DirectMessage, Messages, SentMessage } from '../../../core/forum/writes.ts'
+import { textAt } from '../../items.ts'
 import type { Call } from '../../port.ts'
 import type { Client, NativeRequest } from '../client.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type NativeRow,
   rowAt,
   secondsAt,
-  textAt,
   unreadable,
   wordAt,
 } from '../readers/fields.ts'

@@ -6,7 +6,7 @@ CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
   created_at      INTEGER NOT NULL,
-  boot_count      INTEGER NOT NULL DEFAULT 0,
+  run_count       INTEGER NOT NULL DEFAULT 0,
   last_seen_at    INTEGER NOT NULL,
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
@@ -251,7 +251,7 @@ CREATE TABLE gaps (
 ) STRICT;
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 CREATE INDEX gaps_check ON gaps (check_id);
-CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE closed_at IS NULL;
+CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
 
 -- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, …
@@ -299,7 +299,7 @@ CREATE TABLE bundle_items (
 ) STRICT, WITHOUT ROWID;
 
 -- Items that match except for a threshold they may still reach. They are rechecked until until_at (platform clock).
--- asked_at: last recheck.
+-- rechecked_at: last recheck.
 CREATE TABLE candidates (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   item_id         TEXT    NOT NULL,
@@ -309,10 +309,10 @@ CREATE TABLE candidates (
   min_comments    INTEGER,
   first_seen_at   INTEGER NOT NULL,
   until_at        INTEGER NOT NULL,
-  asked_at        INTEGER NOT NULL,
+  rechecked_at    INTEGER NOT NULL,
   PRIMARY KEY (monitor_id, item_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX candidates_asked ON candidates (asked_at);
+CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 
 -- row: the key used by other tables, because ids are hashes. in_order 1: waits for a target with ordered deliveries.
 CREATE TABLE deliveries (
@@ -347,7 +347,7 @@ CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
 -- Health counts deliveries by the day on which they ended, not on which they were created.
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
-CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
+CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 -- The bytes as sent, built once and frozen. In a table of their own, because every update rewrites the whole row.
 CREATE TABLE delivery_bodies (
@@ -381,11 +381,11 @@ CREATE TABLE monitor_days (
   PRIMARY KEY (monitor_id, day)
 ) STRICT, WITHOUT ROWID;
 
--- The operator's proxies. way is sealed: it may hold credentials.
+-- The operator's proxies. url is sealed: it may hold credentials.
 CREATE TABLE proxies (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
-  way             BLOB    NOT NULL,
+  url             BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,
   last_ok_at      INTEGER,
   last_error      TEXT

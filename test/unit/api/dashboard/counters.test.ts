@@ -43,7 +43,7 @@ test.each([
   [false, PRICE],
   [true, 0],
 ])(
-  'what a call took is counted as spent; of an unlimited (%j) customer that is %d',
+  'the price of a call counts as spent; for an unlimited (%j) customer that is %d',
   async (unlimited, spent_micros) => {
     const { meter, holder } = metered({ unlimited })
     const tally = createTally(clock())

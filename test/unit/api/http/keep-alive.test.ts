@@ -22,13 +22,10 @@ test('a platform call may take its HTTP deadline plus that of a browser', () => 
 test.each([
   [100, null],
   [600, 'close'],
-])(
-  'a connection that may wait for %p s says %p when it is done',
-  async (platform_s, connection) => {
-    await using daemon = startTestApi({ platform_s })
+])('a connection with a timeout of %p s announces %p', async (platform_s, connection) => {
+  await using daemon = startTestApi({ platform_s })
 
-    const { headers } = await daemon.call('/health')
+  const { headers } = await daemon.call('/health')
 
-    expect(headers.get('connection')).toBe(connection)
-  },
-)
+  expect(headers.get('connection')).toBe(connection)
+})

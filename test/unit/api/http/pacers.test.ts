@@ -19,7 +19,7 @@ test('a table stores a bounded number of ids in under 4 MiB', () => {
 
   expect(buckets.size()).toBe(BUCKETS_MAX)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(4 * 1024 * 1024)
-  expect(buckets.look(address(0))).toMatchObject({ wait_ms: 0 })
+  expect(buckets.peek(address(0))).toMatchObject({ wait_ms: 0 })
 })
 
 test('an id in regular use is not evicted by ids used once', () => {
@@ -35,7 +35,7 @@ test('an id in regular use is not evicted by ids used once', () => {
   expect(buckets.take('busy')?.wait_ms).toBeNull()
 })
 
-test('ids with full buckets are evicted first, and a limit of 0 counts nothing', async () => {
+test('ids with full buckets are evicted first, and a limit of 0 is unlimited', async () => {
   const clock = fakeClock(async () => {})
   let limit = 2
   const buckets = createBuckets(clock, () => perMinute(limit))

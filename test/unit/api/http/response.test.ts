@@ -77,7 +77,7 @@ test('a shared value is mapped once, and its bytes serve all callers', async () 
   let dressings = 0
   const mapBody = (it: typeof body) => {
     dressings += 1
-    return { ...it, dressed: true }
+    return { ...it, mapped: true }
   }
   markShared(body)
 
@@ -85,7 +85,7 @@ test('a shared value is mapped once, and its bytes serve all callers', async () 
 
   expect(dressings).toBe(1)
   expect(new Set(texts).size).toBe(1)
-  expect(JSON.parse(texts[0] ?? '')).toEqual({ ...body, dressed: true })
+  expect(JSON.parse(texts[0] ?? '')).toEqual({ ...body, mapped: true })
 })
 
 test('an unshared value is serialised in its current state', async () => {

@@ -42,7 +42,7 @@ test.each([
   expect(table.find(path)).toBeNull()
 })
 
-test('an entry knows every method of its path', () => {
+test('an entry contains every method of its path', () => {
   expect([...(table.find('/health')?.methods.keys() ?? [])]).toEqual(['GET', 'POST'])
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { createFeedCache } from '../../../../src/api/matches/feed-cache.ts'
+import { createByteBudget } from '../../../../src/core/limits/byte-budget.ts'
 
 const KIB = 1024
 
@@ -25,7 +26,7 @@ test('a feed is rendered once per version', () => {
 })
 
 test('all feeds stay within the bound; the least recently read are evicted first', () => {
-  const cache = createFeedCache(64 * KIB)
+  const cache = createFeedCache({ bytes_max: 64 * KIB })
   const read = reader(cache)
   for (let n = 0; n < 1_000; n += 1) {
     read(`mon_${n}`, '1')
@@ -41,11 +42,34 @@ test('all feeds stay within the bound; the least recently read are evicted first
 })
 
 test('a feed above half of the bound is answered and not cached', () => {
-  const cache = createFeedCache(64 * KIB)
+  const cache = createFeedCache({ bytes_max: 64 * KIB })
   const read = reader(cache)
 
   expect([read('mon_1', '1', 40 * KIB), read('mon_1', '1', 40 * KIB)]).toEqual([true, true])
   expect(cache.bytes()).toBe(0)
+})
+
+test('kept feeds count towards the budget, and are given up when calls need the memory', () => {
+  const budget = createByteBudget(() => 100 * KIB)
+  const cache = createFeedCache({ budget })
+  const read = reader(cache)
+  for (const id of ['mon_1', 'mon_2', 'mon_3']) read(id, '1', 20 * KIB)
+  expect(budget.used('cache')).toBe(cache.bytes())
+  expect(cache.bytes()).toBeGreaterThan(60 * KIB)
+
+  expect(budget.take('ann', 'requests', 70 * KIB)).toHaveProperty('release')
+
+  expect(budget.used('cache')).toBe(cache.bytes())
+  expect([read('mon_3', '1', 20 * KIB), read('mon_1', '1', 20 * KIB)]).toEqual([false, true])
+})
+
+test('a feed for which the budget has no room is answered and not kept', () => {
+  const budget = createByteBudget(() => 10 * KIB)
+  const cache = createFeedCache({ budget })
+  const read = reader(cache)
+
+  expect([read('mon_1', '1', 20 * KIB), read('mon_1', '1', 20 * KIB)]).toEqual([true, true])
+  expect(budget.used('cache')).toBe(0)
 })
 
 test('the ETag is the hash of the bytes', () => {

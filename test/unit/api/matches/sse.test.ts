@@ -85,7 +85,7 @@ test('a socket that is not read stops the polls', async () => {
   await server.stop(true)
 })
 
-test('events wait while there is no room for them, and none is lost', async () => {
+test('events wait while the buffer is full, and none is lost', async () => {
   const held: number[] = []
   let has_room = false
   let released = 0
@@ -116,7 +116,7 @@ test('events wait while there is no room for them, and none is lost', async () =
   expect([held, released]).toEqual([[9, 9], 2])
 })
 
-test('it ends when there will be no more events, and is closed once', async () => {
+test('the stream ends after the last event and is closed once', async () => {
   const { reader, closed } = open(() => 'end')
   await reader.read()
 
@@ -136,7 +136,7 @@ test('it is closed once if a lookup fails', async () => {
   expect(closed()).toBe(1)
 })
 
-test('it ends with the daemon, even during a wait', async () => {
+test('the stream ends with the daemon, even during a wait', async () => {
   const ended = new AbortController()
   const { reader, closed } = open(() => 'nothing', { ended: ended.signal })
   await reader.read()
@@ -147,7 +147,7 @@ test('it ends with the daemon, even during a wait', async () => {
   expect(closed()).toBe(1)
 })
 
-test('it ends after an hour', async () => {
+test('the stream ends after an hour', async () => {
   const { it, reader, closed } = open(() => 'nothing')
   await reader.read()
   let done = false

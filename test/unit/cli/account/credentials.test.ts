@@ -40,7 +40,7 @@ test('input ends with Enter, is edited by backspace, and is never shown', async 
   expect(it.listeners()).toBe(0)
 })
 
-test('Ctrl-C gives up and leaves the terminal as it was', async () => {
+test('Ctrl-C aborts and restores the terminal', async () => {
   const it = terminal()
   const typed = it.ask()
   it.type('secret\u0003')

@@ -2,8 +2,7 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
-import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
-import { run } from '../../../../src/cli/run.ts'
+import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
 import { type Folder, tempFolder } from '../../../support/folder.ts'
 import { surroundings } from '../environment.ts'
 
@@ -58,7 +57,7 @@ const COMPLETE: Record<string, Complete> = {
         'zsh',
         '-f',
         '-c',
-        // What the completion system would show, without a terminal to show it on.
+        // Entries that the completion system would show on a terminal.
         `compdef() { : }
          _describe() { local it; for it in \${(P)\${@[-1]}}; do print -r -- \${it%%:*}; done }
          _files() { print -rl -- *(N) }
@@ -96,7 +95,7 @@ describe.each(Object.keys(COMPLETE))('%s', (name) => {
     expect(offer('')).toEqual([...first, 'help'].toSorted())
   })
 
-  test.skipIf(!there)('offers the words that go on as it was begun', () => {
+  test.skipIf(!there)('offers the words that start with the typed prefix', () => {
     expect(offer('de')).toEqual(['deliveries', 'demo'])
   })
 
@@ -113,7 +112,7 @@ describe.each(Object.keys(COMPLETE))('%s', (name) => {
         )
   })
 
-  test.skipIf(!there)('offers files where a file is wanted, and nothing where a word is', () => {
+  test.skipIf(!there)('offers files for a file operand and nothing for free text', () => {
     expect(offer('apply', 'mon')).toEqual(['monitors.toml'])
     expect(offer('serve', '--config', 'mon')).toEqual(['monitors.toml'])
     expect(offer('key', 'create', '--customer', 'mon')).toEqual([])

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
-import { run } from '../../../../src/cli/run.ts'
+import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
 import { surroundings } from '../environment.ts'
 
 async function forumd(...args: string[]) {
@@ -29,9 +28,8 @@ test.each([...COMMANDS.keys()])(
     const { code, out } = await forumd('help', ...name.split(' '))
 
     expect(code).toBe(0)
-    expect(out).toStartWith((out[0] ?? '').toUpperCase())
-    expect(out).toContain(`\nUsage: forumd ${name}`)
-    expect(out).toContain('\n  --config FILE ')
+    expect(out).toStartWith(`Usage: forumd ${name} [options]`)
+    expect(out).toContain('\n  --config <FILE> ')
     const examples_text = out.slice(out.indexOf('\nExamples:\n')).replaceAll(' \\\n   ', '')
     const examples = examples_text.split('\n').slice(2, -1)
     expect(examples.length).toBeGreaterThan(0)
@@ -63,37 +61,79 @@ test.each([[['--config', 'x.toml', 'serve']], [['--custmer']]])(
   },
 )
 
-test('no line of help is longer than a terminal is wide, and none parts an option from its value', async () => {
-  const texts = [await forumd('help')]
-  for (const { name, options } of await loadAll()) {
-    const help = await forumd('help', ...name.split(' '))
-    const usage = help.out.slice(0, help.out.indexOf('\n  --'))
-    for (const [option, { value = '' }] of Object.entries(options))
-      expect(usage).toContain(`--${option} ${value}`.trim())
-    texts.push(help)
-  }
+test('no line of help is longer than a terminal is wide', async () => {
+  const texts = [await forumd('help'), await forumd('help', 'key')]
+  for (const name of COMMANDS.keys()) texts.push(await forumd('help', ...name.split(' ')))
   const lines = texts.flatMap(({ out }) => out.split('\n'))
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
-test('an example that is too long for a line goes on in the next, as a shell reads it', async () => {
+test('help shows each option with its value, and the required ones as such', async () => {
+  for (const { name, options } of await loadAll()) {
+    const words = (await forumd('help', ...name.split(' '))).out.replaceAll(/\s+/g, ' ')
+    for (const [option, { value, help, required }] of Object.entries(options))
+      expect(words).toContain(
+        ` --${option}${value ? ` <${value}>` : ''} ${help}${required ? ' (required)' : ''} `,
+      )
+  }
+})
+
+test.each([
+  [['help', 'kye'], "unknown command 'kye' (did you mean key?)"],
+  [['kye', '--help'], "unknown command 'kye' (did you mean key?)"],
+  [['help', 'key', 'crate'], "unknown command 'crate' (did you mean create?)"],
+  [['key', 'crate', '-h'], "unknown command 'crate' (did you mean create?)"],
+  [['help', 'help'], "unknown command 'help'"],
+])('%j is not answered with the help of something else', async (args, sentence) => {
+  expect(await forumd(...args)).toEqual({
+    code: 2,
+    out: '',
+    err: `forumd: ${sentence}: see forumd help\n`,
+  })
+})
+
+test('a group without a command is answered with its commands, and the exit code of bad usage', async () => {
+  const { code, out, err } = await forumd('key')
+
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toContain('\n  key create ')
+})
+
+test('an unknown option is reported without its value, which may be a secret', async () => {
+  const { code, err } = await forumd('account', 'add', 'x', "--password=it's\nhunter2")
+
+  expect(code).toBe(2)
+  expect(err).toBe("forumd: unknown option '--password': see forumd help account add\n")
+})
+
+test.each([[['--customer', '--json']], [['--customer', '--jsn']], [['--customer', '-h']]])(
+  '%j is refused: an option is no value of another',
+  async (args) => {
+    const { code, err } = await forumd('key', 'create', ...args)
+
+    expect(code).toBe(2)
+    expect(err).toContain("option '--customer <NAME>' argument")
+  },
+)
+
+test('an example that is too long for a line continues after a backslash', async () => {
   const { out } = await forumd('help', 'key', 'create')
 
   expect(out).toContain('--scopes read,monitor \\\n    --expires 2027-01-31\n')
 })
 
-test('each command is known by the name it gives itself', async () => {
+test('each command is registered under its own name', async () => {
   for (const [name, load] of COMMANDS) expect((await load()).name).toBe(name)
 })
 
-test('every command that lists or tests something answers as JSON when asked', async () => {
+test('every command that lists or tests something supports --json', async () => {
   const listing =
     /(^| )(list|show|test|doctor|check-config|backup|restore|redrive|apply|export|purge)$/
   for (const { name, options } of await Promise.all([...COMMANDS.values()].map((load) => load())))
     if (listing.test(name)) expect([name, options['json']?.type]).toEqual([name, 'boolean'])
 })
 
-test('only the overview of everything ends with the first steps', async () => {
+test('only the general overview contains the first steps', async () => {
   expect((await forumd('help')).out).toContain('\n  forumd check-config\n')
   expect((await forumd('help', 'key')).out).not.toContain('check-config')
 })

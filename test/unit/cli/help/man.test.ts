@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
 import { command } from '../../../../src/cli/command.ts'
-import { COMMANDS, loadAll } from '../../../../src/cli/commands.ts'
 import { manPage } from '../../../../src/cli/help/man.ts'
+import { COMMANDS, loadAll } from '../../../../src/cli/run.ts'
 import { tempFolder } from '../../../support/folder.ts'
 
 const page = async () => manPage(await loadAll(), '1.2.3')
@@ -28,7 +28,7 @@ test('the manual has a section for every command, with its options and examples'
   }
 })
 
-test('a text that looks like a request is a text', () => {
+test('text that looks like a roff request is escaped', () => {
   const it = command({
     name: 'x',
     summary: 'does \\fB nothing',
@@ -46,7 +46,7 @@ test('a text that looks like a request is a text', () => {
   expect(lines).toContain('Does \\efB nothing.')
 })
 
-test('no line of text is taken for a request', async () => {
+test('no line of text is parsed as a roff request', async () => {
   const requests = new Set(
     (await page()).split('\n').flatMap((line) => /^\.(\S+)/.exec(line)?.[1] ?? []),
   )
@@ -68,7 +68,7 @@ test('no line of text is taken for a request', async () => {
   ])
 })
 
-test.skipIf(Bun.which('mandoc') === null)('mandoc has nothing to say of it', async () => {
+test.skipIf(Bun.which('mandoc') === null)('mandoc reports no problem', async () => {
   const output = await runTool(['mandoc', '-T', 'lint', '-W', 'style'])
 
   // The page has a version: the day on which it was printed would say nothing.
@@ -81,6 +81,6 @@ test.skipIf(Bun.which('groff') === null)('no line of it is wider than 80 columns
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
 
-test.skipIf(Bun.which('groff') === null)('groff has no warning for it', async () => {
+test.skipIf(Bun.which('groff') === null)('groff reports no warning', async () => {
   expect(await runTool(['groff', '-man', '-Tutf8', '-ww', '-z'])).toBe('')
 })

@@ -71,7 +71,7 @@ test.each([
 })
 
 /** A manager and a daemon of the test's own; each sleep is a step, and the last one ends it. */
-async function telling(
+async function runWatchdog(
   steps: ((daemon: { stuck: string | null; standing: string }) => void)[],
   watchdog_ms: number | null = 900,
 ) {
@@ -109,13 +109,13 @@ async function telling(
       signal: ended.signal,
     },
   )
-  return { told: notifications, slept, lines }
+  return { notifications, slept, lines }
 }
 
 const nothing = () => {}
 
-test('a sign of life is given three times within the time of one, and a status when it is another', async () => {
-  const { told: notifications, slept } = await telling([nothing, (it) => (it.standing = 'busy')])
+test('the watchdog is fed three times per interval, and a changed status is sent', async () => {
+  const { notifications, slept } = await runWatchdog([nothing, (it) => (it.standing = 'busy')])
 
   expect(notifications).toEqual([
     'WATCHDOG=1',
@@ -127,8 +127,8 @@ test('a sign of life is given three times within the time of one, and a status w
   expect(new Set(slept)).toEqual(new Set([300]))
 })
 
-test('while a loop is stuck there is no sign of life; it is logged once, and when it goes on so does the rest', async () => {
-  const { told: notifications, lines } = await telling([
+test('a stuck loop stops the watchdog and is logged once; the watchdog continues when the loop does', async () => {
+  const { notifications, lines } = await runWatchdog([
     (it) => (it.stuck = 'sender'),
     nothing,
     (it) => (it.stuck = null),
@@ -147,14 +147,14 @@ test('while a loop is stuck there is no sign of life; it is logged once, and whe
 })
 
 test('without a watchdog only the status is sent, at most every ten seconds', async () => {
-  const { told: notifications, slept } = await telling([(it) => (it.stuck = 'sender')], null)
+  const { notifications, slept } = await runWatchdog([(it) => (it.stuck = 'sender')], null)
 
   expect(notifications).toEqual(['STATUS=well'])
   expect(new Set(slept)).toEqual(new Set([10_000]))
 })
 
 test('a failing database is reported as a status', async () => {
-  const { told: notifications } = await telling([(it) => (it.standing = 'broken')])
+  const { notifications } = await runWatchdog([(it) => (it.standing = 'broken')])
 
   expect(notifications.at(-1)).toBe('STATUS=the database does not answer')
 })

@@ -53,7 +53,7 @@ const events = ({ out }: Output): string[] =>
     .split('\n')
     .map((line) => JSON.parse(line).event)
 
-test('a reload requested during the start does not end it, and is done after the start', async () => {
+test('a reload requested during the start is done after the start', async () => {
   const stop = Promise.withResolvers<string>()
   const taken: (() => void)[] = []
   const { daemon } = fakeDaemon()
@@ -78,7 +78,7 @@ test('a reload requested during the start does not end it, and is done after the
 })
 
 describe('serve', () => {
-  test('tells its address in a file for as long as it runs, and ends with 0 on a signal', async () => {
+  test('writes its address to a file while it runs, and exits with 0 on a signal', async () => {
     const stop = Promise.withResolvers<string>()
     const { daemon, disposed } = fakeDaemon()
     const { said: output, ended } = serve(daemon, stop.promise)
@@ -100,7 +100,7 @@ describe('serve', () => {
     expect(output.out).toContain('"url":"http://127.0.0.1:4321"')
   })
 
-  test('stops in order and asks to be started again when its storage fails', async () => {
+  test('stops in order and exits with the restart code when its storage fails', async () => {
     const { daemon, disposed } = fakeDaemon(Promise.resolve('disk I/O error'))
 
     const { said: output, ended } = serve(daemon, never)
@@ -128,7 +128,7 @@ describe('serve', () => {
     expect(existsSync(address())).toBe(false)
   })
 
-  test('a failed write at start asks to be started again', async () => {
+  test('a failed write at start exits with the restart code', async () => {
     const error = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
 
     const { ended } = serve(() => Promise.reject(error), never)

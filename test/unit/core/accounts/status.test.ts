@@ -42,7 +42,7 @@ describe('a throttled account', () => {
     expect(twice.cooling_until).toBe(NOW + 3600 * S)
   })
 
-  test('cools on after a small clock correction, but not after the clock is put back by hours', () => {
+  test('stays throttled after a small clock correction, but not after the clock is set back by hours', () => {
     const long = answers(well, { kind: 'throttled', retry_after_s: 3600 })
 
     expect(expireCooling(long, NOW - S).state).toBe('cooling')
@@ -113,7 +113,7 @@ describe('block pages', () => {
     expect(probes(fourth, [{ kind: 'alive' }, 2430])).toMatchObject({ state: 'ready', strikes: 0 })
   })
 
-  test('session checks without an answer prove nothing, however many', () => {
+  test('any number of inconclusive session checks changes nothing', () => {
     const it = probes(
       suspected,
       [{ kind: 'unclear' }, 30],
@@ -132,7 +132,7 @@ describe('a session check', () => {
 
     expect(it).toMatchObject({ state: 'cooling', state_reason: 'login_page', probe_at: NOW })
     expect(probes(it, [{ kind: 'alive' }, 1]).state).toBe('ready')
-    expect(probes(it, [{ kind: 'nobody' }, 1])).toMatchObject({
+    expect(probes(it, [{ kind: 'logged_out' }, 1])).toMatchObject({
       state: 'needs_login',
       state_reason: 'logged_out',
       probe_at: null,
@@ -142,7 +142,7 @@ describe('a session check', () => {
   test.each<[AccountResult['kind'], AccountStatus['state'], AccountStatus['state_reason']]>([
     ['suspended', 'suspended', 'suspended'],
     ['locked', 'locked', 'password_reset'],
-    ['nobody', 'needs_login', 'logged_out'],
+    ['logged_out', 'needs_login', 'logged_out'],
   ])('%s makes a ready account %s', (kind, state, state_reason) => {
     const it = afterProbe(well, { kind } as AccountResult, NOW)
 

@@ -172,7 +172,7 @@ test('http to an allowed name is refused unless it is enabled', () => {
   expect(refusal('http://receiver.internal/', ['10.0.0.1'], https_only)).toBe('not_https')
 })
 
-test('no text makes the parser throw', () => {
+test('the parser throws for no text', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -87,7 +87,7 @@ describe('patterns', () => {
     expect(post(criteria, { title })).toBe(expected)
   })
 
-  test('they see line breaks', () => {
+  test('patterns see line breaks', () => {
     expect(post({ regex: ['(?m)^price: \\d+$'] }, { text: 'sold\nprice: 40\nnow' })).toBe(true)
   })
 

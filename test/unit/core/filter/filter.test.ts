@@ -276,7 +276,7 @@ describe('refusals', () => {
     expect(details.message).toContain(sentence)
   })
 
-  test.each(['all', 'r/All', 'popular'])('%s stands for many and has a code of its own', (name) => {
+  test.each(['all', 'r/All', 'popular'])('%s selects many places and has its own code', (name) => {
     expect(refusal({ subforum: ['cats', name] })).toMatchObject({
       code: 'subforum_reserved',
       details: { field: 'filter_spec.subforum' },
@@ -316,7 +316,7 @@ describe('stored and shown', () => {
     search_in: ['title', 'author'],
   }
 
-  test('a spec is shown as given', () => {
+  test('a spec is returned as submitted', () => {
     expect(renderFilterSpec(parse(full), words)).toEqual(full)
   })
 

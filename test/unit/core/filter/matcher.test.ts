@@ -131,7 +131,7 @@ const item: fc.Arbitrary<Item> = fc
 const textOf = ({ author: by, ...rest }: Query) =>
   stored({ subforum: ['cats'], ...rest, ...(by.length > 0 && { author: by }) })
 
-test('a naive matcher agrees about every monitor and item while monitors come and go', () => {
+test('the matcher agrees with a naive one while monitors are added and removed', () => {
   let matches = 0
   fc.assert(
     fc.property(

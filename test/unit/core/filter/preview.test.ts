@@ -8,7 +8,7 @@ import { postOf } from '../../../support/items.ts'
 const words = createNaming({ platform: 'forum', community: 'subforum' })
 const spec = parseFilterSpec({ q: 'tea', exclude_terms: ['hot'] }, words)
 const tea = (n: number, title = 'tea') => postOf({ id: `p${n}`, name: `t3_p${n}`, title })
-const patient = { words, limit: 10, enough: () => false }
+const patient = { words, limit: 10, should_stop: () => false }
 
 test('an item found by two searches counts once, for the first', () => {
   const samples = [{ rows: [tea(1), tea(2)] }, { rows: [tea(2), tea(3), tea(4, 'hot tea')] }]
@@ -52,10 +52,10 @@ test('a match exactly as relevant as required is not withheld', () => {
   })
 })
 
-test('it ends after its time, and reports that', () => {
+test('a preview stops at its time limit and reports it', () => {
   const samples = [{ rows: [tea(1), tea(2)] }, { rows: [tea(3)] }]
   let calls = 0
-  const found = previewOf(spec, samples, { ...patient, enough: () => ++calls > 1 })
+  const found = previewOf(spec, samples, { ...patient, should_stop: () => ++calls > 1 })
 
   expect(found).toMatchObject({ scanned: 1, matched: 1, truncated: true, matched_in: [1, 0] })
   expect(previewOf(spec, samples, patient).truncated).toBe(false)

@@ -231,7 +231,7 @@ describe('stored and shown', () => {
     group_window_s: 0,
   }
 
-  test('a spec is shown as given, and survives the store', () => {
+  test('a spec is returned as submitted, and unchanged after storage', () => {
     expect(renderFilterSpec(parse(full), words)).toEqual(full)
     expect(decodeFilterSpec(encodeFilterSpec(parse(full)))).toEqual(parse(full))
   })

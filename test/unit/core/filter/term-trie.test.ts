@@ -41,7 +41,7 @@ function tried(
 const plain = (...list: string[]) => list.map((word) => ({ word, open: false }))
 
 describe('finding', () => {
-  test('words of which one begins another are all found', () => {
+  test('words that are prefixes of each other are all found', () => {
     const words = plain('he', 'her', 'hers', 'she', 'her son')
 
     expect(termsFound('word', words, 'he, she: hers; her son')).toEqual([
@@ -85,7 +85,7 @@ const begins = fc.constantFrom('word' as const, 'anywhere' as const)
 
 const key = (it: { word: string; open: boolean }): string => `${it.open} ${it.word}`
 
-test('it finds the same as trying every word at every letter', () => {
+test('the trie finds the same words as a naive search', () => {
   fc.assert(
     fc.property(begins, listed, text, (how, words, haystack) => {
       expect(termsFound(how, words, haystack)).toEqual(tried(how, words, haystack))

@@ -113,13 +113,18 @@ describe('further cookies', () => {
     [{ cookies: { a: 'x y' } }, 'cookies.a'],
     [{ cookies: { a: 1 } }, 'cookies.a'],
     [{ cookies: { a: 'x' }, a: 'y' }, 'a'],
-    [{ theme: 1 }, 'theme'],
-    [{ theme: ['dark'] }, 'theme'],
     [{ cookies: ['a=b'] }, 'cookies'],
     [{ cookies: 'a=b' }, 'cookies'],
   ] as const)('%j is refused by name', (body, field) => {
     expect(forwarding({ ...BOTH, ...body })).toEqual(['INVALID_FIELD', field])
   })
+
+  test.each([[{ theme: 1 }], [{ theme: null }], [{ theme: ['dark'] }]])(
+    '%j beside them is no cookie, but an unknown field',
+    (body) => {
+      expect(forwarding({ ...BOTH, ...body })).toEqual(['INVALID_REQUEST', 'theme'])
+    },
+  )
 
   test('a property name of every object is refused', () => {
     const body = JSON.parse('{"forum_session":"s","loid":"l","cookies":{"__proto__":"x"}}')

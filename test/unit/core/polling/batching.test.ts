@@ -109,7 +109,7 @@ describe('a batch', () => {
     )
   })
 
-  test('stays as planned: planning again changes nothing', () => {
+  test('is stable: planning again changes nothing', () => {
     const all = Array.from({ length: 40 }, (_, i) => feedLoad(i, 4))
     const first = planBatches(all)
     const homes = new Map(

@@ -29,42 +29,42 @@ const page = (found: FeedRow[], after: string | null = found.at(-1)?.id ?? null)
 /** Poll whose checkpoint has these rows on top. */
 const after = (seen: FeedRow[], more: Partial<PollState> = {}): PollState => ({
   ...startPoll({
-    head: {
+    checkpoint: {
       anchor_ids: seen.slice(0, ANCHOR_IDS_MAX).map(({ id }) => id),
       checkpoint_at: seen[0]?.created_at ?? null,
     },
-    floor_at: null,
-    believing: false,
+    backfill_since: null,
+    accept_stale: false,
   }),
   ...more,
 })
-const first = (floor_at: number | null = null) =>
-  startPoll({ head: null, floor_at, believing: false })
+const first = (backfill_since: number | null = null) =>
+  startPoll({ checkpoint: null, backfill_since, accept_stale: false })
 
 describe('reaching the checkpoint', () => {
   test('the first poll always overlaps', () => {
-    expect(advance(first(), page(rows(100, 1))).kind).toBe('reached')
+    expect(advance(first(), page(rows(100, 1))).kind).toBe('complete')
   })
 
   test.each([
-    ['posts', 899, 'reached'],
-    ['posts', 900, 'cut'],
-    ['search', 224, 'reached'],
-    ['search', 225, 'cut'],
+    ['posts', 899, 'complete'],
+    ['posts', 900, 'truncated'],
+    ['search', 224, 'complete'],
+    ['search', 225, 'truncated'],
     // A thread is listed completely, at any size.
-    ['thread', 5000, 'reached'],
+    ['thread', 5000, 'complete'],
   ] as const)(
-    'for %s that end after %i rows, tells a complete listing from one at its limit',
+    'distinguishes a complete listing of %s from one at its limit, after %i rows',
     (...one) => {
       const [kind, count, expected] = one
-      const state = startPoll({ head: null, floor_at: 0, believing: false, kind })
+      const state = startPoll({ checkpoint: null, backfill_since: 0, accept_stale: false, kind })
       expect(advance(state, page(rows(count, 1), null)).kind).toBe(expected)
     },
   )
 
   test('a run of five known rows joins the checkpoint, and a single row at the end of the page does not', () => {
-    expect(advance(after(rows(100, 1)), page(rows(103, 100))).kind).toBe('onward')
-    expect(advance(after(rows(100, 1)), page(rows(103, 96))).kind).toBe('reached')
+    expect(advance(after(rows(100, 1)), page(rows(103, 100))).kind).toBe('next_page')
+    expect(advance(after(rows(100, 1)), page(rows(103, 96))).kind).toBe('complete')
   })
 
   test('a row added below the newest known one is read before the checkpoint counts as reached', () => {
@@ -73,95 +73,98 @@ describe('reaching the checkpoint', () => {
     const newest = advance(head, page(rows(199, 100)))
     const second = advance(newest.state, page(rows(102, 60)))
 
-    expect(newest.kind).toBe('onward')
-    expect(second.kind).toBe('reached')
+    expect(newest.kind).toBe('next_page')
+    expect(second.kind).toBe('complete')
     expect(second.state.rows.map(({ id }) => id)).toContain('t3_99')
   })
 
   test('a checkpoint of few rows is reached when all of them are found', () => {
-    expect(advance(after(rows(3, 1)), page(rows(5, 1), null)).kind).toBe('reached')
+    expect(advance(after(rows(3, 1)), page(rows(5, 1), null)).kind).toBe('complete')
   })
 
   test('a pinned row is no evidence', () => {
     const pinned = row(50, true)
     const state = after([pinned, ...rows(100, 1)])
 
-    expect(advance(state, page([pinned, ...rows(300, 202)])).kind).toBe('onward')
+    expect(advance(state, page([pinned, ...rows(300, 202)])).kind).toBe('next_page')
   })
 
   test('an old pinned row does not make a page stale', () => {
     const state = after(rows(100, 51))
 
-    expect(advance(state, page([row(50, true), ...rows(300, 202)])).kind).toBe('onward')
+    expect(advance(state, page([row(50, true), ...rows(300, 202)])).kind).toBe('next_page')
   })
 
   test('with forty-nine of fifty ids deleted, the last one suffices together with older known rows', () => {
     const read = page([...rows(103, 101), ...rows(51, 40)])
     const seen = new Set(rows(50, 40).map(({ id }) => id))
 
-    expect(advance(after(rows(100, 51)), { ...read, seen }).kind).toBe('reached')
-    expect(advance(after(rows(100, 51)), read).kind).toBe('onward')
+    expect(advance(after(rows(100, 51)), { ...read, seen }).kind).toBe('complete')
+    expect(advance(after(rows(100, 51)), read).kind).toBe('next_page')
   })
 
   test('a row older than the checkpoint is no evidence', () => {
     // All ids of the checkpoint are gone; older rows were never part of it.
-    const believing = after(rows(100, 51), { believing: true })
-    expect(advance(believing, page(rows(50, 1))).kind).toBe('onward')
+    const accepting = after(rows(100, 51), { accept_stale: true })
+    expect(advance(accepting, page(rows(50, 1))).kind).toBe('next_page')
   })
 
   test('a monitor with an earlier start makes the poll read further', () => {
-    const state = after(rows(200, 151), { floor_at: 60_000 })
+    const state = after(rows(200, 151), { backfill_since: 60_000 })
 
     const one = advance(state, page(rows(205, 106)))
-    expect(one).toMatchObject({ kind: 'onward', state: { met: true, after: 't3_109' } })
-    expect(advance(one.state, page(rows(108, 6))).kind).toBe('reached')
+    expect(one).toMatchObject({ kind: 'next_page', state: { overlapped: true, after: 't3_109' } })
+    expect(advance(one.state, page(rows(108, 6))).kind).toBe('complete')
   })
 
   test('more items of the second of the backfill limit may follow on the next page', () => {
-    const state = after(rows(100, 51), { floor_at: 60_000 })
+    const state = after(rows(100, 51), { backfill_since: 60_000 })
 
-    expect(advance(state, page(rows(159, 60))).kind).toBe('onward')
-    expect(advance(state, page(rows(158, 59))).kind).toBe('reached')
+    expect(advance(state, page(rows(159, 60))).kind).toBe('next_page')
+    expect(advance(state, page(rows(158, 59))).kind).toBe('complete')
   })
 
   test('a short complete listing covers any backfill limit', () => {
-    expect(advance(first(0), page(rows(3, 1), null)).kind).toBe('reached')
+    expect(advance(first(0), page(rows(3, 1), null)).kind).toBe('complete')
   })
 
   test('after an empty checkpoint all rows are new, if the listing is complete', () => {
-    expect(advance(after([]), page(rows(2, 1), null)).kind).toBe('reached')
-    expect(advance(after([]), page(rows(100, 1))).kind).toBe('onward')
+    expect(advance(after([]), page(rows(2, 1), null)).kind).toBe('complete')
+    expect(advance(after([]), page(rows(100, 1))).kind).toBe('next_page')
     // As many rows as the platform lists at most: the listing may be incomplete.
-    expect(advance(after([]), page(rows(900, 1), null)).kind).toBe('cut')
+    expect(advance(after([]), page(rows(900, 1), null)).kind).toBe('truncated')
   })
 
   test('an unexpected empty page is requested again, and heals no gap if it stays empty', () => {
     const seeking = after(rows(100, 51), { gap_ids: ['t3_1'] })
     let one = advance(seeking, page(rows(200, 101)))
     one = advance(one.state, page(rows(103, 60)))
-    expect(one).toMatchObject({ kind: 'onward', state: { met: true } })
+    expect(one).toMatchObject({ kind: 'next_page', state: { overlapped: true } })
 
     const empty = { rows: [], after: null }
     const again = advance(one.state, empty)
-    expect(again).toMatchObject({ kind: 'again', state: { healed: false, after: 't3_63' } })
-    expect(advance(again.state, page(rows(62, 1)))).toMatchObject({ state: { healed: true } })
+    expect(again).toMatchObject({ kind: 'retry', state: { gap_closed: false, after: 't3_63' } })
+    expect(advance(again.state, page(rows(62, 1)))).toMatchObject({ state: { gap_closed: true } })
     const still = advance(again.state, empty)
-    expect(still.kind).toBe('again')
-    expect(advance(still.state, empty)).toMatchObject({ kind: 'reached', state: { healed: false } })
+    expect(still.kind).toBe('retry')
+    expect(advance(still.state, empty)).toMatchObject({
+      kind: 'complete',
+      state: { gap_closed: false },
+    })
   })
 
-  test('a gap whose rows are found again ends the poll as well', () => {
+  test('a poll that closes an earlier gap is complete', () => {
     const seeking = after(rows(100, 51), { gap_ids: ['t3_60'] })
 
     expect(advance(seeking, page(rows(120, 55)))).toMatchObject({
-      kind: 'reached',
-      state: { healed: true },
+      kind: 'complete',
+      state: { gap_closed: true },
     })
   })
 
   test('an empty page with a cursor is not the end', () => {
     expect(advance(after(rows(10, 1)), { rows: [], after: 't3_x' })).toMatchObject({
-      kind: 'onward',
+      kind: 'next_page',
       state: { after: 't3_x' },
     })
   })
@@ -174,32 +177,35 @@ describe('a truncated poll', () => {
     for (let i = 0; i < PAGES_MAX; i++) {
       const top = 10_000 - i * 97
       const step = advance(state, page(rows(top, top - 99)))
-      kinds.push(step.kind === 'cut' ? step.reason : step.kind)
+      kinds.push(step.kind === 'truncated' ? step.reason : step.kind)
       state = step.state
     }
 
     expect(kinds).toEqual([
-      ...Array.from({ length: PAGES_MAX - 1 }, () => 'onward'),
+      ...Array.from({ length: PAGES_MAX - 1 }, () => 'next_page'),
       'poll_overflow',
     ])
     expect(gapOf(state)).toEqual({ from_at: 5_000, until_at: (10_000 - 1166) * 1000 })
   })
 
   test('has no gap below the checkpoint', () => {
-    const { state } = advance(after(rows(100, 51), { believing: true }), page(rows(50, 1)))
+    const { state } = advance(after(rows(100, 51), { accept_stale: true }), page(rows(50, 1)))
 
     expect(gapOf(state)).toEqual({ from_at: 1_000, until_at: 1_000 })
   })
 
   test('that reached the checkpoint misses only rows above the backfill limit', () => {
-    const { state } = advance(after(rows(200, 151), { floor_at: 10_000 }), page(rows(205, 106)))
+    const { state } = advance(
+      after(rows(200, 151), { backfill_since: 10_000 }),
+      page(rows(205, 106)),
+    )
 
     expect(gapOf(state)).toEqual({ from_at: 10_000, until_at: 106_000 })
   })
 
   test('is exhausted when the listing ends without a known id', () => {
     expect(advance(after(rows(5, 1)), page(rows(100, 50), null))).toMatchObject({
-      kind: 'cut',
+      kind: 'truncated',
       reason: 'listing_exhausted',
     })
   })
@@ -209,10 +215,10 @@ describe('a truncated poll', () => {
     const again = page(rows(301, 202))
 
     const two = advance(one.state, again)
-    expect(two).toMatchObject({ kind: 'again', state: { after: 't3_205' } })
+    expect(two).toMatchObject({ kind: 'retry', state: { after: 't3_205' } })
     const three = advance(two.state, again)
-    expect(three).toMatchObject({ kind: 'again', state: { after: 't3_206' } })
-    expect(advance(three.state, again)).toMatchObject({ kind: 'cut', reason: 'page_restart' })
+    expect(three).toMatchObject({ kind: 'retry', state: { after: 't3_206' } })
+    expect(advance(three.state, again)).toMatchObject({ kind: 'truncated', reason: 'page_restart' })
   })
 
   test('continues when the row before the cursor works', () => {
@@ -220,7 +226,7 @@ describe('a truncated poll', () => {
     const two = advance(one.state, page(rows(301, 202)))
 
     expect(advance(two.state, page(rows(201, 102)))).toMatchObject({
-      kind: 'onward',
+      kind: 'next_page',
       state: { tries: 0 },
     })
   })
@@ -230,28 +236,28 @@ describe('a truncated poll', () => {
     const old = page(rows(150, 51))
 
     const two = advance(one.state, old)
-    expect(two).toMatchObject({ kind: 'again', state: { after: 't3_205', pages: 1 } })
-    expect(advance(two.state, page(rows(204, 105))).kind).toBe('onward')
+    expect(two).toMatchObject({ kind: 'retry', state: { after: 't3_205', pages: 1 } })
+    expect(advance(two.state, page(rows(204, 105))).kind).toBe('next_page')
     const three = advance(two.state, old)
-    expect(advance(three.state, old)).toMatchObject({ kind: 'cut', reason: 'page_restart' })
+    expect(advance(three.state, old)).toMatchObject({ kind: 'truncated', reason: 'page_restart' })
   })
 
   test('ends at a further page with repeated rows only', () => {
     const one = advance(after([]), page(rows(100, 1)))
 
-    expect(advance(one.state, page(rows(3, 1), null)).kind).toBe('reached')
+    expect(advance(one.state, page(rows(3, 1), null)).kind).toBe('complete')
   })
 
   test('treats a page without new rows as a restart', () => {
     const one = advance(after(rows(5, 1)), page(rows(300, 201)))
 
-    expect(advance(one.state, page(rows(210, 201))).kind).toBe('again')
+    expect(advance(one.state, page(rows(210, 201))).kind).toBe('retry')
   })
 
   test('does not end at a further page that stops above the previous one', () => {
     const one = advance(after(rows(5, 1)), page(rows(300, 201)))
 
-    expect(advance(one.state, page(rows(204, 202), null)).kind).toBe('again')
+    expect(advance(one.state, page(rows(204, 202), null)).kind).toBe('retry')
   })
 
   test('continues with a page that begins within the second in which the previous one ended', () => {
@@ -259,19 +265,19 @@ describe('a truncated poll', () => {
     const twin = { ...row(200), created_at: 201_000 }
 
     expect(advance(one.state, page([...rows(203, 201), twin, ...rows(199, 100)])).kind).toBe(
-      'onward',
+      'next_page',
     )
   })
 
   test('requests an unexpected empty page again before it accepts it', () => {
     const one = advance(after(rows(5, 1)), page([]))
-    expect(one.kind).toBe('again')
+    expect(one.kind).toBe('retry')
     expect(advance(one.state, page([])).kind).toBe('empty')
   })
 
   test('accepts an empty page where the listing was empty before', () => {
-    expect(advance(after([]), page([])).kind).toBe('reached')
-    expect(advance(first(), page([])).kind).toBe('reached')
+    expect(advance(after([]), page([])).kind).toBe('complete')
+    expect(advance(first(), page([])).kind).toBe('complete')
   })
 })
 
@@ -280,9 +286,9 @@ describe('a stale page', () => {
 
   test('is requested again with other limits, and then discarded', () => {
     const one = advance(after(rows(100, 51)), old)
-    expect(one).toMatchObject({ kind: 'again', state: { limit: 90, pages: 0 } })
+    expect(one).toMatchObject({ kind: 'retry', state: { limit: 90, pages: 0 } })
     const two = advance(one.state, old)
-    expect(two).toMatchObject({ kind: 'again', state: { limit: 80 } })
+    expect(two).toMatchObject({ kind: 'retry', state: { limit: 80 } })
     expect(advance(two.state, old).kind).toBe('stale')
   })
 
@@ -290,37 +296,37 @@ describe('a stale page', () => {
     const one = advance(after(rows(100, 51)), old)
 
     expect(advance(one.state, page(rows(300, 211)))).toMatchObject({
-      kind: 'onward',
+      kind: 'next_page',
       state: { limit: 100 },
     })
   })
 
   test('may be too old to contain any known id', () => {
-    expect(advance(after(rows(100, 51)), page(rows(40, 1))).kind).toBe('again')
+    expect(advance(after(rows(100, 51)), page(rows(40, 1))).kind).toBe('retry')
     // With few rows ever, all of them may have been deleted.
-    expect(advance(after(rows(100, 96)), page(rows(40, 1), null)).kind).toBe('cut')
+    expect(advance(after(rows(100, 96)), page(rows(40, 1), null)).kind).toBe('truncated')
   })
 
   test('leaves the checkpoint unchanged, even if it is accepted and contains no known id', () => {
-    const state = after(rows(2000, 1951), { believing: true })
+    const state = after(rows(2000, 1951), { accept_stale: true })
     const read = advance(state, page(rows(1500, 1), null))
 
-    expect(read).toMatchObject({ kind: 'cut', reason: 'listing_exhausted' })
-    expect(nextCheckpoint(read.state, false)).toEqual(state.head!)
+    expect(read).toMatchObject({ kind: 'truncated', reason: 'listing_exhausted' })
+    expect(nextCheckpoint(read.state, false)).toEqual(state.checkpoint!)
   })
 
   test('is accepted when no other page was returned for a long time', () => {
-    expect(advance(after(rows(100, 51), { believing: true }), old).kind).toBe('reached')
+    expect(advance(after(rows(100, 51), { accept_stale: true }), old).kind).toBe('complete')
   })
 
   test('is not assumed when its newest row is of the second of the checkpoint', () => {
     const twin = { ...row(101), created_at: 100_000 }
 
-    expect(advance(after(rows(100, 51)), page([twin, ...rows(94, 1)])).kind).toBe('reached')
+    expect(advance(after(rows(100, 51)), page([twin, ...rows(94, 1)])).kind).toBe('complete')
   })
 
   test('is not assumed when only the newest row was deleted', () => {
-    expect(advance(after(rows(100, 51)), page(rows(99, 1))).kind).toBe('reached')
+    expect(advance(after(rows(100, 51)), page(rows(99, 1))).kind).toBe('complete')
   })
 })
 
@@ -364,7 +370,7 @@ describe('the next checkpoint', () => {
   test('is unchanged after a poll without rows', () => {
     const state = after(rows(5, 1))
 
-    expect(nextCheckpoint(state, false)).toEqual(state.head!)
+    expect(nextCheckpoint(state, false)).toEqual(state.checkpoint!)
   })
 })
 

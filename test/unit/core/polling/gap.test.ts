@@ -44,7 +44,7 @@ function gapIn(chance: SeededRandom, scene: Scene) {
     .map((at, n) => ({ id: `t3_${n}`, created_at: created(at), sticky: false }))
     .toReversed()
   const checkpoint = { anchor_ids: ['t3_seen'], checkpoint_at: created(seen.at(-1) ?? 0) }
-  const state = { ...startPoll({ head: checkpoint, floor_at: null, believing: false }), rows }
+  const state = { ...startPoll({ checkpoint, backfill_since: null, accept_stale: false }), rows }
   const evidence: Arrivals = {
     before: seen.map(created),
     known_from_at: -scene.history_s * 1000,
@@ -141,7 +141,7 @@ const every = (ms: number, from: number, until: number) =>
 const rowsAt = (instants: readonly number[]): FeedRow[] =>
   instants.map((created_at, n) => ({ id: `t3_${n}`, created_at, sticky: false })).toReversed()
 
-test('an estimate is rather high, and needs an end and a rate', () => {
+test('an estimate errs on the high side and needs an end and a rate', () => {
   const gap = { from_at: 1_000_000, until_at: 1_099_500 }
   expect(estimateMissed(gap, { ...UNKNOWN, recent: 1 })).toBe(leaning(100))
   expect(estimateMissed(gap, UNKNOWN)).toBeNull()

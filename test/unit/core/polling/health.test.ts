@@ -479,6 +479,21 @@ describe('cadence', () => {
     expect(judgeCadence([stream({ interval_s: 61 })], promise).meets_entitlement).toBe(false)
   })
 
+  test('a feed with the promised interval that is not kept does not meet it either', () => {
+    const found = [60, 90, 91, 3600].map((age_s) => {
+      const dogs = stream({ id: 'posts:dogs', last_check_at: NOW - age_s * S })
+      const { meets_entitlement, within_margin } = judgeCadence([stream(), dogs], promise)
+      return [meets_entitlement, within_margin]
+    })
+
+    expect(found).toEqual([
+      [true, true],
+      [true, true],
+      [false, false],
+      [false, false],
+    ])
+  })
+
   test.each([
     ['paused', LIVE, { ...promise, active: false }, 'monitor_paused'],
     ['not polled yet', AWAITING, promise, 'streams_awaiting_first_poll'],

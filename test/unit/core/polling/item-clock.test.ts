@@ -90,7 +90,7 @@ describe('our clock is wrong, and the Date headers are right', () => {
     expect(it.startsLateBy()).toBeGreaterThan(-8000)
   })
 
-  test('quiet feeds: a start is that of the newest item received', () => {
+  test('in quiet feeds a start uses the time of the newest item received', () => {
     const it = createScene(5000, { date: HOUR, item: HOUR })
     it.observe(20 * 60_000, 50 * 60_000)
 

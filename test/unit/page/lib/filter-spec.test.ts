@@ -129,7 +129,7 @@ test.each([
 // Only text fields accept arbitrary input.
 const typedIn = fields.filter((it) => it.options === undefined).map((it) => it.name)
 
-test('any typed text makes a filter that the form can show again', () => {
+test('any form input round-trips through the filter', () => {
   const typed = fc.dictionary(fc.constantFrom(...typedIn), fc.string())
   fc.assert(
     fc.property(typed, (it) => {

@@ -35,7 +35,7 @@ test("a budget with rate headers shows the platform's window minus requests in f
   })
 })
 
-test('nothing remains during a throttling', () => {
+test('the remaining budget is zero during a throttling', () => {
   const budget = giveBack(take(newBudget(60, 0)), 0, { remaining: 500, used: 100, reset_s: 300 })
   const stopped = throttledFor(budget, 0, 30)
 

@@ -489,7 +489,7 @@ describe('any other answer', () => {
   })
 })
 
-describe('an answer that is passed on as it is', () => {
+describe('a response passed through unchanged', () => {
   test('can be 512 levels deep', () => {
     expect(outcomeOf(200, JSON_TYPE, deep(512), { native: true }).ok).toBe(true)
   })

@@ -273,7 +273,7 @@ describe("the platform's rate limit", () => {
 
     expect(await it.forum.posts(newest, it.call(30_000))).toEqual({
       ok: false,
-      fault: { kind: 'throttled', retry_after_s: 400, unasked: true },
+      fault: { kind: 'throttled', retry_after_s: 400, not_requested: true },
     })
     expect(it.requests.length).toBe(1)
   })
@@ -302,7 +302,7 @@ describe("the platform's rate limit", () => {
 
     expect(await it.forum.posts(newest, it.call())).toEqual({
       ok: false,
-      fault: { kind: 'throttled', retry_after_s: 90, unasked: true },
+      fault: { kind: 'throttled', retry_after_s: 90, not_requested: true },
     })
   })
 })
@@ -425,7 +425,7 @@ describe('an unreachable platform', () => {
       expect(platform.requests()).toBeLessThanOrEqual(20)
       expect(await it.forum.posts(newest, it.call())).toEqual({
         ok: false,
-        fault: { kind: 'unavailable', status: null, retry_after_s: null, unasked: true },
+        fault: { kind: 'unavailable', status: null, retry_after_s: null, not_requested: true },
       })
     },
   )
@@ -470,7 +470,7 @@ describe('a throttling', () => {
     expect(first).toEqual({ ok: false, fault: { kind: 'throttled', retry_after_s: 60 } })
     expect(second).toEqual({
       ok: false,
-      fault: { kind: 'throttled', retry_after_s: 60, unasked: true, resting: true },
+      fault: { kind: 'throttled', retry_after_s: 60, not_requested: true, resting: true },
     })
     expect(it.requests.length).toBe(1)
   })

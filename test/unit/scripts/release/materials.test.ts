@@ -82,7 +82,7 @@ describe('the packages of a build', () => {
 
   test('are refused when one is not pinned', () => {
     expect(() => bundledOf(['node_modules/left-alone/index.js'])).toThrow(
-      'left-alone is in the executable and not pinned in bun.lock',
+      'left-alone is in the executable but not pinned in bun.lock',
     )
   })
 
@@ -169,7 +169,11 @@ describe('the bill of materials', () => {
 
   test.each([
     ['an invalid checksum', { sha512: 'short' }, 'short is no SHA-512'],
-    ['a licence that SPDX does not know', { license: 'MIT-ish' }, 'MIT-ish is no licence'],
+    [
+      'a licence that SPDX does not know',
+      { license: 'MIT-ish' },
+      'MIT-ish is not in the SPDX licence list',
+    ],
     ['a value that its schema forbids', { version: '1'.repeat(2000) }, 'breaks its schema'],
   ])('is refused with %s', async (_, change, reason) => {
     expect(sbomOf(some(change), RUNTIMES, DAY)).rejects.toThrow(reason)
@@ -190,14 +194,14 @@ describe('the notices', () => {
     )
 
     expect(notices).toContain(
-      'bare 1.2.3\nMIT\n\nThe package comes without the words of its licence; its author is Ann.\nThey are those that stand under full,',
+      'bare 1.2.3\nMIT\n\nThe package contains no text of its licence; its author is Ann.\nThe text is that of full,',
     )
   })
 
   test('are refused when no licence text is available', () => {
     const packages = some({ name: 'bare', license: 'ISC', license_text: null }, { name: 'full' })
 
-    expect(() => noticesOf(packages)).toThrow('bare comes without its licence, ISC')
+    expect(() => noticesOf(packages)).toThrow('bare contains no text of its licence, ISC')
   })
 })
 
@@ -205,6 +209,6 @@ test('the runtimes are pinned in the version of the build', () => {
   expect([...RUNTIMES.values()].every((it) => /^[0-9a-f]{128}$/.test(it))).toBe(true)
   expect(() => runtimeSha512('@oven/bun-linux-mips')).toThrow('not at all')
   expect(() => runtimeSha512('@oven/bun-linux-x64', '9.9.9')).toThrow(
-    `has @oven/bun-linux-x64 ${BUN}, and this is made for Bun 9.9.9`,
+    `has @oven/bun-linux-x64 ${BUN}, but forumd needs Bun 9.9.9`,
   )
 })

@@ -35,10 +35,10 @@ describe('the changelog of a release', () => {
     [
       'something unreleased',
       LOG.replace('## 1.1.0', '## Unreleased\n\n- x\n\n## 1.1.0'),
-      'has something under Unreleased',
+      'has entries under Unreleased',
     ],
-    ['no day', LOG.replace(' (2027-01-02)', ''), 'is called 1.1.0'],
-    ['no section', '# Changelog\n', 'is called nothing'],
+    ['no day', LOG.replace(' (2027-01-02)', ''), ', not 1.1.0'],
+    ['no section', '# Changelog\n', ', not nothing'],
   ])('is refused with %s', (_, log, reason) => {
     expect(() => newestIn(log)).toThrow(reason)
   })

@@ -122,7 +122,7 @@ describe('an account', () => {
     expect(findAccountByName(db, 'a')?.username).toBe('ann')
   })
 
-  test('keeps a change by its operator against the outdated state of a daemon', () => {
+  test("keeps an operator's change when the daemon writes an outdated state", () => {
     add('a')
     changeAccount(db, ring, 'acc_a', { status: paused(NOW) })
 
@@ -152,9 +152,9 @@ const addProxy = () =>
 describe('a proxy', () => {
   test('is sealed with its credentials and decrypts to the same value', () => {
     addProxy()
-    const [row] = db.query<{ way: Uint8Array }, []>('SELECT way FROM proxies').all()
+    const [row] = db.query<{ url: Uint8Array }, []>('SELECT url FROM proxies').all()
 
-    expect(Buffer.from(row?.way ?? []).includes('pass')).toBe(false)
+    expect(Buffer.from(row?.url ?? []).includes('pass')).toBe(false)
     expect(openProxy(db, ring, 'prx_1')).toEqual(PROXY)
     expect(openProxy(db, ring, 'prx_2')).toBeNull()
   })

@@ -201,7 +201,7 @@ test('errors of an hour are added up', () => {
   expect(listUsage(db, 'cus_1', 0, NOW)).toMatchObject([{ calls: 3, errors: 2 }])
 })
 
-test('a ledger that does not add up is found', () => {
+test('an unbalanced ledger is detected', () => {
   expect(listUnbalanced(db)).toEqual([])
   db.run('UPDATE customers SET balance_micros = balance_micros + 1')
 

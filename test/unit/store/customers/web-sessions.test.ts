@@ -14,7 +14,7 @@ const random = {
   bytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
 }
 
-test('a restored backup ends all sessions and keeps the keys', () => {
+test('restoring a backup ends all sessions and keeps the keys', () => {
   using folder = tempFolder()
   const place = { dir: folder.file('data'), key_file: '', clock, random }
   const backup = folder.file('backup.sqlite')

@@ -181,7 +181,7 @@ CREATE TABLE candidates (
   min_comments    INTEGER,
   first_seen_at   INTEGER NOT NULL,
   until_at        INTEGER NOT NULL,
-  asked_at        INTEGER NOT NULL,
+  rechecked_at    INTEGER NOT NULL,
   PRIMARY KEY (monitor_id, item_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -363,7 +363,7 @@ CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
   created_at      INTEGER NOT NULL,
-  boot_count      INTEGER NOT NULL DEFAULT 0,
+  run_count       INTEGER NOT NULL DEFAULT 0,
   last_seen_at    INTEGER NOT NULL,
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
@@ -468,7 +468,7 @@ CREATE TABLE poll_epochs (
 CREATE TABLE proxies (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
-  way             BLOB    NOT NULL,
+  url             BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,
   last_ok_at      INTEGER,
   last_error      TEXT
@@ -528,7 +528,7 @@ CREATE INDEX bundles_close ON bundles (close_at);
 
 CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
 
-CREATE INDEX candidates_asked ON candidates (asked_at);
+CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 
 CREATE INDEX checks_feed ON checks (feed_id, ended_at DESC);
 
@@ -544,12 +544,12 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 
-CREATE INDEX deliveries_lost ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
-
 CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
   WHERE status IN ('failed', 'dead', 'suppressed');
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
+
+CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 CREATE INDEX drafts_by_time ON drafts (created_at);
 
@@ -571,9 +571,9 @@ CREATE INDEX gaps_check ON gaps (check_id);
 
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 
-CREATE INDEX gaps_lost ON gaps (recorded_at) WHERE closed_at IS NULL;
-
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
+
+CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 

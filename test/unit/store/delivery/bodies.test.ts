@@ -77,7 +77,7 @@ test('old bodies are compressed a few at a time, and read unchanged', () => {
   expect(texts(db)).toEqual(before)
 })
 
-test('a row that a wrong clock dated ahead counts as old as the next one', () => {
+test('a row dated ahead by a wrong clock gets the age of the next row', () => {
   using db = opened(4)
   const ahead = 9 * 3_600_000
   db.run(`UPDATE deliveries SET created_at = ${ahead} WHERE row IN (1, 2)`)

@@ -79,7 +79,7 @@ test('equal texts in two places have different digests', () => {
   expect(a).not.toBe(b)
 })
 
-test('a new key is no change of the configuration', () => {
+test('a new encryption key is not recorded as a configuration change', () => {
   using db = openDb(':memory:', { create: true })
   note(db, usual())
   expect(note(db, usual(), ringOf(OLD, NEW))).toBe(false)

@@ -65,7 +65,7 @@ test('an instance keeps its id and its key, and every run has an id of its own',
   expect(second.instance_id).toBe(first.instance_id)
   expect(second.run_id).not.toBe(first.run_id)
   expect(second.ring.unseal('webhooks.secret:wh_1', sealed)).toBe('hush')
-  expect(second.db.query('SELECT boot_count FROM instance').get()).toEqual({ boot_count: 2 })
+  expect(second.db.query('SELECT run_count FROM instance').get()).toEqual({ run_count: 2 })
   second.close()
 })
 
@@ -78,13 +78,13 @@ test('a second daemon on the same folder is refused, and may start once the firs
   open(folder).close()
 })
 
-test('the command line works beside a running daemon', () => {
+test('the command line works while the daemon runs', () => {
   using folder = tempFolder()
   const daemon = open(folder)
   const beside = open(folder, 'beside')
 
   expect(beside.instance_id).toBe(daemon.instance_id)
-  expect(beside.db.query('SELECT boot_count FROM instance').get()).toEqual({ boot_count: 1 })
+  expect(beside.db.query('SELECT run_count FROM instance').get()).toEqual({ run_count: 1 })
   beside.close()
   daemon.close()
 })
@@ -128,7 +128,7 @@ test.each([
       writeFileSync(path, bytes)
     },
   ],
-])('a database that is %s is refused, with what to do about it', (_, harm) => {
+])('a database that is %s is refused with a remedy', (_, harm) => {
   using folder = initializedFolder()
   const path = folder.file('data/forumd.sqlite')
   harm(path)
@@ -241,7 +241,7 @@ test('a database newer than the binary is refused', () => {
   expect(() => open(folder, 'beside')).toThrow(NewerDatabase)
 })
 
-test('an instance without its key file is refused and no other key is made', () => {
+test('an instance without its key file is refused and no new key is created', () => {
   using folder = initializedFolder()
   rmSync(folder.file('data/secrets.key'))
 

@@ -90,7 +90,7 @@ test.each([
   ['targets that are switched off', 'UPDATE webhooks SET active = 0'],
   ['targets switched on again', 'UPDATE webhooks SET active = 1 - active'],
   ['targets created later', `UPDATE webhooks SET created_at = ${NOW + 1}`],
-])('%s is no violation', (_, sql) => {
+])('%s is not a violation', (_, sql) => {
   using db = createFixture()
   if (sql.includes('1 - active')) db.run('UPDATE webhooks SET active = 0')
   match(db, 't3_a')
@@ -103,7 +103,7 @@ test.each([
   expect(found(db)).toEqual([])
 })
 
-test('a mail reader who confirms after a match is not owed it', () => {
+test('a match before the confirmation of a mail recipient needs no delivery', () => {
   using db = createFixture()
   db.run("UPDATE webhooks SET kind = 'email', awaits_confirmation = 1 WHERE id = 'wh_2'")
   match(db, 't3_a')
@@ -138,7 +138,7 @@ test('suspects are checked again one by one, because each may take a while', () 
   expect(found(db)).toHaveLength(40)
 })
 
-test('a target switched on during the check is no violation', () => {
+test('a target activated during the check is not a violation', () => {
   using db = createFixture()
   match(db, 't3_a')
   const work = findViolations(db)
@@ -148,7 +148,7 @@ test('a target switched on during the check is no violation', () => {
   expect(runNow(work)).toEqual([])
 })
 
-test('a monitor edited during the check is no violation', () => {
+test('a monitor edited during the check is not a violation', () => {
   using db = createFixture()
   match(db, 't3_a')
   const work = findViolations(db)

@@ -82,8 +82,8 @@ test.each([
     `UPDATE deliveries SET next_attempt_at = ${NOW + 1_200_001} WHERE id = 'dlv_waits'`,
     'waits_too_long dlv_waits',
   ],
-  ["UPDATE deliveries SET lease = 'boot_1' WHERE id = 'dlv_waits'", 'leased_by_nobody dlv_waits'],
-  ["UPDATE deliveries SET lease = 'boot_0' WHERE id = 'dlv_waits'", 'leased_by_nobody dlv_waits'],
+  ["UPDATE deliveries SET lease = 'boot_1' WHERE id = 'dlv_waits'", 'stale_lease dlv_waits'],
+  ["UPDATE deliveries SET lease = 'boot_0' WHERE id = 'dlv_waits'", 'stale_lease dlv_waits'],
   ['UPDATE customers SET balance_micros = 1', 'unbalanced cus_1'],
 ])('%s: %s', (sql, breach) => {
   using db = sound()
@@ -98,7 +98,7 @@ test('a day with a clock jump is not counted', () => {
   expect(breaches(db)).toEqual([])
 })
 
-test('nor is a day with a jump during the count', () => {
+test('a day whose clock jumps during the count is not a violation', () => {
   using db = sound()
   db.run('UPDATE monitor_days SET deliveries = 3')
   const parts = [...scanForBreaches(db, scope())].length

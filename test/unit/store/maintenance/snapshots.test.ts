@@ -10,7 +10,7 @@ import {
   snapshotsToKeep,
   takeSnapshot,
 } from '../../../../src/store/maintenance/snapshots.ts'
-import { mountMemory, whyNot } from '../../../chaos/mounts.ts'
+import { mountMemory, unavailableReason } from '../../../chaos/mounts.ts'
 import { tempFolder } from '../../../support/folder.ts'
 
 // Every copy is safe on the disk before it counts, and the disk may be busy.
@@ -56,7 +56,7 @@ test('a copy to a missing folder reports it', async () => {
   expect(ended).toHaveProperty('message', expect.stringContaining('its folder does not exist'))
 })
 
-test('a damaged source makes no copy', async () => {
+test('a damaged database is not copied', async () => {
   using folder = tempFolder()
   const instance = opened(folder.file('data'))
   const { path, instance_id } = instance
@@ -135,10 +135,10 @@ test('a snapshot is kept no longer than content is, and old ones stay until ther
   ])
 })
 
-const no_memory = await whyNot(() => mountMemory(1))
+const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
-test.skipIf(no_memory !== null)('a copy without enough disk space takes none', async () => {
+test.skipIf(no_memory !== null)('a copy without enough disk space writes nothing', async () => {
   using folder = tempFolder()
   const instance = opened(folder.file('data'))
   instance.db.run('CREATE TABLE ballast AS SELECT zeroblob(8388608) AS bytes')

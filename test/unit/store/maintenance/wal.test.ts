@@ -68,12 +68,12 @@ test.each([
   ['nothing but a header', (bytes: Buffer) => bytes.subarray(0, HEADER)],
   ['an empty log', (bytes: Buffer) => bytes.subarray(0, 0)],
   ['zeros behind the end', (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc(3 * FRAME)])],
-])('%s may result from a power cut and is no damage', (_, harm) => {
+])('%s may result from a power cut and does not count as damage', (_, harm) => {
   using folder = tempFolder()
   expect(isWalBroken(logAfter(folder, harm))).toBe(false)
 })
 
-test('frames of an earlier log behind the end are no damage', () => {
+test('frames of an earlier log behind the end do not count as damage', () => {
   using folder = tempFolder()
   const db = connect(folder.file('a.sqlite'), { create: true })
   db.run('CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)')
@@ -90,7 +90,7 @@ test('frames of an earlier log behind the end are no damage', () => {
   expect(isWalBroken(log)).toBe(false)
 })
 
-test('a missing log is not broken', () => {
+test('a missing log does not count as damage', () => {
   using folder = tempFolder()
   expect(isWalBroken(folder.file('none'))).toBe(false)
 })

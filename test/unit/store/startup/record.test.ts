@@ -37,7 +37,7 @@ function start(folder: Folder, mode: 'serve' | 'beside' = 'serve'): string {
   return instance.instance_id
 }
 
-test('the first start records its instance, for everybody to read, and later starts leave it alone', () => {
+test('the first start writes a world-readable instance record, and later starts do not change it', () => {
   using folder = tempFolder()
   const id = start(folder)
   const { instance_file } = place(folder)
@@ -52,7 +52,7 @@ test('the first start records its instance, for everybody to read, and later sta
 })
 
 test.each(['serve', 'beside'] as const)(
-  'an empty folder where an instance is recorded is refused by %s, and nothing is written into it',
+  'an empty folder with a recorded instance is refused by %s and stays empty',
   (mode) => {
     using folder = tempFolder()
     const id = start(folder)
@@ -77,7 +77,7 @@ test.each(['serve', 'beside'] as const)(
   },
 )
 
-test('another instance in the folder is refused and left as it is, until its record is removed', () => {
+test('another instance in the folder is refused and not changed until the record is removed', () => {
   using folder = tempFolder()
   using other = tempFolder()
   start(folder)
@@ -95,7 +95,7 @@ test('another instance in the folder is refused and left as it is, until its rec
   expect(start(folder)).toBe(id)
 })
 
-test('a folder that comes from another machine is taken, and recorded', () => {
+test('a folder from another machine is accepted and recorded', () => {
   using folder = tempFolder()
   const id = start(folder)
   const { instance_file } = place(folder)
@@ -105,7 +105,7 @@ test('a folder that comes from another machine is taken, and recorded', () => {
   expect(readFileSync(instance_file, 'utf8')).toStartWith(`${id}\n`)
 })
 
-test('to forget the instance lets the next start make a new one; beside a database it is refused', () => {
+test('removing the record allows the next start to create an instance; beside a database it is refused', () => {
   using folder = tempFolder()
   const id = start(folder)
   const paths = pathsOf({ ...place(folder), credentials_dir: undefined })
@@ -119,7 +119,7 @@ test('to forget the instance lets the next start make a new one; beside a databa
   expect(readFileSync(paths.record, 'utf8')).not.toStartWith(id)
 })
 
-test('a record that names no instance is refused in words, and a half-written one cannot come to be', () => {
+test('a record without an instance id is refused with a message, and records are written atomically', () => {
   using folder = tempFolder()
   start(folder)
   writeFileSync(place(folder).instance_file, '')
@@ -137,7 +137,7 @@ test('a record that cannot be written is reported, and does not keep a daemon fr
   expect(instance.unrecorded).toContain('ENOENT')
 })
 
-test('a record is replaced whole', () => {
+test('a record is replaced atomically', () => {
   using folder = tempFolder()
   const paths = pathsOf({ ...place(folder), credentials_dir: undefined })
   mkdirSync(paths.dir)

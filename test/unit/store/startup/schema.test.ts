@@ -36,7 +36,7 @@ test.each([
   )
 })
 
-test('every step of this build is taken, and so is what an operator has added', () => {
+test('every schema of this build is accepted, also with objects that an operator added', () => {
   const all = [...migrations, ...LATER.map(({ sql }) => sql)]
   for (const count of all.keys()) {
     using db = withSchema(all.slice(0, count + 1), 'ANALYZE')
@@ -46,7 +46,7 @@ test('every step of this build is taken, and so is what an operator has added', 
   requireOwnSchema(db, 'forumd.sqlite')
 })
 
-test('a folder of another build is refused by a daemon and by commands, and stays as it is', () => {
+test('a folder of another build is refused by the daemon and by commands and is not changed', () => {
   using folder = tempFolder()
   const dir = folder.file('data')
   const random = {

@@ -8,9 +8,10 @@ import {
   type WriteFault,
 } from '../../../../core/forum/native-refusals.ts'
 import type { Clock } from '../../../../runtime/runtime.ts'
+import { numberAt, textAt } from '../../../items.ts'
 import type { Call, Identity } from '../../../port.ts'
 import type { Client, NativeRequest } from '../../client.ts'
-import { type NativeRow, numberAt, textAt, unreadable, wordAt } from '../../readers/fields.ts'
+import { type NativeRow, unreadable, wordAt } from '../../readers/fields.ts'
 import type { NativeResponse } from '../../response.ts'
 import type { Done, UnretriedRequestInit } from '../../unretried-request.ts'
 import type { Bearers } from '../bearer.ts'
@@ -128,7 +129,7 @@ export function createOpenChat(deps: {
       const entered = await authenticate(current, call)
       if (!entered.ok || entered.value !== null) return entered
     }
-    const minted = await bearers.mint(call)
+    const minted = await bearers.fetchToken(call)
     if (!minted.ok) return minted
     return minted.value === null ? ok(null) : authenticate(minted.value, call)
   }

@@ -10,16 +10,9 @@ import type {
   Thread,
 } from '../../../../core/forum/writes.ts'
 import type { Random } from '../../../../runtime/runtime.ts'
+import { numberAt, textAt } from '../../../items.ts'
 import type { Call, Platform } from '../../../port.ts'
-import {
-  instantAt,
-  listAt,
-  type NativeRow,
-  numberAt,
-  rowAt,
-  textAt,
-  wordAt,
-} from '../../readers/fields.ts'
+import { instantAt, listAt, type NativeRow, rowAt, wordAt } from '../../readers/fields.ts'
 import type { Actor } from '../form.ts'
 import type { OutgoingMail } from '../mail.ts'
 import type { ChatRoom } from '../threads.ts'

@@ -45,18 +45,18 @@ test('a call whose deadline passes gets no seat, and the next one is not affecte
 test('an aborted call in the line is skipped', async () => {
   const { seats } = row(1)
   const first = await seats.take(1_000)
-  const given_up = new AbortController()
-  const gone = seats.take(1_000, given_up.signal)
+  const abort_controller = new AbortController()
+  const gone = seats.take(1_000, abort_controller.signal)
   const next = seats.take(1_000)
 
-  given_up.abort()
+  abort_controller.abort()
 
   expect(await gone).toBeNull()
   first?.leave()
   expect(await next).not.toBeNull()
 })
 
-test('a seat that is left twice counts once', async () => {
+test('a seat that is released twice counts once', async () => {
   const { seats, clock } = row(1)
   const first = await seats.take(1_000)
   first?.leave()

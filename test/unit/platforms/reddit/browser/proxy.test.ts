@@ -142,26 +142,54 @@ test.each([
   },
 )
 
-test('a proxy that accepts and never answers times out', async () => {
-  const arrived = Promise.withResolvers<void>()
-  using proxy = await serving((socket) => socket.once('data', () => arrived.resolve()))
+test.each(['http', 'socks5'] as const)(
+  'an %s proxy that accepts and never answers times out',
+  async (scheme) => {
+    const arrived = Promise.withResolvers<void>()
+    using proxy = await serving((socket) => socket.once('data', () => arrived.resolve()))
+    using it = await bridged(1, { proxy: proxyAt(proxy.port, { scheme }) })
+
+    const reply = it.say('CONNECT 127.0.0.1:1')
+    await arrived.promise
+    await it.clock.advance(10_000)
+
+    expect(await reply).toStartWith('HTTP/1.1 502 ')
+    expect(it.bridge.trouble()).toBe('failed')
+  },
+)
+
+test.each([
+  ['http', ['HTTP/1.1 200 OK\r\n\r\n']],
+  ['socks5', ['\x05\x02', '\x01\0', '\x05\0\0\x01\0\0\0\0\0\0']],
+] as const)(
+  "bytes in the same packet as the %s proxy's answer are not lost",
+  async (scheme, answers) => {
+    using proxy = await serving((socket) => {
+      let step = 0
+      socket.on('data', () => {
+        const answer = answers[step++] ?? ''
+        if (step < answers.length) socket.write(answer)
+        else socket.end(`${answer}hello`)
+      })
+    })
+    using it = await bridged(1, { proxy: proxyAt(proxy.port, { scheme }) })
+
+    expect(await it.say('CONNECT 127.0.0.1:1')).toBe('HTTP/1.1 200 OK\r\n\r\nhello')
+  },
+)
+
+test.each([
+  ['no method it accepts', ['\x05\xff']],
+  ['wrong credentials', ['\x05\x02', '\x01\x01']],
+] as const)('a socks5 proxy that answers %s has refused the credentials', async (_, answers) => {
+  using proxy = await serving((socket) => {
+    let step = 0
+    socket.on('data', () => socket.write(answers[step++] ?? '', 'latin1'))
+  })
   using it = await bridged(1, { proxy: proxyAt(proxy.port, { scheme: 'socks5' }) })
 
-  const reply = it.say('CONNECT 127.0.0.1:1')
-  await arrived.promise
-  await it.clock.advance(10_000)
-
-  expect(await reply).toStartWith('HTTP/1.1 502 ')
-  expect(it.bridge.trouble()).toBe('failed')
-})
-
-test("bytes in the same packet as the proxy's answer are not lost", async () => {
-  using proxy = await serving((socket) =>
-    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nhello')),
-  )
-  using it = await bridged(1, { proxy: proxyAt(proxy.port) })
-
-  expect(await it.say('CONNECT 127.0.0.1:1')).toBe('HTTP/1.1 200 OK\r\n\r\nhello')
+  expect(await it.say('CONNECT 127.0.0.1:1')).toStartWith('HTTP/1.1 502 ')
+  expect(it.bridge.trouble()).toBe('denied')
 })
 
 test('drop closes open connections, and the next one is served', async () => {

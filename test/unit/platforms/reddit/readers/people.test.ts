@@ -9,7 +9,7 @@ import {
 
 const BASE = 'https://forum.example'
 
-test('a complete user', () => {
+test('a complete user is mapped', () => {
   const row = {
     id: '1a',
     name: 'some_body',
@@ -95,7 +95,7 @@ test('a malformed name is kept, and its link works', () => {
   })
 })
 
-test('a complete community', () => {
+test('a complete community is mapped', () => {
   const row = {
     id: '2x',
     name: 't5_2x',

@@ -1,0 +1,305 @@
+const NOTIFICATIONS =
+  'mentioned replied quoted edited liked private_message invited_to_private_message invitee_accepted posted moved_post linked granted_badge invited_to_topic custom group_mentioned group_message_summary watching_first_post topic_reminder liked_consolidated post_approved code_review_commit_approved membership_request_accepted membership_request_consolidated bookmark_reminder reaction votes_released event_reminder event_invitation chat_mention chat_message chat_invitation chat_group_mention chat_quoted assigned question_answer_user_commented watching_category_or_tag new_features admin_problems linked_consolidated chat_watched_thread'
+
+/** Numbers of notifications by kind. */
+export const NOTIFICATION_TYPES = {
+  ...Object.fromEntries(NOTIFICATIONS.split(' ').map((name, at) => [name, at + 1])),
+  following: 800,
+  following_created_topic: 801,
+  following_replied: 802,
+  circles_activity: 900,
+}
+
+/** Tips of the page, by kind. */
+export const USER_TIPS = {
+  first_notification: 1,
+  topic_timeline: 2,
+  post_menu: 3,
+  topic_notification_levels: 4,
+  suggested_topics: 5,
+}
+
+/** Groups that every site has. */
+export const AUTOMATIC_GROUPS: readonly (readonly [id: number, name: string])[] = [
+  [1, 'admins'],
+  [0, 'everyone'],
+  [2, 'moderators'],
+  [3, 'staff'],
+  [10, 'trust_level_0'],
+  [11, 'trust_level_1'],
+  [12, 'trust_level_2'],
+  [13, 'trust_level_3'],
+  [14, 'trust_level_4'],
+]
+
+const everywhere = ['Post', 'Topic', 'Chat::Message']
+
+/** Actions on posts: the like, and flags. */
+export const POST_ACTIONS = [
+  {
+    id: 6,
+    name_key: 'notify_user',
+    name: 'Send @%{username} a message',
+    applies_to: ['Post', 'Chat::Message'],
+  },
+  { id: 3, name_key: 'off_topic', name: 'Off-Topic', applies_to: ['Post', 'Chat::Message'] },
+  { id: 4, name_key: 'inappropriate', name: 'Inappropriate', applies_to: everywhere },
+  { id: 8, name_key: 'spam', name: 'Spam', applies_to: everywhere },
+  { id: 10, name_key: 'illegal', name: 'Illegal', applies_to: everywhere },
+  { id: 7, name_key: 'notify_moderators', name: 'Something Else', applies_to: everywhere },
+  { id: 2, name_key: 'like', name: 'Like', applies_to: ['Post'] },
+]
+
+/** Permissions and fields of a user that only the user and staff get. */
+export const OWN_USER_FIELDS = {
+  pending_posts_count: 0,
+  staged: false,
+  can_edit: true,
+  can_edit_username: true,
+  can_edit_email: true,
+  can_edit_name: true,
+  uploaded_avatar_id: null,
+  has_title_badges: false,
+  pending_count: 0,
+  profile_view_count: 0,
+  second_factor_enabled: false,
+  can_upload_profile_header: true,
+  can_upload_user_card_background: true,
+  can_be_deleted: true,
+  can_delete_all_posts: true,
+  locale: null,
+  muted_category_ids: [],
+  regular_category_ids: [],
+  watched_tags: [],
+  watching_first_post_tags: [],
+  tracked_tags: [],
+  muted_tags: [],
+  tracked_category_ids: [],
+  watched_category_ids: [],
+  watched_first_post_category_ids: [],
+  system_avatar_upload_id: null,
+  muted_usernames: [],
+  can_mute_users: true,
+  ignored_usernames: [],
+  can_ignore_users: true,
+  allowed_pm_usernames: [],
+  mailing_list_posts_per_day: 0,
+  can_change_bio: true,
+  can_change_location: true,
+  can_change_website: true,
+  can_change_tracking_preferences: true,
+  user_api_keys: null,
+  user_auth_tokens: [],
+  user_notification_schedule: {
+    enabled: false,
+    ...Object.fromEntries(
+      [0, 1, 2, 3, 4, 5, 6].flatMap((day) => [
+        [`day_${day}_start_time`, 480],
+        [`day_${day}_end_time`, 1020],
+      ]),
+    ),
+  },
+  use_logo_small_as_avatar: false,
+  sidebar_tags: [],
+  sidebar_category_ids: [],
+  display_sidebar_tags: false,
+  can_pick_theme_with_custom_homepage: false,
+}
+
+/** Options of a user, with the defaults of a new account. */
+export const USER_OPTION_DEFAULTS = {
+  mailing_list_mode: false,
+  mailing_list_mode_frequency: 1,
+  email_digests: true,
+  email_level: 1,
+  email_messages_level: 0,
+  external_links_in_new_tab: false,
+  color_scheme_id: null,
+  dark_scheme_id: null,
+  dynamic_favicon: false,
+  enable_quoting: true,
+  enable_smart_lists: true,
+  enable_defer: false,
+  enable_markdown_monospace_font: true,
+  digest_after_minutes: 1440,
+  automatically_unpin_topics: true,
+  auto_track_topics_after_msecs: 300_000,
+  notification_level_when_replying: 2,
+  new_topic_duration_minutes: 2880,
+  email_previous_replies: 2,
+  email_in_reply_to: false,
+  like_notification_frequency: 1,
+  include_tl0_in_digests: false,
+  theme_ids: [-1],
+  theme_key_seq: 0,
+  allow_private_messages: true,
+  enable_allowed_pm_users: false,
+  homepage_id: null,
+  hide_profile_and_presence: false,
+  hide_profile: false,
+  hide_presence: false,
+  text_size: 'normal',
+  text_size_seq: 0,
+  title_count_mode: 'notifications',
+  bookmark_auto_delete_preference: 3,
+  timezone: null,
+  skip_new_user_tips: false,
+  default_calendar: 'none_selected',
+  oldest_search_log_date: null,
+  seen_popups: null,
+  sidebar_link_to_filtered_list: false,
+  sidebar_show_count_of_new_items: false,
+  watched_precedence_over_muted: null,
+  topics_unread_when_closed: true,
+  composition_mode: 1,
+  interface_color_mode: 1,
+}
+
+/** Fields of a group of a user beside its names. */
+export const GROUP_DEFAULTS = {
+  automatic: true,
+  mentionable_level: 0,
+  messageable_level: 0,
+  visibility_level: 1,
+  primary_group: false,
+  title: null,
+  grant_trust_level: null,
+  incoming_email: null,
+  has_messages: false,
+  flair_url: null,
+  flair_bg_color: null,
+  flair_color: null,
+  bio_raw: null,
+  bio_cooked: '',
+  bio_excerpt: '',
+  public_admission: false,
+  public_exit: false,
+  allow_membership_requests: false,
+  full_name: null,
+  default_notification_level: 3,
+  membership_request_template: null,
+  members_visibility_level: 0,
+  can_see_members: true,
+  can_admin_group: true,
+  publish_read_state: false,
+}
+
+/** Settings of a category with their defaults. */
+export const CATEGORY_DEFAULTS = {
+  style_type: 'square',
+  icon: null,
+  emoji: null,
+  notification_level: 1,
+  topic_template: null,
+  sort_order: null,
+  sort_ascending: null,
+  show_subcategory_list: false,
+  num_featured_topics: 3,
+  default_view: null,
+  subcategory_list_style: 'rows_with_featured_topics',
+  default_top_period: 'all',
+  default_list_filter: 'all',
+  minimum_required_tags: 0,
+  navigate_to_first_post_after_read: false,
+  custom_fields: {},
+  uploaded_logo: null,
+  uploaded_logo_dark: null,
+  uploaded_background: null,
+  uploaded_background_dark: null,
+}
+
+/** Limits of tags in a category; `/site.json` and a category by itself have them. */
+export const CATEGORY_TAG_DEFAULTS = {
+  allowed_tags: [],
+  allowed_tag_groups: [],
+  allow_global_tags: false,
+  read_only_banner: null,
+  form_template_ids: [],
+  required_tag_groups: [],
+}
+
+/** Fields of a category by itself. */
+export const CATEGORY_SHOW_DEFAULTS = {
+  available_groups: ['admins', 'everyone', 'moderators', 'staff'],
+  auto_close_hours: null,
+  auto_close_based_on_last_post: false,
+  group_permissions: [{ permission_type: 1, group_name: 'everyone' }],
+  email_in: null,
+  email_in_allow_strangers: false,
+  mailinglist_mirror: false,
+  all_topics_wiki: false,
+  allow_unlimited_owner_edits_on_first_post: false,
+  allow_badges: true,
+  topic_featured_link_allowed: true,
+  search_priority: 0,
+  default_slow_mode_seconds: null,
+  category_localizations: [],
+}
+
+const HASHTAGS = { 'topic-composer': ['category', 'tag'] }
+
+/** Fields of `/site.json` that do not depend on the site's content. */
+export const SITE_DEFAULTS = {
+  default_archetype: 'regular',
+  post_types: { regular: 1, moderator_action: 2, small_action: 3, whisper: 4 },
+  trust_levels: { newuser: 0, basic: 1, member: 2, regular: 3, leader: 4 },
+  filters: ['latest', 'unread', 'new', 'unseen', 'top', 'read', 'posted', 'bookmarks', 'hot'],
+  periods: ['all', 'yearly', 'quarterly', 'monthly', 'weekly', 'daily'],
+  top_menu_items: [
+    'latest',
+    'unread',
+    'new',
+    'unseen',
+    'top',
+    'read',
+    'posted',
+    'bookmarks',
+    'hot',
+    'categories',
+  ],
+  anonymous_top_menu_items: ['latest', 'top', 'categories', 'hot'],
+  user_field_max_length: 2048,
+  tags_filter_regexp: '[/\\?#\\[\\]@!\\$&\'\\(\\)\\*\\+,;=\\.%\\\\`^\\s|\\{\\}"<>]+',
+  can_associate_groups: false,
+  user_themes: [
+    {
+      theme_id: -1,
+      name: 'Foundation',
+      default: true,
+      color_scheme_id: null,
+      dark_color_scheme_id: 13,
+    },
+  ],
+  user_color_schemes: [],
+  default_light_color_scheme: null,
+  default_dark_color_scheme: {
+    id: 13,
+    name: 'Dark',
+    is_base: null,
+    base_scheme_id: -2,
+    theme_id: null,
+    theme_name: null,
+    user_selectable: false,
+    is_builtin_default: null,
+    colors: [
+      { name: 'primary', hex: 'dddddd', default_hex: 'dddddd', is_advanced: false },
+      { name: 'secondary', hex: '222222', default_hex: '222222', is_advanced: false },
+    ],
+  },
+  censored_regexp: [],
+  custom_emoji_translation: {},
+  watched_words_replace: null,
+  watched_words_link: null,
+  markdown_additional_options: {},
+  hashtag_configurations: HASHTAGS,
+  hashtag_icons: { category: 'folder', tag: 'tag' },
+  valid_flag_applies_to_types: everywhere,
+  full_name_required_for_signup: false,
+  full_name_visible_in_signup: false,
+  archetypes: [
+    { id: 'regular', name: 'Regular Topic', options: [] },
+    { id: 'banner', name: 'Banner Topic', options: [] },
+  ],
+  user_fields: [],
+  auth_providers: [],
+}

@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs'
+
+import { parseConfig } from '../../config/load.ts'
+import type { Fault } from '../../core/base/result.ts'
+import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
+import { readConfig, withPlatformTools } from '../configuration.ts'
+import { table } from '../output.ts'
+
+const NONE = 'There is no further source: add one with forumd source add NAME KIND [ADDRESS].'
+
+export const sourceList = command({
+  name: 'source list',
+  summary: 'lists the configured sources',
+  options: { json: JSON_OPTION },
+  examples: ['forumd source list', 'forumd source list --json | jq .sources'],
+  async run({ values, ...context }) {
+    const { config } = readConfig(context)
+    const sources = config.source.map(
+      ({ name, kind, base_url, requests_per_minute, api_key, ends_at }) => ({
+        name,
+        kind,
+        address: base_url || null,
+        requests_per_minute,
+        api_key: api_key !== '',
+        ends_at: ends_at || null,
+      }),
+    )
+    context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(sources, NONE))
+    return EXIT.done
+  },
+})
+
+export const sourceAdd = command({
+  name: 'source add',
+  summary: 'adds a source to the configuration file',
+  operands: ['NAME', 'KIND', '[ADDRESS]'],
+  options: {},
+  examples: ['forumd source add hn hackernews'],
+  notes:
+    'Appends a [[source]] table to the file, which is checked before. The daemon reads it with the next start. forumd source test NAME requests the source once.',
+  async run({ operands: [name = '', kind = '', address], ...context }) {
+    const { file, text } = readConfig(context)
+    const lines = [
+      '[[source]]',
+      `name = ${JSON.stringify(name)}`,
+      `kind = ${JSON.stringify(kind)}`,
+      ...(address === undefined ? [] : [`base_url = ${JSON.stringify(address)}`]),
+    ]
+    const extended = `${text.replace(/\n*$/, '\n')}\n${lines.join('\n')}\n`
+    // Problems of the new table are reported with their lines in the extended file.
+    parseConfig(extended, { file, env: context.env })
+    try {
+      writeFileSync(file, extended)
+    } catch (error) {
+      throw new CommandRefusal(
+        `${file} cannot be written (${error instanceof Error ? error.message : String(error)}): add the table by hand:\n${lines.join('\n')}`,
+      )
+    }
+    context.stdout.write(`${name} is added to ${file}: restart the daemon\n`)
+    return EXIT.done
+  },
+})
+
+export const sourceTest = command({
+  name: 'source test',
+  summary: 'requests each source once',
+  operands: ['[NAME]'],
+  options: { json: JSON_OPTION },
+  examples: ['forumd source test', 'forumd source test hn'],
+  notes: 'Exit code 0 when each of them answered.',
+  async run(call) {
+    const { values, operands, ...context } = call
+    const [name] = operands
+    const { config } = readConfig(call)
+    if (name !== undefined && !config.source.some((it) => it.name === name))
+      throw new UsageError(`there is no source "${name}": see forumd source list`)
+    const tested = await withPlatformTools(call, (tools) => tools.trySources(name ?? null))
+    const sources = tested.map(({ name: of, kind, capabilities, answer }) => ({
+      name: of,
+      kind,
+      verdict: answer.ok ? 'works' : 'fails',
+      title: answer.ok ? answer.value.title : null,
+      version: answer.ok ? answer.value.version : null,
+      error: answer.ok ? null : sentenceOf(answer.fault),
+      notes: answer.ok ? answer.value.notes.join('; ') || null : null,
+      capabilities,
+    }))
+    context.stdout.write(
+      values.json
+        ? `${JSON.stringify({ sources })}\n`
+        : table(
+            sources.map(({ capabilities, ...row }) => ({ ...row, reads: capabilities.length })),
+            NONE,
+          ),
+    )
+    return tested.every(({ answer }) => answer.ok) ? EXIT.done : EXIT.failed
+  },
+})
+
+/** Sentences for the faults of a test; every other fault is reported by its name. */
+const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
+  blocked: 'it shows a block page or a page in place of its API',
+  login_required: 'it answers signed-in readers only: set api_key',
+  not_found: 'there is no such site at this address',
+  timeout: 'it does not answer in time',
+  unreadable: 'its answer is not the one of this kind of site',
+}
+
+function sentenceOf(fault: Fault): string {
+  if (fault.kind === 'throttled')
+    return `it limits the rate of this address for ${fault.retry_after_s} s`
+  if (fault.kind === 'unavailable')
+    return fault.status === null ? 'it cannot be reached' : `it answers ${fault.status}`
+  return SENTENCES[fault.kind] ?? fault.kind
+}

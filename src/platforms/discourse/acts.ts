@@ -1,0 +1,286 @@
+import { constants, generateKeyPair, privateDecrypt } from 'node:crypto'
+import { promisify } from 'node:util'
+
+import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import {
+  type Acted,
+  final,
+  type Meaning,
+  type NativeRefusal,
+  passing,
+  REJECTED,
+} from '../../core/forum/native-refusals.ts'
+import type { Posted, SentMessage } from '../../core/forum/writes.ts'
+import { type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
+import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
+import { toComment, toNative } from './readers.ts'
+import type { SiteClient } from './site.ts'
+
+/** A write that the site has accepted, or keeps until a moderator approves it. */
+export type Accepted<T> =
+  | { state: 'done'; value: T }
+  /** `pending_id` is the number of the site's queue; null if it names none. */
+  | { state: 'enqueued'; pending_id: number | null }
+
+const LIKE = 2
+
+/**
+ * Actions of the account whose User API key the client has. Each request that changes something is
+ * sent once. Fullnames: `t3_` and a topic's id, `t1_` and a post's id.
+ */
+export function createDiscourseActs(client: Pick<SiteClient, 'http' | 'get' | 'site'>) {
+  const { http, site } = client
+
+  /** Topic and number of a post. */
+  async function addressOf(
+    fullname: string,
+    call: HttpCall,
+  ): Promise<Outcome<{ topic_id: number; number: number | null }>> {
+    const id = fullname.slice(3)
+    if (fullname.startsWith('t3_')) return ok({ topic_id: Number(id), number: null })
+    const row = await client.get(`/posts/${id}.json`, call)
+    if (!row.ok) return row
+    const native = toNative(row.value)
+    return native === null ? fail({ kind: 'unreadable', path: '$' }) : ok(native)
+  }
+
+  /** Id of the post that carries the likes of an item. */
+  async function postIdOf(fullname: string, call: HttpCall): Promise<Outcome<number>> {
+    if (fullname.startsWith('t1_')) return ok(Number(fullname.slice(3)))
+    const topic = await client.get(`/t/${fullname.slice(3)}.json`, call)
+    if (!topic.ok) return topic
+    const posts = rowsOf(fieldsOf(topic.value['post_stream'])['posts'])
+    const starter = posts.find((row) => row['post_number'] === 1)
+    const id = starter === undefined ? null : numberAt(starter, 'id')
+    return id === null ? fail({ kind: 'unreadable', path: '$.post_stream.posts[0].id' }) : ok(id)
+  }
+
+  async function create(
+    body: Record<string, unknown>,
+    call: HttpCall,
+  ): Promise<Acted<Accepted<Record<string, unknown>>>> {
+    const sent = await http.write({ path: '/posts.json', method: 'POST', body }, call)
+    if (!sent.ok) return sent
+    const answer = fieldsOf(sent.value.value)
+    if (sent.value.status >= 300) return { ok: false, fault: refusalOf(sent.value) }
+    if (answer['action'] === 'enqueued') {
+      const pending_id = numberAt(fieldsOf(answer['pending_post']), 'id')
+      return { ok: true, value: { state: 'enqueued', pending_id } }
+    }
+    if (Array.isArray(answer['errors']) && answer['success'] !== true)
+      return { ok: false, fault: refusalOf(sent.value) }
+    return numberAt(answer, 'id') === null
+      ? { ok: false, fault: { kind: 'unknown' } }
+      : { ok: true, value: { state: 'done', value: answer } }
+  }
+
+  async function act(
+    request: { path: string; method: 'POST' | 'DELETE'; body?: unknown },
+    call: HttpCall,
+  ): Promise<Acted<null>> {
+    const sent = await http.write(request, call)
+    if (!sent.ok) return sent
+    return sent.value.status < 300
+      ? { ok: true, value: null }
+      : { ok: false, fault: refusalOf(sent.value) }
+  }
+
+  return {
+    /** Replies to a topic or a post; `text` is Markdown. */
+    async reply(
+      { parent, text }: { parent: string; text: string },
+      call: HttpCall,
+    ): Promise<Acted<Accepted<Posted>>> {
+      const place = await addressOf(parent, call)
+      if (!place.ok) return place
+      const { topic_id, number } = place.value
+      const body = {
+        raw: text,
+        topic_id,
+        ...(number !== null && { reply_to_post_number: number }),
+      }
+      const done = await create(body, call)
+      if (!done.ok || done.value.state === 'enqueued') return carry(done)
+      const native = toNative(done.value.value)
+      const comment = native === null ? null : toComment(native, site)
+      const name = `t1_${numberAt(done.value.value, 'id')}`
+      const value = { name, permalink: comment?.url ?? null, comment }
+      return { ok: true, value: { state: 'done', value } }
+    },
+
+    async like(fullname: string, call: HttpCall): Promise<Acted<null>> {
+      const id = await postIdOf(fullname, call)
+      if (!id.ok) return id
+      const body = { id: id.value, post_action_type_id: LIKE }
+      return act({ path: '/post_actions.json', method: 'POST', body }, call)
+    },
+
+    async unlike(fullname: string, call: HttpCall): Promise<Acted<null>> {
+      const id = await postIdOf(fullname, call)
+      if (!id.ok) return id
+      const path = `/post_actions/${id.value}.json?post_action_type_id=${LIKE}`
+      return act({ path, method: 'DELETE' }, call)
+    },
+
+    /** Begins a private conversation. */
+    async message(
+      { to, subject, text }: { to: string; subject: string; text: string },
+      call: HttpCall,
+    ): Promise<Acted<Accepted<SentMessage>>> {
+      const body = {
+        title: subject,
+        raw: text,
+        archetype: 'private_message',
+        target_recipients: to,
+        // The name of the field in versions before 2.5.
+        target_usernames: to,
+      }
+      const done = await create(body, call)
+      if (!done.ok || done.value.state === 'enqueued') return carry(done)
+      const row = done.value.value
+      const topic_id = numberAt(row, 'topic_id')
+      const value: SentMessage = {
+        id: String(numberAt(row, 'id')),
+        thread_id: topic_id === null ? null : String(topic_id),
+        channel: 'mail',
+      }
+      return { ok: true, value: { state: 'done', value } }
+    },
+
+    /** Revokes the key that the client sends. */
+    revoke: (call: HttpCall): Promise<Acted<null>> =>
+      act({ path: '/user-api-key/revoke', method: 'POST', body: {} }, call),
+  }
+}
+
+/** A failure, or a write that waits: without the value of one that was done. */
+const carry = (
+  acted: Acted<Accepted<unknown>>,
+): Exclude<Acted<Accepted<never>>, { value: { state: 'done' } }> => {
+  if (!acted.ok) return acted
+  return acted.value.state === 'enqueued'
+    ? { ok: true, value: acted.value }
+    : { ok: false, fault: { kind: 'unknown' } }
+}
+
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  invalid_access: final('PERMISSION_DENIED'),
+  not_logged_in: final('REAUTH_REQUIRED'),
+  not_found: final('NOT_FOUND'),
+  invalid_parameters: final('INVALID_REQUEST'),
+  rate_limit: passing('FORUM_RATELIMIT'),
+}
+const STATUS_MEANINGS: Readonly<Record<number, Meaning>> = {
+  400: final('INVALID_REQUEST'),
+  401: final('REAUTH_REQUIRED'),
+  403: final('PERMISSION_DENIED'),
+  404: final('NOT_FOUND'),
+  409: passing('FORUM_REJECTED'),
+  410: final('NOT_FOUND'),
+  429: passing('FORUM_RATELIMIT'),
+}
+
+function refusalOf({ status, headers, value }: HttpAnswer): NativeRefusal {
+  const body = fieldsOf(value)
+  const code = textAt(body, 'error_type')
+  const errors = Array.isArray(body['errors']) ? body['errors'] : []
+  const sentences = errors.filter((it) => typeof it === 'string')
+  const wait_s = numberAt(fieldsOf(body['extras']), 'wait_seconds') ?? retrySeconds(headers)
+  return {
+    kind: 'refused',
+    code: code ?? `HTTP_${status}`,
+    message: sentences.join(' ') || textAt(body, 'message'),
+    field: null,
+    retry_after_s: wait_s,
+    ...((code === null ? undefined : MEANINGS[code]) ?? STATUS_MEANINGS[status] ?? REJECTED),
+  }
+}
+
+const makeKeyPair = promisify(generateKeyPair)
+const KEY_BITS = 2048
+const NONCE_BYTES = 16
+
+/** Address for a person to open, and the key that reads the answer. It is PEM, and secret. */
+export type KeyRequest = { authorize_url: string; nonce: string; private_key: string }
+
+/**
+ * Begins the request of a User API key: a person opens the address, signs in and allows it. A second
+ * key of the same `client_id` replaces the first. `auth_redirect` must be allowed by the site; null:
+ * the site shows the payload.
+ */
+export async function requestKey({
+  base_url,
+  application_name,
+  client_id,
+  scopes,
+  auth_redirect,
+  random,
+}: {
+  base_url: string
+  application_name: string
+  client_id: string
+  scopes: readonly string[]
+  auth_redirect: string | null
+  random: { bytes(count: number): Uint8Array }
+}): Promise<KeyRequest> {
+  const { publicKey, privateKey } = await makeKeyPair('rsa', {
+    modulusLength: KEY_BITS,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('hex')
+  const params = new URLSearchParams({
+    application_name,
+    client_id,
+    scopes: scopes.join(','),
+    public_key: publicKey,
+    nonce,
+    ...(auth_redirect !== null && { auth_redirect }),
+  })
+  const authorize_url = `${base_url.replace(/\/+$/, '')}/user-api-key/new?${params.toString()}`
+  return { authorize_url, nonce, private_key: privateKey }
+}
+
+/**
+ * The key in the payload that the site has shown, or has appended to the redirect: base64 with any
+ * white space. `unreadable` names what is wrong: `payload` cannot be decrypted, `nonce` belongs to
+ * another request.
+ */
+export function readKeyPayload(
+  payload: string,
+  { private_key, nonce }: Pick<KeyRequest, 'private_key' | 'nonce'>,
+): Outcome<{ key: string; api: number | null }> {
+  const encrypted = Buffer.from(payload.replaceAll(/\s/g, ''), 'base64')
+  // PKCS#1 v1.5 is the site's padding; newer versions may use OAEP.
+  for (const decrypt of [decryptPkcs1, decryptOaep]) {
+    const body = fieldsOf(parsed(() => decrypt(encrypted, private_key)))
+    const key = textAt(body, 'key')
+    // A wrong padding may decrypt to noise rather than fail.
+    if (key === null) continue
+    if (body['nonce'] !== nonce) return fail({ kind: 'unreadable', path: 'nonce' })
+    return ok({ key, api: numberAt(body, 'api') })
+  }
+  return fail({ kind: 'unreadable', path: 'payload' })
+}
+
+const decryptOaep = (encrypted: Buffer, key: string): Buffer =>
+  privateDecrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING }, encrypted)
+
+/**
+ * As RFC 8017, 7.2.2. The runtime refuses this padding, because a server that decrypts it for
+ * anybody leaks by its answers; this payload is read once, for the person who has asked for it.
+ */
+function decryptPkcs1(encrypted: Buffer, key: string): Buffer {
+  const block = privateDecrypt({ key, padding: constants.RSA_NO_PADDING }, encrypted)
+  const end = block.indexOf(0, 2)
+  if (block[0] !== 0 || block[1] !== 2 || end === -1) throw new Error('no PKCS#1 v1.5 padding')
+  return block.subarray(end + 1)
+}
+
+function parsed(decrypt: () => Buffer): unknown {
+  try {
+    return JSON.parse(decrypt().toString('utf8'))
+  } catch {
+    return null
+  }
+}

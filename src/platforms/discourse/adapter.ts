@@ -1,0 +1,442 @@
+import { createHash } from 'node:crypto'
+
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
+import type { HttpCall } from '../http.ts'
+import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
+import type { Call, Listing } from '../port.ts'
+import {
+  readCapabilities,
+  type ReadPort,
+  type Source,
+  type SourceOptions,
+  withUnsupported,
+} from '../source.ts'
+import {
+  actionToItem,
+  type Category,
+  foundTopics,
+  itemNameOf,
+  itemOf,
+  livenessOf,
+  type NativePost,
+  tagToCommunity,
+  toComment,
+  toCommunity,
+  toModerators,
+  topicsOf,
+  toUser,
+} from './readers.ts'
+import { createSiteClient, LIST_PAGES_MAX, type NumberedPage, pages, type Paging } from './site.ts'
+import { createPostStream, type StreamRow } from './stream.ts'
+import { createTopicReads } from './topics.ts'
+
+/** Part of a site that a list covers. */
+type Place = { kind: 'all' } | { kind: 'tag'; tag: string } | { kind: 'category'; it: Category }
+
+const ACTIONS_PAGE = 30
+const SEARCH_PAGES = 10
+const CATEGORIES_PAGE = 100
+const WINDOW = 50
+/** The site names no time when its search refuses. */
+const SEARCH_PAUSE_S = 60
+const NEW_TOPICS = '4'
+const REPLIES = '5'
+
+/**
+ * A Discourse site, at the address of its front page. `credential` is a User API key; null: the site
+ * as everybody sees it.
+ * @see https://docs.discourse.org
+ */
+export function createDiscourse(options: SourceOptions): Source {
+  const client = createSiteClient(options)
+  const { base_url, http, site } = client
+  const topics = createTopicReads(client)
+  const { credential } = options
+
+  async function placeOf(name: string | undefined, call: HttpCall): Promise<Outcome<Place>> {
+    if (name === undefined || name.toLowerCase() === 'all') return ok({ kind: 'all' })
+    if (name.startsWith('tag:')) return ok({ kind: 'tag', tag: name.slice(4) })
+    const categories = await client.readCategories(call)
+    if (!categories.ok) return categories
+    const it = categories.value.find(name)
+    return it === null ? fail(ABSENT) : ok({ kind: 'category', it })
+  }
+
+  /** Ids of the named categories and those below them; null: of the whole site. */
+  async function categoryIds(
+    names: readonly string[],
+    call: HttpCall,
+  ): Promise<Outcome<ReadonlySet<number> | null>> {
+    const ids = new Set<number>()
+    for (const name of names) {
+      const place = await placeOf(name, call)
+      if (!place.ok) return place
+      if (place.value.kind === 'all') return ok(null)
+      // The list of posts does not name tags.
+      if (place.value.kind === 'tag') return fail({ kind: 'unsupported', capability: 'comments' })
+      const categories = await client.readCategories(call)
+      if (!categories.ok) return categories
+      for (const id of categories.value.within(place.value.it.id)) ids.add(id)
+    }
+    return ok(names.length === 0 ? null : ids)
+  }
+
+  async function topicPage(
+    path: string,
+    page: number,
+    call: HttpCall,
+  ): Promise<Outcome<NumberedPage<Post>>> {
+    const body = await client.get(`${path}${path.includes('?') ? '&' : '?'}page=${page}`, call)
+    if (!body.ok) return body
+    const list = fieldsOf(body.value['topic_list'])
+    const prepared = await client.prepare(rowsOf(list['topics']), call)
+    if (!prepared.ok) return prepared
+    const rows = topicsOf(body.value, site)
+    if (rows === null) return fail({ kind: 'unreadable', path: '$.topic_list.topics' })
+    return ok({ rows, more: textAt(list, 'more_topics_url') !== null && rows.length > 0 })
+  }
+
+  async function listTopics(
+    { subforums, sort, t }: { subforums: string[]; sort: string; t: string | null },
+    paging: Paging,
+    call: Call,
+  ): Promise<Outcome<Listing<Post>>> {
+    const is_one = subforums.length === 1
+    const place = await placeOf(is_one ? subforums[0] : undefined, call)
+    if (!place.ok) return place
+    const only = is_one ? ok(null) : await categoryIds(subforums, call)
+    if (!only.ok) return only
+    const prefix = listPath(place.value)
+    const names = only.value === null ? null : new Set([...only.value].map(site.placeOf))
+    const read = (path: string) =>
+      pages(paging, (page) => topicPage(path, page, call), {
+        keep: ({ subforum }) => names === null || names.has(subforum),
+      })
+    if (sort === 'top' || sort === 'controversial')
+      return read(`${prefix}/top.json?period=${PERIODS[t ?? ''] ?? 'all'}`)
+    if (sort === 'new') return read(`${prefix}/latest.json?order=created`)
+    if (sort !== 'hot') return read(`${prefix}/latest.json`)
+    const hot = await read(`${prefix}/hot.json`)
+    // Versions before 3.3 have no such list; theirs by activity is the nearest.
+    return !hot.ok && hot.fault.kind === 'not_found' ? read(`${prefix}/latest.json`) : hot
+  }
+
+  async function listComments(
+    { subforums, limit, after }: Paging & { subforums: string[] },
+    call: Call,
+  ): Promise<Outcome<Listing<Comment>>> {
+    const only = await categoryIds(subforums, call)
+    if (!only.ok) return only
+    let before = after === null ? null : Number(/^b(\d{1,15})$/.exec(after)?.[1] ?? Number.NaN)
+    if (Number.isNaN(before)) return fail({ kind: 'rejected', status: 400 })
+    const rows: Comment[] = []
+    for (let page = 0; page < LIST_PAGES_MAX; page++) {
+      const answer = await http.get(
+        `/posts.json${before === null ? '' : `?before=${before}`}`,
+        call,
+      )
+      if (!answer.ok) return answer
+      const posts = fieldsOf(answer.value)['latest_posts']
+      if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
+      const found = await client.natives(rowsOf(posts), call)
+      if (!found.ok) return found
+      const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
+      for (const it of found.value.toSorted((a, b) => b.id - a.id)) {
+        if (it.number === 1 || livenessOf(it) !== 'live' || it.id >= (before ?? Infinity)) continue
+        if (only.value !== null && !only.value.has(numberAt(it.row, 'category_id') ?? 0)) continue
+        rows.push(toComment(it, site))
+        if (rows.length === limit) return ok({ rows, after: `b${it.id}`, logged_in: null })
+      }
+      // Old servers list windows of ids, which may be empty, and repeat the id of the request.
+      const window_from = before === null ? Infinity : Math.max(1, before - WINDOW + 1)
+      before = ids.some((id) => id < (before ?? Infinity)) ? Math.min(...ids) : window_from
+      if (before <= 1 || before === Infinity) return ok({ rows, after: null, logged_in: null })
+    }
+    return ok({ rows, after: `b${before}`, logged_in: null })
+  }
+
+  async function listActions(
+    { name, filter }: { name: string; filter: string },
+    paging: Paging,
+    call: Call,
+  ): Promise<Outcome<Listing<Item>>> {
+    return pages(paging, async (page) => {
+      const params = new URLSearchParams({
+        username: name,
+        filter,
+        offset: String(page * ACTIONS_PAGE),
+        limit: String(ACTIONS_PAGE),
+      })
+      const body = await client.get(`/user_actions.json?${params.toString()}`, call)
+      if (!body.ok) return body
+      if (!Array.isArray(body.value['user_actions']))
+        return fail({ kind: 'unreadable', path: '$.user_actions' })
+      // Old servers ignore the limit; their next page begins in the middle of this one.
+      const found = rowsOf(body.value['user_actions']).slice(0, ACTIONS_PAGE)
+      const prepared = await client.prepare(found, call)
+      if (!prepared.ok) return prepared
+      const rows = found.map((row) => actionToItem(row, site)).filter((it) => it !== null)
+      return ok({ rows, more: found.length === ACTIONS_PAGE })
+    })
+  }
+
+  const reads: Partial<ReadPort> = {
+    posts: ({ limit, after, ...query }, call) => listTopics(query, { limit, after }, call),
+    comments: listComments,
+
+    async search({ q, subforum, sort, t, ...paging }, call) {
+      const place = await placeOf(subforum ?? undefined, call)
+      if (!place.ok) return place
+      const since = sinceOf(t, options.clock.now())
+      const terms = [q, 'in:first', SEARCH_ORDERS[sort], since, placeTerm(place.value)]
+      return pages(paging, async (page) => {
+        const term = terms.filter((it) => it != null && it !== '').join(' ')
+        const params = new URLSearchParams({ q: term, page: String(page + 1) })
+        const body = await client.get(`/search.json?${params.toString()}`, call)
+        if (!body.ok) return body
+        const grouped = fieldsOf(body.value['grouped_search_result'])
+        const error = grouped['error']
+        // Refused for load or for a limit, and answered as if nothing was found.
+        if (typeof error === 'string' && error !== '')
+          return fail({ kind: 'throttled', retry_after_s: SEARCH_PAUSE_S, estimated: true })
+        if (!Array.isArray(body.value['posts']))
+          return fail({ kind: 'unreadable', path: '$.posts' })
+        const prepared = await client.prepare(rowsOf(body.value['topics']), call)
+        if (!prepared.ok) return prepared
+        const rows = foundTopics(body.value, site)
+        const has_more = grouped['more_full_page_results'] === true && page + 1 < SEARCH_PAGES
+        return ok({ rows, more: has_more })
+      })
+    },
+
+    async searchCommunities({ q, ...paging }, call) {
+      const words = q.toLowerCase()
+      return categoryPages(paging, call, ({ path, row }) =>
+        [path, textAt(row, 'name'), textAt(row, 'description_text') ?? textAt(row, 'description')]
+          .join(' ')
+          .toLowerCase()
+          .includes(words),
+      )
+    },
+
+    searchUsers: ({ q, ...paging }, call) =>
+      pages(paging, async (page) => {
+        const params = new URLSearchParams({
+          period: 'all',
+          order: 'likes_received',
+          name: q,
+          page: String(page),
+        })
+        const body = await client.get(`/directory_items.json?${params.toString()}`, call)
+        if (!body.ok) return body
+        if (!Array.isArray(body.value['directory_items']))
+          return fail({ kind: 'unreadable', path: '$.directory_items' })
+        const items = rowsOf(body.value['directory_items'])
+        const rows = items
+          .map((row) => toUser({ ...row, ...fieldsOf(row['user']) }, base_url))
+          .filter((it) => it !== null)
+        return ok({ rows, more: items.length >= DIRECTORY_PAGE })
+      }),
+
+    async userComments({ name, ...paging }, call) {
+      const page = await listActions({ name, filter: REPLIES }, paging, call)
+      if (!page.ok) return page
+      const rows = page.value.rows.flatMap((item): Comment[] => {
+        if (item.kind !== 'comment') return []
+        const { kind: _, ...comment } = item
+        return [comment]
+      })
+      return ok({ ...page.value, rows })
+    },
+
+    async userItems({ name, tab, ...paging }, call) {
+      const filter = TABS[tab]
+      return filter === undefined
+        ? fail({ kind: 'unsupported', capability: 'userItems' })
+        : listActions({ name, filter }, paging, call)
+    },
+
+    ...topics,
+
+    async user(name, call) {
+      const body = await client.get(`/u/${encodeURIComponent(name)}.json`, call)
+      if (!body.ok) return body
+      const user = toUser(fieldsOf(body.value['user']), base_url)
+      return user === null ? fail({ kind: 'unreadable', path: '$.user' }) : ok(user)
+    },
+
+    async community(name, call) {
+      const place = await placeOf(name, call)
+      if (!place.ok) return place
+      if (place.value.kind === 'all') return fail(ABSENT)
+      if (place.value.kind === 'category') return ok(toCommunity(place.value.it, base_url))
+      const { tag } = place.value
+      const body = await client.get(`${listPath(place.value)}/latest.json`, call)
+      if (!body.ok) return body
+      const [row = {}] = rowsOf(fieldsOf(body.value['topic_list'])['tags'])
+      return ok(tagToCommunity(tag, row, base_url))
+    },
+
+    communities: ({ which, ...paging }, call) => categoryPages(paging, call, () => true, which),
+
+    async moderators(_, call) {
+      const body = await client.get('/about.json', call)
+      if (!body.ok) return body
+      const { about } = body.value
+      return about === undefined
+        ? fail({ kind: 'unreadable', path: '$.about' })
+        : ok(toModerators(fieldsOf(about)))
+    },
+  }
+
+  async function categoryPages(
+    paging: Paging,
+    call: Call,
+    keep: (category: Category) => boolean,
+    which: 'popular' | 'new' | 'default' = 'popular',
+  ): Promise<Outcome<Listing<Community>>> {
+    const categories = await client.readCategories(call)
+    if (!categories.ok) return categories
+    const rank: (it: Category) => number =
+      which === 'new'
+        ? ({ id }) => -id
+        : which === 'default'
+          ? ({ row }) => numberAt(row, 'position') ?? 0
+          : ({ row }) => -(numberAt(row, 'topic_count') ?? 0)
+    const all = [...categories.value.by_id.values()].filter(keep)
+    const ordered = all.toSorted((a, b) => rank(a) - rank(b) || a.id - b.id)
+    return pages(paging, async (page) => {
+      const rows = ordered.slice(page * CATEGORIES_PAGE, (page + 1) * CATEGORIES_PAGE)
+      const has_more = ordered.length > (page + 1) * CATEGORIES_PAGE
+      return ok({ rows: rows.map((it) => toCommunity(it, base_url)), more: has_more })
+    })
+  }
+
+  return {
+    kind: 'discourse',
+    url: base_url,
+    capabilities: new Set([...readCapabilities(reads), 'monitor']),
+    reads: withUnsupported(reads),
+    commentOf: fromNode,
+    stream: createPostStream({
+      clock: options.clock,
+      async page(before, call) {
+        const seen = await client.observe(
+          `/posts.json${before === null ? '' : `?before=${before}`}`,
+          call,
+        )
+        if (!seen.ok) return seen
+        const posts = fieldsOf(seen.value.value)['latest_posts']
+        if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
+        const found = await client.natives(rowsOf(posts), call)
+        if (!found.ok) return found
+        const { as_of, anonymous } = seen.value
+        const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
+        const rows = found.value.map((it): StreamRow => ({
+          id: it.id,
+          name: itemNameOf(it),
+          digest: digestOf(it),
+          item: livenessOf(it) === 'live' ? itemOf(it, site) : null,
+        }))
+        return ok({ rows, ids, as_of, anonymous })
+      },
+    }),
+    isPlace: (place) => place.length <= PLACE_MAX && PLACE.test(place),
+    targetOf({ origin, pathname }) {
+      const base = new URL(base_url)
+      if (origin !== base.origin || !pathname.startsWith(base.pathname)) return null
+      const path = pathname.slice(base.pathname.replace(/\/$/, '').length)
+      // A link to a reply names it by its number, not by its id: the link alone leads to the topic.
+      const post_id = TOPIC_PATH.exec(path)?.[1]
+      return post_id === undefined ? null : { post_id, comment_id: null }
+    },
+    clock_offset_ms: http.clock_offset_ms,
+    isDown: http.isDown,
+    async probe(call) {
+      const body = await client.get('/about.json', call)
+      if (!body.ok) return body
+      const about = fieldsOf(body.value['about'])
+      const notes = [
+        credential === null
+          ? 'Without a key, a site answers 200 requests a minute and 50 in 10 seconds, if its operator left the defaults.'
+          : 'With a User API key, a site answers 20 requests a minute and 2,880 a day, if its operator left the defaults.',
+      ]
+      return ok({ title: textAt(about, 'title'), version: textAt(about, 'version'), notes })
+    },
+  }
+}
+
+const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
+const DIRECTORY_PAGE = 50
+const PLACE_MAX = 200
+const TOPIC_PATH = /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/\d+)?\/?(?:\.json)?$/
+const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
+
+const TABS: Readonly<Record<string, string>> = {
+  submitted: NEW_TOPICS,
+  comments: REPLIES,
+  overview: `${NEW_TOPICS},${REPLIES}`,
+}
+
+/** Words of the search's language. */
+const SEARCH_ORDERS: Readonly<Record<string, string>> = {
+  new: 'order:latest_topic',
+  top: 'order:likes',
+  hot: 'order:views',
+}
+
+/** Names of the ranking's spans. */
+const PERIODS: Readonly<Record<string, string>> = {
+  hour: 'daily',
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+  year: 'yearly',
+}
+
+const DAY_MS = 86_400_000
+const SPANS_DAYS: Readonly<Record<string, number>> = {
+  hour: 1,
+  day: 1,
+  week: 7,
+  month: 31,
+  year: 366,
+}
+
+/** The search knows days, not hours. */
+function sinceOf(span: string, now: number): string | null {
+  const days = SPANS_DAYS[span]
+  if (days === undefined) return null
+  return `after:${new Date(now - days * DAY_MS).toISOString().slice(0, 10)}`
+}
+
+function listPath(place: Place): string {
+  if (place.kind === 'all') return ''
+  if (place.kind === 'tag') return `/tag/${encodeURIComponent(place.tag)}/l`
+  return `/c/${place.it.path.split('/').map(encodePart).join('/')}/${place.it.id}/l`
+}
+
+/** Slugs of other scripts are stored encoded. */
+const encodePart = (slug: string): string => (slug.includes('%') ? slug : encodeURIComponent(slug))
+
+function placeTerm(place: Place): string | null {
+  if (place.kind === 'all') return null
+  return place.kind === 'tag' ? `tags:${place.tag}` : `category:${place.it.id}`
+}
+
+/** Changes with an edit; other changes of a row move `updated_at` too. */
+const digestOf = ({ topic_id, row }: NativePost): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        topic_id,
+        row['version'],
+        row['raw'] ?? row['cooked'],
+        row['topic_title'],
+        row['category_id'],
+        row['username'],
+      ]),
+    )
+    .digest('base64url')
+    .slice(0, 8)

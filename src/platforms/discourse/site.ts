@@ -1,0 +1,212 @@
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import { createHttpClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
+import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
+import type { Listing } from '../port.ts'
+import type { SourceOptions } from '../source.ts'
+import {
+  type Categories,
+  type NativePost,
+  type SiteFacts,
+  toCategories,
+  toNative,
+  type TopicFacts,
+} from './readers.ts'
+
+const CATEGORIES_FRESH_MS = 10 * 60_000
+const TOPICS_MAX = 5_000
+const NUMBERS_MAX = 50_000
+/** Answers for readers without a key come from a cache of this age, on a site under load. */
+const CACHE_MS = 60_000
+const UNCATEGORIZED = 'uncategorized'
+const LIMIT_S = 60
+
+/**
+ * A client for one site, with its categories and the facts of topics that single rows leave out. A
+ * key is sent with every request.
+ */
+export function createSiteClient(options: SourceOptions) {
+  const { clock, credential } = options
+  const base_url = options.base_url.replace(/\/+$/, '')
+  const http = createHttpClient({
+    ...options,
+    base_url,
+    headers: () => (credential === null ? {} : { 'user-api-key': credential }),
+    verdict,
+  })
+  let categories: Categories = toCategories([])
+  let read_at = -Infinity
+  /** Categories that the site's list leaves out; the path of one that cannot be read is its id. */
+  const unlisted = new Map<number, string>()
+  const topics = new Map<number, TopicFacts>()
+  const numbers = new Map<string, number>()
+
+  const site: SiteFacts = {
+    base_url,
+    placeOf: (id) =>
+      id === null
+        ? UNCATEGORIZED
+        : (categories.by_id.get(id)?.path ?? unlisted.get(id) ?? `${id}-category`),
+    idOf: (topic_id, number) => numbers.get(`${topic_id}/${number}`) ?? null,
+    topicOf: (id) => topics.get(id) ?? null,
+  }
+
+  /** Categories of the site, at most ten minutes old; older ones while the site cannot be read. */
+  async function readCategories(call: HttpCall): Promise<Outcome<Categories>> {
+    if (clock.mono() - read_at < CATEGORIES_FRESH_MS) return ok(categories)
+    const answer = await http.get('/site.json', call)
+    if (!answer.ok) return read_at === -Infinity ? answer : ok(categories)
+    const rows = fieldsOf(answer.value)['categories']
+    if (!Array.isArray(rows)) return fail({ kind: 'unreadable', path: '$.categories' })
+    categories = toCategories(rowsOf(rows))
+    read_at = clock.mono()
+    unlisted.clear()
+    return ok(categories)
+  }
+
+  /** Reads the categories of rows before they are mapped; large sites list a part of them. */
+  async function prepare(
+    rows: readonly Record<string, unknown>[],
+    call: HttpCall,
+  ): Promise<Outcome<null>> {
+    const known = await readCategories(call)
+    if (!known.ok) return known
+    for (const id of new Set(rows.map((row) => numberAt(row, 'category_id')))) {
+      if (id === null || known.value.by_id.has(id) || unlisted.has(id)) continue
+      const answer = await http.get(`/c/${id}/show.json`, call)
+      const is_secret =
+        !answer.ok && (answer.fault.kind === 'not_found' || answer.fault.kind === 'forbidden')
+      if (!answer.ok && !is_secret) return answer
+      const row = answer.ok ? fieldsOf(fieldsOf(answer.value)['category']) : {}
+      const above = numberAt(row, 'parent_category_id')
+      const slug = textAt(row, 'slug') || `${id}-category`
+      unlisted.set(id, above === null ? slug : `${site.placeOf(above)}/${slug}`)
+    }
+    return ok(null)
+  }
+
+  /** Keeps what later rows of the same topic do not state. */
+  function remember({ id, topic_id, number, row }: NativePost): void {
+    put(numbers, `${topic_id}/${number}`, id, NUMBERS_MAX)
+    const title = textAt(row, 'topic_title')
+    const known = topics.get(topic_id)
+    if (title === null && known === undefined) return
+    rememberTopic(topic_id, {
+      title: title ?? known?.title ?? '',
+      link_url: known?.link_url ?? null,
+      category_id: numberAt(row, 'category_id') ?? known?.category_id ?? null,
+      author_id: number === 1 ? numberAt(row, 'user_id') : (known?.author_id ?? null),
+    })
+  }
+
+  const rememberTopic = (id: number, topic: TopicFacts): void => put(topics, id, topic, TOPICS_MAX)
+
+  /** A page's posts, remembered, after their categories were read. */
+  async function natives(
+    rows: readonly Record<string, unknown>[],
+    call: HttpCall,
+  ): Promise<Outcome<NativePost[]>> {
+    const prepared = await prepare(rows, call)
+    if (!prepared.ok) return prepared
+    const found = rows.map(toNative).filter((it) => it !== null)
+    for (const native of found) remember(native)
+    return ok(found)
+  }
+
+  /** The object that a path answers with. */
+  async function get(path: string, call: HttpCall): Promise<Outcome<Record<string, unknown>>> {
+    const answer = await http.get(path, call)
+    return answer.ok ? ok(fieldsOf(answer.value)) : answer
+  }
+
+  /** An answer with the time that it proves, epoch ms by the site's clock. */
+  async function observe(
+    path: string,
+    call: HttpCall,
+  ): Promise<Outcome<{ value: unknown; as_of: number; anonymous: boolean }>> {
+    const sent_at = clock.now()
+    const answer = await http.send({ path }, call)
+    if (!answer.ok) return answer
+    const { headers, value } = answer.value
+    const now = clock.now()
+    const date = Date.parse(headers.get('date') ?? '')
+    const answered_at = Number.isNaN(date) ? now + http.clock_offset_ms() : date
+    const age_ms = Number(headers.get('age') ?? 0) * 1000 || 0
+    const is_signed_in = headers.get('x-discourse-username') !== null
+    const is_fresh =
+      is_signed_in || /^(?:skip|store)$/.test(headers.get('x-discourse-cached') ?? '')
+    return ok({
+      value,
+      // The page was made between the request and its answer.
+      as_of: answered_at - (now - sent_at) - age_ms - (is_fresh ? 0 : CACHE_MS),
+      anonymous: credential !== null && !is_signed_in,
+    })
+  }
+
+  return { base_url, http, site, get, natives, readCategories, prepare, rememberTopic, observe }
+}
+
+export type SiteClient = ReturnType<typeof createSiteClient>
+
+function put<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
+  map.delete(key)
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > max && oldest !== undefined) map.delete(oldest)
+}
+
+/** Fault that an answer of the site states in words; null: by its status. */
+function verdict({ status, headers, text, value }: HttpAnswer): Fault | null {
+  const body = fieldsOf(value)
+  if (status === 429) {
+    const extras = fieldsOf(body['extras'])
+    const stated_s =
+      retrySeconds(headers) ??
+      numberAt(extras, 'wait_seconds') ??
+      (/\b(\d{1,5}) seconds?/.exec(text)?.[1] || null)
+    return stated_s === null
+      ? { kind: 'throttled', retry_after_s: LIMIT_S, estimated: true }
+      : { kind: 'throttled', retry_after_s: Number(stated_s) }
+  }
+  const error_type = textAt(body, 'error_type')
+  if (status === 403 && error_type === 'not_logged_in') return { kind: 'login_required' }
+  if (status === 404 && error_type === 'not_found') return { kind: 'not_found', reason: 'absent' }
+  return null
+}
+
+/** Pages of one call, so that a filter that keeps little ends. */
+export const LIST_PAGES_MAX = 5
+/** Number of rows, and where they begin. */
+export type Paging = { limit: number; after: string | null }
+/** A numbered page of a list. */
+export type NumberedPage<T> = { rows: T[]; more: boolean }
+
+/**
+ * Rows of numbered pages, up to a limit. The cursor is the page and the rows of it that were
+ * returned.
+ */
+export async function pages<T>(
+  { limit, after }: Paging,
+  read: (page: number) => Promise<Outcome<NumberedPage<T>>>,
+  { keep = () => true }: { keep?: (row: T) => boolean } = {},
+): Promise<Outcome<Listing<T>>> {
+  const [, from_page, from_row] = /^p(\d{1,4})-(\d{1,3})$/.exec(after ?? 'p0-0') ?? []
+  if (from_page === undefined) return fail({ kind: 'rejected', status: 400 })
+  const rows: T[] = []
+  let page = Number(from_page)
+  let skip = Number(from_row)
+  for (let count = 0; count < LIST_PAGES_MAX; count++, page++, skip = 0) {
+    const answer = await read(page)
+    if (!answer.ok) return answer
+    for (const [at, row] of answer.value.rows.entries()) {
+      if (at < skip || !keep(row)) continue
+      rows.push(row)
+      if (rows.length < limit) continue
+      const is_last = at === answer.value.rows.length - 1
+      if (is_last && !answer.value.more) return ok({ rows, after: null, logged_in: null })
+      const next = is_last ? `p${page + 1}-0` : `p${page}-${at + 1}`
+      return ok({ rows, after: next, logged_in: null })
+    }
+    if (!answer.value.more) return ok({ rows, after: null, logged_in: null })
+  }
+  return ok({ rows, after: `p${page}-0`, logged_in: null })
+}

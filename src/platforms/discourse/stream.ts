@@ -1,0 +1,311 @@
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import type { Item } from '../../core/forum/items.ts'
+import type { HttpCall } from '../http.ts'
+import type { IdRange, ItemStream, StreamCall, StreamStep } from '../source.ts'
+
+/** A row of the site's list of posts. */
+export type StreamRow = {
+  id: number
+  name: string
+  /** Changes with the text, the title, the place and the version of the post. */
+  digest: string
+  /** Null: a notice in place of a deleted or hidden text. */
+  item: Item | null
+}
+
+/** A page of the list, in any order. */
+type StreamPage = {
+  rows: StreamRow[]
+  /** Ids of all rows, of those too that are neither post nor comment. */
+  ids: number[]
+  /** Epoch ms by the source's clock: the page shows everything that was visible then. */
+  as_of: number
+  /** A key was sent, and the answer is that for readers without one. */
+  anonymous: boolean
+}
+
+/** Reads of the API that the stream needs. `before` null: the newest page. */
+export type PostReader = {
+  clock: { now(): number }
+  page(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>>
+}
+
+/**
+ * Generation of the list. `current`: a page holds the newest rows with an id below `before`. `old`:
+ * those of the 50 ids up to `before`, with some or all of them left out. A wrong guess costs requests
+ * and proves nothing false: both list all of a page's ids from its lowest row on.
+ */
+type Generation = 'current' | 'old'
+
+/** A visible row: id, name's topic (0: a comment), digest, and since when it is missing (0: not). */
+type Seen = [id: number, topic_id: number, digest: string, missing_since: number]
+
+type State = {
+  generation: Generation | null
+  first: number
+  /** Highest id that was read; null: no page had a row yet. */
+  top: number | null
+  /** Ranges below `top` that no page has covered yet, in ascending order. */
+  holes: IdRange[]
+  /** Every visible row from `floor` on, but for the holes; ascending. */
+  seen: Seen[]
+  floor: number
+  tail_at: number
+  read_until: number
+}
+
+const WINDOW = 50
+const TAIL_IDS = 200
+const TAIL_EVERY_MS = 10 * 60_000
+/** Ids below the old head that each step reads again: rows are committed out of order. */
+const OVERLAP_IDS = 20
+const SEEN_MAX = 400
+const HOLES_MAX = 20
+/** An answer for readers without a key may be this old; a row is gone only if two answers say so. */
+const CACHE_MS = 60_000
+
+/**
+ * The stream of all posts of a site, by its list in the order of ids. What it proves: every post
+ * with an id in the range that was visible to the reader when its page was read.
+ * https://docs.discourse.org/#tag/Posts/operation/listPosts
+ */
+export function createPostStream(reader: PostReader): ItemStream {
+  const { clock } = reader
+
+  async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const now = clock.now()
+    const state = read(text)
+    const walk = createWalk(reader, call, bounds.requests, state)
+    const newest = await walk.page(null)
+    if (newest === null)
+      return fail(walk.fault() ?? { kind: 'throttled', retry_after_s: 1, not_requested: true })
+    const { ids, as_of } = newest
+    const hi = Math.max(...ids)
+    const lo = Math.min(...ids)
+    if (ids.length > 0 && !newest.anonymous) {
+      const { top } = state
+      if (top === null) {
+        state.first = hi + 1
+        state.floor = lo
+      } else if (hi > top) state.holes.push({ from_id: top + 1, to_id: hi })
+      state.top = Math.max(hi, top ?? 0)
+      walk.accept(newest, { from_id: lo, to_id: hi }, top === null ? 'present' : 'newest')
+      // From this page down across the old head: what is new, and what was committed late.
+      const target = top === null ? lo : Math.max(state.floor, top - OVERLAP_IDS)
+      const low = lo > target ? await walk.down({ from_id: target, to_id: lo - 1 }) : lo
+      for (let [hole] = state.holes; hole !== undefined && walk.left() > 0; [hole] = state.holes)
+        await walk.down(hole)
+      if (state.holes.length === 0) await readTail(state, walk, { low, now })
+      if (state.holes.length === 0) state.read_until = Math.max(state.read_until, as_of)
+    } else if (newest.anonymous) walk.deliverUnproven(newest)
+    trim(state)
+
+    const { first, top, holes } = state
+    const [lowest] = holes
+    const head = lowest === undefined ? top : lowest.from_id - 1
+    return ok({
+      items: walk.items(),
+      gone: walk.gone(),
+      state: JSON.stringify(state),
+      proven: head === null || head < first ? null : { from_id: first, to_id: head },
+      behind:
+        lowest === undefined
+          ? null
+          : { from_id: lowest.from_id, to_id: holes.at(-1)?.to_id ?? lowest.to_id },
+      unanswered: [],
+      verified_until: state.read_until,
+      partial: walk.anonymous() ? 'seen_as_anonymous' : null,
+      requests: walk.requests(),
+    })
+  }
+
+  return {
+    proof: 'keyset',
+    idle_requests: 1,
+    advance,
+    async reread(range, bounds) {
+      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+      const state: State = { ...read(null), holes: [{ ...range }] }
+      const walk = createWalk(reader, call, bounds.requests, state)
+      await walk.down(range)
+      const fault = walk.fault()
+      if (fault !== null && walk.items().length === 0) return fail(fault)
+      return ok({
+        items: walk.items(),
+        behind: state.holes[0] ?? null,
+        requests: walk.requests(),
+      })
+    },
+  }
+}
+
+/** Reads the last ids again: hidden posts come back with the id that they had. */
+async function readTail(
+  state: State,
+  walk: Walk,
+  { low, now }: { low: number; now: number },
+): Promise<void> {
+  const { top } = state
+  if (top === null || now - state.tail_at < TAIL_EVERY_MS) return
+  const from_id = Math.max(1, top - TAIL_IDS + 1)
+  // Rows below the floor are recorded and not delivered: they may have been visible all the time.
+  const reached = low > from_id ? await walk.down({ from_id, to_id: low - 1 }) : low
+  if (reached <= from_id) state.tail_at = now
+}
+
+type Walk = ReturnType<typeof createWalk>
+
+/** Reads pages within a number of requests, and keeps the state's account of what they cover. */
+function createWalk(reader: PostReader, call: HttpCall, requests_max: number, state: State) {
+  const found = new Map<number, StreamRow>()
+  const gone = new Set<string>()
+  const seen = new Map(state.seen.map((it) => [it[0], it]))
+  let sent = 0
+  let fault: Fault | null = null
+  let anonymous = false
+
+  const left = () => (fault === null && !anonymous ? Math.max(0, requests_max - sent) : 0)
+
+  async function page(before: number | null): Promise<StreamPage | null> {
+    if (left() === 0) return null
+    sent += 1
+    const outcome = await reader.page(before, call)
+    if (!outcome.ok) {
+      ;({ fault } = outcome)
+      return null
+    }
+    if (outcome.value.anonymous) anonymous = true
+    return outcome.value
+  }
+
+  /** The range that an answer to `before` proves; its ids are those below `before`. */
+  function coverageOf(before: number, ids: readonly number[], was_row: boolean): IdRange {
+    const lowest = Math.min(...ids)
+    // A page of the old generation starts with `before` itself, and ends 50 ids below.
+    if (ids.some((id) => id >= before)) state.generation = 'old'
+    else if (ids.length > 0 && (was_row || lowest <= before - WINDOW)) state.generation = 'current'
+    // Without a row, a page proves its window in both generations, and is the end in neither.
+    const is_window = ids.length === 0 || state.generation === 'old'
+    const from_id = is_window ? Math.min(lowest, before - WINDOW + 1) : lowest
+    return { from_id: Math.max(1, from_id), to_id: before - 1 }
+  }
+
+  /** Walks down a range, and returns the lowest id that a page covered. */
+  async function down({ from_id, to_id }: IdRange): Promise<number> {
+    let before = to_id + 1
+    while (before > from_id) {
+      const answer = await page(before)
+      if (answer === null || answer.anonymous) break
+      const covered = coverageOf(before, answer.ids, seen.has(before))
+      accept(answer, covered)
+      before = covered.from_id
+    }
+    return before
+  }
+
+  /**
+   * Takes the rows of a page that covers a range, and closes the holes within. `newest`: no row is
+   * above the page. `present`: the rows belong to the time before the stream.
+   */
+  function accept(
+    { rows, as_of }: StreamPage,
+    covered: IdRange,
+    place: 'below' | 'newest' | 'present' = 'below',
+  ): void {
+    const present = new Set<number>()
+    for (const row of rows) {
+      const { id, name, digest, item } = row
+      present.add(id)
+      const known = seen.get(id)
+      const in_hole = state.holes.some(({ from_id, to_id }) => id >= from_id && id <= to_id)
+      const is_new = place !== 'present' && (in_hole || (known === undefined && id >= state.floor))
+      if (item === null) {
+        if (known !== undefined) gone.add(name)
+        seen.delete(id)
+        continue
+      }
+      const is_edited = known !== undefined && known[2] !== digest
+      if ((is_new && known?.[2] !== digest) || is_edited) found.set(id, row)
+      seen.set(id, [id, topicIn(name), digest, 0])
+    }
+    for (const [id, [, topic_id, digest, missing_since]] of seen) {
+      const is_above = place !== 'newest' && id > covered.to_id
+      if (present.has(id) || id < covered.from_id || is_above) continue
+      if (missing_since === 0) seen.set(id, [id, topic_id, digest, as_of])
+      else if (as_of - missing_since >= CACHE_MS) {
+        gone.add(topic_id === 0 ? `t1_${id}` : `t3_${topic_id}`)
+        seen.delete(id)
+      }
+    }
+    if (covered.from_id < state.floor && covered.to_id >= state.floor - 1)
+      state.floor = covered.from_id
+    state.holes = without(state.holes, covered)
+    state.seen = [...seen.values()]
+  }
+
+  return {
+    left,
+    page,
+    down,
+    accept,
+    /** Delivers rows of an answer that proves nothing. */
+    deliverUnproven({ rows }: StreamPage): void {
+      for (const row of rows) {
+        if (row.item === null || row.id <= (state.top ?? Infinity) || seen.has(row.id)) continue
+        found.set(row.id, row)
+        seen.set(row.id, [row.id, topicIn(row.name), row.digest, 0])
+      }
+      state.seen = [...seen.values()]
+    },
+    requests: () => sent,
+    fault: () => fault,
+    anonymous: () => anonymous,
+    items: () =>
+      [...found.values()]
+        .toSorted((a, b) => a.id - b.id)
+        .flatMap(({ item }) => (item === null ? [] : [item])),
+    gone: () => [...gone],
+  }
+}
+
+const topicIn = (name: string): number => (name.startsWith('t3_') ? Number(name.slice(3)) : 0)
+
+/** Ranges without the ids of `covered`. */
+const without = (ranges: readonly IdRange[], covered: IdRange): IdRange[] =>
+  ranges.flatMap(({ from_id, to_id }) =>
+    [
+      { from_id, to_id: Math.min(to_id, covered.from_id - 1) },
+      { from_id: Math.max(from_id, covered.to_id + 1), to_id },
+    ].filter((it) => it.from_id <= it.to_id),
+  )
+
+/** Bounds the state. Joined holes are read again between; forgotten rows are of an age that rests. */
+function trim(state: State): void {
+  while (state.holes.length > HOLES_MAX) {
+    const [low, next, ...rest] = state.holes
+    if (low === undefined || next === undefined) break
+    state.holes = [{ from_id: low.from_id, to_id: next.to_id }, ...rest]
+  }
+  const seen = state.seen.toSorted((a, b) => a[0] - b[0])
+  const dropped = seen.slice(0, -SEEN_MAX).at(-1)
+  if (dropped !== undefined) state.floor = Math.max(state.floor, dropped[0] + 1)
+  state.seen = seen.filter(([id]) => id >= state.floor)
+}
+
+function read(text: string | null): State {
+  if (text !== null) {
+    const state: State = JSON.parse(text)
+    return state
+  }
+  return {
+    generation: null,
+    first: 1,
+    top: null,
+    holes: [],
+    seen: [],
+    floor: Number.MAX_SAFE_INTEGER,
+    tail_at: 0,
+    read_until: 0,
+  }
+}

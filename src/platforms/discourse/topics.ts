@@ -1,0 +1,221 @@
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import type { Comment, ItemLiveness, Node } from '../../core/forum/items.ts'
+import type { HttpCall } from '../http.ts'
+import { fieldsOf, numberAt, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import type { ReadPort } from '../source.ts'
+import { livenessOf, type NativePost, toComment, toPost } from './readers.ts'
+import type { SiteClient } from './site.ts'
+
+type TopicPage = {
+  topic: Record<string, unknown>
+  /** Null: the topic's first post is not on its first page. */
+  starter: NativePost | null
+  posts: NativePost[]
+  /** Ids of all visible posts; empty for a topic of more than 10,000. */
+  stream: number[]
+}
+
+const TOPIC_PAGE = 20
+/** Comments of one tree; the others are named by id. */
+const TREE_MAX = 100
+const AT_ONCE = 4
+const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
+
+/** A post; null for one that `fault` keeps from this reader, or of another kind. */
+type Found = { id: string; native: NativePost | null; fault: Fault | null }
+
+type TopicReads = 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
+
+/** Reads of topics and of single posts, by id. */
+export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads> {
+  const { site } = client
+
+  /** A topic with the posts that its first page has. */
+  async function readTopic(id: string, call: HttpCall): Promise<Outcome<TopicPage>> {
+    const body = await client.get(`/t/${id}.json?include_raw=true`, call)
+    if (!body.ok) return body
+    const { value: topic } = body
+    const stream = fieldsOf(topic['post_stream'])
+    const topic_id = numberAt(topic, 'id')
+    if (topic_id === null || !Array.isArray(stream['posts']))
+      return fail({ kind: 'unreadable', path: '$.post_stream.posts' })
+    const known = await client.prepare([topic], call)
+    if (!known.ok) return known
+    client.rememberTopic(topic_id, {
+      title: textAt(topic, 'title') ?? '',
+      link_url: textAt(topic, 'featured_link'),
+      category_id: numberAt(topic, 'category_id'),
+      author_id: numberAt(topic, 'user_id'),
+    })
+    const found = await client.natives(within(topic_id, stream['posts']), call)
+    if (!found.ok) return found
+    const ids = Array.isArray(stream['stream']) ? stream['stream'] : []
+    return ok({
+      topic,
+      starter: found.value.find(({ number }) => number === 1) ?? null,
+      posts: found.value.filter(({ number }) => number > 1),
+      stream: ids.filter((it) => typeof it === 'number'),
+    })
+  }
+
+  /** Posts of a topic by id, a page at a time, in the order of the ids. */
+  async function readPosts(
+    topic_id: string,
+    ids: readonly (string | number)[],
+    call: HttpCall,
+  ): Promise<Outcome<NativePost[]>> {
+    const found: NativePost[] = []
+    for (let at = 0; at < ids.length; at += TOPIC_PAGE) {
+      const params = new URLSearchParams({ include_raw: 'true' })
+      for (const id of ids.slice(at, at + TOPIC_PAGE)) params.append('post_ids[]', String(id))
+      const body = await client.get(`/t/${topic_id}/posts.json?${params.toString()}`, call)
+      if (!body.ok) return body
+      const rows = fieldsOf(body.value['post_stream'])['posts']
+      if (!Array.isArray(rows)) return fail({ kind: 'unreadable', path: '$.post_stream.posts' })
+      const page = await client.natives(within(Number(topic_id), rows), call)
+      if (!page.ok) return page
+      found.push(...page.value)
+    }
+    return ok(found)
+  }
+
+  /** Posts by id alone; those that cannot be read are left out, with the fault that says why. */
+  async function readEach(ids: readonly string[], call: HttpCall): Promise<Outcome<Found[]>> {
+    return inTurn(ids, async (id): Promise<Outcome<Found>> => {
+      const row = await client.get(`/posts/${id}.json`, call)
+      if (!row.ok) return isHidden(row.fault) ? ok({ id, native: null, fault: row.fault }) : row
+      const found = await client.natives([row.value], call)
+      return found.ok ? ok({ id, native: found.value[0] ?? null, fault: null }) : found
+    })
+  }
+
+  const nodesOf = (found: readonly NativePost[]): Node[] =>
+    found
+      .filter((it) => it.number > 1 && livenessOf(it) === 'live')
+      .map((it) => toNode(toComment(it, site)))
+
+  return {
+    async tree({ post_id, comment_id, sort, limit }, call) {
+      const read = await readTopic(post_id, call)
+      if (!read.ok) return read
+      const { topic, starter, posts, stream } = read.value
+      if (starter === null) return fail({ kind: 'unreadable', path: '$.post_stream.posts[0]' })
+      const post = toPost(starter, site, topic)
+      const known = new Set([starter, ...posts].map(({ id }) => id))
+      const from = comment_id === undefined ? 0 : stream.indexOf(Number(comment_id))
+      if (from === -1) return fail(ABSENT)
+      const rest = stream.slice(from).filter((id) => !known.has(id))
+      const room = Math.max(0, Math.min(limit ?? TREE_MAX, TREE_MAX) - posts.length)
+      const pages_ = Math.ceil(room / TOPIC_PAGE)
+      const next = await readPosts(post_id, rest.slice(0, pages_ * TOPIC_PAGE), call)
+      if (!next.ok) return next
+      const comments = [...posts, ...next.value]
+        .filter((it) => livenessOf(it) === 'live')
+        .map((it) => toComment(it, site))
+      const ids = rest.slice(pages_ * TOPIC_PAGE).map(String)
+      if (comment_id !== undefined)
+        return ok({ post, comments: toTree(post.name, branchOf(comments, `t1_${comment_id}`)) })
+      const hidden = ids.length === 0 ? [] : [{ parent: post.name, ids }]
+      return ok({ post, comments: toTree(post.name, sorted(comments, sort), hidden) })
+    },
+
+    async more({ post_id, ids }, call) {
+      const found = await readPosts(post_id, ids, call)
+      return found.ok ? ok(nodesOf(found.value)) : found
+    },
+
+    async postsById(ids, call) {
+      const read = await inTurn(ids, async (id) => {
+        const topic = await readTopic(id, call)
+        return topic.ok || !isHidden(topic.fault) ? topic : ok(null)
+      })
+      if (!read.ok) return read
+      return ok(
+        read.value.flatMap((it) =>
+          it === null || it.starter === null || livenessOf(it.starter) !== 'live'
+            ? []
+            : [toPost(it.starter, site, it.topic)],
+        ),
+      )
+    },
+
+    async nodesById(ids, call) {
+      const read = await readEach(ids, call)
+      if (!read.ok) return read
+      const found = read.value.map(({ native }) => native).filter((it) => it !== null)
+      // A single post names neither category nor title.
+      const unknown = new Set(found.map((it) => it.topic_id).filter((it) => !site.topicOf(it)))
+      for (const id of unknown) {
+        const topic = await readTopic(String(id), call)
+        if (!topic.ok && !isHidden(topic.fault)) return topic
+      }
+      return ok(nodesOf(found))
+    },
+
+    async liveness(ids, call) {
+      const read = await readEach(ids, call)
+      if (!read.ok) return read
+      return ok(new Map(read.value.map((it) => [it.id, stateOf(it)])))
+    },
+
+    async visibility(id, call) {
+      const read = await readTopic(id, call)
+      if (!read.ok) {
+        if (!isHidden(read.fault)) return read
+        const reason = read.fault.kind === 'forbidden' ? 'removed' : 'absent'
+        return ok({ verdict: 'not_visible', reason, confident: true })
+      }
+      const { topic, starter } = read.value
+      if (textAt(topic, 'deleted_at') !== null)
+        return ok({ verdict: 'undecidable', reason: 'seen_by_moderator', confident: true })
+      const state = starter === null ? 'live' : livenessOf(starter)
+      if (state === 'deleted' || state === 'removed')
+        return ok({ verdict: 'not_visible', reason: state, confident: true })
+      return ok({ verdict: 'live', reason: null, confident: starter !== null })
+    },
+  }
+}
+
+/** True for an answer that keeps one post from this reader, and says nothing of others. */
+const isHidden = ({ kind }: Fault): boolean => kind === 'not_found' || kind === 'forbidden'
+
+const stateOf = ({ native, fault }: Found): ItemLiveness => {
+  if (native !== null) return livenessOf(native)
+  return fault?.kind === 'forbidden' ? 'removed' : 'not_found'
+}
+
+/** Posts of a topic; one that was moved may still name the topic that it came from. */
+const within = (topic_id: number, posts: unknown): Record<string, unknown>[] =>
+  rowsOf(posts).map((row) => ({ ...row, topic_id }))
+
+/** Comments in the order of a sort; the platform's own is by time. */
+function sorted(comments: readonly Comment[], sort: string): Comment[] {
+  if (sort === 'new') return comments.toReversed()
+  if (sort === 'top') return comments.toSorted((a, b) => b.upvotes - a.upvotes)
+  return [...comments]
+}
+
+/** A comment and all below it, top down. Replies come after what they reply to. */
+function branchOf(comments: readonly Comment[], root: string): Comment[] {
+  const names = new Set([root])
+  return comments.filter(({ name, parent_id }) => {
+    const is_within = name === root || (parent_id !== null && names.has(parent_id))
+    if (is_within) names.add(name)
+    return is_within
+  })
+}
+
+/** Reads single ids, a few at once, until one fails. */
+async function inTurn<T>(
+  ids: readonly string[],
+  read: (id: string) => Promise<Outcome<T>>,
+): Promise<Outcome<T[]>> {
+  const found: T[] = []
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    for (const answer of await Promise.all(ids.slice(at, at + AT_ONCE).map(read))) {
+      if (!answer.ok) return answer
+      found.push(answer.value)
+    }
+  }
+  return ok(found)
+}

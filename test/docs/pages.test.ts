@@ -1,0 +1,150 @@
+// Goal: the pages are true. Method: generated parts are regenerated, every link is followed, and
+// lists are compared with their subject.
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+import { blocksOf } from '../../scripts/docs/blocks.ts'
+import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
+import { withSamples } from '../../scripts/docs/samples.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
+import { keysByTable } from '../../src/config/load.ts'
+import { anchorOf, PAGES, readText, root } from './documentation.ts'
+
+describe('the output of scripts/docs.ts is up to date', () => {
+  test('the page of the configuration', () => {
+    expect(readText('docs/config.md')).toBe(configPage(readText('config.example.toml')))
+  })
+
+  test('the samples in the page of webhooks', () => {
+    const page = readText('docs/webhooks.md')
+
+    expect(withSamples(page, readText)).toBe(page)
+    expect(blocksOf(page).filter(({ words }) => words[0]?.endsWith('#verify')).length).toBe(6)
+  })
+
+  test('the page has every key of the schema', () => {
+    const documented_keys = tablesOf(readText('config.example.toml')).flatMap(({ name, keys }) =>
+      keys.map((key) => `${name.replace(/^\[(.+)\]$/, '$1.entry')}.${key.name}`),
+    )
+    const schema_keys = [...keysByTable()].flatMap(([table, keys]) =>
+      keys.map((key) => `${table.replace('*', 'entry')}.${key}`),
+    )
+    const tables = [...keysByTable().keys()].map((it) => it.replace('*', 'entry'))
+
+    expect(documented_keys.toSorted()).toEqual(
+      schema_keys
+        .filter((it) => it.includes('.', 1) && !it.startsWith('.') && !tables.includes(it))
+        .toSorted(),
+    )
+  })
+})
+
+test('every figure of the capacity page is in benchmarks.md or reliability.md', () => {
+  const measured = readText('docs/benchmarks.md') + readText('docs/reliability.md')
+  const column = [...readText('docs/capacity.md').matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)]
+  const figures = column.flatMap(
+    ([, cell = '']) => cell.match(/\d[\d.,]*\d(?: (?:ms|s|MB|kB)\b)?/g) ?? [],
+  )
+  // Percentages of a total, in brackets, are not separate figures.
+  const absent = figures.filter((it) => it !== '99' && !measured.includes(it))
+
+  expect(absent).toEqual([])
+  expect(figures.length).toBeGreaterThan(12)
+})
+
+test('the MCP inspector is named with its tested version', () => {
+  const { dependencies } = JSON.parse(readText('scripts/mcp-tools/package.json'))
+  const [, version] =
+    /npx @modelcontextprotocol\/inspector@(\S+)/.exec(readText('docs/mcp.md')) ?? []
+
+  expect(version).toBe(dependencies['@modelcontextprotocol/inspector'])
+})
+
+test('every measurement in README is in benchmarks.md, at a revision that it names', () => {
+  const measured = readText('docs/benchmarks.md')
+  const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(readText('README.md')) ?? []
+  const figures = section.match(/\d[\d.,]* (?:ms|MB)\b/g) ?? []
+  const [, revision = 'none'] = /revision ([0-9a-f]{7})\b/.exec(section) ?? []
+
+  expect(figures.filter((it) => !measured.includes(it))).toEqual([])
+  expect(measured).toContain(revision)
+  expect(figures.length).toBe(4)
+})
+
+describe('README lists', () => {
+  const readme = readText('README.md')
+  const rows = (heading: string) => {
+    const [, after = ''] = readme.split(`\n${heading}\n`)
+    const [section = ''] = after.split('\n## ')
+    return [...section.matchAll(/^\| `?([@\w/.-]+)`?(?:, `daemon\.ts`)? +\|/gm)].map(
+      ([, it = '']) => it,
+    )
+  }
+
+  test('every folder of src, and no other', () => {
+    const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
+      .filter((it) => it.isDirectory())
+      .map(({ name }) => name)
+
+    expect(
+      rows('## Architecture')
+        .filter((it) => it !== 'Folder' && !/-{3}|\.ts$/.test(it))
+        .toSorted(),
+    ).toEqual(folders.toSorted())
+  })
+
+  test('the reason of each dependency, and no others', () => {
+    const { dependencies } = JSON.parse(readText('package.json'))
+
+    expect(
+      rows('## Dependencies')
+        .filter((it) => it !== 'Package' && !/-{3}/.test(it))
+        .toSorted(),
+    ).toEqual(Object.keys(dependencies).toSorted())
+  })
+})
+
+/** Targets of its links within the repository. */
+const linksOf = (page: string) =>
+  [
+    ...readText(page)
+      .replace(/^```[\s\S]*?^```$/gm, '')
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
+
+describe('a page', () => {
+  test.each(PAGES)('%s has valid links', (page) => {
+    const dead = linksOf(page).filter((link) => {
+      const [path = '', anchor] = link.split('#')
+      const file = path === '' ? page : join(dirname(page), path)
+      if (!existsSync(join(root, file))) return true
+      return anchor !== undefined && !anchorsOf(file).includes(anchor)
+    })
+
+    expect(dead).toEqual([])
+  })
+
+  test('in docs/ is in the index', () => {
+    const listed = linksOf('docs/index.md')
+    const absent = readdirSync(join(root, 'docs')).filter(
+      (it) => it.endsWith('.md') && it !== 'index.md' && !listed.includes(it),
+    )
+
+    expect(absent).toEqual([])
+  })
+
+  test.each(PAGES)('%s names existing commands only', (page) => {
+    const first = new Set([...COMMANDS.keys()].map((it) => it.split(' ')[0]))
+    const typed = [...readText(page).matchAll(/`forumd ([a-z][a-z-]*)/g)].map(([, it = '']) => it)
+
+    expect(typed.filter((it) => !first.has(it) && it !== 'help')).toEqual([])
+  })
+})
+
+/** Anchors of a page's headings. */
+function anchorsOf(file: string): string[] {
+  return [...readText(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+}
