@@ -51,7 +51,7 @@ type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor'
 type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
-type PartialReason =
+export type PartialReason =
   'order_is_not_arrival' | 'copy_of_remote' | 'seen_as_anonymous' | 'not_affordable' | 'no_paging'
 
 /** Range of ids, both inclusive. */
@@ -133,6 +133,8 @@ export type Source = {
   stream: ItemStream | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
+  partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */
   targetOf(url: URL): PermalinkTarget | null
   /** Converts a node of its trees to the port's shape. */
