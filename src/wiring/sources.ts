@@ -7,6 +7,7 @@ import { createReads, type Reads } from '../gateway/reads.ts'
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import {
   ACT_CAPABILITIES,
@@ -27,6 +28,7 @@ export type ReadySource = { name: string; config: ConfiguredSource; source: Sour
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   discourse: createDiscourse,
   hackernews: createHackerNews,
+  lemmy: createLemmy,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
