@@ -84,6 +84,8 @@ async function runTests(arguments_: string[]) {
   let isComplete = /^Ran \d+ tests? across /m.test(text)
   let file = ''
   for (const line of text.split('\n')) {
+    // The list at the end repeats every failed test, without files.
+    if (/^\d+ tests? failed:$/.test(line)) break
     const heading = /^(test\/\S+\.test\.tsx?):$/.exec(line)?.[1]
     if (heading !== undefined) file = heading
     else if (/^\(fail\) |^✗ |^# Unhandled error/.test(line)) {

@@ -6675,7 +6675,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -7027,7 +7027,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -7376,7 +7376,7 @@ export interface operations {
   post: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -7690,7 +7690,7 @@ export interface operations {
   postVisibility: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -7930,7 +7930,7 @@ export interface operations {
   byId: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -8305,7 +8305,7 @@ export interface operations {
         contest_mode?: boolean
         /** @description Sorts the page that was read, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -8671,7 +8671,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -8956,7 +8956,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -9315,7 +9315,7 @@ export interface operations {
         max_authors?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -9781,7 +9781,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -10146,7 +10146,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -10429,7 +10429,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; without limit and depth, the whole tree. */
         limit?: number
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -10809,7 +10809,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -11192,7 +11192,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -11571,7 +11571,7 @@ export interface operations {
       query?: {
         /** @description Fills data.replies from the tree. */
         replies?: boolean
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -11822,7 +11822,7 @@ export interface operations {
   verifyComments: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -12063,7 +12063,7 @@ export interface operations {
   user: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -12332,7 +12332,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -12641,7 +12641,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -12971,7 +12971,7 @@ export interface operations {
   userAchievements: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -13221,7 +13221,7 @@ export interface operations {
   subAbout: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -13484,7 +13484,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -13804,7 +13804,7 @@ export interface operations {
   subRules: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -14057,7 +14057,7 @@ export interface operations {
   subWiki: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -14302,7 +14302,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -14578,7 +14578,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -14854,7 +14854,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: never
@@ -15134,7 +15134,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -15480,7 +15480,7 @@ export interface operations {
   subModerators: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -15760,7 +15760,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -16167,7 +16167,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -16574,7 +16574,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -16981,7 +16981,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source. */
+        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
         source?: string
       }
       header?: {
@@ -17388,6 +17388,27 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "sources": [
+           *         {
+           *           "name": "hn",
+           *           "kind": "hackernews",
+           *           "url": "https://news.ycombinator.com",
+           *           "capabilities": [
+           *             "posts",
+           *             "comments",
+           *             "search",
+           *             "tree",
+           *             "user"
+           *           ],
+           *           "proof": "dense",
+           *           "reachable": true,
+           *           "ends_at": null
+           *         }
+           *       ]
+           *     }
+           */
           'application/json': {
             sources: {
               name: string

@@ -42,6 +42,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   health: localRead(
     'Reports if this service is up and if reads of the platform currently succeed.',
   ),
+  sources: localRead(
+    'Lists the sources: the forums that this service reads, what each can do, and if it can be reached. Reads take the name of one as source.',
+  ),
   posts: platformRead(
     `Lists the posts of one subforum, newest first unless sorted otherwise. Use search to find words. ${PAGES}`,
   ),

@@ -46,6 +46,8 @@ export type HttpClient = {
   isDown(): boolean
   /** Milliseconds until a request may be sent. */
   wait_ms(): number
+  /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
+  limit(per_minute: number): void
 }
 
 /** Options of a client. */
@@ -88,7 +90,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     log,
     onRecovered: options.on_recovered ?? (() => {}),
   })
-  const every_ms = 60_000 / requests_per_minute
+  let every_ms = 60_000 / requests_per_minute
   /** Token bucket as the instant at which the next request is due, monotonic ms. */
   let next_at = -Infinity
   let paused_until = -Infinity
@@ -240,6 +242,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     clock_offset_ms: () => offset_ms,
     isDown: reachability.isDown,
     wait_ms,
+    limit(per_minute) {
+      every_ms = 60_000 / Math.min(requests_per_minute, per_minute)
+    },
   }
 }
 
@@ -269,7 +274,7 @@ export function retrySeconds(headers: Headers): number | null {
 const UNNAMED_PAUSE_S = 5
 
 /** Fault of a status; null for one that is an answer. */
-export function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
+function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
   if (status >= 200 && status < 300) return null
   const retry_after_s = retrySeconds(headers)
   if (status === 429)

@@ -4,9 +4,8 @@ import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { HttpClientOptions } from './http.ts'
 import type { Platform } from './port.ts'
 
-/** Kinds of platforms that forumd reads. */
-export const SOURCE_KINDS = ['reddit', 'discourse', 'hackernews', 'lemmy'] as const
-export type SourceKind = (typeof SOURCE_KINDS)[number]
+/** Kinds of platforms that are read without the pool's accounts. */
+type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -52,7 +51,7 @@ type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor'
 type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
-type PartialReason =
+export type PartialReason =
   'order_is_not_arrival' | 'copy_of_remote' | 'seen_as_anonymous' | 'not_affordable' | 'no_paging'
 
 /** Range of ids, both inclusive. */
@@ -126,7 +125,7 @@ type SourceProbe = {
 
 /** A platform that forumd reads by ids. */
 export type Source = {
-  kind: Exclude<SourceKind, 'reddit'>
+  kind: SourceKind
   /** Address of its pages. */
   url: string
   capabilities: ReadonlySet<Capability>
@@ -134,6 +133,8 @@ export type Source = {
   stream: ItemStream | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
+  partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */
   targetOf(url: URL): PermalinkTarget | null
   /** Converts a node of its trees to the port's shape. */

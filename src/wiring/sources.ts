@@ -8,6 +8,7 @@ import { createStreamSource, type StreamSource, type StreamSources } from '../ga
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import {
   ACT_CAPABILITIES,
@@ -35,6 +36,7 @@ export type ReadySource = {
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   discourse: createDiscourse,
   hackernews: createHackerNews,
+  lemmy: createLemmy,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
@@ -112,7 +114,7 @@ const withoutSession =
     call.identity.whose === 'caller' ? unsupported('session') : read(query, call)
 
 /** The port of a source: its reads, for callers without a session. */
-export function toPlatform(source: Source): Platform {
+function toPlatform(source: Source): Platform {
   const { reads } = source
   const guarded: ReadPort = {
     posts: withoutSession(reads.posts),

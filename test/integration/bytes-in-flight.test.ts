@@ -17,8 +17,8 @@ import { watchProcess } from '../support/abuse/watch-process.ts'
 
 setDefaultTimeout(60_000)
 const RSS_MAX_MIB = 256
-/** As the bar (`bun run bar:abuse`) requires on an otherwise idle machine. */
-const HEALTH_P99_MS = 250
+/** Beside other test files. `bun run bar:abuse` requires 250 ms on an otherwise idle machine. */
+const HEALTH_P99_MS = 1000
 /** On a machine that others use too, an attack may take so many times what an idle daemon does. */
 const BUSY_FACTOR = 5
 const IDLE_MS = 1000

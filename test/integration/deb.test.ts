@@ -133,7 +133,7 @@ test.skipIf(!can)('it is built for another architecture, with the licences of it
   const notices = readFileSync(other.file('tree/usr/share/doc/forumd/THIRD-PARTY-NOTICES.gz'))
   expect(Buffer.from(Bun.gunzipSync(notices)).toString()).toBe('by which licence\n')
   expect(() => packed(other.path, '--arch', 'mips')).toThrow(
-    '--arch is amd64 or arm64, and is mips',
+    '--arch must be amd64 or arm64, not mips',
   )
 })
 
@@ -202,7 +202,7 @@ test.skipIf(!has_namespace)(
     PATH="$0/bin:$PATH" sh "$0/control/postinst" configure 0.9.0 2>&1`
 
     expect(runCommand('unshare', '--mount', 'sh', '-ec', script, it.path)).toBe(
-      'forumd: it did not start again: forumd check-config; journalctl --unit forumd\n',
+      'forumd: restart failed: forumd check-config; journalctl --unit forumd\n',
     )
   },
 )
@@ -224,7 +224,7 @@ test.skipIf(!can)(
     expect(removed).toEqual([false, true])
     expect(existsSync(it.at('etc/forumd'))).toBe(false)
     expect(readFileSync(it.at('var/lib/forumd/forumd.sqlite'), 'utf8')).toBe('money')
-    expect(output).toContain('/var/lib/forumd is left where it is')
+    expect(output).toContain('/var/lib/forumd is kept; remove it')
   },
 )
 

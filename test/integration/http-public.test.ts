@@ -90,7 +90,12 @@ test('the document lists the routes', async () => {
     paths: {
       '/health': { get: { security: [] } },
       '/api/forum/user/{name}': {
-        get: { parameters: [{ name: 'name', in: 'path', required: true }] },
+        get: {
+          parameters: [
+            { name: 'name', in: 'path', required: true },
+            { name: 'source', in: 'query', required: false },
+          ],
+        },
       },
       '/api/forum/search': {
         get: {

@@ -7,7 +7,9 @@ import { startKind } from '../../sandbox/sources/kinds.ts'
 import { tempFolder } from '../support/folder.ts'
 import { type DaemonProcess, runForumd, startProcess } from '../support/process.ts'
 
-const KINDS = ['discourse', 'hackernews'] as const
+const KINDS = ['discourse', 'hackernews', 'lemmy'] as const
+
+const MANY = { requests: 100_000, seconds: 60 }
 
 type Reply = { status: number; headers: Headers; body: any }
 
@@ -25,12 +27,15 @@ describe.each(KINDS)('%s', (kind) => {
     })
     return { status: response.status, headers: response.headers, body: await response.json() }
   }
-  const inject = (fault: object) =>
-    fetch(`${platform.url}/__sandbox/weather`, { method: 'POST', body: JSON.stringify(fault) })
+  const control = (name: string, input: object) =>
+    fetch(`${platform.url}/__sandbox/${name}`, { method: 'POST', body: JSON.stringify(input) })
+  const inject = (fault: object) => control('weather', fault)
   const clear = () => fetch(`${platform.url}/__sandbox/weather`, { method: 'DELETE' })
 
   beforeAll(async () => {
     platform = await startKind(kind, { port: 0, seed: 7, speed: 0, now: Date.now })
+    // A reader keeps to a tenth of the limit that an instance announces, which would take minutes.
+    if (kind === 'lemmy') await control('site', { limits: { message: MANY, search: MANY } })
     const config = folder.file('forumd.toml')
     writeFileSync(
       config,
@@ -114,8 +119,8 @@ requests_per_minute = 6000
       `sub/${encodeURIComponent(place)}/top?t=all`,
       'search/media?q=cat',
       'search/users?q=a',
-      'user/nobody-of-this-name',
-      'user/nobody-of-this-name/comments',
+      'user/missing-user',
+      'user/missing-user/comments',
       'post/1',
       'post/1/visibility',
       'comment/1',

@@ -226,7 +226,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
 /** Error for a call that the source has no means for. */
 export const notSupported = (capability: string): ApiError =>
   new ApiError('NOT_SUPPORTED_BY_SOURCE', {
-    message: `this source does not support ${capability}; GET /api/forum/sources lists what it does`,
+    message: `this source does not support ${capability}; the list of sources says what it does`,
     extra: { capability },
   })
 

@@ -19,6 +19,19 @@ function exampleReads(words: Naming): Readonly<Record<string, unknown>> {
   const items = { items: [{ kind: 'post', ...post }], after: null, listing_status: 'complete' }
   const media_fields = { media: MEDIA, is_self: false, media_kind: 'image', text: '', ...LINKED }
   return {
+    'GET /sources': {
+      sources: [
+        {
+          name: 'hn',
+          kind: 'hackernews',
+          url: 'https://news.ycombinator.com',
+          capabilities: ['posts', 'comments', 'search', 'tree', 'user'],
+          proof: 'dense',
+          reachable: true,
+          ends_at: null,
+        },
+      ],
+    },
     'GET /posts': posts,
     'GET /sub/:name/top': posts,
     'GET /post/:id': post,

@@ -71,7 +71,7 @@ export const SOURCE_PARAMETER = {
   in: 'query',
   required: false,
   description:
-    'Name of the source to read, as `/api/forum/sources` lists them. Names and ids are then those of that source.',
+    'Name of the source to read, as the list of sources gives it. Names and ids are then those of that source.',
   schema: { type: 'string', default: 'main', pattern: '^[a-z0-9][a-z0-9-]{0,30}$', maxLength: 31 },
 }
 

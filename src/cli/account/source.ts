@@ -35,7 +35,10 @@ export const sourceAdd = command({
   summary: 'adds a source to the configuration file',
   operands: ['NAME', 'KIND', '[ADDRESS]'],
   options: {},
-  examples: ['forumd source add hn hackernews'],
+  examples: [
+    'forumd source add hn hackernews',
+    'forumd source add meta discourse https://meta.example.org',
+  ],
   notes:
     'Appends a [[source]] table to the file, which is checked before. The daemon reads it with the next start. forumd source test NAME requests the source once.',
   async run({ operands: [name = '', kind = '', address], ...context }) {

@@ -325,7 +325,7 @@ export const TAKEN_FIELDS: readonly string[] = `
   url max_comments max_score min_comments min_score min_relevance include_all include_any
   exclude_terms search_in match fold_accents case_sensitive regex exclude_authors thread
   exclude_domains exclude_flair has_flair post_type intent sentiment language group
-  group_window_s source query place scanned matched oldest error first_seen_at
+  group_window_s query place source scanned matched oldest error first_seen_at
 `
   .trim()
   .split(/\s+/)

@@ -52,7 +52,7 @@ export const livenessOf = (item: NativeItem | null): ItemLiveness => {
 const itemUrl = (id: number | string): string => `${SITE}/item?id=${id}`
 
 /** The place of a post, by its type and the prefix of its title. */
-export function placeOf(type: string, title: string): Place {
+function placeOf(type: string, title: string): Place {
   if (type === 'job') return 'job'
   if (/^ask hn\b/i.test(title)) return 'ask'
   return /^show hn\b/i.test(title) ? 'show' : 'story'

@@ -1,0 +1,435 @@
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import type { Comment, Item, ItemLiveness, Node, Post } from '../../core/forum/items.ts'
+import type { HttpCall } from '../http.ts'
+import { fieldsOf, fromNode, type HiddenReplies, textAt, toNode, toTree } from '../items.ts'
+import type { Listing } from '../port.ts'
+import {
+  readCapabilities,
+  type ReadPort,
+  type Source,
+  type SourceOptions,
+  withUnsupported,
+} from '../source.ts'
+import {
+  type ApiPage,
+  commentSort,
+  createApi,
+  PAGE_MAX,
+  type Params,
+  postSort,
+  SPANS_S,
+} from './api.ts'
+import {
+  type Dialect,
+  livenessOf,
+  toComment,
+  toCommunity,
+  toItem,
+  toModerators,
+  toPost,
+  toUser,
+} from './readers.ts'
+import { createStream } from './stream.ts'
+
+type Row = Record<string, unknown>
+type Paging = { limit: number; after: string | null }
+
+const AT_ONCE = 4
+/** The API answers a tree up to this depth in one request. */
+const DEPTH_MAX = 50
+/** Places that are no community: everything that the server knows, and its own communities. */
+const WHOLE = { all: 'All', local: 'Local' } as const
+
+/**
+ * A Lemmy server by its API, version 3 (0.19) or 4 (1.0), or PieFed's. It is read without an account
+ * unless `credential`, a token of the API, is set: an account hides what it has blocked.
+ * @see https://join-lemmy.org/docs/contributors/04-api.html
+ */
+export function createLemmy(options: SourceOptions): Source {
+  const { base_url, clock } = options
+  const { host } = new URL(base_url)
+  const api = createApi(options)
+
+  /** The name that this server uses: without its own host. */
+  const localName = (place: string): string => {
+    const [name = '', at] = place.replace(/^!/, '').split('@')
+    return at === undefined || at.toLowerCase() === host ? name : `${name}@${at}`
+  }
+
+  function placeOf(subforums: string[], { word }: Dialect): Params {
+    const [place = 'all'] = subforums
+    if (place === 'all' || place === 'local') return { type_: word(WHOLE[place]) }
+    return { type_: word('All'), community_name: localName(place) }
+  }
+
+  /** A list whose parameters depend on the API. */
+  async function list<T>(
+    kind: Parameters<typeof api.list>[0],
+    path: (dialect: Dialect) => string,
+    params: (dialect: Dialect) => Params,
+    toRow: (view: Row) => T | null,
+    paging: Paging,
+    call: HttpCall,
+  ): Promise<Outcome<Listing<T>>> {
+    const server = await api.server(call)
+    if (!server.ok) return server
+    const { dialect } = server.value
+    const page = await api.list(kind, path(dialect), params(dialect), paging, call)
+    return page.ok ? ok(toListing(page.value, toRow)) : page
+  }
+
+  const livePost = (view: Row): Post | null =>
+    livenessOf(fieldsOf(view['post'])) === 'live' ? toPost(view, base_url) : null
+  const liveComment = (view: Row): Comment | null =>
+    livenessOf(fieldsOf(view['comment'])) === 'live' ? toComment(view, base_url) : null
+
+  /** A comment of a tree: a hidden one stays, for its replies. */
+  function shownComment(view: Row): Comment | null {
+    const comment = toComment(view, base_url)
+    const state = livenessOf(fieldsOf(view['comment']))
+    return comment === null || state === 'live' ? comment : { ...comment, body: `[${state}]` }
+  }
+
+  /** Views by id in the order of `ids`; those that no reader can see are left out. */
+  async function readAll(
+    kind: 'post' | 'comment',
+    ids: readonly string[],
+    call: HttpCall,
+  ): Promise<Outcome<Row[]>> {
+    const found: Row[] = []
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const answers = await Promise.all(
+        ids.slice(at, at + AT_ONCE).map((id) => api.byId(kind, id, call)),
+      )
+      for (const answer of answers) {
+        if (!answer.ok) return answer
+        if (answer.value !== null) found.push(answer.value)
+      }
+    }
+    return ok(found)
+  }
+
+  async function commentsUnder(
+    { post_id, parent_id, sort }: { post_id: string; parent_id?: string | undefined; sort: string },
+    call: HttpCall,
+  ): Promise<Outcome<Row[]>> {
+    const server = await api.server(call)
+    if (!server.ok) return server
+    const { word } = server.value.dialect
+    const query = {
+      post_id,
+      parent_id,
+      type_: word('All'),
+      sort: word(commentSort(sort)),
+      max_depth: DEPTH_MAX,
+    }
+    const page = await api.list('comment', '/comment/list', query, FIRST_PAGE, call)
+    return page.ok ? ok(page.value.views) : page
+  }
+
+  /** Posts or comments that contain words; the order is the server's. */
+  const search = <T>(
+    kind: 'post' | 'community' | 'person',
+    q: string,
+    more: (dialect: Dialect) => Params,
+    toRow: (view: Row) => T | null,
+    paging: Paging,
+    call: HttpCall,
+  ) =>
+    list(
+      kind,
+      () => '/search',
+      (dialect) => ({
+        [dialect.query]: q,
+        type_: dialect.word({ post: 'Posts', community: 'Communities', person: 'Users' }[kind]),
+        listing_type: dialect.word('All'),
+        ...more(dialect),
+      }),
+      toRow,
+      paging,
+      call,
+    )
+
+  /** Posts or comments of an account. Version 3 pages both lists by the same number. */
+  async function contentOf<T>(
+    kind: 'post' | 'comment',
+    { name, sort, t, ...paging }: Paging & { name: string; sort: string; t: string | null },
+    toRow: (view: Row) => T | null,
+    call: HttpCall,
+  ): Promise<Outcome<Listing<T>>> {
+    const username = localName(name)
+    return list(
+      kind,
+      ({ generation }) => (generation === 'v4' ? '/person/content' : '/user'),
+      (dialect) =>
+        dialect.generation === 'v4'
+          ? { username, type_: `${kind}s` }
+          : { username, ...postSort(sort, t, dialect) },
+      toRow,
+      paging,
+      call,
+    )
+  }
+
+  async function overview(
+    query: Paging & { name: string; sort: string; t: string | null },
+    call: HttpCall,
+  ): Promise<Outcome<Listing<Item>>> {
+    const { after, name, sort, t } = query
+    const server = await api.server(call)
+    if (!server.ok) return server
+    const { dialect } = server.value
+    const username = localName(name)
+    if (dialect.generation === 'v4') {
+      const path = '/person/content'
+      const page = await api.list('item', path, { username, type_: 'all' }, query, call)
+      return page.ok ? ok(toListing(page.value, (view) => toItem(view, base_url))) : page
+    }
+    const limit = Math.max(1, Math.floor(query.limit / 2))
+    const params = { username, ...postSort(sort, t, dialect) }
+    const page = await api.list('item', '/user', params, { limit, after }, call)
+    if (!page.ok) return page
+    const listing = toListing(page.value, (view) => toItem(view, base_url))
+    return ok({ ...listing, rows: listing.rows.toSorted((a, b) => b.created_utc - a.created_utc) })
+  }
+
+  const reads: Partial<ReadPort> = {
+    async posts({ subforums, sort, t, ...paging }, call) {
+      if (subforums.length > 1) return fail(ONE_PLACE)
+      return list(
+        'post',
+        () => '/post/list',
+        (dialect) => ({ ...placeOf(subforums, dialect), ...postSort(sort, t, dialect) }),
+        livePost,
+        paging,
+        call,
+      )
+    },
+
+    async comments({ subforums, ...paging }, call) {
+      if (subforums.length > 1) return fail(ONE_PLACE)
+      return list(
+        'comment',
+        () => '/comment/list',
+        (dialect) => ({ ...placeOf(subforums, dialect), sort: dialect.word('New') }),
+        liveComment,
+        paging,
+        call,
+      )
+    },
+
+    search: ({ q, subforum, sort, t, nsfw, ...paging }, call) =>
+      search(
+        'post',
+        q,
+        (dialect) => ({
+          ...(subforum !== null && placeOf([subforum], dialect)),
+          // The kind of rows, which the place must not replace.
+          type_: dialect.word('Posts'),
+          ...(subforum === 'local' && { listing_type: dialect.word('Local') }),
+          ...(dialect.generation === 'v4'
+            ? { time_range_seconds: SPANS_S[t] }
+            : postSort(sort === 'relevance' ? 'top' : sort, t, dialect)),
+          show_nsfw: nsfw,
+        }),
+        (view) => {
+          const post = livePost(view)
+          return post === null || (post.over_18 && !nsfw) ? null : post
+        },
+        paging,
+        call,
+      ),
+
+    searchCommunities: ({ q, nsfw, ...paging }, call) =>
+      search(
+        'community',
+        q,
+        () => ({ show_nsfw: nsfw }),
+        (view) => {
+          const community = toCommunity(view, base_url)
+          return community?.over_18 && !nsfw ? null : community
+        },
+        paging,
+        call,
+      ),
+
+    searchUsers: ({ q, limit, after }, call) =>
+      search(
+        'person',
+        q,
+        () => ({}),
+        (view) => toUser(view, base_url),
+        { limit, after },
+        call,
+      ),
+
+    userComments: (query, call) => contentOf('comment', query, liveComment, call),
+
+    async userItems({ tab, ...query }, call) {
+      if (tab === 'overview') return overview(query, call)
+      if (tab !== 'submitted' && tab !== 'comments')
+        return fail({ kind: 'unsupported', capability: 'userItems' })
+      const kind = tab === 'submitted' ? 'post' : 'comment'
+      return contentOf(kind, query, (view) => toItem(view, base_url), call)
+    },
+
+    async tree({ post_id, comment_id, sort, depth, limit }, call) {
+      const view = await api.byId('post', post_id, call)
+      if (!view.ok) return view
+      const post = view.value === null ? null : livePost(view.value)
+      if (post === null) return fail(ABSENT)
+      const views = await commentsUnder({ post_id, parent_id: comment_id, sort }, call)
+      if (!views.ok) return views
+      const comments = views.value.flatMap((row) => shownComment(row) ?? [])
+      return ok({ post, comments: cutTree(post.name, comments, { comment_id, depth, limit }) })
+    },
+
+    async more({ post_id, ids, sort }, call) {
+      // One request for all of them: the API has no list by ids.
+      const views = await commentsUnder({ post_id, sort }, call)
+      if (!views.ok) return views
+      const wanted = new Set(ids)
+      const under = views.value.filter((view) =>
+        (textAt(fieldsOf(view['comment']), 'path') ?? '').split('.').some((id) => wanted.has(id)),
+      )
+      return ok(under.flatMap((view) => nodesOf(shownComment(view))))
+    },
+
+    async postsById(ids, call) {
+      const views = await readAll('post', ids, call)
+      return views.ok ? ok(views.value.flatMap((view) => livePost(view) ?? [])) : views
+    },
+
+    async nodesById(ids, call) {
+      const views = await readAll('comment', ids, call)
+      return views.ok ? ok(views.value.flatMap((view) => nodesOf(shownComment(view)))) : views
+    },
+
+    async liveness(ids, call) {
+      const views = await readAll('comment', ids, call)
+      if (!views.ok) return views
+      const found = views.value.map((view): [string, ItemLiveness] => {
+        const comment = fieldsOf(view['comment'])
+        return [String(comment['id']), livenessOf(comment)]
+      })
+      return ok(new Map(found))
+    },
+
+    async visibility(id, call) {
+      const view = await api.byId('post', id, call)
+      if (!view.ok) return view
+      // Removed, deleted, private and unknown posts have the same answer.
+      if (view.value === null)
+        return ok({ verdict: 'not_visible', reason: 'absent', confident: false })
+      const state = livenessOf(fieldsOf(view.value['post']))
+      if (state === 'live') return ok({ verdict: 'live', reason: null, confident: true })
+      const reason = state === 'not_found' ? 'absent' : state
+      return ok({ verdict: 'not_visible', reason, confident: true })
+    },
+
+    async user(name, call) {
+      const server = await api.server(call)
+      if (!server.ok) return server
+      const query = { username: localName(name) }
+      const answer = await api.get(server.value.dialect.person, query, call)
+      if (!answer.ok) return answer
+      const user = toUser(fieldsOf(fieldsOf(answer.value)['person_view']), base_url)
+      return user === null ? fail({ kind: 'unreadable', path: '$.person_view' }) : ok(user)
+    },
+
+    async community(name, call) {
+      const answer = await api.get('/community', { name: localName(name) }, call)
+      if (!answer.ok) return answer
+      const view = fieldsOf(fieldsOf(answer.value)['community_view'])
+      const community = toCommunity(view, base_url)
+      return community === null
+        ? fail({ kind: 'unreadable', path: '$.community_view' })
+        : ok(community)
+    },
+
+    async moderators(name, call) {
+      const answer = await api.get('/community', { name: localName(name) }, call)
+      return answer.ok ? ok(toModerators(answer.value)) : answer
+    },
+
+    communities: ({ which, ...paging }, call) =>
+      list(
+        'community',
+        () => '/community/list',
+        ({ word, generation }) => ({
+          type_: word(which === 'default' ? 'Local' : 'All'),
+          sort: word(which === 'new' ? 'New' : generation === 'v4' ? 'Subscribers' : 'TopAll'),
+        }),
+        (view) => toCommunity(view, base_url),
+        paging,
+        call,
+      ),
+  }
+
+  return {
+    kind: 'lemmy',
+    url: base_url,
+    capabilities: new Set([...readCapabilities(reads), 'monitor']),
+    reads: withUnsupported(reads),
+    commentOf: fromNode,
+    stream: createStream({ clock, api, site_url: base_url }),
+    isPlace: (place) => PLACE.test(place),
+    partialFor(place) {
+      if (place === 'local') return null
+      return place === 'all' || localName(place).includes('@') ? 'copy_of_remote' : null
+    },
+    targetOf(url) {
+      const [, post_id, comment_id] = POST_PATH.exec(url.pathname) ?? []
+      if (url.host !== host || post_id === undefined) return null
+      return { post_id, comment_id: comment_id ?? null }
+    },
+    clock_offset_ms: api.client.clock_offset_ms,
+    isDown: api.client.isDown,
+    async probe(call) {
+      const server = await api.server(call)
+      if (!server.ok) return server
+      const { site, dialect } = server.value
+      const notes = [`API: ${dialect.base}`]
+      if (site.message_per_minute !== null)
+        notes.push(`reads allowed a minute: ${Math.round(site.message_per_minute)}`)
+      if (site.is_private) notes.push('the instance is private: it answers its own accounts only')
+      if (dialect.is_wrapper) notes.push('partial API: comments beyond the newest 50 are not read')
+      return ok({ title: site.title, version: site.version, notes })
+    },
+  }
+}
+
+const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
+/** The API lists one community or all. */
+const ONE_PLACE: Fault = { kind: 'rejected', status: 400 }
+const FIRST_PAGE: Paging = { limit: PAGE_MAX, after: null }
+const PLACE = /^!?[\w.-]{1,255}(?:@[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::\d{1,5})?)?$/i
+const POST_PATH = /^\/post\/(\d{1,15})(?:\/(\d{1,15}))?\/?$/
+
+function toListing<T>({ views, after }: ApiPage, toRow: (view: Row) => T | null): Listing<T> {
+  return { rows: views.flatMap((view) => toRow(view) ?? []), after, logged_in: null }
+}
+
+const nodesOf = (comment: Comment | null): Node[] => (comment === null ? [] : [toNode(comment)])
+
+/** Nests comments to the requested depth and number; the others are named by id. */
+function cutTree(
+  root: string,
+  comments: Comment[],
+  bounds: { comment_id: string | undefined; depth: number | null; limit: number | null },
+): Node[] {
+  const { comment_id, depth, limit } = bounds
+  const top = comments.find(({ id }) => id === comment_id)?.depth ?? 0
+  const shallow = comments.filter((it) => (it.depth ?? 0) - top < (depth ?? Infinity))
+  const kept = shallow.slice(0, limit ?? Infinity)
+  const names = new Set(kept.map(({ name }) => name))
+  const hidden = new Map<string, HiddenReplies>()
+  for (const { name, id, parent_id } of comments) {
+    const parent = parent_id ?? root
+    if (names.has(name) || (parent !== root && !names.has(parent))) continue
+    const replies = hidden.get(parent) ?? { parent, ids: [] }
+    replies.ids.push(id)
+    hidden.set(parent, replies)
+  }
+  return toTree(root, kept, [...hidden.values()])
+}

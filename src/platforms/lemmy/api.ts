@@ -1,0 +1,179 @@
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import { createHttpClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
+import { fieldsOf, numberAt, textAt } from '../items.ts'
+import type { SourceOptions } from '../source.ts'
+import { type Dialect, DIALECTS, type SiteInfo, toSite, type ViewKind, viewsOf } from './readers.ts'
+
+type Row = Record<string, unknown>
+/** Query of a request; null and undefined are left out. */
+export type Params = Record<string, string | number | boolean | null | undefined>
+
+/** A server as it was found: its API and its description. */
+export type Server = { dialect: Dialect; site: SiteInfo }
+
+/** Rows of one page; `age_ms` is the age of the answer in a cache of the site. */
+export type ApiPage = { views: Row[]; after: string | null; age_ms: number }
+
+export type Api = ReturnType<typeof createApi>
+
+/** Rows of a page at most; more are refused. */
+export const PAGE_MAX = 50
+/** The description is requested again after this time: an update may bring another API. */
+const SITE_MS = 24 * 3_600_000
+/** Share of the announced limit of reads that a reader uses. */
+const SHARE = 0.1
+const RATE_PAUSE_S = 60
+
+/** Client for one server: finds its API once, keeps to its announced limits, maps its errors. */
+export function createApi(options: SourceOptions) {
+  const { clock, credential } = options
+  const client = createHttpClient({
+    ...options,
+    verdict,
+    ...(credential !== null && { headers: () => ({ authorization: `Bearer ${credential}` }) }),
+  })
+  let found: { server: Server; at: number } | null = null
+  let finding: Promise<Outcome<Server>> | null = null
+
+  /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
+  async function find(call: HttpCall): Promise<Outcome<Server>> {
+    let refusal: Fault = { kind: 'unreadable', path: '$.version' }
+    for (const dialect of DIALECTS) {
+      const answer = await client.get(`${dialect.base}/site`, call)
+      const site = answer.ok ? toSite(answer.value) : null
+      if (site !== null) {
+        const is_wrapper = dialect.generation === 'v3' && /^[1-9]/.test(site.version ?? '')
+        const cursors = is_wrapper ? new Set<string>() : dialect.cursors
+        const known: Server = { dialect: { ...dialect, is_wrapper, cursors }, site }
+        if (site.message_per_minute !== null)
+          client.limit(Math.max(1, site.message_per_minute * SHARE))
+        found = { server: known, at: clock.now() }
+        return ok(known)
+      }
+      if (answer.ok) continue
+      // The web page of an older server answers unknown paths with HTML or 404.
+      if (!['not_found', 'blocked', 'rejected', 'unreadable'].includes(answer.fault.kind))
+        return answer
+      if (refusal.kind !== 'blocked') refusal = answer.fault
+    }
+    return fail(refusal)
+  }
+
+  async function server(call: HttpCall): Promise<Outcome<Server>> {
+    if (found !== null && clock.now() - found.at < SITE_MS) return ok(found.server)
+    finding ??= find(call).finally(() => (finding = null))
+    return finding
+  }
+
+  async function request(path: string, params: Params, call: HttpCall) {
+    const at = await server(call)
+    if (!at.ok) return at
+    const query = new URLSearchParams()
+    for (const [name, value] of Object.entries(params))
+      if (value !== null && value !== undefined) query.set(name, String(value))
+    const { base } = at.value.dialect
+    return client.send({ path: `${base}${path}?${query.toString()}` }, call)
+  }
+
+  async function get(path: string, params: Params, call: HttpCall): Promise<Outcome<unknown>> {
+    const answer = await request(path, params, call)
+    return answer.ok ? ok(answer.value.value) : answer
+  }
+
+  /** A page of a list; its cursor is that of the API or the number of a page. */
+  async function list(
+    kind: ViewKind,
+    path: string,
+    params: Params,
+    { limit, after }: { limit: number; after: string | null },
+    call: HttpCall,
+  ): Promise<Outcome<ApiPage>> {
+    const at = await server(call)
+    if (!at.ok) return at
+    const by_cursor = at.value.dialect.cursors.has(path)
+    if (!by_cursor && after !== null && !/^[1-9]\d{0,5}$/.test(after))
+      return fail({ kind: 'rejected', status: 400 })
+    const size = Math.min(limit, PAGE_MAX)
+    const page = by_cursor ? { page_cursor: after } : { page: after ?? 1 }
+    const answer = await request(path, { show_nsfw: true, limit: size, ...page, ...params }, call)
+    if (!answer.ok) return answer
+    const { value, headers } = answer.value
+    const views = viewsOf(value, kind)
+    if (views === null) return fail({ kind: 'unreadable', path: `$.${kind}` })
+    const numbered = views.length < size ? null : String(Number(after ?? 1) + 1)
+    const next = by_cursor ? textAt(fieldsOf(value), 'next_page') : numbered
+    const age_ms = Math.max(0, Number(headers.get('age') ?? 0) || 0) * 1000
+    return ok({ views, after: next, age_ms })
+  }
+
+  /** The view of a post or comment by its local id; null if no reader can see it. */
+  async function byId(
+    kind: 'post' | 'comment',
+    id: number | string,
+    call: HttpCall,
+  ): Promise<Outcome<Row | null>> {
+    const answer = await get(`/${kind}`, { id }, call)
+    if (!answer.ok) return answer.fault.kind === 'not_found' ? ok(null) : answer
+    const view = fieldsOf(fieldsOf(answer.value)[`${kind}_view`])
+    if (numberAt(fieldsOf(view[kind]), 'id') !== Number(id))
+      return fail({ kind: 'unreadable', path: `$.${kind}_view` })
+    return ok(view)
+  }
+
+  return { client, server, get, list, byId }
+}
+
+/** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */
+function verdict({ status, headers, value }: HttpAnswer): Fault | null {
+  const body = fieldsOf(value)
+  const code = textAt(body, 'error') ?? textAt(body, 'message') ?? ''
+  if (status === 429 || (status === 400 && /^(rate_limit_error|too_many_requests)$/.test(code))) {
+    const reset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN)
+    const stated = retrySeconds(headers) ?? (Number.isFinite(reset) ? Math.ceil(reset) : null)
+    return stated === null
+      ? { kind: 'throttled', retry_after_s: RATE_PAUSE_S, estimated: true }
+      : { kind: 'throttled', retry_after_s: stated }
+  }
+  if (status < 400 || status >= 500) return null
+  if (/^(incorrect_login|missing_totp_token|incorrect_totp_token)$/.test(code))
+    return { kind: 'rejected', status }
+  if (/^(not_logged_in|instance_is_private)$/.test(code)) return { kind: 'login_required' }
+  if (/^(couldnt_find_\w+|not_found|\w+_not_found)$|no row was found|not found/i.test(code))
+    return { kind: 'not_found', reason: 'absent' }
+  if (code.startsWith('person_is_banned_from_')) return { kind: 'forbidden', reason: 'banned' }
+  return null
+}
+
+const DAY_S = 86_400
+/** Seconds of a span of time. */
+export const SPANS_S: Readonly<Record<string, number>> = {
+  hour: 3600,
+  day: DAY_S,
+  week: 7 * DAY_S,
+  month: 30 * DAY_S,
+  year: 365 * DAY_S,
+}
+const TOPS: Readonly<Record<string, string>> = {
+  hour: 'TopHour',
+  day: 'TopDay',
+  week: 'TopWeek',
+  month: 'TopMonth',
+  year: 'TopYear',
+}
+const SORTS: Readonly<Record<string, string>> = {
+  new: 'New',
+  rising: 'Active',
+  controversial: 'Controversial',
+}
+
+/** Parameters of an order of posts within a span of time. */
+export function postSort(sort: string, t: string | null, { generation, word }: Dialect): Params {
+  if (sort !== 'top') return { sort: word(SORTS[sort] ?? 'Hot') }
+  return generation === 'v4'
+    ? { sort: 'top', time_range_seconds: SPANS_S[t ?? 'all'] }
+    : { sort: TOPS[t ?? 'all'] ?? 'TopAll' }
+}
+
+/** Order of comments, as `word` takes it. */
+export const commentSort = (sort: string): string =>
+  ({ new: 'New', old: 'Old', top: 'Top', controversial: 'Controversial' })[sort] ?? 'Hot'

@@ -1,0 +1,379 @@
+import { isObject } from '../../core/base/object.ts'
+import type {
+  Comment,
+  Community,
+  Item,
+  ItemLiveness,
+  Moderator,
+  Post,
+  User,
+} from '../../core/forum/items.ts'
+import {
+  DELETED_AUTHOR,
+  fieldsOf,
+  makeComment,
+  makePost,
+  numberAt,
+  rowsOf,
+  textAt,
+} from '../items.ts'
+
+type Row = Record<string, unknown>
+
+/** The API of a server: its base path, its words, its pages. */
+export type Dialect = {
+  generation: 'v3' | 'v4' | 'piefed'
+  base: string
+  /** The server has a partial copy of the API of 0.19: comments without pages and ids. */
+  is_wrapper: boolean
+  /** Form of a value of an enumeration, which is given as `TopDay`. */
+  word(name: string): string
+  /** Lists whose next page is named by the answer; the others are numbered. */
+  cursors: ReadonlySet<string>
+  /** Paths and parameters that differ. */
+  person: string
+  query: string
+  login: { path: string; name: string }
+}
+
+const V3: Dialect = {
+  generation: 'v3',
+  base: '/api/v3',
+  is_wrapper: false,
+  word: (name) => name,
+  cursors: new Set(['/post/list']),
+  person: '/user',
+  query: 'q',
+  login: { path: '/user/login', name: 'username_or_email' },
+}
+
+/** The APIs that a server may have, in the order of the search for them. */
+export const DIALECTS: readonly Dialect[] = [
+  {
+    ...V3,
+    generation: 'v4',
+    base: '/api/v4',
+    word: (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
+    cursors: new Set([
+      '/post/list',
+      '/comment/list',
+      '/community/list',
+      '/search',
+      '/person/content',
+      '/modlog',
+    ]),
+    person: '/person',
+    query: 'search_term',
+    login: { path: '/account/auth/login', name: 'username_or_email' },
+  },
+  V3,
+  {
+    ...V3,
+    generation: 'piefed',
+    base: '/api/alpha',
+    login: { path: '/user/login', name: 'username' },
+  },
+]
+
+/** First text among fields: the generations name the same value differently. */
+const firstText = (row: Row, ...fields: string[]): string | null => {
+  for (const field of fields) {
+    const value = textAt(row, field)
+    if (value !== null) return value
+  }
+  return null
+}
+
+/** Epoch ms of an API's time; texts of old servers lack the zone, which is UTC. NaN: none. */
+function timeOf(text: string | null): number {
+  if (text === null) return Number.NaN
+  return Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
+}
+
+/** Epoch ms of the creation; NaN if the row states none. */
+export const createdOf = (row: Row): number => timeOf(firstText(row, 'published_at', 'published'))
+const editedOf = (row: Row): string | null => firstText(row, 'updated_at', 'updated', 'edited_at')
+
+/** Epoch seconds of the last edit; 0 for none. */
+export const versionOf = (row: Row): number => Math.floor(timeOf(editedOf(row)) / 1000) || 0
+
+/** Name on this server: with `@` and the host where it is of another one. */
+function localName(row: Row, name: string): string {
+  if (row['local'] !== false) return name
+  const host = URL.parse(firstText(row, 'ap_id', 'actor_id') ?? '')?.host
+  return host === undefined ? name : `${name}@${host}`
+}
+
+const personName = (row: Row): string => {
+  const name = firstText(row, 'name', 'user_name')
+  return name === null || row['deleted'] === true ? DELETED_AUTHOR : localName(row, name)
+}
+
+const authorInfo = (creator: Row) => ({
+  fullname: numberAt(creator, 'id') === null ? null : `t2_${String(creator['id'])}`,
+  flair: null,
+  premium: null,
+})
+
+/** Names of a kind of view: the field of its object, and of lists of it. */
+const VIEWS = {
+  post: { object: 'post', lists: ['posts'] },
+  comment: { object: 'comment', lists: ['comments'] },
+  community: { object: 'community', lists: ['communities'] },
+  person: { object: 'person', lists: ['users', 'persons', 'people'] },
+} as const
+type ObjectKind = keyof typeof VIEWS
+/** `item`: posts and comments. */
+export type ViewKind = ObjectKind | 'item'
+
+/** Rows of a kind in an answer; null if it has no list of them. */
+export function viewsOf(value: unknown, kind: ViewKind): Row[] | null {
+  if (kind === 'item') {
+    const [posts, comments] = [viewsOf(value, 'post'), viewsOf(value, 'comment')]
+    return posts === null && comments === null ? null : [...(posts ?? []), ...(comments ?? [])]
+  }
+  const body = fieldsOf(value)
+  const { object, lists } = VIEWS[kind]
+  for (const list of lists) if (Array.isArray(body[list])) return rowsOf(body[list])
+  for (const list of ['items', 'results', 'search']) {
+    if (!Array.isArray(body[list])) continue
+    return rowsOf(body[list]).filter((row) => isObject(row[object]) && kindOf(row) === kind)
+  }
+  return null
+}
+
+/** Kind of a row of a mixed list: a comment also has its post, and both their community. */
+function kindOf(row: Row): ObjectKind | null {
+  const order: ObjectKind[] = ['comment', 'post', 'community', 'person']
+  return order.find((kind) => isObject(row[VIEWS[kind].object])) ?? null
+}
+
+/** State of a post or comment for its readers. */
+export function livenessOf(object: Row): ItemLiveness {
+  if (object['removed'] === true) return 'removed'
+  return object['deleted'] === true ? 'deleted' : 'live'
+}
+
+const edited = (row: Row): string | false => {
+  const at = timeOf(editedOf(row))
+  return Number.isNaN(at) ? false : new Date(at).toISOString()
+}
+
+/** A post from its view; null if the row is none. */
+export function toPost(view: Row, site: string): Post | null {
+  const post = fieldsOf(view['post'])
+  const id = numberAt(post, 'id')
+  const title = firstText(post, 'name', 'title')
+  const created_ms = createdOf(post)
+  if (id === null || title === null || Number.isNaN(created_ms)) return null
+  const creator = fieldsOf(view['creator'])
+  const counts = { ...fieldsOf(view['counts']), ...post }
+  const up = numberAt(counts, 'upvotes') ?? 0
+  const down = numberAt(counts, 'downvotes') ?? 0
+  const flag = (field: string): boolean => post[field] === true
+  return makePost({
+    id: String(id),
+    title,
+    author: personName(creator),
+    subforum: communityName(fieldsOf(view['community'])),
+    url: `${site}/post/${id}`,
+    text: textAt(post, 'body') ?? '',
+    link_url: URL.canParse(textAt(post, 'url') ?? '') ? textAt(post, 'url') : null,
+    upvotes: numberAt(counts, 'score') ?? up - down,
+    upvote_ratio: up + down === 0 ? null : Math.round((up / (up + down)) * 100) / 100,
+    comments: numberAt(counts, 'comments') ?? 0,
+    over_18: flag('nsfw'),
+    locked: flag('locked'),
+    stickied: ['featured_community', 'featured_local', 'sticky', 'instance_sticky'].some(flag),
+    thumbnail_url: textAt(post, 'thumbnail_url'),
+    edited: edited(post),
+    author_info: authorInfo(creator),
+    created_ms,
+  })
+}
+
+const communityName = (row: Row): string => localName(row, textAt(row, 'name') ?? '')
+
+/** A comment from its view; null if the row is none. */
+export function toComment(view: Row, site: string): Comment | null {
+  const comment = fieldsOf(view['comment'])
+  const id = numberAt(comment, 'id')
+  const created_ms = createdOf(comment)
+  const post = fieldsOf(view['post'])
+  const post_id = numberAt(comment, 'post_id') ?? numberAt(post, 'id')
+  if (id === null || post_id === null || Number.isNaN(created_ms)) return null
+  const creator = fieldsOf(view['creator'])
+  const counts = { ...fieldsOf(view['counts']), ...comment }
+  // 0, the comments above it, and the comment itself.
+  const path = (textAt(comment, 'path') ?? `0.${id}`).split('.')
+  const parent = path.at(-2) ?? '0'
+  const author_id = numberAt(creator, 'id') ?? numberAt(comment, 'creator_id')
+  const post_author = numberAt(post, 'creator_id') ?? numberAt(post, 'user_id')
+  return makeComment({
+    id: String(id),
+    author: personName(creator),
+    body: firstText(comment, 'content', 'body') ?? '',
+    subforum: communityName(fieldsOf(view['community'])),
+    url: `${site}/comment/${id}`,
+    post_id: String(post_id),
+    parent_id: parent === '0' ? `t3_${post_id}` : `t1_${parent}`,
+    depth: Math.max(0, path.length - 2),
+    link_title: firstText(post, 'name', 'title'),
+    link_url: textAt(post, 'url'),
+    is_submitter: author_id !== null && author_id === post_author,
+    upvotes: numberAt(counts, 'score') ?? 0,
+    over_18: typeof post['nsfw'] === 'boolean' ? post['nsfw'] : null,
+    edited: edited(comment),
+    author_info: authorInfo(creator),
+    created_ms,
+  })
+}
+
+/** A post or comment from the row of a mixed list. */
+export function toItem(view: Row, site: string): Item | null {
+  const kind = kindOf(view)
+  const object = kind === null ? {} : fieldsOf(view[kind])
+  if (livenessOf(object) !== 'live') return null
+  const comment = kind === 'comment' ? toComment(view, site) : null
+  if (comment !== null) return { kind: 'comment', ...comment }
+  const post = kind === 'post' ? toPost(view, site) : null
+  return post === null ? null : { kind: 'post', ...post }
+}
+
+const times = (row: Row) => {
+  const at = createdOf(row)
+  return Number.isNaN(at)
+    ? { created: null, created_utc: null }
+    : { created: new Date(at).toISOString(), created_utc: Math.floor(at / 1000) }
+}
+
+/** An account from its view; null if the row is none. The platform keeps no karma. */
+export function toUser(view: Row, site: string): User | null {
+  const person = fieldsOf(view['person'])
+  const id = numberAt(person, 'id')
+  const name = firstText(person, 'name', 'user_name')
+  if (id === null || name === null) return null
+  const local = localName(person, name)
+  return {
+    id: String(id),
+    name: local,
+    url: `${site}/u/${local}`,
+    ...times(person),
+    link_karma: null,
+    comment_karma: null,
+    total_karma: null,
+    verified: null,
+    is_employee: null,
+    is_mod: typeof view['is_admin'] === 'boolean' ? view['is_admin'] : null,
+    is_suspended: view['banned'] === true || person['banned'] === true,
+    over_18: null,
+    display_name: firstText(person, 'display_name', 'title'),
+    description: firstText(person, 'bio', 'about'),
+    avatar_url: textAt(person, 'avatar'),
+    banner_url: textAt(person, 'banner'),
+  }
+}
+
+/** A community from its view; null if the row is none. */
+export function toCommunity(view: Row, site: string): Community | null {
+  const community = fieldsOf(view['community'])
+  const id = numberAt(community, 'id')
+  if (id === null || textAt(community, 'name') === null) return null
+  const name = communityName(community)
+  const counts = { ...fieldsOf(view['counts']), ...community }
+  return {
+    id: String(id),
+    name,
+    display_name_prefixed: `!${name}`,
+    title: textAt(community, 'title'),
+    description: firstText(community, 'description', 'sidebar', 'summary'),
+    subscribers: numberAt(counts, 'subscribers') ?? numberAt(counts, 'subscriptions_count'),
+    active_users: numberAt(counts, 'users_active_month') ?? numberAt(counts, 'active_monthly'),
+    ...times(community),
+    type: textAt(community, 'visibility')?.toLowerCase() ?? 'public',
+    over_18: community['nsfw'] === true,
+    quarantined: null,
+    url: `${site}/c/${name}`,
+    icon_url: textAt(community, 'icon'),
+    banner_url: textAt(community, 'banner'),
+    language: null,
+  }
+}
+
+/** Moderators of a community's answer. */
+export const toModerators = (value: unknown): Moderator[] =>
+  rowsOf(fieldsOf(value)['moderators']).flatMap((row): Moderator[] => {
+    const person = fieldsOf(row['moderator'])
+    const id = numberAt(person, 'id')
+    return id === null
+      ? []
+      : [
+          {
+            id: String(id),
+            name: personName(person),
+            mod_permissions: [],
+            flair_text: null,
+            added: null,
+          },
+        ]
+  })
+
+/** The software's description: its limit of reads as requests a minute; null where it names none. */
+export type SiteInfo = {
+  title: string | null
+  version: string | null
+  message_per_minute: number | null
+  is_private: boolean
+}
+
+/** The description of a site; null if the answer is none. */
+export function toSite(value: unknown): SiteInfo | null {
+  const body = fieldsOf(value)
+  const view = fieldsOf(body['site_view'])
+  const site = fieldsOf(view['site'] ?? body['site'])
+  const version = textAt(body, 'version')
+  if (version === null && textAt(site, 'name') === null) return null
+  const limit = fieldsOf(view['local_site_rate_limit'])
+  const count = numberAt(limit, 'message_max_requests') ?? numberAt(limit, 'message')
+  const span_s =
+    numberAt(limit, 'message_interval_seconds') ?? numberAt(limit, 'message_per_second')
+  return {
+    title: textAt(site, 'name'),
+    version,
+    message_per_minute: count === null || !span_s ? null : (count * 60) / span_s,
+    is_private: fieldsOf(view['local_site'])['private_instance'] === true,
+  }
+}
+
+/** A removal or restoration of the moderation log; `is_restored` null: not stated. */
+export type ModAction = { id: number; fullname: string; is_restored: boolean | null }
+
+/** Removals and restorations in an answer of the moderation log. */
+export function modActionsOf(value: unknown): ModAction[] {
+  const body = fieldsOf(value)
+  const actions: ModAction[] = []
+  const add = (entry: Row, prefix: string, target: unknown, restored: unknown) => {
+    const id = numberAt(entry, 'id')
+    if (id !== null && typeof target === 'number')
+      actions.push({
+        id,
+        fullname: `${prefix}_${target}`,
+        is_restored: typeof restored === 'boolean' ? restored : null,
+      })
+  }
+  for (const row of [...rowsOf(body['removed_posts']), ...rowsOf(body['removed_comments'])]) {
+    const of_post = isObject(row['mod_remove_post'])
+    const entry = fieldsOf(row[of_post ? 'mod_remove_post' : 'mod_remove_comment'])
+    const removed = entry['removed']
+    const target = entry[of_post ? 'post_id' : 'comment_id']
+    add(entry, of_post ? 't3' : 't1', target, typeof removed === 'boolean' ? !removed : null)
+  }
+  for (const row of rowsOf(body['items'])) {
+    const entry = fieldsOf(row['modlog'])
+    const kind = /^mod_remove_(post|comment)$/.exec(textAt(entry, 'kind') ?? '')?.[1]
+    if (kind === undefined) continue
+    const target = entry[`target_${kind}_id`] ?? fieldsOf(row[`target_${kind}`])['id']
+    add(entry, kind === 'post' ? 't3' : 't1', target, entry['is_revert'])
+  }
+  return actions
+}

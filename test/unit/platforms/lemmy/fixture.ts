@@ -1,0 +1,253 @@
+import { createEgress } from '../../../../src/net/egress.ts'
+import { createLemmy } from '../../../../src/platforms/lemmy/adapter.ts'
+import { type Api, createApi } from '../../../../src/platforms/lemmy/api.ts'
+import { realClock } from '../../../../src/runtime/runtime.ts'
+
+export const S = 1000
+export const MINUTE = 60 * S
+export const T0 = Date.UTC(2026, 0, 1)
+
+type Entry = {
+  id: number
+  published: number
+  updated?: number
+  text: string
+  is_removed?: boolean
+  is_local?: boolean
+  /** Answers 404, as for a row that was not committed yet. */
+  is_absent?: boolean
+  /** Left out of the lists. */
+  is_unlisted?: boolean
+  parent?: number
+}
+const iso = (at: number) => new Date(at).toISOString()
+const json = (value: unknown, status = 200) => Response.json(value, { status })
+
+type ModEntry = { id: number; kind: 'post' | 'comment'; target: number; restored: boolean }
+
+/** A small server of the platform on the loopback, with the API of one generation. */
+export function createServer(generation: 'v3' | 'v4' | 'piefed') {
+  const v4 = generation === 'v4'
+  const base = { v3: '/api/v3', v4: '/api/v4', piefed: '/api/alpha' }[generation]
+  const world = {
+    now: T0,
+    version: v4 ? '1.0.0' : generation === 'v3' ? '0.19.13' : '1.7.5',
+    message_max: 600_000,
+    posts: new Map<number, Entry>(),
+    comments: new Map<number, Entry>(),
+    modlog: [] as ModEntry[],
+    /** Paths of all requests, with their queries. */
+    requests: [] as string[],
+    bodies: [] as unknown[],
+    /** Answers in place of the server's own, while it returns one. */
+    answer: (_path: string, _request: Request): Response | null => null,
+    page_size: 50,
+  }
+  const times = ({ published, updated }: Entry) =>
+    v4
+      ? { published_at: iso(published), ...(updated && { updated_at: iso(updated) }) }
+      : { published: iso(published), ...(updated && { updated: iso(updated) }) }
+  const host = 'lemmy.example'
+  const address = (path: string) => ({ [v4 ? 'ap_id' : 'actor_id']: `https://${host}${path}` })
+  const person = {
+    id: 7,
+    local: true,
+    ...address('/u/ann'),
+    [generation === 'piefed' ? 'user_name' : 'name']: 'ann',
+  }
+  const community = {
+    id: 3,
+    name: 'coffee',
+    title: 'Coffee',
+    nsfw: false,
+    local: true,
+    ...address('/c/coffee'),
+    ...(v4 ? { published_at: iso(T0) } : { published: iso(T0) }),
+  }
+  const counters = { score: 3, upvotes: 4, downvotes: 1, comments: 2 }
+
+  function postView(it: Entry) {
+    return {
+      post: {
+        id: it.id,
+        [generation === 'piefed' ? 'title' : 'name']: `post ${it.id}`,
+        body: it.is_removed ? '' : it.text,
+        creator_id: 7,
+        removed: it.is_removed === true,
+        deleted: false,
+        nsfw: false,
+        ...times(it),
+        ...(v4 && counters),
+      },
+      creator: person,
+      community: it.is_local === false ? { ...community, local: false, ...remote } : community,
+      ...(!v4 && { counts: counters }),
+    }
+  }
+  const remote = { [v4 ? 'ap_id' : 'actor_id']: 'https://other.example/c/coffee' }
+
+  function commentView(it: Entry) {
+    const path = it.parent === undefined ? `0.${it.id}` : `0.${it.parent}.${it.id}`
+    return {
+      comment: {
+        id: it.id,
+        post_id: 1,
+        path,
+        [generation === 'piefed' ? 'body' : 'content']: it.is_removed ? '' : it.text,
+        removed: it.is_removed === true,
+        deleted: false,
+        ...times(it),
+        ...(v4 && counters),
+      },
+      creator: person,
+      post: { id: 1, name: 'post 1', creator_id: 7, nsfw: false },
+      community,
+      ...(!v4 && { counts: counters }),
+    }
+  }
+
+  const absent = () =>
+    generation === 'piefed'
+      ? json(
+          { code: 400, message: 'No row was found when one was required', status: 'Bad Request' },
+          400,
+        )
+      : json({ error: v4 ? 'not_found' : 'couldnt_find_post' }, v4 ? 404 : 400)
+
+  function listed(kind: 'post' | 'comment', query: URLSearchParams) {
+    const all = [...(kind === 'post' ? world.posts : world.comments).values()]
+    const newest = all
+      .filter((it) => !it.is_absent && !it.is_unlisted && (kind === 'comment' || !it.is_removed))
+      .toSorted((a, b) => b.published - a.published || b.id - a.id)
+    const size = query.has('max_depth')
+      ? Infinity
+      : Math.min(world.page_size, Number(query.get('limit') ?? 10))
+    const by_cursor = v4 || kind === 'post'
+    const cursor = query.get(by_cursor ? 'page_cursor' : 'page')
+    const from =
+      cursor === null
+        ? 0
+        : by_cursor
+          ? Number(cursor.replace('P', ''))
+          : (Number(cursor) - 1) * Math.min(size, 50)
+    const rows = newest.slice(from, from + size)
+    const next = from + size < newest.length ? `P${from + size}` : null
+    const views = rows.map((it) => (kind === 'post' ? postView(it) : commentView(it)))
+    return json({
+      [v4 ? 'items' : `${kind}s`]: views,
+      ...(by_cursor && next !== null && { next_page: next }),
+    })
+  }
+
+  function modlog() {
+    const of = (kind: string) => world.modlog.filter((it) => it.kind === kind)
+    if (v4)
+      return json({
+        items: world.modlog.map(({ id, kind, target, restored }) => ({
+          modlog: { id, kind: `mod_remove_${kind}`, is_revert: restored },
+          [`target_${kind}`]: { id: target },
+        })),
+      })
+    return json({
+      removed_posts: of('post').map(({ id, target, restored }) => ({
+        mod_remove_post: { id, post_id: target, removed: !restored },
+      })),
+      removed_comments: of('comment').map(({ id, target, restored }) => ({
+        mod_remove_comment: { id, comment_id: target, removed: !restored },
+      })),
+    })
+  }
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname, searchParams: query, search } = new URL(request.url)
+      world.requests.push(`${pathname}${search}`)
+      if (request.method === 'POST') world.bodies.push(await request.clone().json())
+      const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : null
+      const given = world.answer(path ?? pathname, request)
+      if (given !== null) return given
+      // An older server answers paths that it does not know with its web page.
+      if (path === null)
+        return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })
+      if (path === '/site')
+        return json(
+          generation === 'piefed'
+            ? { site: { name: 'A server' }, version: world.version }
+            : {
+                site_view: {
+                  site: { name: 'A server' },
+                  local_site_rate_limit: v4
+                    ? { message_max_requests: world.message_max, message_interval_seconds: 60 }
+                    : { message: world.message_max, message_per_second: 60 },
+                },
+                version: world.version,
+              },
+        )
+      if (path === '/post/list') return listed('post', query)
+      if (path === '/comment/list') return listed('comment', query)
+      if (path === '/modlog') return modlog()
+      if (path === '/post' || path === '/comment') {
+        const kind = path === '/post' ? 'post' : 'comment'
+        const it = (kind === 'post' ? world.posts : world.comments).get(Number(query.get('id')))
+        if (it === undefined || it.is_absent) return absent()
+        if (kind === 'post') return it.is_removed ? absent() : json({ post_view: postView(it) })
+        return json({ comment_view: commentView(it) })
+      }
+      return absent()
+    },
+  })
+
+  let skipped = 0
+  const clock = {
+    now: () => world.now + skipped,
+    mono: () => world.now - T0 + skipped,
+    async sleep(ms: number) {
+      skipped += ms
+    },
+  }
+  const egress = createEgress({
+    fetch,
+    clock: realClock,
+    resolve: () => Promise.reject(new Error('no resolver')),
+    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
+  })
+  const options = {
+    egress,
+    clock,
+    log: () => {},
+    random: { fraction: () => 0.5 },
+    base_url: `http://127.0.0.1:${server.port}`,
+    user_agent: 'forumd-test/1.0',
+    requests_per_minute: 600_000,
+    timeout_ms: 5000,
+    credential: null,
+  }
+  const source = createLemmy(options)
+  return {
+    world,
+    source,
+    clock,
+    api: (): Api => createApi(options),
+    slowed_ms: () => skipped,
+    put(kind: 'post' | 'comment', id: number, more: Partial<Entry> = {}) {
+      const entry = { id, published: world.now, text: `text ${id}`, ...more }
+      ;(kind === 'post' ? world.posts : world.comments).set(id, entry)
+    },
+    call: () => ({ deadline_at: clock.now() + 10 * MINUTE }),
+    async step(state: string | null, requests = 100) {
+      const { stream } = source
+      const outcome = await stream?.advance(state, {
+        requests,
+        deadline_at: clock.now() + 10 * MINUTE,
+      })
+      if (!outcome?.ok) throw new Error(outcome?.fault.kind ?? 'no stream')
+      return outcome.value
+    },
+    async [Symbol.asyncDispose]() {
+      egress.close()
+      await server.stop(true)
+    },
+  }
+}

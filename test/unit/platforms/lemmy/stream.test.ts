@@ -1,0 +1,331 @@
+import { describe, expect, test } from 'bun:test'
+
+import { COMMENT_BASE } from '../../../../src/platforms/lemmy/series.ts'
+import { createServer, MINUTE, S, T0 } from './fixture.ts'
+
+const HOUR = 60 * MINUTE
+const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
+
+/** A server with post 100 and comment 500, and the state of a stream that has begun there. */
+async function begun(generation: 'v3' | 'v4' | 'piefed') {
+  const fixture = createServer(generation)
+  fixture.put('post', 100)
+  fixture.put('comment', 500)
+  const { state } = await fixture.step(null)
+  fixture.world.now += 30 * S
+  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
+}
+
+describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
+  test('the first step starts at the present end', async () => {
+    await using fixture = createServer(generation)
+    fixture.put('post', 100)
+    expect(await fixture.step(null)).toMatchObject({
+      items: [],
+      proven: null,
+      behind: null,
+      verified_until: T0,
+      partial: null,
+    })
+  })
+
+  test('new posts and comments are read, oldest first', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101)
+    world.now += S
+    put('comment', 501)
+    world.now += S
+    put('post', 102)
+    const next = await step(state)
+    expect(namesOf(next)).toEqual(['t3_101', 't1_501', 't3_102'])
+    expect(next).toMatchObject({
+      proven: { from_id: 101, to_id: 102 },
+      behind: null,
+      verified_until: world.now,
+    })
+    expect(namesOf(await step(next.state))).toEqual([])
+  })
+
+  test('a post that arrives late under an old date is read by its id', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    world.page_size = 3
+    for (const id of [90, 91, 92, 93, 94, 95]) put('post', id, { published: T0 - HOUR })
+    put('post', 101, { published: T0 - 24 * HOUR, is_local: false })
+    put('post', 102)
+    const next = await step(state)
+    expect(namesOf(next)).toEqual(['t3_101', 't3_102'])
+  })
+
+  test('the newest id is read although its date is old', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    world.page_size = 1
+    put('post', 101, { published: T0 - 24 * HOUR })
+    expect(namesOf(await step(state))).toEqual(['t3_101'])
+  })
+
+  test('an id that no page has is requested once, and holds the verified time back while it may be late', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101, { is_absent: true })
+    put('post', 102)
+    const asked = world.now
+    const next = await step(state)
+    expect(next).toMatchObject({
+      proven: { from_id: 101, to_id: 102 },
+      unanswered: [],
+      verified_until: asked,
+    })
+
+    world.now += 10 * S
+    const young = await step(next.state)
+    expect(young).toMatchObject({ items: [], verified_until: asked })
+
+    world.now += MINUTE
+    put('post', 101)
+    const later = await step(young.state)
+    expect(namesOf(later)).toEqual(['t3_101'])
+    expect(later.verified_until).toBe(world.now)
+  })
+
+  test('a hole that a page has later is no hole', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101, { is_absent: true })
+    put('post', 102)
+    const next = await step(state)
+    world.now += 5 * S
+    put('post', 101)
+    const later = await step(next.state)
+    expect(namesOf(later)).toEqual(['t3_101'])
+    expect(later.verified_until).toBe(world.now)
+    expect(world.requests.filter((it) => it.includes('/post?id=101'))).toHaveLength(1)
+  })
+
+  test('a hole is reported once after 10 minutes, and requested again after an hour and a day', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step } = fixture
+    put('comment', 501, { is_absent: true })
+    put('comment', 502)
+    let { state } = fixture
+    const unanswered: number[] = []
+    const asked: number[] = []
+    const began = world.now
+    for (let minute = 0; minute <= 26 * 60; minute += 5) {
+      world.now = began + minute * MINUTE
+      world.requests.length = 0
+      const next = await step(state)
+      if (world.requests.some((it) => it.includes('/comment?id=501'))) asked.push(minute)
+      unanswered.push(...next.unanswered)
+      state = next.state
+    }
+    expect(unanswered).toEqual([COMMENT_BASE + 501])
+    expect(asked).toEqual([0, 5, 10, 60, 24 * 60])
+  })
+
+  test('a removed post is gone, and is read again when a moderator restores it', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101)
+    const seen = await step(state)
+    world.now += MINUTE
+    put('post', 101, { is_removed: true, published: world.now - MINUTE })
+    put('post', 99, { published: T0 - HOUR })
+    const removed = await step(seen.state)
+    expect(removed).toMatchObject({ items: [], gone: ['t3_101'] })
+
+    world.now += 6 * MINUTE
+    put('post', 101, { is_unlisted: true, text: 'restored' })
+    world.modlog = [{ id: 1, kind: 'post', target: 101, restored: true }]
+    const restored = await step(removed.state)
+    expect(restored.gone).toEqual([])
+    expect(restored.items).toMatchObject([{ name: 't3_101', text: 'restored' }])
+  })
+
+  test('a removed comment is gone, though it stays in the list', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('comment', 501)
+    const seen = await step(state)
+    put('comment', 501, { is_removed: true })
+    const removed = await step(seen.state)
+    expect(removed).toMatchObject({ items: [], gone: ['t1_501'] })
+    put('comment', 501)
+    world.now += MINUTE
+    expect(namesOf(await step(removed.state))).toEqual(['t1_501'])
+  })
+
+  test('a removal that only the moderation log has is reported', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101, { is_unlisted: true })
+    put('post', 102)
+    const seen = await step(state)
+    expect(namesOf(seen)).toEqual(['t3_101', 't3_102'])
+    world.now += 6 * MINUTE
+    world.modlog = [{ id: 9, kind: 'post', target: 101, restored: false }]
+    expect((await step(seen.state)).gone).toEqual(['t3_101'])
+  })
+
+  test('a post that newer ones push off the pages is not requested', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    world.page_size = 2
+    put('post', 101)
+    put('post', 102)
+    const seen = await step(state)
+    world.now += MINUTE
+    put('post', 103)
+    put('post', 104)
+    world.requests.length = 0
+    expect(namesOf(await step(seen.state))).toEqual(['t3_103', 't3_104'])
+    expect(world.requests.some((it) => /\/post\?id=10[12]$/.test(it))).toBe(false)
+  })
+
+  test('an edit is read again', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101)
+    const seen = await step(state)
+    put('post', 101, { text: 'edited', updated: world.now + S })
+    const next = await step(seen.state)
+    expect(next.items).toMatchObject([
+      { name: 't3_101', text: 'edited', edited: expect.any(String) },
+    ])
+    expect((await step(next.state)).items).toEqual([])
+  })
+
+  test('a step that runs out of requests says which ids are left, and the next goes on there', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    for (let id = 101; id <= 120; id++) put('post', id, { is_unlisted: id < 120 })
+    const part = await step(state, 10)
+    expect(part.requests).toBeLessThanOrEqual(10)
+    expect(part.behind).toEqual({ from_id: 109, to_id: 120 })
+    expect(part.partial).toBeNull()
+    expect(part.verified_until).toBeLessThan(world.now)
+    const rest = await step(part.state)
+    expect(rest.behind).toBeNull()
+    const all = new Set([...namesOf(part), ...namesOf(rest)])
+    expect(all.size).toBe(20)
+    expect(rest.verified_until).toBe(world.now)
+  })
+
+  test('pages without a single request prove nothing', async () => {
+    await using fixture = await begun(generation)
+    const { put, step, state } = fixture
+    put('post', 101, { is_unlisted: true })
+    put('post', 102)
+    expect(await step(state, 2)).toMatchObject({
+      partial: 'order_is_not_arrival',
+      behind: { from_id: 101, to_id: 102 },
+    })
+  })
+
+  test('comments that are too many are left behind by their range, and can be read later', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state, source } = fixture
+    for (let id = 501; id <= 2600; id++) put('comment', id, { is_unlisted: id < 2600 })
+    const part = await step(state, 20)
+    expect(part.partial).toBe('not_affordable')
+    const from_id = part.behind?.from_id ?? 0
+    expect(part.behind).toEqual({ from_id, to_id: COMMENT_BASE + 2600 })
+    const again = await source.stream?.reread(
+      { from_id, to_id: from_id + 3 },
+      { requests: 10, ...fixture.call() },
+    )
+    expect(again).toMatchObject({ ok: true, value: { behind: null, requests: 4 } })
+    // For an hour, the stream is not complete.
+    world.now += MINUTE
+    expect(await step(part.state)).toMatchObject({ behind: null, partial: 'not_affordable' })
+    world.now += HOUR
+    expect(await step(part.state)).toMatchObject({ partial: null })
+  })
+
+  test('a cursor that the server refuses ends the pages, and the ids are requested', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    world.page_size = 2
+    world.answer = (path, { url }) =>
+      path === '/post/list' && url.includes('page_cursor')
+        ? Response.json({ error: 'couldnt_parse_pagination_token' }, { status: 400 })
+        : null
+    for (const id of [101, 102, 103, 104, 105]) {
+      world.now += S
+      put('post', id)
+    }
+    const next = await step(state)
+    expect(namesOf(next)).toEqual(['t3_101', 't3_102', 't3_103', 't3_104', 't3_105'])
+    expect(world.requests.filter((it) => it.includes('page_cursor'))).toHaveLength(1)
+  })
+
+  test('a failed request ends a step before its id, and nothing is skipped', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    for (const id of [101, 102, 103, 104]) put('post', id, { is_unlisted: id < 104 })
+    world.answer = (path, { url }) =>
+      path === '/post' && url.endsWith('id=102')
+        ? Response.json({ error: 'x' }, { status: 500 })
+        : null
+    const part = await step(state)
+    expect(part.behind).toEqual({ from_id: 102, to_id: 104 })
+    world.answer = () => null
+    const all = new Set([...namesOf(part), ...namesOf(await step(part.state))])
+    expect([...all].toSorted()).toEqual(['t3_101', 't3_102', 't3_103', 't3_104'])
+  })
+
+  test('an answer from a cache proves the time before its age', async () => {
+    await using fixture = await begun(generation)
+    const { world, step, state } = fixture
+    world.now += 2 * MINUTE
+    world.answer = (path) => {
+      if (path !== '/post/list') return null
+      return Response.json({ items: [], posts: [] }, { headers: { age: '60' } })
+    }
+    expect((await step(state)).verified_until).toBe(world.now - MINUTE)
+  })
+})
+
+test('the state stays small', async () => {
+  await using fixture = await begun('v4')
+  const { put, step } = fixture
+  let { state } = fixture
+  for (let round = 1; round <= 4; round++) {
+    for (let id = 1; id <= 1000; id++)
+      put('post', 100 + round * 1000 + id, { is_absent: id % 40 !== 0, is_unlisted: id < 1000 })
+    state = (await step(state, 3000)).state
+  }
+  expect(state.length).toBeLessThan(40_000)
+})
+
+test('the state names the newest rows only', async () => {
+  await using fixture = await begun('v4')
+  const { put, step } = fixture
+  let { state } = fixture
+  for (let round = 0; round < 3; round++) {
+    for (let id = 1; id <= 300; id++) put('comment', 500 + round * 300 + id)
+    state = (await step(state)).state
+  }
+  expect(state.length).toBeLessThan(5000)
+})
+
+test('a partial API has no ids of comments: what its page does not have is not proved', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step } = fixture
+  world.version = '1.0.0'
+  put('post', 100)
+  put('comment', 500)
+  const { state } = await step(null)
+  put('comment', 501)
+  const whole = await step(state)
+  expect(whole).toMatchObject({ items: [{ name: 't1_501' }], partial: null })
+  put('comment', 502, { is_unlisted: true })
+  put('comment', 503)
+  expect(await step(whole.state)).toMatchObject({
+    partial: 'no_paging',
+    behind: { from_id: COMMENT_BASE + 502, to_id: COMMENT_BASE + 503 },
+  })
+  expect(world.requests.some((it) => it.includes('/comment?id='))).toBe(false)
+})
