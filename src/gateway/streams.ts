@@ -2,7 +2,7 @@ import type { Fault, Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
-import type { ItemStream, Source, StreamStep } from '../platforms/source.ts'
+import type { ItemStream, PartialReason, Source, StreamStep } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { createWatch } from './watch.ts'
 
@@ -14,6 +14,8 @@ export type StreamSource = {
   has(capability: Parameters<Source['capabilities']['has']>[0]): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
+  /** Why it proves nothing of one of these places; no places: of all of it. Null: it does. */
+  partialFor(places: readonly string[]): PartialReason | null
   /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */
   step(
     state: string | null,
@@ -34,6 +36,8 @@ export type StreamSource = {
 /** The further sources that can be monitored, by name. */
 export type StreamSources = ReadonlyMap<string, StreamSource>
 
+/** The place that stands for all of a source. */
+const EVERYWHERE = 'all'
 /** Share of a source's requests that its monitors may use; callers' reads have the rest. */
 const SHARE = 0.75
 /** A step may send this many requests, however short the interval: the source's pace delays them. */
@@ -78,6 +82,12 @@ export function createStreamSource({
     proof: stream.proof,
     has: (capability) => capabilities.has(capability),
     isPlace,
+    partialFor(places) {
+      const reasons = (places.length === 0 ? [EVERYWHERE] : places).map((it) =>
+        source.partialFor?.(it),
+      )
+      return reasons.find((it) => it != null) ?? null
+    },
     ahead_ms: item_clock.ms,
     async step(state, { interval_s, signal }) {
       const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)

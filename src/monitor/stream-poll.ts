@@ -119,7 +119,7 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  * and the next step reads the same ids; after it no match can be lost.
  * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
  */
-export function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
+function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   const { db, run_id } = deps
   const { feed, step, proof, ahead_ms, started_at, ended_at } = result
   const feed_id = feed.id

@@ -310,6 +310,7 @@ test('a spec that its sources cannot serve is refused with the field', async () 
     [{ source: ['all', 'hn'] }, 'filter_spec.source'],
     [{ source: 'hn', subforum: 'nope' }, 'filter_spec.subforum'],
     [{ source: 'hn', exclude_subforums: 'nope' }, 'filter_spec.exclude_subforums'],
+    [{ source: 'hn', subforum: 'all' }, 'filter_spec.subforum'],
     [{ source: ['main', 'hn'], kind: 'both' }, 'filter_spec'],
   ]
   for (const [filter_spec, field] of fields)

@@ -1,6 +1,8 @@
 import { iso } from '../../core/base/time.ts'
+import { decodeFilterSpec } from '../../core/filter/parse.ts'
 import {
   type Coverage,
+  type FeedFacts,
   feedFacts,
   judgeAudits,
   judgeCoverage,
@@ -11,6 +13,7 @@ import {
   windowSince,
 } from '../../core/polling/coverage.ts'
 import { countersOf, judgeCadence } from '../../core/polling/health.ts'
+import type { StreamSource } from '../../gateway/streams.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -21,14 +24,14 @@ import {
   countSeen,
   lastDeliveryAt,
 } from '../../store/monitoring/matches.ts'
-import { listMonitorFeeds } from '../../store/monitoring/monitors.ts'
+import { listMonitorFeeds, type Monitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
 
 /** Health of a monitor: its last 24 hours, and the coverage of its feeds. */
 export function monitorHealth(
   { clock, log }: RouteContext,
-  { db, watch, plan_of }: MonitorDeps,
+  { db, watch, streams: sources, plan_of }: MonitorDeps,
   customer: Customer,
   id: string,
 ) {
@@ -48,7 +51,9 @@ export function monitorHealth(
     Math.max(monitor.active_since, monitor.created_at + offset_ms),
   )
   const streams = readable(log, () =>
-    listMonitorFeeds(db, id).map((it) => feedFacts(it, monitor.created_at, offset_ms)),
+    listMonitorFeeds(db, id).map((it) =>
+      withPlaces(feedFacts(it, monitor.created_at, offset_ms), monitor, sources.get(it.place)),
+    ),
   )
   const polls = readable(log, () =>
     pollLog(db, { monitor_id: id, since_at, offset_ms }, seen_since_at),
@@ -67,6 +72,18 @@ export function monitorHealth(
     cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
     clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
   }
+}
+
+/** A stream may prove less of the places of a monitor than of its source. */
+function withPlaces(
+  facts: FeedFacts,
+  { filter_spec }: Monitor,
+  source: StreamSource | undefined,
+): FeedFacts {
+  const { stream } = facts
+  if (stream === null || stream.partial !== null || source === undefined) return facts
+  const { subforum } = decodeFilterSpec(filter_spec)
+  return { ...facts, stream: { ...stream, partial: source.partialFor(subforum) } }
 }
 
 /** Null for an unreadable figure: it must not appear as zero. */

@@ -40,16 +40,25 @@ function requireAll(
   )
 }
 
+/** Names by which sources list many places; no item is in a place of such a name. */
+const MANY: readonly string[] = ['all', 'local']
+
 /** Each name must be one that a watched source could have. */
 function checkPlaceNames(spec: FilterSpec, sources: readonly StreamSource[], words: Naming): void {
   for (const list of ['subforum', 'exclude_subforums'] as const) {
+    const many = spec[list].find((it) => MANY.includes(it.toLowerCase()))
+    const field = `filter_spec.${wireName(list, words)}`
+    if (many !== undefined)
+      throw invalid(
+        field,
+        `${field}: ${many} stands for many ${words.communities}; leave the field out`,
+      )
     const none = spec[list].find(
       (place) =>
         !sources.some((it) => it.isPlace(place)) &&
         !(watchesMain(spec) && parseCommunityName(place) !== null),
     )
     if (none === undefined) continue
-    const field = `filter_spec.${wireName(list, words)}`
     throw invalid(
       field,
       `${field}: ${none} is no place of ${sources.map(({ name }) => name).join(', ')}`,

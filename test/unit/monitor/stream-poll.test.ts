@@ -28,6 +28,7 @@ function createSource(name: string) {
     proof: 'dense',
     has: () => true,
     isPlace: () => true,
+    partialFor: () => null,
     ahead_ms: () => 0,
     async step(state) {
       steps.push(state)
