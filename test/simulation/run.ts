@@ -240,7 +240,7 @@ export async function run(options: Options) {
       for (const { name } of places) {
         const health = monitorHealth(
           { clock, log } as never,
-          { db, watch, plan_of: () => plan } as never,
+          { db, watch, streams: new Map(), plan_of: () => plan } as never,
           customer as never,
           `mon_${name}_0`,
         )
