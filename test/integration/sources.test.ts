@@ -25,6 +25,14 @@ const ITEMS: Record<number, unknown> = {
     kids: [3],
     text: 'first<p>second',
   },
+  5: {
+    id: 5,
+    type: 'comment',
+    by: 'zed',
+    time: TIME + 3,
+    parent: 4,
+    text: 'no story',
+  },
   3: { id: 3, type: 'comment', by: 'ann', time: TIME + 2, parent: 2, text: '<i>thanks</i>' },
 }
 
@@ -132,6 +140,12 @@ test('a tree of another source has the documented nodes', async () => {
       },
     },
   ])
+})
+
+test('a comment whose story cannot be read is shown without a title', async () => {
+  const { status, body } = await daemon.call('/api/forum/comment/5?source=hn')
+  expect(status).toBe(200)
+  expect(body.comment.data).toMatchObject({ id: '5', body: 'no story', link_id: 't3_4' })
 })
 
 test('a call that a source has no means for names the capability', async () => {

@@ -26,8 +26,9 @@ import {
   toItem,
   toPost,
   toUser,
+  unknownStory,
 } from './readers.ts'
-import { createStream } from './stream.ts'
+import { createStream, type FoundStory } from './stream.ts'
 
 const FIREBASE = 'https://hacker-news.firebaseio.com'
 const ALGOLIA = 'https://hn.algolia.com'
@@ -77,25 +78,29 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
     if (stories.size > STORIES_MAX && oldest !== undefined) stories.delete(oldest)
   }
 
-  async function storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<Story | null>> {
+  async function storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<FoundStory>> {
     const path: number[] = [item.id]
+    let requests = 0
     let parent = item.row['parent']
     for (let steps = 0; steps < ANCESTORS_MAX && typeof parent === 'number'; steps++) {
       const known = stories.get(parent)
       const above = known === undefined ? await readItem(parent, call) : null
+      if (above !== null) requests += 1
       if (above !== null && !above.ok) return above
       const native = above?.value ?? null
       const story =
         known ?? (native !== null && !isComment(native) ? storyOf(toPost(native)) : undefined)
       if (story !== undefined) {
         for (const id of [...path, parent]) remember(id, story)
-        return ok(story)
+        return ok({ story, requests })
       }
-      if (native === null) return ok(null)
+      if (native === null) break
       path.push(parent)
       parent = native.row['parent']
     }
-    return ok(null)
+    // The comment is visible although its story is not: it is shown without a title.
+    const id = typeof parent === 'number' ? parent : path.at(-1)
+    return ok({ story: unknownStory(String(id ?? item.id)), requests })
   }
 
   /** Items in the order of `ids`; `null` answers are left out. */
@@ -286,9 +291,9 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
     const nodes: Node[] = []
     for (const item of items.value) {
       if (!isComment(item)) continue
-      const story = await storyAbove(item, call)
-      if (!story.ok) return story
-      if (story.value !== null) nodes.push(toNode(toComment(item, story.value)))
+      const found = await storyAbove(item, call)
+      if (!found.ok) return found
+      nodes.push(toNode(toComment(item, found.value.story)))
     }
     return ok(nodes)
   }

@@ -87,6 +87,15 @@ export const storyOf = ({ id, title, link_url, author, subforum }: Post): Story 
   place: PLACES.find((it) => it === subforum) ?? 'story',
 })
 
+/** Stands for a story that cannot be read. */
+export const unknownStory = (id: string): Story => ({
+  id,
+  title: '',
+  url: null,
+  author: DELETED_AUTHOR,
+  place: 'story',
+})
+
 /** A comment under `story`. The API keeps the score of comments secret. */
 export function toComment({ id, row }: NativeItem, story: Story): Comment {
   const parent = numberAt(row, 'parent')
@@ -100,7 +109,7 @@ export function toComment({ id, row }: NativeItem, story: Story): Comment {
     post_id: story.id,
     parent_id:
       parent === null ? null : String(parent) === story.id ? `t3_${story.id}` : `t1_${parent}`,
-    link_title: story.title,
+    link_title: story.title || null,
     link_url: story.url,
     is_submitter: author !== DELETED_AUTHOR && author === story.author,
     score_hidden: true,

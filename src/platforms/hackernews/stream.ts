@@ -15,14 +15,17 @@ import {
   toPost,
 } from './readers.ts'
 
+/** Story of a comment. */
+export type FoundStory = { story: Story; requests: number }
+
 /** Requests of the stream to the API. */
 export type ItemReader = {
   clock: { now(): number }
   maxItem(call: HttpCall): Promise<Outcome<number>>
   item(id: number, call: HttpCall): Promise<Outcome<unknown>>
   updates(call: HttpCall): Promise<Outcome<unknown>>
-  /** The story above a comment; null if it cannot be found. */
-  storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<Story | null>>
+  /** The story above a comment, and the requests that it took. */
+  storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<FoundStory>>
 }
 
 /** An id that is answered with `null`, or whose text is delayed: requested again until `patience`. */
@@ -189,9 +192,10 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   async function toMonitored(item: NativeItem): Promise<Outcome<Item | null>> {
     if (isPost(item)) return ok({ kind: 'post', ...toPost(item) })
     if (!isComment(item)) return ok(null)
-    const story = await reader.storyAbove(item, call)
-    if (!story.ok) return story
-    return ok(story.value === null ? null : { kind: 'comment', ...toComment(item, story.value) })
+    const found = await reader.storyAbove(item, call)
+    if (!found.ok) return found
+    sent += found.value.requests
+    return ok({ kind: 'comment', ...toComment(item, found.value.story) })
   }
 }
 

@@ -16,6 +16,7 @@ function createApi() {
     changed: [] as number[],
     down: new Set<number>(),
     requests: 0,
+    story_requests: 0,
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
   const stream = createStream({
@@ -32,7 +33,7 @@ function createApi() {
       return ok({ items: api.changed, profiles: [] })
     },
     async storyAbove() {
-      return ok(story)
+      return ok({ story, requests: api.story_requests })
     },
   })
   return {
@@ -181,4 +182,14 @@ test('a range is read again without moving the stream', async () => {
     { requests: 3, deadline_at: api.now + MINUTE },
   )
   expect(again).toMatchObject({ ok: true, value: { behind: { from_id: 104, to_id: 105 } } })
+})
+
+test('requests for the stories of comments count in the bound of a step', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  for (let id = 101; id <= 130; id++) put(id)
+  api.story_requests = 4
+  const part = await step(state, 20)
+  expect(part.behind).not.toBeNull()
+  expect(part.requests).toBeGreaterThanOrEqual(20)
 })
