@@ -24,10 +24,15 @@ const pathOf = (url: string): string => {
 
 /** A post with the defaults of a source that has no such fields. */
 export function makePost({ created_ms, ...fields }: PostFields): Post {
-  const link_url = fields.link_url ?? null
+  const { id, title, author, subforum, url, link_url = null, ...rest } = fields
   return {
-    name: `t3_${fields.id}`,
-    permalink: pathOf(fields.url),
+    id,
+    name: `t3_${id}`,
+    title,
+    author,
+    subforum,
+    permalink: pathOf(url),
+    url,
     upvotes: 0,
     comments: 0,
     upvote_ratio: null,
@@ -45,7 +50,7 @@ export function makePost({ created_ms, ...fields }: PostFields): Post {
     thumbnail_url: null,
     edited: false,
     author_info: { fullname: null, flair: null, premium: null },
-    ...fields,
+    ...rest,
     link_url,
     ...timesOf(created_ms),
   }
@@ -53,19 +58,26 @@ export function makePost({ created_ms, ...fields }: PostFields): Post {
 
 /** A comment with the defaults of a source that has no such fields. */
 export function makeComment({ created_ms, ...fields }: CommentFields): Comment {
+  const { id, author, body, subforum, url, post_id, ...rest } = fields
   return {
-    name: `t1_${fields.id}`,
-    permalink: pathOf(fields.url),
+    id,
+    name: `t1_${id}`,
+    author,
+    body,
+    subforum,
+    permalink: pathOf(url),
+    url,
+    post_id,
     upvotes: 0,
     link_title: null,
     link_url: null,
-    parent_id: `t3_${fields.post_id}`,
+    parent_id: `t3_${post_id}`,
     is_submitter: false,
     depth: null,
     edited: false,
     over_18: null,
     author_info: { fullname: null, flair: null, premium: null },
-    ...fields,
+    ...rest,
     ...timesOf(created_ms),
   }
 }
