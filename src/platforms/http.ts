@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { isObject } from '../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
@@ -75,7 +77,9 @@ const FIRST_BACKOFF_MS = 500
 const BACKOFF_MAX_MS = 60_000
 /** Longest pause that a Retry-After header may request. */
 const PAUSE_MAX_S = 3600
+/** Answers kept for revalidation; larger ones are requested whole each time. */
 const ETAGS_MAX = 64
+const ETAG_CHARACTERS_MAX = 2 * 1024 * 1024
 const BLOCKED: Fault = { kind: 'blocked' }
 
 /**
@@ -95,7 +99,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   let next_at = -Infinity
   let paused_until = -Infinity
   let offset_ms = 0
-  const etags = new Map<string, { etag: string; text: string }>()
+  const etags = new LRUCache<string, { etag: string; text: string }>({
+    max: ETAGS_MAX,
+    maxSize: ETAG_CHARACTERS_MAX,
+    sizeCalculation: ({ text }) => Math.max(1, text.length),
+  })
 
   const wait_ms = (): number => {
     const now = clock.mono()
@@ -172,12 +180,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (status === 304 && known !== undefined)
       return { ok: true, value: { status: 200, headers, text: known.text } }
     const etag = headers.get('etag')
-    if (status === 200 && etag !== null && method === 'GET') {
-      etags.delete(path)
-      etags.set(path, { etag, text })
-      const [oldest] = etags.keys()
-      if (etags.size > ETAGS_MAX && oldest !== undefined) etags.delete(oldest)
-    }
+    if (status === 200 && etag !== null && method === 'GET') etags.set(path, { etag, text })
     return { ok: true, value: { status, headers, text } }
   }
 

@@ -62,6 +62,13 @@ requests_per_minute = 6000
     folder[Symbol.dispose]()
   })
 
+  test('its capabilities are listed once each, monitors among them', async () => {
+    const { body } = await read('sources')
+    const { capabilities } = body.sources[1]
+    expect(capabilities).toContain('monitor')
+    expect(capabilities).toEqual([...new Set(capabilities)])
+  })
+
   test('listings page by their cursors without repeating a row', async () => {
     const seen = new Set<string>()
     let after = ''

@@ -80,7 +80,7 @@ function entriesOf({ body, matched_at }: MatchBody, community: string): string[]
 }
 
 /** Characters that XML documents may not contain, not even escaped. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- XML 1.0 does not allow them
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
 const xml = (text: string): string => Bun.escapeHTML(text.toWellFormed().replace(FORBIDDEN, ''))

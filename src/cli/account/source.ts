@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
 import type { Fault } from '../../core/base/result.ts'
@@ -49,11 +49,17 @@ export const sourceAdd = command({
       `kind = ${JSON.stringify(kind)}`,
       ...(address === undefined ? [] : [`base_url = ${JSON.stringify(address)}`]),
     ]
-    const extended = `${text.replace(/\n*$/, '\n')}\n${lines.join('\n')}\n`
+    const added = `${text === '' || text.endsWith('\n') ? '' : '\n'}\n${lines.join('\n')}\n`
     // Problems of the new table are reported with their lines in the extended file.
-    parseConfig(extended, { file, env: context.env })
+    parseConfig(text + added, {
+      file,
+      env: context.env,
+      readFile: (path) => readFileSync(path, 'utf8'),
+      credentials_dir: context.env['CREDENTIALS_DIRECTORY'] ?? null,
+    })
     try {
-      writeFileSync(file, extended)
+      // Appended: a full disk cannot take what the file already has.
+      appendFileSync(file, added)
     } catch (error) {
       throw new CommandRefusal(
         `${file} cannot be written (${error instanceof Error ? error.message : String(error)}): add the table by hand:\n${lines.join('\n')}`,

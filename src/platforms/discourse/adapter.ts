@@ -316,7 +316,7 @@ export function createDiscourse(options: SourceOptions): Source {
   return {
     kind: 'discourse',
     url: base_url,
-    capabilities: new Set([...readCapabilities(reads), 'monitor']),
+    capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createPostStream({

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, Node, Post } from '../../core/forum/items.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
@@ -59,7 +61,7 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
     verdict: searchFault,
   })
   /** Story of each comment that was read, by the comment's id. */
-  const stories = new Map<number, Story>()
+  const stories = new LRUCache<number, Story>({ max: STORIES_MAX })
 
   const get = (name: string, call: HttpCall) => firebase.get(`/v0/${name}.json`, call)
 
@@ -69,13 +71,6 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
   ): Promise<Outcome<NativeItem | null>> {
     const answer = await get(`item/${id}`, call)
     return answer.ok ? ok(toItem(answer.value)) : answer
-  }
-
-  function remember(id: number, story: Story): void {
-    stories.delete(id)
-    stories.set(id, story)
-    const [oldest] = stories.keys()
-    if (stories.size > STORIES_MAX && oldest !== undefined) stories.delete(oldest)
   }
 
   async function storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<FoundStory>> {
@@ -91,7 +86,7 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
       const story =
         known ?? (native !== null && !isComment(native) ? storyOf(toPost(native)) : undefined)
       if (story !== undefined) {
-        for (const id of [...path, parent]) remember(id, story)
+        for (const id of [...path, parent]) stories.set(id, story)
         return ok({ story, requests })
       }
       if (native === null) break

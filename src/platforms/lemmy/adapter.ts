@@ -369,7 +369,7 @@ export function createLemmy(options: SourceOptions): Source {
   return {
     kind: 'lemmy',
     url: base_url,
-    capabilities: new Set([...readCapabilities(reads), 'monitor']),
+    capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createStream({ clock, api, site_url: base_url }),

@@ -172,3 +172,14 @@ test('an unchanged answer is not sent again', async () => {
   expect(await fixture.get('/a')).toEqual(first)
   expect(sent).toEqual([null, '"1"'])
 })
+
+test('a large answer is not kept, and is requested whole again', async () => {
+  const sent: (string | null)[] = []
+  await using fixture = createFixture(({ headers }) => {
+    sent.push(headers.get('if-none-match'))
+    return json('x'.repeat(3 * 1024 * 1024), { headers: { etag: '"1"' } })
+  })
+  await fixture.get('/a')
+  await fixture.get('/a')
+  expect(sent).toEqual([null, null])
+})

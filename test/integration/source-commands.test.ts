@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+
+import { startKind } from '../../sandbox/sources/kinds.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import { type Folder, tempFolder } from '../support/folder.ts'
+import { runForumd } from '../support/process.ts'
+
+/** A configuration with a secret in a file and no line end, and the commands on it. */
+function configured(folder: Folder) {
+  const config = folder.file('forumd.toml')
+  writeFileSync(folder.file('token'), 'scrape-me')
+  writeFileSync(
+    config,
+    `storage = { dir = "${folder.file('data')}" }
+platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
+metrics = { token = "file:${folder.file('token')}" }`,
+  )
+  const forumd = (...args: string[]) => runForumd([...args, '--config', config])
+  return { config, forumd, before: readFileSync(config, 'utf8') }
+}
+
+test('a source is appended to the configuration, which keeps its text', async () => {
+  using folder = tempFolder()
+  const { config, forumd, before } = configured(folder)
+
+  await forumd('source', 'add', 'hn', 'hackernews')
+  await forumd('source', 'add', 'meta', 'discourse', 'https://meta.example.org')
+
+  const text = readFileSync(config, 'utf8')
+  expect(text.startsWith(before)).toBe(true)
+  const { source } = parseConfig(text, { readFile: (path) => readFileSync(path, 'utf8') })
+  expect(source.map(({ name, kind, base_url }) => [name, kind, base_url])).toEqual([
+    ['hn', 'hackernews', ''],
+    ['meta', 'discourse', 'https://meta.example.org'],
+  ])
+  expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(2)
+})
+
+test.each([
+  [['hn', 'hackernews'], 'which another source has'],
+  [['forum', 'discourse'], 'the address of the site is needed'],
+  [['main', 'hackernews'], 'other than main'],
+  [['x', 'fidonet'], 'one of "discourse"'],
+])('%j is refused, and the file stays as it was', async (args, sentence) => {
+  using folder = tempFolder()
+  const { config, forumd } = configured(folder)
+  await forumd('source', 'add', 'hn', 'hackernews')
+  const before = readFileSync(config, 'utf8')
+
+  const refusal = await forumd('source', 'add', ...args).catch(String)
+  expect(refusal).toContain(sentence)
+  expect(readFileSync(config, 'utf8')).toBe(before)
+})
+
+test('each source is requested once, and one that cannot be reached fails the command', async () => {
+  using folder = tempFolder()
+  const { forumd } = configured(folder)
+  await using platform = await startKind('discourse', {
+    port: 0,
+    seed: 7,
+    speed: 0,
+    now: Date.now,
+  })
+  await forumd('source', 'add', 'meta', 'discourse', platform.url)
+  const { sources } = JSON.parse(await forumd('source', 'test', '--json'))
+  expect(sources).toMatchObject([{ name: 'meta', verdict: 'works', error: null }])
+
+  await forumd('source', 'add', 'gone', 'discourse', 'http://127.0.0.1:1')
+  const failure = await forumd('source', 'test', 'gone').catch(String)
+  expect(failure).toContain('ended with 1')
+})
