@@ -128,8 +128,18 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
   const missing = hn.reserve()
   await daemon.clock.advance(40 * MINUTE)
 
-  const { coverage_24h } = await daemon.health(monitor.id)
-  expect(coverage_24h).toMatchObject({ status: 'degraded', posts_missed_estimate: 1 })
+  const { coverage_24h, sources } = await daemon.health(monitor.id)
+  expect(sources).toMatchObject([
+    {
+      source: 'hn',
+      status: 'complete',
+      proof: 'dense',
+      proven: { from_id: missing, to_id: missing },
+      missing: { found: 1, healed: 0, open: 1 },
+      open: [{ from_id: missing, to_id: missing, reason: 'unanswered' }],
+    },
+  ])
+  expect(coverage_24h).toMatchObject({ status: 'complete', posts_missed_estimate: 0 })
   expect(coverage_24h.gaps).toMatchObject([
     {
       stream: 'stream:hn',
@@ -141,10 +151,13 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
     },
   ])
 
-  hn.edit(missing, { type: 'story', by: 'ann', time: daemon.clock.now() / 1000, title: 'here' })
-  await daemon.clock.advance(2 * MINUTE)
+  // The list of changed items does not name it.
+  hn.put({ title: 'here' }, missing)
+  await daemon.clock.advance(20 * MINUTE)
   expect(titles(daemon.delivered())).toEqual(['here'])
-  expect((await daemon.health(monitor.id)).coverage_24h.gaps[0].healed_at).not.toBeNull()
+  const healed = await daemon.health(monitor.id)
+  expect(healed.coverage_24h.gaps[0].healed_at).not.toBeNull()
+  expect(healed.sources[0]).toMatchObject({ missing: { found: 1, healed: 1, open: 0 }, open: [] })
 })
 
 test('many monitors share the requests of one', async () => {

@@ -115,7 +115,9 @@ export function createStream(reader: ItemReader): ItemStream {
       state: JSON.stringify(next),
       proven: last < state.first ? null : { from_id: state.first, to_id: last },
       behind: last < until ? { from_id: last + 1, to_id: until } : null,
+      skipped: [],
       unanswered,
+      answered: step.answered(),
       verified_until: Math.min(read_until, ...pending.map(({ since }) => since)),
       partial: null,
       requests: step.requests() + 1,
@@ -124,7 +126,7 @@ export function createStream(reader: ItemReader): ItemStream {
 
   return {
     proof: 'dense',
-    idle_requests: 1,
+    relisted_ms: 0,
     advance,
     async reread(range, bounds) {
       const step = createStep(
@@ -134,8 +136,11 @@ export function createStream(reader: ItemReader): ItemStream {
       )
       let last = range.from_id - 1
       while (last < range.to_id && step.left() > 0 && (await step.read(last + 1))) last += 1
+      const fault = step.fault()
+      if (fault !== null && last < range.from_id) return { ok: false, fault }
       return ok({
         items: step.items(),
+        unanswered: step.unanswered(),
         behind: last < range.to_id ? { from_id: last + 1, to_id: range.to_id } : null,
         requests: step.requests(),
       })
@@ -145,6 +150,9 @@ export function createStream(reader: ItemReader): ItemStream {
 
 type Answer = NativeItem | null
 type Step = ReturnType<typeof createStep>
+
+/** True for an id without an item so far, or with one whose text is to come. */
+const isMissing = (item: Answer): boolean => item === null || isDelayed(item)
 
 /** Reads items within a number of requests. */
 function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
@@ -162,6 +170,8 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     count: () => void sent++,
     items: () => items.toSorted((a, b) => Number(a.id) - Number(b.id)),
     gone: () => gone,
+    answered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [] : [id])),
+    unanswered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [id] : [])),
     /** Creation of an item that was read, epoch ms; 0 if it states none. */
     createdAt: (id: number): number => (numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000,
     /** True if the id was answered, if only by `null`. */
@@ -210,13 +220,13 @@ function settle(state: State, step: Step, now: number) {
     const age = now - since
     pending.delete(id)
     dead.delete(id)
-    if (item === null || isDelayed(item)) {
+    if (isMissing(item)) {
       if (age >= PATIENCE_MS) unanswered.push(id)
       else {
         const wait = Math.min(RETRY_MAX_MS, Math.max(RETRY_FIRST_MS, age))
         pending.set(id, { id, since, due_at: now + wait })
       }
-    } else if (livenessOf(item) === 'removed' && age < DEAD_MS)
+    } else if (item !== null && livenessOf(item) === 'removed' && age < DEAD_MS)
       dead.set(id, { id, since, due_at: now + DEAD_EVERY_MS })
   }
   return {

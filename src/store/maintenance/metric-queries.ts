@@ -155,7 +155,8 @@ export function listMonitorCoverage(
     .query<MonitorRow, [typeof page & { day_ago: number }]>(
       `SELECT id, active, created_at, since_at,
               EXISTS (SELECT 1 FROM monitor_feeds ms JOIN gaps g ON g.feed_id = ms.feed_id
-                       WHERE ms.monitor_id = m.id AND g.recorded_at > since_at
+                       WHERE ms.monitor_id = m.id AND g.reason <> 'unanswered'
+                         AND (g.recorded_at > since_at OR (g.closed_at IS NULL AND g.from_id IS NOT NULL))
                          AND g.recorded_at >= ms.active_since - $offset_ms) AS gaps
          FROM (SELECT id, active, created_at, max($day_ago, active_since - $offset_ms, created_at) AS since_at
                  FROM monitors WHERE id > $after_id AND removed_at IS NULL
@@ -166,7 +167,8 @@ export function listMonitorCoverage(
     .query<FactRow, [{ ids: string }]>(
       `SELECT ms.monitor_id, s.id AS feed_id, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
-              s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.behind_to, t.partial
+              s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.proven_from,
+              t.proven_to, t.behind_from, t.behind_to, t.partial
          FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
         WHERE ms.monitor_id IN (SELECT value FROM json_each($ids))`,
     )
