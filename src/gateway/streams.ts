@@ -1,5 +1,5 @@
-import type { Fault, Outcome } from '../core/base/result.ts'
-import type { Item } from '../core/forum/items.ts'
+import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { Item, Page } from '../core/forum/items.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
@@ -43,6 +43,8 @@ export type StreamSource = {
     fullnames: readonly string[],
     signal?: AbortSignal,
   ): Promise<{ tried: readonly string[]; found: Item[]; fault: Fault | null }>
+  /** The newest items of a kind, by its listings: a sample, which proves nothing. */
+  newest(of: 'posts' | 'comments', signal: AbortSignal): Promise<Outcome<Page<Item>>>
   /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
   ahead_ms(): number
 }
@@ -64,6 +66,8 @@ const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
+/** Newest items in a sample. */
+const SAMPLE_ROWS = 50
 
 type Options = {
   name: string
@@ -137,6 +141,19 @@ export function createStreamSource({
       return read.ok
         ? { ...read, value: { ...read.value, items: read.value.items.map(mark) } }
         : read
+    },
+    async newest(of, signal) {
+      const call = { identity: ANONYMOUS, use: 'poll' as const, signal }
+      const until = { ...call, deadline_at: clock.now() + REFETCH_DEADLINE_MS }
+      const paging = { limit: SAMPLE_ROWS, after: null, subforums: [] }
+      const toPage = (rows: Item[]) => ok({ rows: rows.map(mark), after: null })
+      if (of === 'comments') {
+        const found = await platform.comments(paging, until)
+        return found.ok ? toPage(found.value.rows.map((it) => ({ ...it, kind: 'comment' }))) : found
+      }
+      const list = source.newestPosts ?? platform.posts
+      const found = await list({ ...paging, sort: 'new', t: null }, until)
+      return found.ok ? toPage(found.value.rows.map((it) => ({ ...it, kind: 'post' }))) : found
     },
     async refetch(fullnames, signal) {
       const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))

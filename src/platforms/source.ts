@@ -147,6 +147,8 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
+  /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
+  newestPosts?: ReadPort['posts']
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */

@@ -40,6 +40,7 @@ export type PreviewDeps = {
 }
 
 const REQUESTS_MAX = 4
+const LISTED = { post: ['posts'], comment: ['comments'], both: ['posts', 'comments'] } as const
 const MATCHES_MAX = 100
 const MATCHES = 25
 /** Matching blocks the event loop. */
@@ -125,7 +126,7 @@ async function runPreview(
   checkSources(spec, streams, words)
   await checkPatternCost(patterns, spec, customer_id)
   const places = placesOf(spec, [...streams.keys()])
-  const batches = previewBatches(places, REQUESTS_MAX)
+  const batches = previewBatches(places, REQUESTS_MAX, LISTED[spec.kind])
   pace.before(customer_id)
   let requests = 0
   const found = await Promise.all(
@@ -154,7 +155,9 @@ async function runPreview(
   })
   const feeds = found.map((it, at) => ({ ...it, matched: matched_in[at] ?? 0 }))
   const now_s = (clock.now() + ahead_ms()) / 1000
-  const read_count = feeds.flatMap(({ batch }) => batch.places).length
+  const read_count = new Set(
+    feeds.flatMap(({ batch: { kind, places: of } }) => of.map((it) => `${kind} ${it}`)),
+  ).size
   return {
     filter_spec: renderFilterSpec(spec, words),
     ...tried,
@@ -177,8 +180,7 @@ async function runPreview(
 function refuseAllFailed(found: readonly FetchedBatch[], words: Naming): void {
   const faults = found.flatMap(({ fault }) => fault ?? [])
   const [first] = faults
-  // A stream has no pages, which is no failure.
-  if (first === undefined || faults.length < found.length || first.kind === 'unsupported') return
+  if (first === undefined || faults.length < found.length) return
   const field = fieldOf(found[0]?.batch.kind, words)
   if ((first.kind !== 'forbidden' && first.kind !== 'not_found') || field === null)
     throw toApiError(first, { flavour: 'read', with_session: false })
@@ -227,6 +229,7 @@ function toFeed(
     subforums: is_subforum ? batch.places : null,
     query: batch.kind === 'search' ? place : null,
     place: is_subforum || batch.kind === 'search' ? null : place,
+    ...(batch.of !== undefined && { items: batch.of }),
     scanned: page?.rows.length ?? null,
     matched: page === null ? null : matched,
     oldest: iso(oldest_s === null ? null : oldest_s * 1000),

@@ -329,7 +329,10 @@ export const previewShape = (words: Naming) =>
           kind: z.enum(FEED_KINDS),
           subforums: z.array(text()).nullable(),
           query: text().nullable(),
-          place: text().nullable().meta({ description: 'A thread, or an author.' }),
+          place: text().nullable().meta({ description: 'A thread, an author, or a source.' }),
+          items: z.enum(['posts', 'comments']).optional().meta({
+            description: 'The items that were listed of a further source.',
+          }),
           scanned: count().nullable(),
           matched: count().nullable(),
           oldest: text().nullable().meta({ format: 'date-time' }),

@@ -299,6 +299,9 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
     commentOf: fromNode,
+    // A list of ids takes a request for each of them.
+    newestPosts: async ({ subforums: _, sort: __, t: ___, ...paging }, call) =>
+      postsOf(await search({ q: '', tags: '(story,poll,job)' }, paging, call)),
     stream: createStream({
       clock,
       async maxItem(call) {

@@ -74,6 +74,7 @@ function createSource(name: string) {
         requests: read.length,
       })
     },
+    newest: async () => ok({ rows: [], after: null }),
     refetch: async () => ({ tried: [], found: [], fault: null }),
   }
   return {
