@@ -156,6 +156,10 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         }),
       )
     },
+    async watchableSources() {
+      const { watchableOf } = await import('./sources.ts')
+      return watchableOf(config, { ...runtime, egress })
+    },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
       tryMailServer({

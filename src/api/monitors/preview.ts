@@ -6,7 +6,7 @@ import { ApiError, invalid } from '../../core/base/errors.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { iso } from '../../core/base/time.ts'
 import { rowOf } from '../../core/enrichment/enrich.ts'
-import { placesOf } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { filterSchema, parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { judgeItem, matchesPerDay, previewOf } from '../../core/filter/preview.ts'
 import { ALL_SOURCES, type FilterSpec } from '../../core/filter/spec.ts'
@@ -27,7 +27,6 @@ import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
 import { checkPatternCost, withPatterns } from './patterns.ts'
 import { previewShape } from './shapes.ts'
-import { checkSources } from './sources.ts'
 
 /** Dependencies of a preview. `ahead_ms`: lead of the platform's clock over the local one. */
 export type PreviewDeps = {

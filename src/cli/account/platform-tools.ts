@@ -1,5 +1,6 @@
 import type { AccountResult, StateReason } from '../../core/accounts/status.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
 
@@ -51,6 +52,8 @@ export type PlatformTools = AsyncDisposable & {
   tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
   /** Requests the named source once, or each of them; null: each. */
   trySources(name: string | null): Promise<TestedSource[]>
+  /** The configured sources that can be monitored, by name, without a request to them. */
+  watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */
   tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>
   /** Signs in at the mail server; the error, or null. Throws when no mail server is configured. */
