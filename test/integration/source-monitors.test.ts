@@ -150,6 +150,15 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
       healed_at: null,
     },
   ])
+  const metrics = await (await fetch(`${daemon.url()}/metrics`)).text()
+  const series = metrics.split('\n').filter((it) => it.startsWith('forumd_source_'))
+  expect(series).toEqual([
+    expect.stringMatching(/^forumd_source_lag_seconds\{source="hn"\} \d+(\.\d+)?$/),
+    'forumd_source_lag_ids{source="hn"} 0',
+    'forumd_source_open_ids{source="hn",reason="unanswered"} 1',
+    'forumd_source_open_ids{source="hn",reason="skipped"} 0',
+    expect.stringMatching(/^forumd_source_requests_per_minute\{source="hn"\} [5-9](\.\d+)?$/),
+  ])
 
   // The list of changed items does not name it.
   hn.put({ title: 'here' }, missing)

@@ -58,6 +58,37 @@ export function measureLag(db: Db, now: number): Lag[] {
     .all({ now })
 }
 
+/** State of a further source that is watched. */
+export type SourceState = {
+  source: string
+  /** Epoch ms by the source's clock; null: nothing was read yet. */
+  verified_until: number | null
+  lag_ids: number
+  unanswered: number
+  skipped: number
+  requests: number
+}
+
+const REQUESTS_WINDOW_MS = 5 * 60_000
+
+/** The watched sources, with the requests a minute of their checks. */
+export function measureSources(db: Db, now: number): SourceState[] {
+  const rows = db
+    .query<SourceState, [{ since_at: number }]>(
+      `SELECT f.place AS source, t.verified_until, coalesce(t.behind_to - t.behind_from + 1, 0) AS lag_ids,
+              coalesce(g.unanswered, 0) AS unanswered, coalesce(g.skipped, 0) AS skipped,
+              (SELECT coalesce(sum(c.pages), 0) FROM checks c WHERE c.feed_id = f.id AND c.ended_at > $since_at) AS requests
+         FROM feeds f LEFT JOIN feed_streams t ON t.feed_id = f.id
+         LEFT JOIN (SELECT feed_id, sum(missed_estimate) FILTER (WHERE reason = 'unanswered') AS unanswered,
+                           sum(missed_estimate) FILTER (WHERE reason <> 'unanswered') AS skipped
+                      FROM gaps WHERE closed_at IS NULL AND from_id IS NOT NULL GROUP BY feed_id) g ON g.feed_id = f.id
+        WHERE f.kind = 'stream' AND f.next_check_at IS NOT NULL`,
+    )
+    .all({ since_at: now - REQUESTS_WINDOW_MS })
+  const minutes = REQUESTS_WINDOW_MS / 60_000
+  return rows.map((it) => ({ ...it, requests: it.requests / minutes }))
+}
+
 type TargetCount = {
   kind: WebhookKind
   state: 'active' | 'paused' | 'unconfirmed' | 'off'
