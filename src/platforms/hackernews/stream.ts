@@ -37,6 +37,8 @@ type State = {
   pending: Pending[]
   /** Dead items, which may come back: requested again for a day. */
   dead: Pending[]
+  /** Changed items that were not read again yet. */
+  changed: number[]
   changed_at: number
   /** Epoch ms: everything created before was read, but for pending ids. */
   read_until: number
@@ -51,6 +53,7 @@ const DEAD_EVERY_MS = 3_600_000
 const UPDATES_EVERY_MS = 30_000
 const AT_ONCE = 8
 const DEAD_MAX = 500
+const CHANGED_MAX = 500
 /** A step that has this many requests left still reads what was changed. */
 const UPDATES_MIN = 5
 
@@ -71,6 +74,7 @@ export function createStream(reader: ItemReader): ItemStream {
       first: max.value + 1,
       pending: [],
       dead: [],
+      changed: [],
       changed_at: 0,
       read_until: began,
     }
@@ -79,6 +83,18 @@ export function createStream(reader: ItemReader): ItemStream {
 
     for (const again of [...state.pending, ...state.dead]) {
       if (again.due_at <= began) await step.read(again.id)
+    }
+    // The list is a window of the last minutes, which a step that catches up would see pass.
+    let { changed_at } = state
+    const changed = new Set(state.changed)
+    if (step.left() >= UPDATES_MIN && began - changed_at >= UPDATES_EVERY_MS) {
+      const updates = await reader.updates(call)
+      step.count()
+      if (updates.ok) {
+        changed_at = began
+        for (const id of changedIn(updates.value))
+          if (id >= state.first && id <= state.last) changed.add(id)
+      }
     }
     let last = state.last
     while (last < until && step.left() > 0) {
@@ -94,21 +110,12 @@ export function createStream(reader: ItemReader): ItemStream {
     if (step.fault() !== null && last === state.last && step.requests() <= 1)
       return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
 
-    let { changed_at } = state
-    if (step.left() >= UPDATES_MIN && began - changed_at >= UPDATES_EVERY_MS && last === until) {
-      const updates = await reader.updates(call)
-      step.count()
-      if (updates.ok) {
-        changed_at = began
-        for (const id of changedIn(updates.value)) {
-          if (id > last || id < state.first || step.left() === 0) continue
-          await step.read(id)
-        }
-      }
-    }
+    for (const id of changed) if (step.left() > 0) await step.read(id)
     const { pending, dead, unanswered } = settle(state, step, began)
     const read_until = last === until ? began : Math.max(state.read_until, step.createdAt(last))
-    const next: State = { last, first: state.first, pending, dead, changed_at, read_until }
+    const unread = [...changed].filter((id) => !step.answers.has(id)).slice(-CHANGED_MAX)
+    const { first } = state
+    const next: State = { last, first, pending, dead, changed: unread, changed_at, read_until }
     return ok({
       items: step.items(),
       gone: step.gone(),

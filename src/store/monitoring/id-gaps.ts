@@ -31,7 +31,7 @@ const PATIENCE_MS = 7 * 24 * 3_600_000
 export function nextRetryAt(recorded_at: number, now: number): number | null {
   const age = Math.max(0, now - recorded_at)
   if (age >= PATIENCE_MS) return null
-  return now + Math.min(RETRY_MAX_MS, Math.max(RETRY_FIRST_MS, age / 2))
+  return now + Math.min(RETRY_MAX_MS, Math.max(RETRY_FIRST_MS, Math.round(age / 2)))
 }
 
 const COLUMNS =

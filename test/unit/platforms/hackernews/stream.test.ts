@@ -138,7 +138,7 @@ test('a step that runs out of requests says which ids are left, and the next goe
     api.now += S
     put(id)
   }
-  const part = await step(state, 11)
+  const part = await step(state, 12)
   expect(idsOf(part)).toEqual([101, 102, 103, 104, 105, 106, 107, 108, 109, 110])
   expect(part.behind).toEqual({ from_id: 111, to_id: 130 })
   expect(part.verified_until).toBe(T0 + 10 * S)
