@@ -146,14 +146,18 @@ export function createStreamSource({
       const call = { identity: ANONYMOUS, use: 'poll' as const, signal }
       const until = { ...call, deadline_at: clock.now() + REFETCH_DEADLINE_MS }
       const paging = { limit: SAMPLE_ROWS, after: null, subforums: [] }
-      const toPage = (rows: Item[]) => ok({ rows: rows.map(mark), after: null })
       if (of === 'comments') {
         const found = await platform.comments(paging, until)
-        return found.ok ? toPage(found.value.rows.map((it) => ({ ...it, kind: 'comment' }))) : found
+        if (!found.ok) return found
+        return ok({
+          rows: found.value.rows.map((it) => mark({ ...it, kind: 'comment' })),
+          after: null,
+        })
       }
       const list = source.newestPosts ?? platform.posts
       const found = await list({ ...paging, sort: 'new', t: null }, until)
-      return found.ok ? toPage(found.value.rows.map((it) => ({ ...it, kind: 'post' }))) : found
+      if (!found.ok) return found
+      return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
     async refetch(fullnames, signal) {
       const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))

@@ -1,5 +1,6 @@
 import type { Fault } from '../core/base/result.ts'
 import { type Item, itemKey } from '../core/forum/items.ts'
+import type { Ids } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
 import { createOutages } from '../runtime/outages.ts'
@@ -11,7 +12,6 @@ import {
   closeIdGaps,
   dueIdGap,
   type IdGap,
-  type Ids,
   insertIdGaps,
   postponeIdGap,
   rangesOf,
@@ -255,6 +255,8 @@ function nextReread(
 const isStuck = ({ from_id, to_id }: Ids, { behind }: Reread): boolean =>
   behind?.from_id === from_id && behind.to_id === to_id
 
+const wasEdited = ({ edited }: Item): boolean => edited !== false
+
 type RereadResult = {
   feed: Feed
   task: RereadTask
@@ -277,8 +279,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
     const seen_at = ended_at + ahead_ms
     const seen = writeSeen(db, current, read.items, { seen_at, found_by: 'audit' })
-    const isAgain = ({ edited }: Item) => edited !== false
-    const hits = matchAll(deps, current, { now: ended_at, begins: false, isAgain }, seen)
+    const hits = matchAll(deps, current, { now: ended_at, begins: false, isAgain: wasEdited }, seen)
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     advanceSeq(db, feed_id, seen.next_seq)

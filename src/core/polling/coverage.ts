@@ -34,7 +34,7 @@ export type FeedFacts = {
 }
 
 /** Ids of a stream, both inclusive. */
-export type IdRange = { from_id: number; to_id: number }
+export type Ids = { from_id: number; to_id: number }
 
 /** A feed of all items of a source, which its ids verify. Instants by the clock of the source; null: no step yet. */
 export type StreamFacts = {
@@ -42,9 +42,9 @@ export type StreamFacts = {
   verified_from: number | null
   verified_until: number | null
   /** First id after the start, and the highest proven one. */
-  proven: IdRange | null
+  proven: Ids | null
   /** Ids that exist and wait to be read. */
-  behind: IdRange | null
+  behind: Ids | null
   /** Why the source cannot prove completeness; null: it can. */
   partial: string | null
   /** Fault of the last step; null: none. */
@@ -73,7 +73,7 @@ type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'
     next_check_at: number | null
   }
 
-const toRange = (from_id: number | null, to_id: number | null): IdRange | null =>
+const toRange = (from_id: number | null, to_id: number | null): Ids | null =>
   from_id === null || to_id === null ? null : { from_id, to_id }
 
 /** Facts of a feed for a monitor created at `created_at`; the item clock is `offset_ms` ahead. */
@@ -157,7 +157,7 @@ export type Gap = {
 }
 
 /** Reason of a gap of ids that were requested, and had no item: nothing was left unread. */
-export const UNANSWERED = 'unanswered'
+const UNANSWERED = 'unanswered'
 
 /** True for a gap of something that no check has read. */
 const isCut = ({ reason }: Pick<Gap, 'reason'>): boolean => reason !== UNANSWERED

@@ -2,7 +2,7 @@
 import {
   type Coverage,
   type FeedFacts,
-  type IdRange,
+  type Ids,
   judgeStreams,
   type StreamFacts,
 } from './coverage.ts'
@@ -122,7 +122,7 @@ export function judgeCadence(
 export type MissingIds = { found: number; healed: number; open: number }
 
 /** An open gap of ids. Epoch ms; `retry_at` null: its patience is over. */
-export type OpenIds = IdRange & { reason: string; recorded_at: number; retry_at: number | null }
+export type OpenIds = Ids & { reason: string; recorded_at: number; retry_at: number | null }
 
 /** Open gaps of ids in an answer. */
 const OPEN_MAX = 50
@@ -132,8 +132,8 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   source: string
   proof: string | null
   /** Ids that are proven: every item in them that was visible when it was read, but for the open ones. */
-  proven: IdRange | null
-  behind: IdRange | null
+  proven: Ids | null
+  behind: Ids | null
   /** Number of ids behind the highest known one. */
   lag_ids: number
   /** Seconds since the instant up to which everything was read; null: nothing yet. */

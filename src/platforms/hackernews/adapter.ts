@@ -300,8 +300,8 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
     reads: withUnsupported(reads),
     commentOf: fromNode,
     // A list of ids takes a request for each of them.
-    newestPosts: async ({ subforums: _, sort: __, t: ___, ...paging }, call) =>
-      postsOf(await search({ q: '', tags: '(story,poll,job)' }, paging, call)),
+    newestPosts: async ({ limit, after }, call) =>
+      postsOf(await search({ q: '', tags: '(story,poll,job)' }, { limit, after }, call)),
     stream: createStream({
       clock,
       async maxItem(call) {

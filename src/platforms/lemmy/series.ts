@@ -121,7 +121,7 @@ export function leftBehind(
   series.ahead = []
   series.target = null
   series.skipped_at = now
-  // Ids that nobody can request are no gap that a later read could close: the series stays partial.
+  // Ids that cannot be requested are no gap that a later read could close: the series stays partial.
   if (!can_ask) return { behind, skipped: [] }
   const read = [...ahead, [bound + 1, bound + 1] as const]
   const starts = [last + 1, ...ahead.map(([, to]) => to + 1)]

@@ -1,7 +1,6 @@
+import type { Ids } from '../../core/polling/coverage.ts'
 import type { Db } from '../db/connection.ts'
 
-/** Ids of a stream, both ends inclusive. */
-export type Ids = { from_id: number; to_id: number }
 /** `unanswered`: requested, and had no item. `skipped`: passed without a request. */
 export type IdGapReason = 'unanswered' | 'skipped'
 
@@ -27,8 +26,8 @@ const RETRY_MAX_MS = 2 * 3_600_000
 /** Age of a gap after which its ids are not requested any more. */
 const PATIENCE_MS = 7 * 24 * 3_600_000
 
-/** When ids that were missing again are requested next, epoch ms; null: their patience is over. */
-export function nextRetryAt(recorded_at: number, now: number): number | null {
+/** Next request of ids that were missing again, epoch ms; null: their patience is over. */
+function nextRetryAt(recorded_at: number, now: number): number | null {
   const age = Math.max(0, now - recorded_at)
   if (age >= PATIENCE_MS) return null
   return now + Math.min(RETRY_MAX_MS, Math.max(RETRY_FIRST_MS, Math.round(age / 2)))
@@ -46,7 +45,7 @@ export const listIdGaps = (db: Db, feed_id: number): IdGap[] =>
     )
     .all({ feed_id })
 
-/** The gap whose ids are to be requested now: ids that nobody has requested yet come first. */
+/** The gap whose ids are to be requested now: ids without a request so far come first. */
 export const dueIdGap = (db: Db, feed_id: number, now: number): IdGap | null =>
   db
     .query<IdGap, [{ feed_id: number; now: number }]>(

@@ -1,3 +1,4 @@
+import type { Ids } from '../../core/polling/coverage.ts'
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
 import {
@@ -10,7 +11,6 @@ import {
   toFeed,
   updateFeedPace,
 } from './feeds.ts'
-import type { Ids } from './id-gaps.ts'
 
 /** Position of a stream. Instants by the clock of its source. */
 export type StreamPosition = {
@@ -60,7 +60,7 @@ type Recent = Pass & {
   proven_to: number | null
 }
 
-/** What a stream's passes over its recent ids start from; null before its first step. */
+/** State of a stream's passes over its recent ids; null before its first step. */
 export function findRecent(db: Db, feed_id: number): Recent | null {
   type Row = Omit<Recent, 'heads' | 'rest'> & {
     heads: string
