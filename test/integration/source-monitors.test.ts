@@ -167,7 +167,7 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
   const healed = await daemon.health(monitor.id)
   expect(healed.coverage_24h.gaps[0].healed_at).not.toBeNull()
   expect(healed.sources[0]).toMatchObject({ missing: { found: 1, healed: 1, open: 0 }, open: [] })
-})
+}, 60_000)
 
 test('many monitors share the requests of one', async () => {
   await using daemon = await startWith(['hn'])
