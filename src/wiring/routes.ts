@@ -42,7 +42,7 @@ import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
 import type { StreamSources } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
-import type { AccountWrites } from '../gateway/writes.ts'
+import { type AccountWrites, createSourceSignIn, createSourceWrites } from '../gateway/writes.ts'
 import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
@@ -91,6 +91,32 @@ export type WriteActions = {
   signIn: (request: SignInRequest) => Promise<LoginSuccess>
   /** Fetches a picture by the URL that a caller named, through the guard. */
   loadPicture: LoadPicture
+}
+
+/** The routes of the actions of every further source. */
+function writesOfSources(
+  route_context: RouteContext,
+  sources: ReadonlyMap<string, ReadySource>,
+  {
+    loadPicture,
+    deadline_ms,
+    ...options
+  }: Omit<WritesOptions, 'source'> & { loadPicture: LoadPicture; deadline_ms: number },
+): AnyElysia[] {
+  return [...sources.values()].flatMap(({ name, source }) => {
+    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
+    const deps = { source, clock: route_context.clock, deadline_ms }
+    const actions: WriteActions = {
+      acting: createSourceWrites(deps),
+      signIn: createSourceSignIn(deps, options.session_cookie),
+      loadPicture,
+    }
+    const { capabilities } = source
+    return writes({ ...route_context, words }, actions, {
+      ...options,
+      source: { name, capabilities },
+    })
+  })
 }
 
 /** The routes of all actions with a caller's own account. */
@@ -151,6 +177,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     session_cookie: config.platform.session_cookie,
     guardProxy: createProxyGuard(guard),
   }
+  const write_options = { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }
   const lookup = createWatch({
     platform,
     identities: pool,
@@ -187,11 +214,11 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     mcpRoute(route_context, {
       open: async (document) => (await import('../mcp/server.ts')).createMcpHttp(document),
     }),
-    ...writes(route_context, parts.write_actions, {
-      ...sessions,
-      db,
-      ring,
-      browser_schemes: BROWSER_SCHEMES,
+    ...writes(route_context, parts.write_actions, { ...write_options, source: null }),
+    ...writesOfSources(route_context, parts.sources, {
+      ...write_options,
+      loadPicture: parts.write_actions.loadPicture,
+      deadline_ms: config.platform.read_deadline_s * 1000,
     }),
     ...reads(route_context, parts.gateway, {
       ...sessions,

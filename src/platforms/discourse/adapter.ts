@@ -6,12 +6,14 @@ import type { HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
 import type { Call, Listing } from '../port.ts'
 import {
+  actCapabilities,
   readCapabilities,
   type ReadPort,
   type Source,
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { discourseActs, keyAuthorization } from './acts.ts'
 import {
   actionToItem,
   type Category,
@@ -313,10 +315,13 @@ export function createDiscourse(options: SourceOptions): Source {
     })
   }
 
+  const acts = discourseActs(client, topics)
   return {
     kind: 'discourse',
     url: base_url,
-    capabilities: new Set(readCapabilities(reads)),
+    capabilities: new Set([...readCapabilities(reads), ...actCapabilities(acts), 'authorize']),
+    acts,
+    authorization: keyAuthorization(base_url),
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createPostStream({

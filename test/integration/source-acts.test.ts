@@ -1,0 +1,381 @@
+// Goal: acts reach the source that a call names, once, as the account whose credential it brings, and every refusal of the
+// source has its own error. Method: the program acts on the simulated platforms over HTTP; what was done is read with clients
+// of the real platforms, and how often it was sent from the platforms' own logs.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+
+import Discourse from 'discourse2'
+import { LemmyHttp } from 'lemmy-js-client-v3'
+
+import { DISCOURSE } from '../../sandbox/discourse/kind.ts'
+import { LEMMY } from '../../sandbox/lemmy/kind.ts'
+import { startSource } from '../../sandbox/sources/start.ts'
+import { tempFolder } from '../support/folder.ts'
+import { type DaemonProcess, runForumd, startProcess } from '../support/process.ts'
+
+const MANY = { requests: 100_000, seconds: 60 }
+const SIMULATED = { port: 0, seed: 7, speed: 0, world: 'seeded', now: Date.now } as const
+const ADA = { username: 'ada_reads', password: 'correct-horse-9' }
+const TEXT = 'A reply that is long enough for every forum.'
+
+const folder = tempFolder()
+const config = folder.file('forumd.toml')
+let forum: Awaited<ReturnType<typeof startSource<ReturnType<typeof DISCOURSE.create>>>>
+let instance: Awaited<ReturnType<typeof startSource<ReturnType<typeof LEMMY.create>>>>
+let daemon: DaemonProcess
+let key = ''
+let reader_key = ''
+let user_key = ''
+let topic_id = 0
+
+type Reply = { status: number; headers: Headers; body: any }
+
+async function post(
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  const response = await fetch(`${daemon.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+const act = (name: string, source: string, body: object, headers: Record<string, string> = {}) =>
+  post(`/api/forum/${name}?source=${source}`, body, headers)
+const asReader = () => new Discourse(forum.url, { 'User-Api-Key': user_key } as never)
+const posted = (path: string) =>
+  forum.requests.filter((it) => it.method === 'POST' && it.path === path).length
+const newTopic = () =>
+  Number(
+    Object(
+      forum.call('post', {
+        category: 'coffee',
+        author: 'cedar_owl',
+        title: `A topic about kettles ${crypto.randomUUID()}`,
+        text: TEXT,
+      }),
+    ).topic_id,
+  )
+const urlOf = (id: number) => `${forum.url}/t/a-topic/${id}`
+
+beforeAll(async () => {
+  forum = await startSource(DISCOURSE, SIMULATED)
+  instance = await startSource(LEMMY, SIMULATED)
+  instance.call('site', { limits: { message: MANY, search: MANY } })
+  forum.call('site', { create_post_s: 0 })
+  user_key = Object(forum.call('key', { username: 'ada_reads', scopes: ['read', 'write'] })).key
+  const sources = [
+    ['meta', 'discourse', forum.url],
+    ['lem', 'lemmy', instance.url],
+    ['hn', 'hackernews', 'http://127.0.0.1:1'],
+  ].map(
+    ([name, kind, url]) =>
+      `[[source]]\nname = "${name}"\nkind = "${kind}"\nbase_url = "${url}"\nrequests_per_minute = 6000\n`,
+  )
+  writeFileSync(
+    config,
+    `server = { port = 0 }
+storage = { dir = "${folder.file('data')}" }
+platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
+limits = { writes_per_minute = 1000 }
+${sources.join('')}`,
+  )
+  const create = (...more: string[]) =>
+    runForumd(['key', 'create', '--customer', 'ann', '--config', config, ...more])
+  key = (await create()).trim()
+  reader_key = (await create('--scopes', 'read')).trim()
+  daemon = await startProcess(config)
+  topic_id = newTopic()
+}, 60_000)
+afterAll(async () => {
+  await daemon.end('SIGTERM')
+  await forum.stop()
+  await instance.stop()
+  folder[Symbol.dispose]()
+})
+
+describe('discourse', () => {
+  const credential = () => ({ forum_session: user_key })
+  const comment = (id: number, headers = {}, text = TEXT) =>
+    act('v2/comment', 'meta', { ...credential(), post_url: urlOf(id), text }, headers)
+
+  test('a comment is a reply that another client sees, answered in the usual shape', async () => {
+    const id = newTopic()
+    const { status, headers, body } = await comment(id)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ success: true, transport: 'http' })
+    expect(body.comment).toMatchObject({ author: 'ada_reads', body: TEXT, post_id: String(id) })
+    expect(Number(headers.get('x-credits-remaining'))).toBeGreaterThan(0)
+    const seen = await asReader().getPost({ id: body.comment_id.slice(3) })
+    expect([seen.raw, seen.topic_id, seen.username]).toEqual([TEXT, id, 'ada_reads'])
+  })
+
+  test('the call of the page replies over HTTP, and refuses fields that it would lose', async () => {
+    const fields = { ...credential(), post_url: urlOf(newTopic()), text: TEXT }
+    const done = await act('comment', 'meta', fields)
+    expect(done.body).toMatchObject({ success: true, transport: 'http' })
+    const other = await act('comment', 'meta', { ...fields, x_cookie: 'a' })
+    expect([other.status, other.body.field]).toEqual([400, 'x_cookie'])
+  })
+
+  test('a like is given and taken back; there is no vote down', async () => {
+    const { body } = await comment(newTopic())
+    forum.call('edit', { id: Number(body.comment_id.slice(3)) })
+    const topic = newTopic()
+    const id = `t3_${topic}`
+    const likers = () => forum.world.topics.get(topic)?.posts[0]?.likers.size
+    const up = await act('vote', 'meta', { ...credential(), id, direction: 'up' })
+    expect([up.status, up.body, likers()]).toMatchObject([200, { id, direction: 'up' }, 1])
+    const none = await act('vote', 'meta', { ...credential(), url: urlOf(topic), direction: 0 })
+    expect([none.status, likers()]).toEqual([200, 0])
+    const down = await act('vote', 'meta', { ...credential(), id, direction: 'down' })
+    expect([down.status, down.body.capability]).toEqual([501, 'downvote'])
+    const odd = await act('vote', 'meta', { ...credential(), id: 't3_abc', direction: 'up' })
+    expect([odd.status, odd.body.field]).toEqual([400, 'id'])
+  })
+
+  test('a message begins a conversation that its recipient has', async () => {
+    const { body } = await act('dm', 'meta', {
+      ...credential(),
+      to: 'cedar_owl',
+      subject: 'About your kettle, if I may',
+      text: TEXT,
+    })
+    expect(body).toMatchObject({ success: true, channel: 'mail' })
+    const { key: cedar } = Object(forum.call('key', { username: 'cedar_owl' }))
+    const inbox = await new Discourse(forum.url, {
+      'User-Api-Key': cedar,
+    } as never).listUserPrivateMessages({ username: 'cedar_owl' })
+    expect(inbox.topic_list?.topics?.map(({ id }) => String(id))).toContain(body.thread_id)
+  })
+
+  test('cookies of the main platform are refused, and sent nowhere', async () => {
+    const sent = forum.requests.length
+    const fields = { post_url: urlOf(topic_id), text: TEXT }
+    const both = await act('v2/comment', 'meta', { ...fields, forum_session: 'a', loid: 'b' })
+    expect([both.status, both.body.field]).toEqual([400, 'loid'])
+    const proxy = await act('v2/comment', 'meta', {
+      ...fields,
+      ...credential(),
+      proxy: 'http://a:1',
+    })
+    expect([proxy.status, proxy.body.field]).toEqual([400, 'proxy'])
+    const none = await act('v2/comment', 'meta', fields)
+    expect([none.status, none.body.code]).toEqual([400, 'SESSION_REQUIRED'])
+    expect(forum.requests.length).toBe(sent)
+  })
+
+  test.each([
+    ['a closed topic', 403, 'PERMISSION_DENIED', { closed: true }],
+    ['a deleted post', 404, 'NOT_FOUND', null],
+    ['a silenced user', 403, 'PERMISSION_DENIED', { silenced: true }],
+  ])('%s is refused', async (_, status, code, change) => {
+    const id = newTopic()
+    const [first] = forum.world.topics.get(id)?.posts ?? []
+    if (change === null) forum.call('remove', { id: first?.id, by: 'moderator' })
+    else if ('closed' in change) forum.call('topic', { topic_id: id, ...change })
+    else forum.call('user', { name: 'ada_reads', ...change })
+    const { status: answered, body } = await comment(id)
+    forum.call('user', { name: 'ada_reads', silenced: false })
+    expect([answered, body.code]).toEqual([status, code])
+    expect(forum.world.topics.get(id)?.posts).toHaveLength(1)
+  })
+
+  test('a limit of the action names the seconds to wait, and holds for its account only', async () => {
+    forum.addFault({ path: '/posts', fault: 'action_limit', wait_s: 41, times: 1 })
+    const { status, body } = await comment(newTopic())
+    expect([status, body]).toMatchObject([502, { code: 'FORUM_RATELIMIT', retry_after: 41 }])
+    forum.addFault({ path: '/posts', fault: 'rate_limit', wait_s: 300, times: 1 })
+    const limited = await comment(newTopic())
+    expect(limited.body).toMatchObject({ code: 'FORUM_RATELIMIT', retry_after: 300 })
+    const read = await fetch(`${daemon.url}/api/forum/post/${newTopic()}?source=meta`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    expect(read.status).toBe(200)
+  })
+
+  test('a reply that a moderator has to approve is neither done nor refused', async () => {
+    forum.addFault({ path: '/posts', fault: 'enqueued', times: 1 })
+    const { status, body } = await comment(newTopic())
+    expect([status, body]).toMatchObject([
+      200,
+      {
+        success: true,
+        comment_id: null,
+        pending: true,
+        pending_id: expect.stringMatching(/^\d+$/),
+      },
+    ])
+  })
+
+  test('an Idempotency-Key writes once, and its repeat gets the same answer', async () => {
+    const id = newTopic()
+    const sent = posted('/posts.json')
+    const [first, second] = [
+      await comment(id, { 'idempotency-key': 'a-1' }),
+      await comment(id, { 'idempotency-key': 'a-1' }),
+    ]
+    expect(second.body).toEqual(first.body)
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    expect(posted('/posts.json') - sent).toBe(1)
+    const other = await comment(id, { 'idempotency-key': 'a-1' }, `${TEXT} Another.`)
+    expect(other.body.code).toBe('IDEMPOTENCY_MISMATCH')
+  })
+
+  test('an answer that is lost is an unknown outcome, which is not tried again', async () => {
+    const id = newTopic()
+    const sent = posted('/posts.json')
+    forum.addFault({ path: '/posts', fault: 'lost_answer', times: 1 })
+    const lost = await comment(id, { 'idempotency-key': 'a-2' })
+    const again = await comment(id, { 'idempotency-key': 'a-2' })
+    expect([lost.body.code, again.body.code]).toEqual(['OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN'])
+    expect(posted('/posts.json') - sent).toBe(1)
+  })
+
+  test('a kill between the send and the answer never sends it twice', async () => {
+    const id = newTopic()
+    const sent = posted('/posts.json')
+    forum.addFault({ path: '/posts', fault: 'slow', delay_s: 20, times: 1 })
+    const first = comment(id, { 'idempotency-key': 'a-3' }).catch(() => null)
+    for (let waits = 0; waits < 200 && (forum.world.topics.get(id)?.posts.length ?? 0) < 2; waits++)
+      await Bun.sleep(25)
+    await daemon.end('SIGKILL')
+    expect(await first).toBeNull()
+    daemon = await startProcess(config)
+    const again = await comment(id, { 'idempotency-key': 'a-3' })
+    expect(again.body.code).toBe('OUTCOME_UNKNOWN')
+    expect(forum.world.topics.get(id)?.posts).toHaveLength(2)
+    expect(posted('/posts.json') - sent).toBeLessThanOrEqual(1)
+  }, 30_000)
+})
+
+describe('lemmy', () => {
+  const community_post = () =>
+    Number(
+      Object(instance.call('post', { community: 'main', title: `Kettles ${crypto.randomUUID()}` }))
+        .id,
+    )
+  let token = ''
+
+  test('a wrong code, a missing one and a wrong password are verdicts', async () => {
+    const bruno = instance.world.persons.find(({ name }) => name === 'bruno_keeps')
+    const { password, totp_secret } = bruno ?? {}
+    const account = { username: 'bruno_keeps', password }
+    const login = (more: object) => act('login', 'lem', { ...account, ...more })
+    const refusals = [
+      await login({}),
+      await login({ totp_secret: 'JBSWY3DPEHPK3PXP' }),
+      await login({ password: 'wrong' }),
+    ].map(({ status, body }) => [status, body.code])
+    expect(refusals).toEqual([
+      [502, 'TWO_FACTOR_REQUIRED'],
+      [502, 'TWO_FACTOR_INVALID'],
+      [502, 'AUTH_FAILED'],
+    ])
+    const { status, body } = await login({ totp_secret })
+    expect([status, body]).toMatchObject([
+      200,
+      { success: true, method: 'http', username: 'bruno_keeps', link_karma: null },
+    ])
+    token = body.cookies.forum_session
+    expect(body.expires).toEqual({ forum_session: null })
+    const client = new LemmyHttp(instance.url, { headers: { Authorization: `Bearer ${token}` } })
+    const { my_user } = await client.getSite()
+    expect(my_user?.local_user_view.person.name).toBe('bruno_keeps')
+  })
+
+  test('a limit of sign-ins is named with its seconds, and reads go on', async () => {
+    instance.addFault({
+      path: '/api/v3/user/login',
+      fault: 'rate_limit',
+      retry_after_s: 600,
+      times: 1,
+    })
+    const { status, body } = await act('login', 'lem', ADA)
+    expect([status, body.code, body.retry_after > 0]).toEqual([502, 'UPSTREAM_ERROR', true])
+    const read = await fetch(`${daemon.url}/api/forum/posts?subforum=main&source=lem`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    expect(read.status).toBe(200)
+  })
+
+  test('comments, replies, votes and messages are those of the account', async () => {
+    const id = community_post()
+    const session = { forum_session: token }
+    const post_url = `${instance.url}/post/${id}`
+    const first = await act('v2/comment', 'lem', { ...session, post_url, text: 'A first one.' })
+    expect(first.body.comment).toMatchObject({ author: 'bruno_keeps', body: 'A first one.' })
+    const reply = await act('comment', 'lem', {
+      ...session,
+      post_url: `${post_url}/${first.body.comment.id}`,
+      text: 'And a reply.',
+    })
+    expect(reply.body.comment.parent_id).toBe(first.body.comment_id)
+    const up = await act('vote', 'lem', { ...session, post_id: String(id), direction: 'up' })
+    const down = await act('vote', 'lem', {
+      ...session,
+      id: first.body.comment_id,
+      direction: 'down',
+    })
+    expect([up.status, down.status]).toEqual([200, 200])
+    const sent = await act('dm', 'lem', {
+      ...session,
+      to: '@ada_reads',
+      subject: 'Kettles',
+      text: 'Have you one?',
+    })
+    expect(sent.body).toMatchObject({ success: true, channel: 'mail' })
+
+    const client = new LemmyHttp(instance.url, { headers: { Authorization: `Bearer ${token}` } })
+    const { comments } = await client.getComments({ post_id: id, max_depth: 8, type_: 'All' })
+    const { private_messages } = await client.getPrivateMessages({})
+    const { post_view } = await client.getPost({ id })
+    expect(comments.map(({ comment, my_vote }) => [comment.content, my_vote ?? 0])).toEqual(
+      expect.arrayContaining([
+        ['A first one.', -1],
+        ['And a reply.', 0],
+      ]),
+    )
+    expect(post_view.my_vote).toBe(1)
+    expect(private_messages[0]?.private_message.content).toBe('**Kettles**\n\nHave you one?')
+  })
+
+  test('a locked post and a session that has ended are refused', async () => {
+    const id = community_post()
+    instance.call('edit', { kind: 'post', id, locked: true })
+    const fields = { post_url: `${instance.url}/post/${id}`, text: TEXT }
+    const locked = await act('v2/comment', 'lem', { ...fields, forum_session: token })
+    const ended = await act('v2/comment', 'lem', { ...fields, forum_session: 'ended' })
+    expect([locked.body.code, ended.body.code]).toEqual(['THREAD_LOCKED', 'REAUTH_REQUIRED'])
+  })
+})
+
+test('an act that a source lacks is named before anything is sent or billed', async () => {
+  const fields = { forum_session: 'a', id: 't3_1', direction: 'up' }
+  for (const [name, source, capability] of [
+    ['vote', 'hn', 'vote'],
+    ['v2/comment', 'hn', 'comment'],
+    ['dm', 'hn', 'message'],
+    ['login', 'hn', 'login'],
+    ['login', 'meta', 'login'],
+    ['dm/threads', 'lem', 'inbox'],
+    ['profile/description', 'meta', 'profile'],
+  ] as const) {
+    const { status, headers, body } = await act(name, source, fields)
+    expect([name, status, body.capability]).toEqual([name, 501, capability])
+    expect(headers.get('x-credits-remaining')).toBeNull()
+  }
+})
+
+test('a key without the scope for writes is refused by every path of a source', async () => {
+  for (const path of ['vote?source=meta', 'sources/meta/vote']) {
+    const { status } = await post(
+      `/api/forum/${path}`,
+      {},
+      { authorization: `Bearer ${reader_key}` },
+    )
+    expect(status).toBe(403)
+  }
+})
