@@ -190,10 +190,21 @@ export function createSourceWrites({ source, clock, deadline_ms }: SourceDeps): 
         ? unsupported(capability)
         : act(input, { credential, deadline_at: clock.now() + deadline_ms })
 
-  /** Such a source has no share links, so that a link names its item. */
-  const fullname = (link: PostLink): string => (link.kind === 'place' ? fullnameOf(link.place) : '')
-  const comment: Action<CommentInput, Written> = ({ link, text }, session) =>
-    as('comment', acts.comment)({ parent: fullname(link), text }, session)
+  /** Fullname of a link's item. Such a source has no share links. */
+  async function itemOf(link: string | PostLink, call: ActCall): Promise<Acted<string>> {
+    if (typeof link === 'string') return ok(link)
+    if (link.kind === 'share') return fail({ kind: 'not_found', reason: 'absent' })
+    const { post_id, number } = link.place
+    return number === undefined || acts.numbered === undefined
+      ? ok(fullnameOf(link.place))
+      : acts.numbered({ post_id, number }, call)
+  }
+
+  const comment = as<CommentInput, Written>('comment', async ({ link, text }, call) => {
+    if (acts.comment === undefined) return unsupported('comment')
+    const parent = await itemOf(link, call)
+    return parent.ok ? acts.comment({ parent: parent.value, text }, call) : parent
+  })
   return {
     link(text) {
       const url = URL.parse(text.trim())
@@ -208,11 +219,13 @@ export function createSourceWrites({ source, clock, deadline_ms }: SourceDeps): 
     page_method: 'http',
     comment,
     commentInBrowser: comment,
-    async vote({ thing, direction }, session) {
-      const id = typeof thing === 'string' ? thing : fullname(thing)
-      const voted = await as('vote', acts.vote)({ id, direction }, session)
-      return voted.ok ? ok(id) : voted
-    },
+    vote: as('vote', async ({ thing, direction }, call) => {
+      if (acts.vote === undefined) return unsupported('vote')
+      const id = await itemOf(thing, call)
+      if (!id.ok) return id
+      const voted = await acts.vote({ id: id.value, direction }, call)
+      return voted.ok ? ok(id.value) : voted
+    }),
     send: as('message', acts.message),
     threads: as('inbox', undefined),
     messages: as('inbox', undefined),

@@ -58,6 +58,8 @@ export type SourceSignIn =
  * source's own ids. Each request that changes something is sent once.
  */
 export type SourceActs = {
+  /** Fullname of a link that names a comment by its number; absent: no link does. */
+  numbered?(place: { post_id: string; number: number }, call: ActCall): Promise<Outcome<string>>
   login?(
     account: Pick<LoginRequest, 'username' | 'password' | 'totp_secret'>,
     call: HttpCall,

@@ -97,6 +97,17 @@ export function createDiscourseActs(
   }
 
   return {
+    /** Fullname of the post with a number in a topic. */
+    async numbered(
+      { post_id, number }: { post_id: string; number: number },
+      call: HttpCall,
+    ): Promise<Outcome<string>> {
+      const row = await client.get(`/posts/by_number/${post_id}/${number}.json`, call)
+      if (!row.ok) return row
+      const native = toNative(row.value)
+      return native === null ? fail({ kind: 'unreadable', path: '$' }) : ok(`t1_${native.id}`)
+    },
+
     /** Replies to a topic or a post; `text` is Markdown. */
     async reply(
       { parent, text }: { parent: string; text: string },
@@ -184,6 +195,7 @@ export function discourseActs(
     })
   }
   return {
+    numbered: (place, call) => as(call).numbered(place, call),
     async comment(request, call) {
       const done = await as(call).reply(request, call)
       if (!done.ok) return done
