@@ -1074,7 +1074,7 @@ export interface paths {
     }
     /**
      * Sources and what each can do
-     * @description The first source answers reads without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
+     * @description The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
      */
     get: operations['sources']
     put?: never
@@ -2313,6 +2313,8 @@ export interface operations {
               body: {
                 [key: string]: unknown
               }
+              /** @description Source that it acts on; null: main. */
+              source: string | null
               /** @enum {string} */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
               /** Format: date-time */
@@ -2495,6 +2497,8 @@ export interface operations {
           body: {
             [key: string]: unknown
           }
+          /** @description Name of the source to act on; absent or null: main. */
+          source?: string | null
         }
       }
     }
@@ -2540,6 +2544,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -2695,6 +2701,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description storage_unavailable, overloaded */
       503: {
         headers: {
@@ -2768,6 +2791,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -2928,10 +2953,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          /** @description The cookie loid of your own account. Required, except with a further source. */
+          loid?: string
           /** @description The cookie token_v2 of your own account. */
           token_v2?: string
           /** @description The cookie csrf_token of your own account. */
@@ -2998,6 +3023,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -3188,6 +3215,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description FORUM_REJECTED, FORUM_RATELIMIT, UPSTREAM_BLOCKED, PROXY_ERROR, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -3278,6 +3322,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -3438,7 +3484,10 @@ export interface operations {
   }
   login: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: never
       path?: never
       cookie?: never
@@ -3642,6 +3691,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, AUTH_FAILED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, UNKNOWN, UPSTREAM_ERROR */
       502: {
         headers: {
@@ -3681,7 +3747,10 @@ export interface operations {
   }
   comment: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -3692,10 +3761,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -3773,8 +3841,8 @@ export interface operations {
           'application/json': {
             /** @constant */
             success: true
-            /** @description t1_ and the id. */
-            comment_id: string
+            /** @description t1_ and the id; null while it waits. */
+            comment_id: string | null
             /** @description Absolute. */
             permalink: string | null
             /** @description Read back; null where that failed. */
@@ -3820,6 +3888,13 @@ export interface operations {
               | null
             /** @enum {string} */
             transport: 'http' | 'browser'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -3997,6 +4072,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4036,7 +4128,10 @@ export interface operations {
   }
   commentV2: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4047,10 +4142,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4122,8 +4216,8 @@ export interface operations {
           'application/json': {
             /** @constant */
             success: true
-            /** @description t1_ and the id. */
-            comment_id: string
+            /** @description t1_ and the id; null while it waits. */
+            comment_id: string | null
             /** @description Absolute. */
             permalink: string | null
             /** @description Read back; null where that failed. */
@@ -4169,6 +4263,13 @@ export interface operations {
               | null
             /** @enum {string} */
             transport: 'http' | 'browser'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -4346,6 +4447,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4385,7 +4503,10 @@ export interface operations {
   }
   vote: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4396,10 +4517,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4628,6 +4748,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4667,7 +4804,10 @@ export interface operations {
   }
   dm: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4678,10 +4818,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4733,6 +4872,13 @@ export interface operations {
             thread_id: string | null
             /** @enum {string} */
             channel: 'mail' | 'chat'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -4910,6 +5056,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4960,10 +5123,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5220,6 +5382,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5270,10 +5449,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5525,6 +5703,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5575,10 +5770,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5799,6 +5993,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5849,10 +6060,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6073,6 +6283,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6123,10 +6350,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6349,6 +6575,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6399,10 +6642,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6625,6 +6867,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6675,7 +6934,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -7027,7 +7286,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -7376,7 +7635,7 @@ export interface operations {
   post: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -7690,7 +7949,7 @@ export interface operations {
   postVisibility: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -7930,7 +8189,7 @@ export interface operations {
   byId: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -8305,7 +8564,7 @@ export interface operations {
         contest_mode?: boolean
         /** @description Sorts the page that was read, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -8671,7 +8930,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -8956,7 +9215,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -9315,7 +9574,7 @@ export interface operations {
         max_authors?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -9781,7 +10040,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -10146,7 +10405,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -10429,7 +10688,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; without limit and depth, the whole tree. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -10809,7 +11068,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -11192,7 +11451,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -11571,7 +11830,7 @@ export interface operations {
       query?: {
         /** @description Fills data.replies from the tree. */
         replies?: boolean
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -11822,7 +12081,7 @@ export interface operations {
   verifyComments: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12063,7 +12322,7 @@ export interface operations {
   user: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12332,7 +12591,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12641,7 +12900,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12971,7 +13230,7 @@ export interface operations {
   userAchievements: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -13221,7 +13480,7 @@ export interface operations {
   subAbout: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -13484,7 +13743,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -13804,7 +14063,7 @@ export interface operations {
   subRules: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14057,7 +14316,7 @@ export interface operations {
   subWiki: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14302,7 +14561,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14578,7 +14837,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14854,7 +15113,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -15134,7 +15393,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -15480,7 +15739,7 @@ export interface operations {
   subModerators: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -15760,7 +16019,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16167,7 +16426,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16574,7 +16833,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16981,7 +17240,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {

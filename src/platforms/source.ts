@@ -41,7 +41,15 @@ export const READ_CAPABILITIES = [
 export type ReadCapability = (typeof READ_CAPABILITIES)[number]
 
 /** Capabilities beyond reads. */
-export const ACT_CAPABILITIES = ['login', 'comment', 'vote', 'downvote', 'message'] as const
+export const ACT_CAPABILITIES = [
+  'login',
+  'comment',
+  'vote',
+  'downvote',
+  'message',
+  'inbox',
+  'profile',
+] as const
 /** Names of capabilities, as callers see them. */
 type Capability =
   ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'authorize' | 'monitor' | 'home'

@@ -27,6 +27,7 @@ import type { ReadsHealth } from '../api/status.ts'
 import { confirmPage, unsubscribePage } from '../api/webhooks/mail-consent.ts'
 import { type WebhookDeps, webhooks } from '../api/webhooks/routes.ts'
 import { commentWrites } from '../api/writes/comments.ts'
+import { connectPage } from '../api/writes/connect.ts'
 import { createWriteContext, type WritesOptions } from '../api/writes/context.ts'
 import { loginWrite } from '../api/writes/login.ts'
 import { messageWrites } from '../api/writes/messages.ts'
@@ -48,6 +49,7 @@ import type { PatternJudge } from '../patterns/judge.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
+import { openSourceAccount } from '../store/accounts/sources.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { listSources, type ReadySource } from './sources.ts'
 
@@ -119,6 +121,19 @@ function writesOfSources(
   })
 }
 
+/** The sources at which a person can allow an act that is enabled. */
+function connectable(
+  { features: { comment, vote, dm } }: Config,
+  sources: ReadonlyMap<string, ReadySource>,
+) {
+  const found = [...sources.values()].flatMap(({ name, source: { url, authorization } }) =>
+    authorization === null || !(comment || vote || dm)
+      ? []
+      : [[name, { url, ...authorization }] as const],
+  )
+  return new Map(found)
+}
+
 /** The routes of all actions with a caller's own account. */
 export function writes(
   route_context: RouteContext,
@@ -159,6 +174,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
     streams: StreamSources
     write_actions: WriteActions
     links: Links
+    public_url: () => string
     reads_health: ReadsHealth
     plan_of: (name: string) => Plan
     /** True when a mail server is named. */
@@ -203,6 +219,12 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     const executor = (draft_executor = createDraftExecutor(route_context, {
       db,
       delegate: pool.delegate,
+      sources: new Map(
+        [...parts.sources.values()].map(({ name, config: { api_key } }) => [
+          name,
+          () => openSourceAccount(db, ring, name) ?? (api_key || null),
+        ]),
+      ),
     }))
     return [
       drafts(route_context, { db, executor: executor }),
@@ -249,6 +271,13 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...sse(route_context, { db, ended: parts.ended }),
     ...atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),
+    connectPage({
+      words: route_context.words,
+      clock,
+      random: route_context.random,
+      public_url: parts.public_url,
+      sources: connectable(config, parts.sources),
+    }),
     unsubscribePage({ db, links, clock }),
     ...deliveries(route_context, db, parts.nudgeSender),
     feedback(route_context, { db, limits: config.limits }),

@@ -17,13 +17,18 @@ import { words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
 import type { DraftList, DraftView, Pool } from '../lib/types.ts'
 
-type DraftApproveProps = { path: string; close: () => void; again: () => void }
+type DraftApproveProps = {
+  path: string
+  source: string | null
+  close: () => void
+  again: () => void
+}
 
 /** Approves a draft with an account of the pool (operator) or with session cookies that are not stored (customer). */
-function DraftApprove({ path, close, again }: DraftApproveProps) {
+function DraftApprove({ path, source, close, again }: DraftApproveProps) {
   const { role, words } = useCurrentUser()
   const cookie = `${words.platform}_session`
-  const [account, setAccount] = useState('')
+  const [account, setAccount] = useState(source ?? '')
   const [session, setSession] = useState('')
   const [loid, setLoid] = useState('')
   const action = useAction()
@@ -33,7 +38,9 @@ function DraftApprove({ path, close, again }: DraftApproveProps) {
     const answer = await action.run(() =>
       postJson(
         `${path}/approve`,
-        operator ? { account } : { [cookie]: session.trim(), loid: loid.trim() },
+        operator
+          ? { account }
+          : { [cookie]: session.trim(), ...(source === null && { loid: loid.trim() }) },
       ),
     )
     // A failed approval may have closed the draft.
@@ -54,13 +61,16 @@ function DraftApprove({ path, close, again }: DraftApproveProps) {
       submit={approve}
       close={close}
     >
-      {operator ? (
+      {operator && source !== null ? (
+        <p>Sent as your account at {source}.</p>
+      ) : operator ? (
         <AccountField account={account} setAccount={setAccount} error={errorOf('account')} />
       ) : (
         <>
           <p>
-            Sent as the platform account of these session cookies, which you copy from your browser.
-            The cookies are used once and not stored.
+            {source === null
+              ? 'Sent as the platform account of these session cookies, which you copy from your browser. The cookies are used once and not stored.'
+              : `Sent as your account at ${source}. Its credential is used once and not stored.`}
           </p>
           <TextField
             label={cookie}
@@ -69,7 +79,9 @@ function DraftApprove({ path, close, again }: DraftApproveProps) {
             value={session}
             change={setSession}
           />
-          <TextField label="loid" error={errorOf('loid')} masked value={loid} change={setLoid} />
+          {source === null && (
+            <TextField label="loid" error={errorOf('loid')} masked value={loid} change={setLoid} />
+          )}
         </>
       )}
     </FormDialog>
@@ -186,7 +198,9 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
           </button>
         </div>
       )}
-      {dialog === 'approve' && <DraftApprove path={path} close={close} again={again} />}
+      {dialog === 'approve' && (
+        <DraftApprove path={path} source={draft.source} close={close} again={again} />
+      )}
       {dialog === 'decline' && (
         <Confirm
           title="Decline this draft?"
