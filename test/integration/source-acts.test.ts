@@ -67,7 +67,7 @@ beforeAll(async () => {
   forum = await startSource(DISCOURSE, SIMULATED)
   instance = await startSource(LEMMY, SIMULATED)
   instance.call('site', { limits: { message: MANY, search: MANY, register: MANY } })
-  forum.call('site', { create_post_s: 0 })
+  forum.call('site', { create_post_s: 0, user_key_per_minute: 10_000 })
   user_key = Object(forum.call('key', { username: 'ada_reads', scopes: ['read', 'write'] })).key
   const sources = [
     ['meta', 'discourse', forum.url],
@@ -395,4 +395,164 @@ test('a key without the scope for writes is refused by every path of a source', 
     )
     expect(status).toBe(403)
   }
+})
+
+/** Allows a request for a key as a person does in a browser. */
+async function allow(authorize_url: string): Promise<Response> {
+  const { searchParams } = new URL(authorize_url)
+  forum.world.sessions.set('ada', forum.world.users.get('ada_reads') ?? fail())
+  return fetch(`${forum.url}/user-api-key`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: '_t=ada', 'content-type': 'application/x-www-form-urlencoded' },
+    body: searchParams,
+  })
+}
+const fail = (): never => {
+  throw new Error('there is no such user')
+}
+const payloadOf = (html: string) => /<code>([^<]+)<\/code>/.exec(html)?.[1] ?? ''
+const linkIn = (html: string) => (/href="([^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
+
+describe('the page that connects an account', () => {
+  const page = (query = '', method = 'GET') =>
+    fetch(`${daemon.url}/connect/meta${query}`, { method })
+
+  test('a person allows it, pastes the answer, and gets a key once, with which a call writes', async () => {
+    const explained = await page()
+    expect(explained.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(await explained.text()).toContain(forum.url)
+    const begun = await (await page('', 'POST')).text()
+    const url = linkIn(begun)
+    expect(new URL(url).searchParams.get('scopes')).toBe('read,write')
+    const request = /name="request" value="(\w+)"/.exec(begun)?.[1]
+    const payload = payloadOf(await (await allow(url)).text())
+    const query = `?${new URLSearchParams({ request: request ?? '', payload: `${payload.slice(0, 60)}\n${payload.slice(60)}` })}`
+    const wrong = await page(`?request=${request}&payload=AAAA`, 'POST')
+    expect(wrong.status).toBe(400)
+    expect((await (await page(query)).text()).includes('Show the key')).toBe(true)
+    const shown = await (await page(query, 'POST')).text()
+    const own = payloadOf(shown)
+    expect(forum.world.keys.get(own)?.scopes).toEqual(['read', 'write'])
+    const like = { forum_session: own, id: `t3_${newTopic()}`, direction: 'up' }
+    expect((await act('vote', 'meta', like)).status).toBe(200)
+    const again = await page(query, 'POST')
+    expect([again.status, (await again.text()).includes(own)]).toEqual([404, false])
+    forum.world.keys.get(own)!.revoked = true
+    const revoked = await act('vote', 'meta', { ...like, id: `t3_${newTopic()}` })
+    expect(revoked.status).toBe(403)
+  })
+
+  test('a forum that allows the address leads back to the page', async () => {
+    const url = linkIn(await (await page('?return=yes', 'POST')).text())
+    forum.call('site', { allowed_redirect: new URL(url).searchParams.get('auth_redirect') })
+    const back = (await allow(url)).headers.get('location') ?? ''
+    expect(back).toStartWith(`${daemon.url}/connect/meta?request=`)
+    expect(await (await fetch(back)).text()).toContain('Show the key')
+    const shown = await fetch(back, { method: 'POST' })
+    expect(forum.world.keys.has(payloadOf(await shown.text()))).toBe(true)
+  })
+
+  test('there is none for a source without such keys, nor for an unknown one', async () => {
+    for (const name of ['lem', 'hn', 'nowhere'])
+      expect((await fetch(`${daemon.url}/connect/${name}`)).status).toBe(404)
+  })
+})
+
+describe("the operator's account and drafts", () => {
+  const at = ['--config', config]
+  const draft = (source: string, body: object, action = 'comment') =>
+    post('/drafts', { action, source, body })
+
+  test('a draft is written once at its source, as the account that was added there', async () => {
+    const id = newTopic()
+    const drafted = await draft('meta', { post_url: urlOf(id), text: TEXT })
+    expect(drafted.body).toMatchObject({ status: 'waiting', source: 'meta' })
+    const none = await runForumd(['approve', drafted.body.id, '--account', 'meta', ...at]).catch(
+      String,
+    )
+    expect(none).toContain('forumd account add --source meta')
+    const other = await runForumd(['approve', drafted.body.id, '--account', 'x', ...at]).catch(
+      String,
+    )
+    expect(other).toContain('--account meta')
+
+    const adding = Bun.spawn(
+      [process.execPath, 'src/main.ts', 'account', 'add', '--source', 'meta', ...at],
+      { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
+    )
+    let asked = ''
+    for await (const chunk of adding.stderr) {
+      asked += new TextDecoder().decode(chunk)
+      if (asked.includes('Ctrl-D')) break
+    }
+    const [url = ''] = /http\S+/.exec(asked.slice(asked.indexOf('Open this'))) ?? []
+    forum.call('site', { allowed_redirect: null })
+    adding.stdin.write(payloadOf(await (await allow(url)).text()))
+    await adding.stdin.end()
+    expect([await adding.exited, await new Response(adding.stdout).text()]).toEqual([
+      0,
+      'your account at meta is added\n',
+    ])
+    const sent = posted('/posts.json')
+    await runForumd(['approve', drafted.body.id, '--account', 'meta', ...at])
+    const posts = forum.world.topics.get(id)?.posts ?? []
+    expect(posts.map(({ user }) => user.username)).toEqual(['cedar_owl', 'ada_reads'])
+    expect(posted('/posts.json') - sent).toBe(1)
+    const listed = JSON.parse(await runForumd(['account', 'list', '--json', ...at]))
+    expect(listed.sources).toMatchObject([{ source: 'meta' }])
+    await runForumd(['account', 'remove', '--source', 'meta', ...at])
+  }, 30_000)
+
+  test('a caller approves with the credential alone; what a source lacks is no draft', async () => {
+    const id = newTopic()
+    const { body } = await draft('meta', { id: `t3_${id}`, direction: 'up' }, 'vote')
+    const both = await post(`/drafts/${body.id}/approve`, { forum_session: 'a', loid: 'b' })
+    expect([both.status, both.body.field]).toEqual([400, 'loid'])
+    const done = await post(`/drafts/${body.id}/approve`, { forum_session: user_key })
+    expect([done.status, done.body.status]).toEqual([200, 'approved'])
+    expect(forum.world.topics.get(id)?.posts[0]?.likers.size).toBe(1)
+    const again = await post(`/drafts/${body.id}/approve`, { forum_session: user_key })
+    expect(again.body.code).toBe('draft_not_waiting')
+    const down = await draft('meta', { id: `t3_${id}`, direction: 'down' }, 'vote')
+    expect([down.status, down.body.capability]).toEqual([501, 'downvote'])
+    const unknown = await draft('nowhere', { id: `t3_${id}`, direction: 'up' }, 'vote')
+    expect([unknown.status, unknown.body.field]).toEqual([400, 'source'])
+  })
+
+  test('an account at an instance is added with its password and code', async () => {
+    const bruno = instance.world.persons.find(({ name }) => name === 'bruno_keeps')
+    writeFileSync(folder.file('pw'), bruno?.password ?? '')
+    writeFileSync(folder.file('totp'), bruno?.totp_secret ?? '')
+    const sign_in = ['--username', 'bruno_keeps', '--password-file', folder.file('pw')]
+    const add = ['account', 'add', '--source', 'lem', ...at, ...sign_in]
+    expect(await runForumd(add).catch(String)).toContain('TWO_FACTOR_REQUIRED')
+    expect(await runForumd([...add, '--totp-file', folder.file('totp')])).toContain('lem is added')
+    expect(await runForumd(['account', 'add', '--source', 'hn', ...at]).catch(String)).toContain(
+      'has no acts',
+    )
+  })
+})
+
+test('the list of sources names the acts that work', async () => {
+  const response = await fetch(`${daemon.url}/api/forum/sources`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { sources } = (await response.json()) as {
+    sources: { name: string; capabilities: string[] }[]
+  }
+  const ACTS = ['login', 'comment', 'vote', 'downvote', 'message', 'inbox', 'profile', 'authorize']
+  expect(
+    Object.fromEntries(
+      sources.map(({ name, capabilities }) => [
+        name,
+        ACTS.filter((it) => capabilities.includes(it)),
+      ]),
+    ),
+  ).toEqual({
+    main: ACTS.slice(0, -1),
+    meta: ['comment', 'vote', 'message', 'authorize'],
+    lem: ['login', 'comment', 'vote', 'downvote', 'message'],
+    hn: [],
+  })
 })
