@@ -15,9 +15,9 @@ import type {
   Folder,
   Messages,
   Posted,
+  PostedOrPending,
   SentMessage,
   Threads,
-  Written,
 } from '../core/forum/writes.ts'
 import type {
   Acts,
@@ -79,9 +79,9 @@ export type AccountWrites = {
   /** The recipient of a message as the platform writes it; null: there can be none of this name. */
   recipient(text: string): string | null
   /** Over plain HTTP. */
-  comment: Action<CommentInput, Written>
+  comment: Action<CommentInput, PostedOrPending>
   /** On the page, by `page_method`. */
-  commentInBrowser: Action<CommentInput & { locale: string; timezone: string }, Written>
+  commentInBrowser: Action<CommentInput & { locale: string; timezone: string }, PostedOrPending>
   page_method: LoginMethod
   /** Returns the fullname of the item. */
   vote: Action<VoteInput, string>
@@ -200,7 +200,7 @@ export function createSourceWrites({ source, clock, deadline_ms }: SourceDeps): 
       : acts.numbered({ post_id, number }, call)
   }
 
-  const comment = as<CommentInput, Written>('comment', async ({ link, text }, call) => {
+  const comment = as<CommentInput, PostedOrPending>('comment', async ({ link, text }, call) => {
     if (acts.comment === undefined) return unsupported('comment')
     const parent = await itemOf(link, call)
     return parent.ok ? acts.comment({ parent: parent.value, text }, call) : parent
@@ -242,13 +242,12 @@ export const createSourceSignIn =
     if (login === undefined) throw new Error('a sign-in reached a source that has none')
     const deadline_at = clock.now() + deadline_ms
     const signed = await login({ username, password, totp_secret }, { deadline_at })
-    const jar = (value: string) => ({
-      cookies: () => [{ name: session_cookie, value, expires_at: null }],
-    })
     const result = signed.ok
       ? {
           ok: true as const,
-          jar: jar(signed.credential),
+          jar: {
+            cookies: () => [{ name: session_cookie, value: signed.credential, expires_at: null }],
+          },
           name: username,
           link_karma: null,
           comment_karma: null,

@@ -20,7 +20,7 @@ type HttpRequest = {
   expect?: 'json' | 'text'
   /**
    * True: made as an account of a caller. Its answers are not kept, and a limit that the source sets
-   * for it holds for nobody else.
+   * for it does not hold for other requests.
    */
   as_caller?: true
 }

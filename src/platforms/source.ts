@@ -2,7 +2,7 @@ import { fail, type Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
-import type { Direction, SentMessage, Written } from '../core/forum/writes.ts'
+import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
 import type { LoginCode, LoginRequest, Platform } from './port.ts'
 
@@ -73,7 +73,10 @@ export type SourceActs = {
     call: HttpCall,
   ): Promise<SourceSignIn>
   /** Replies to a post or a comment; `text` is Markdown. */
-  comment?(request: { parent: string; text: string }, call: ActCall): Promise<Acted<Written>>
+  comment?(
+    request: { parent: string; text: string },
+    call: ActCall,
+  ): Promise<Acted<PostedOrPending>>
   /** `id` is a fullname. */
   vote?(request: { id: string; direction: Direction }, call: ActCall): Promise<Acted<null>>
   message?(

@@ -63,6 +63,17 @@ const newTopic = () =>
   )
 const urlOf = (id: number) => `${forum.url}/t/a-topic/${id}`
 
+const credential = () => ({ forum_session: user_key })
+const community_post = () =>
+  Number(
+    Object(instance.call('post', { community: 'main', title: `Kettles ${crypto.randomUUID()}` }))
+      .id,
+  )
+const page = (query = '', method = 'GET') => fetch(`${daemon.url}/connect/meta${query}`, { method })
+
+const draft = (source: string, body: object, action = 'comment') =>
+  post('/drafts', { action, source, body })
+
 beforeAll(async () => {
   forum = await startSource(DISCOURSE, SIMULATED)
   instance = await startSource(LEMMY, SIMULATED)
@@ -100,7 +111,6 @@ afterAll(async () => {
 })
 
 describe('discourse', () => {
-  const credential = () => ({ forum_session: user_key })
   const comment = (id: number, headers = {}, text = TEXT) =>
     act('v2/comment', 'meta', { ...credential(), post_url: urlOf(id), text }, headers)
 
@@ -269,11 +279,6 @@ describe('discourse', () => {
 })
 
 describe('lemmy', () => {
-  const community_post = () =>
-    Number(
-      Object(instance.call('post', { community: 'main', title: `Kettles ${crypto.randomUUID()}` }))
-        .id,
-    )
   let token = ''
 
   test('a wrong code, a missing one and a wrong password are verdicts', async () => {
@@ -415,9 +420,6 @@ const payloadOf = (html: string) => /<code>([^<]+)<\/code>/.exec(html)?.[1] ?? '
 const linkIn = (html: string) => (/href="([^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 
 describe('the page that connects an account', () => {
-  const page = (query = '', method = 'GET') =>
-    fetch(`${daemon.url}/connect/meta${query}`, { method })
-
   test('a person allows it, pastes the answer, and gets a key once, with which a call writes', async () => {
     const explained = await page()
     expect(explained.headers.get('content-security-policy')).toContain("default-src 'none'")
@@ -427,7 +429,7 @@ describe('the page that connects an account', () => {
     expect(new URL(url).searchParams.get('scopes')).toBe('read,write')
     const request = /name="request" value="(\w+)"/.exec(begun)?.[1]
     const payload = payloadOf(await (await allow(url)).text())
-    const query = `?${new URLSearchParams({ request: request ?? '', payload: `${payload.slice(0, 60)}\n${payload.slice(60)}` })}`
+    const query = `?${new URLSearchParams({ request: request ?? '', payload: `${payload.slice(0, 60)}\n${payload.slice(60)}` }).toString()}`
     const wrong = await page(`?request=${request}&payload=AAAA`, 'POST')
     expect(wrong.status).toBe(400)
     expect((await (await page(query)).text()).includes('Show the key')).toBe(true)
@@ -461,9 +463,6 @@ describe('the page that connects an account', () => {
 
 describe("the operator's account and drafts", () => {
   const at = ['--config', config]
-  const draft = (source: string, body: object, action = 'comment') =>
-    post('/drafts', { action, source, body })
-
   test('a draft is written once at its source, as the account that was added there', async () => {
     const id = newTopic()
     const drafted = await draft('meta', { post_url: urlOf(id), text: TEXT })
@@ -488,8 +487,8 @@ describe("the operator's account and drafts", () => {
     }
     const [url = ''] = /http\S+/.exec(asked.slice(asked.indexOf('Open this'))) ?? []
     forum.call('site', { allowed_redirect: null })
-    adding.stdin.write(payloadOf(await (await allow(url)).text()))
-    await adding.stdin.end()
+    void adding.stdin.write(payloadOf(await (await allow(url)).text()))
+    void adding.stdin.end()
     expect([await adding.exited, await new Response(adding.stdout).text()]).toEqual([
       0,
       'your account at meta is added\n',

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { once } from '../../core/base/lazy.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
-import type { Written } from '../../core/forum/writes.ts'
+import type { PostedOrPending } from '../../core/forum/writes.ts'
 import type { LoginMethod } from '../../gateway/login.ts'
 import type { AccountWrites } from '../../gateway/writes.ts'
 import { bodySchema, lazySchema } from '../http/fields.ts'
@@ -99,7 +99,7 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
 
 const bodyOf = (
   words: Naming,
-  { name, permalink, comment, ...pending }: Written,
+  { name, permalink, comment, ...pending }: PostedOrPending,
   transport: LoginMethod,
 ) => ({
   success: true,

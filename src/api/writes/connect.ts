@@ -84,7 +84,7 @@ ${returns ? '<p>The forum then leads you back here.</p>' : pasteForm(id)}
     requests.delete(id)
     return plainPage(
       TITLE,
-      `<p>This is the key to your account at ${Bun.escapeHTML(source.url)}. It is shown once and not stored here: whoever has it can write as you.</p>
+      `<p>This is the key to your account at ${Bun.escapeHTML(source.url)}. It is shown once and not stored here. Keep it secret: it writes as you.</p>
 <p><code>${Bun.escapeHTML(read.value.key)}</code></p>
 <p>Send it as <code>${Bun.escapeHTML(words.session)}</code> in the body of a write with <code>?source=${name}</code>. To take the access back, remove this application from the security settings of your account at the forum.</p>`,
     )

@@ -303,7 +303,7 @@ export const accountAdd = command({
     'PW=... forumd account add third --password-file env:PW',
     'forumd account add app --kind oauth --client-id ID --client-secret-file app.secret --refresh-token-file app.token',
     'forumd account add --source meta',
-    'forumd account add --source lemmy --username ann --password-file ann.pw --totp-file ann.totp',
+    'forumd account add --source cats --username ann --password-file ann.pw --totp-file ann.totp',
   ],
   notes: `${NOTES} Without a jar and a password, it prompts for the password on a terminal.`,
   async run(call) {

@@ -1,11 +1,17 @@
 import { putSourceAccount } from '../../store/accounts/sources.ts'
-import { CommandRefusal, EXIT, type Invocation, UsageError } from '../command.ts'
+import { type CommandContext, CommandRefusal, EXIT, UsageError } from '../command.ts'
 import { readConfig, withInstance, withPlatformTools } from '../configuration.ts'
-import type { ADD } from './add.ts'
 import { checkTotp, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
 
-type AddCall = Invocation<typeof ADD>
+type AddCall = CommandContext & {
+  values: {
+    username?: string | undefined
+    'password-file'?: string | undefined
+    'totp-file'?: string | undefined
+    json: boolean
+  }
+}
 
 /** Options of accounts of the pool only. */
 const POOL_ONLY = [
@@ -53,8 +59,9 @@ export async function addSourceAccount(
   return EXIT.done
 }
 
-function refuse({ values }: AddCall, options: readonly (keyof typeof ADD)[], with_: string): void {
-  const given = options.find((option) => values[option] !== undefined && values[option] !== false)
+function refuse({ values }: AddCall, options: readonly string[], with_: string): void {
+  const set = new Map<string, unknown>(Object.entries(values))
+  const given = options.find((option) => (set.get(option) ?? false) !== false)
   if (given !== undefined) throw new UsageError(`--${given} does not go with ${with_}`)
 }
 

@@ -22,7 +22,7 @@ export type Posted = {
 type Pending = { pending?: true; pending_id?: string | null }
 
 /** {@link Posted}, or a comment without a name that waits for a moderator. */
-export type Written = Omit<Posted, 'name'> & { name: string | null } & Pending
+export type PostedOrPending = Omit<Posted, 'name'> & { name: string | null } & Pending
 
 /** Directions of a vote. */
 export const DIRECTIONS = ['up', 'down', 'none'] as const
