@@ -2282,6 +2282,7 @@ export interface operations {
            *             "id": "t3_1abcde",
            *             "direction": "up"
            *           },
+           *           "source": null,
            *           "status": "waiting",
            *           "created_at": "2026-01-31T12:01:00.000Z",
            *           "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2519,6 +2520,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "waiting",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2766,6 +2768,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "waiting",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2994,6 +2997,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "approved",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -3297,6 +3301,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "declined",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",

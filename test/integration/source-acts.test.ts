@@ -74,6 +74,9 @@ const page = (query = '', method = 'GET') => fetch(`${daemon.url}/connect/meta${
 const draft = (source: string, body: object, action = 'comment') =>
   post('/drafts', { action, source, body })
 
+const reply = (id: number, headers = {}, text = TEXT) =>
+  act('v2/comment', 'meta', { ...credential(), post_url: urlOf(id), text }, headers)
+
 beforeAll(async () => {
   forum = await startSource(DISCOURSE, SIMULATED)
   instance = await startSource(LEMMY, SIMULATED)
@@ -111,12 +114,9 @@ afterAll(async () => {
 })
 
 describe('discourse', () => {
-  const comment = (id: number, headers = {}, text = TEXT) =>
-    act('v2/comment', 'meta', { ...credential(), post_url: urlOf(id), text }, headers)
-
   test('a comment is a reply that another client sees, answered in the usual shape', async () => {
     const id = newTopic()
-    const { status, headers, body } = await comment(id)
+    const { status, headers, body } = await reply(id)
     expect(status).toBe(200)
     expect(body).toMatchObject({ success: true, transport: 'http' })
     expect(body.comment).toMatchObject({ author: 'ada_reads', body: TEXT, post_id: String(id) })
@@ -182,7 +182,7 @@ describe('discourse', () => {
     const id = newTopic()
     if ('closed' in change) forum.call('topic', { topic_id: id, ...change })
     else forum.call('user', { name: 'ada_reads', ...change })
-    const { status: answered, body } = await comment(id)
+    const { status: answered, body } = await reply(id)
     forum.call('user', { name: 'ada_reads', silenced: false })
     expect([answered, body.code]).toEqual([status, code])
     expect(forum.world.topics.get(id)?.posts).toHaveLength(1)
@@ -190,7 +190,7 @@ describe('discourse', () => {
 
   test('a link to a reply is that reply; a deleted one is refused', async () => {
     const id = newTopic()
-    const first = await comment(id)
+    const first = await reply(id)
     const reply_url = `${urlOf(id)}/2`
     const answered = await act('v2/comment', 'meta', {
       ...credential(),
@@ -213,10 +213,10 @@ describe('discourse', () => {
 
   test('a limit of the action names the seconds to wait, and holds for its account only', async () => {
     forum.addFault({ path: '/posts', fault: 'action_limit', wait_s: 41, times: 1 })
-    const { status, body } = await comment(newTopic())
+    const { status, body } = await reply(newTopic())
     expect([status, body]).toMatchObject([502, { code: 'FORUM_RATELIMIT', retry_after: 41 }])
     forum.addFault({ path: '/posts', fault: 'rate_limit', wait_s: 300, times: 1 })
-    const limited = await comment(newTopic())
+    const limited = await reply(newTopic())
     expect(limited.body).toMatchObject({ code: 'FORUM_RATELIMIT', retry_after: 300 })
     const read = await fetch(`${daemon.url}/api/forum/post/${newTopic()}?source=meta`, {
       headers: { authorization: `Bearer ${key}` },
@@ -226,7 +226,7 @@ describe('discourse', () => {
 
   test('a reply that a moderator has to approve is neither done nor refused', async () => {
     forum.addFault({ path: '/posts', fault: 'enqueued', times: 1 })
-    const { status, body } = await comment(newTopic())
+    const { status, body } = await reply(newTopic())
     expect([status, body]).toMatchObject([
       200,
       {
@@ -242,13 +242,13 @@ describe('discourse', () => {
     const id = newTopic()
     const sent = posted('/posts.json')
     const [first, second] = [
-      await comment(id, { 'idempotency-key': 'a-1' }),
-      await comment(id, { 'idempotency-key': 'a-1' }),
+      await reply(id, { 'idempotency-key': 'a-1' }),
+      await reply(id, { 'idempotency-key': 'a-1' }),
     ]
     expect(second.body).toEqual(first.body)
     expect(second.headers.get('idempotent-replayed')).toBe('true')
     expect(posted('/posts.json') - sent).toBe(1)
-    const other = await comment(id, { 'idempotency-key': 'a-1' }, `${TEXT} Another.`)
+    const other = await reply(id, { 'idempotency-key': 'a-1' }, `${TEXT} Another.`)
     expect(other.body.code).toBe('IDEMPOTENCY_MISMATCH')
   })
 
@@ -256,8 +256,8 @@ describe('discourse', () => {
     const id = newTopic()
     const sent = posted('/posts.json')
     forum.addFault({ path: '/posts', fault: 'lost_answer', times: 1 })
-    const lost = await comment(id, { 'idempotency-key': 'a-2' })
-    const again = await comment(id, { 'idempotency-key': 'a-2' })
+    const lost = await reply(id, { 'idempotency-key': 'a-2' })
+    const again = await reply(id, { 'idempotency-key': 'a-2' })
     expect([lost.body.code, again.body.code]).toEqual(['OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN'])
     expect(posted('/posts.json') - sent).toBe(1)
   })
@@ -266,12 +266,12 @@ describe('discourse', () => {
     const id = newTopic()
     const sent = posted('/posts.json')
     forum.addFault({ path: '/posts', fault: 'slow', delay_s: 20, times: 1 })
-    const first = comment(id, { 'idempotency-key': 'a-3' }).catch(() => null)
+    const first = reply(id, { 'idempotency-key': 'a-3' }).catch(() => null)
     await Bun.sleep(700)
     await daemon.end('SIGKILL')
     expect(await first).toBeNull()
     daemon = await startProcess(config)
-    const again = await comment(id, { 'idempotency-key': 'a-3' })
+    const again = await reply(id, { 'idempotency-key': 'a-3' })
     expect(again.body.code).toBe('OUTCOME_UNKNOWN')
     expect(forum.world.topics.get(id)?.posts).toHaveLength(2)
     expect(posted('/posts.json') - sent).toBe(1)
@@ -329,12 +329,12 @@ describe('lemmy', () => {
     const post_url = `${instance.url}/post/${id}`
     const first = await act('v2/comment', 'lem', { ...session, post_url, text: 'A first one.' })
     expect(first.body.comment).toMatchObject({ author: 'bruno_keeps', body: 'A first one.' })
-    const reply = await act('comment', 'lem', {
+    const answered = await act('comment', 'lem', {
       ...session,
       post_url: `${post_url}/${first.body.comment.id}`,
       text: 'And a reply.',
     })
-    expect(reply.body.comment.parent_id).toBe(first.body.comment_id)
+    expect(answered.body.comment.parent_id).toBe(first.body.comment_id)
     const up = await act('vote', 'lem', { ...session, post_id: String(id), direction: 'up' })
     const down = await act('vote', 'lem', {
       ...session,
@@ -500,8 +500,45 @@ describe("the operator's account and drafts", () => {
     expect(posted('/posts.json') - sent).toBe(1)
     const listed = JSON.parse(await runForumd(['account', 'list', '--json', ...at]))
     expect(listed.sources).toMatchObject([{ source: 'meta' }])
-    await runForumd(['account', 'remove', '--source', 'meta', ...at])
   }, 30_000)
+
+  test('the draft tools of MCP name the source beside the fields of the write', async () => {
+    const fields = { source: 'meta', id: `t3_${newTopic()}`, direction: 'up' }
+    const response = await fetch(`${daemon.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'forum_draft_vote', arguments: fields },
+      }),
+    })
+    expect(await response.text()).toContain('\\"source\\":\\"meta\\"')
+  })
+
+  test('the operator approves as the account of the source of the draft, and as no other', async () => {
+    const { body } = await draft('meta', { id: `t3_${newTopic()}`, direction: 'up' }, 'vote')
+    const operator = (await runForumd(['key', 'create', '--operator', ...at])).trim()
+    const approve = (account: string) =>
+      post(
+        `/operator/drafts/${body.id}/approve`,
+        { account },
+        { authorization: `Bearer ${operator}` },
+      )
+    const other = await approve('lem')
+    expect([other.status, other.body.error]).toEqual([
+      400,
+      "account must be meta, the name of the draft's source",
+    ])
+    await runForumd(['account', 'remove', '--source', 'meta', ...at])
+    const none = await approve('meta')
+    expect(none.body.error).toContain('forumd account add --source meta')
+  })
 
   test('a caller approves with the credential alone; what a source lacks is no draft', async () => {
     const id = newTopic()

@@ -160,7 +160,7 @@ export function Drafts() {
 type DraftCardProps = { draft: DraftView; at: string; again: () => void }
 
 function DraftCard({ draft, at, again }: DraftCardProps) {
-  const { id, action, body, status, created_at, expires_at, customer, answer } = draft
+  const { id, action, body, source, status, created_at, expires_at, customer, answer } = draft
   const [dialog, setDialog] = useState<'approve' | 'decline' | null>(null)
   const path = `${at}/${encodeURIComponent(id)}`
   const close = () => setDialog(null)
@@ -172,6 +172,7 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
       </div>
       <p class="quiet small-text facts">
         {customer && <span>by {customer.name}</span>}
+        {source !== null && <span>at {source}</span>}
         <span>
           created <Time at={created_at} />
         </span>
@@ -199,7 +200,7 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
         </div>
       )}
       {dialog === 'approve' && (
-        <DraftApprove path={path} source={draft.source} close={close} again={again} />
+        <DraftApprove path={path} source={source} close={close} again={again} />
       )}
       {dialog === 'decline' && (
         <Confirm
