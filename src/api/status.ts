@@ -145,8 +145,14 @@ export type ReadsHealth = {
   state(): ReadsState
 }
 
-/** Faults of the platform or its connection; other faults are answers. */
-const COUNTED_FAULTS: readonly Fault['kind'][] = ['throttled', 'blocked', 'unavailable', 'timeout']
+/** Faults of the platform, its connection or the way in; other faults are answers. */
+const COUNTED_FAULTS: readonly Fault['kind'][] = [
+  'throttled',
+  'blocked',
+  'login_required',
+  'unavailable',
+  'timeout',
+]
 
 type Second = { at: number; requests: number; faults: number }
 

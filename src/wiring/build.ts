@@ -24,6 +24,7 @@ import { createStorage } from '../monitor/storage.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
+import { createAccessEnds } from '../runtime/access-ends.ts'
 import { createFileShortage } from '../runtime/file-shortage.ts'
 import type { LoopFailure } from '../runtime/loop.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -96,12 +97,14 @@ export function assemble({
   const files = createFileShortage({ clock, log })
 
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
+  const ends = createAccessEnds({ clock, log })
   const wiring = createPlatform(
     config,
     { ...runtime, log },
     {
       guard,
       signal,
+      ends,
       on_recovered: () => monitoring.resume(),
       on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
@@ -214,9 +217,11 @@ export function assemble({
     watch: {
       ...watch,
       page: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.page(...one)),
+      present: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.present(...one)),
       refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
     },
     streams,
+    ends,
     clock,
     log,
     signal,
