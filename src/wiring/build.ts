@@ -39,6 +39,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
+import { endingSoon, sourceEnds } from './source-ends.ts'
 import { connectSources, streamsOf } from './sources.ts'
 
 /**
@@ -196,6 +197,7 @@ export function assemble({
     signal,
   })
 
+  const source_ends = sourceEnds(config)
   const last_reload = { ok: true, at: clock.now() }
   const storageReport = () => ({
     trouble: storage.trouble(),
@@ -304,6 +306,7 @@ export function assemble({
     },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
+    ends: () => endingSoon(source_ends, clock.now()),
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     budget,
     routes,
@@ -318,6 +321,7 @@ export function assemble({
       clock_offset_ms: watch.clock_offset_ms,
       retention_days,
       feedback_days: () => config.limits.feedback_days,
+      ends: source_ends,
     },
     { monitoring, pool, operator, storage, nudgeSender, drafting },
   )

@@ -162,7 +162,7 @@ export function listSources(
     capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
     proof: 'time_listing',
     reachable: !main.isDown(),
-    ends_at: null,
+    ends_at: platform.ends_at || null,
   }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
