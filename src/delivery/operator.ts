@@ -244,8 +244,8 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
 
 /** Sections of docs/operations.md that say what to do, by kind. */
 const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
-  access_ended: 'when-a-way-in-ends',
-  access_restored: 'when-a-way-in-ends',
+  access_ended: 'access-ends',
+  access_restored: 'access-ends',
   account_locked: 'no-account-can-read',
   account_needs_login: 'no-account-can-read',
   account_suspended: 'no-account-can-read',
@@ -258,8 +258,8 @@ const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
   platform_recovered: 'platform-unreachable',
   platform_unreachable: 'platform-unreachable',
   pool_empty: 'no-account-can-read',
-  source_ended: 'when-a-way-in-ends',
-  source_ending: 'when-a-way-in-ends',
+  source_ended: 'access-ends',
+  source_ending: 'access-ends',
   snapshot_failed: 'backups-are-old',
   stream_stalled: 'polls-are-late',
   upstream_blocked: 'a-human-check',

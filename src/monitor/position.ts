@@ -3,11 +3,11 @@ import { FULL_PAGE, isBusy, paceAfter } from '../core/polling/batching.ts'
 import {
   AUDIT_ROWS_MAX,
   type Checkpoint,
-  isUnread,
   newestAt,
   nextCheckpoint,
   oldestAt,
   rateUntil,
+  readsNothing,
   smooth,
   startPoll,
   type TruncationReason,
@@ -173,7 +173,7 @@ export function recordTruncated(
   const { state, started_at, ended_at, seen_at } = result
   const { reason, fault, retry_after_s } = ending
   const moves = movesCheckpoint(reason)
-  const read = !isUnread(reason) && (moves || stream.checkpoint !== null)
+  const read = !readsNothing(reason) && (moves || stream.checkpoint !== null)
   advanceFeed(db, stream.id, {
     ...unchangedFields(stream),
     checkpoint: moves ? nextCheckpoint(state, false) : (stream.checkpoint ?? EMPTY_CHECKPOINT),

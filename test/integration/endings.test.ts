@@ -55,7 +55,7 @@ async function start(
   return Object.assign(daemon, {
     read,
     /** Notices of ways in, in the order of their arrival. */
-    async told() {
+    async ends() {
       await daemon.clock.advance(2 * SECOND)
       return notices
         .filter(({ kind }) => kind.startsWith('access_'))
@@ -111,29 +111,30 @@ describe('a monitored place', () => {
       expect(await coverageOf(health)).toEqual({ status: 'complete', open: [] })
 
       daemon.sandbox.addFault(fault)
-      // More checks than confirm a truly empty place.
-      for (let minute = 0; minute < 15; minute++) {
-        if (minute === 5) daemon.sandbox.post({ subforum: 'cats', title: 'meanwhile' })
+      // An emptied page: more checks than confirm a truly empty place.
+      const minutes = reason === 'emptied' ? 12 : 4
+      for (let minute = 0; minute < minutes; minute++) {
+        if (minute === 2) daemon.sandbox.post({ subforum: 'cats', title: 'meanwhile' })
         await daemon.clock.advance(MINUTE)
       }
       const place = subject ?? new URL(daemon.sandbox.url).host
       expect(await coverageOf(health)).toEqual({ status: 'degraded', open: [reason] })
-      expect(await daemon.told()).toEqual([['access_ended', place]])
+      expect(await daemon.ends()).toEqual([['access_ended', place]])
       expect(titles(daemon)).toEqual([])
 
       daemon.sandbox.clearFaults()
       await daemon.clock.advance(3 * MINUTE)
       expect((await coverageOf(health)).open).toEqual([])
-      expect(await daemon.told()).toEqual([
+      expect(await daemon.ends()).toEqual([
         ['access_ended', place],
         ['access_restored', place],
       ])
       expect(titles(daemon)).toEqual(['meanwhile'])
-      expect(notices[0]?.runbook_url).toBe('docs/operations.md#when-a-way-in-ends')
+      expect(notices[0]?.runbook_url).toBe('docs/operations.md#access-ends')
     },
   )
 
-  test('that is emptied across a restart is refused by its known rows', async () => {
+  test('emptied across a restart is refused by its known rows', async () => {
     await using daemon = await start()
     daemon.sandbox.post({ subforum: 'cats', title: 'before' })
     const health = await daemon.watch({ subforum: 'cats' })
@@ -142,7 +143,7 @@ describe('a monitored place', () => {
     await daemon.clock.advance(15 * MINUTE)
 
     expect(await coverageOf(health)).toEqual({ status: 'degraded', open: ['emptied'] })
-    expect(await daemon.told()).toEqual([['access_ended', 'posts:cats']])
+    expect(await daemon.ends()).toEqual([['access_ended', 'posts:cats']])
   })
 
   test('with many followers and an empty first page is not complete', async () => {
@@ -159,10 +160,10 @@ describe('a monitored place', () => {
     const health = await daemon.watch({ subforum: 'cats' })
 
     expect(await coverageOf(health)).toEqual({ status: 'complete', open: [] })
-    expect(await daemon.told()).toEqual([])
+    expect(await daemon.ends()).toEqual([])
   })
 
-  test('whose posts were all deleted is empty after ten checks, without a word to the operator', async () => {
+  test('with all posts deleted is empty after ten checks, without an operator event', async () => {
     await using daemon = await start()
     const { name } = daemon.sandbox.post({ subforum: 'cats', title: 'before' })
     const health = await daemon.watch({ subforum: 'cats' })
@@ -170,12 +171,12 @@ describe('a monitored place', () => {
     await daemon.clock.advance(15 * MINUTE)
 
     expect((await coverageOf(health)).open).toEqual([])
-    expect(await daemon.told()).toEqual([])
+    expect(await daemon.ends()).toEqual([])
   })
 })
 
 describe('a read', () => {
-  test('of a place that had rows is refused when its page is empty, until it has rows', async () => {
+  test('is refused where a place that had rows answers an empty page, until it has rows', async () => {
     await using daemon = await start()
     const { name } = daemon.sandbox.post({ subforum: 'cats', title: 'one' })
     const post = { name }
@@ -194,7 +195,7 @@ describe('a read', () => {
     expect((await daemon.read('/posts?subforum=cats&sort=new')).body.posts).toHaveLength(1)
   })
 
-  test('of an empty ranking of a day is believed, and so is a search without hits', async () => {
+  test('accepts an empty ranking of a day, and a search without hits', async () => {
     await using daemon = await start()
     daemon.sandbox.subforum({ name: 'cats', subscribers: 50_000 })
 
@@ -205,7 +206,7 @@ describe('a read', () => {
     })
   })
 
-  test('of mature rows refuses a notice, also one that looks like a post', async () => {
+  test('refuses a notice in place of mature rows, also one with the path of a post', async () => {
     await using daemon = await start()
     const row = {
       id: 'zzz',
@@ -239,7 +240,7 @@ describe('a read', () => {
       expect(await daemon.read(path)).toMatchObject({ status: 403, reason: 'placeholder' })
   })
 
-  test('of the only post of a mature place is answered', async () => {
+  test('returns the only post of a mature place', async () => {
     await using daemon = await start()
     daemon.sandbox.subforum({ name: 'cellar', over_18: true })
     daemon.sandbox.post({ subforum: 'cellar', title: 'alone', over_18: true })
@@ -247,7 +248,7 @@ describe('a read', () => {
     expect((await daemon.read('/posts?subforum=cellar&sort=new')).body.posts).toHaveLength(1)
   })
 
-  test('of a hidden profile with karma is refused, that of a user without posts is not', async () => {
+  test('refuses a hidden profile with karma, and returns the empty one of a newcomer', async () => {
     await using daemon = await start()
     daemon.sandbox.user({ name: 'quiet_one', curated: true, post_karma: 40, comment_karma: 0 })
     daemon.sandbox.user({ name: 'newcomer' })
@@ -260,7 +261,7 @@ describe('a read', () => {
     expect(await reasons('quiet_one')).toEqual(['profile_hidden', undefined])
     expect(await reasons('talker')).toEqual([undefined, 'profile_hidden'])
     expect(await reasons('newcomer')).toEqual([undefined, undefined])
-    expect(await daemon.told()).toEqual([['access_ended', 'user_posts:quiet_one']])
+    expect(await daemon.ends()).toEqual([['access_ended', 'user_posts:quiet_one']])
     for (const name of ['quiet_one', 'talker']) {
       daemon.sandbox.user({ name, curated: false })
       const { name: post } = daemon.sandbox.post({ subforum: 'cats', author: name, title: 'hello' })
@@ -268,7 +269,7 @@ describe('a read', () => {
     }
     expect(await reasons('quiet_one')).toEqual([undefined, undefined])
     expect(await reasons('talker')).toEqual([undefined, undefined])
-    expect((await daemon.told()).at(-1)).toEqual(['access_restored', 'user_posts:quiet_one'])
+    expect((await daemon.ends()).at(-1)).toEqual(['access_restored', 'user_posts:quiet_one'])
   })
 
   test('behind a login wall names it; one login page alone is no wall', async () => {
@@ -280,7 +281,7 @@ describe('a read', () => {
       reason: 'login_wall',
     })
     expect((await daemon.read('/posts?subforum=cats')).status).toBe(200)
-    expect(await daemon.told()).toEqual([])
+    expect(await daemon.ends()).toEqual([])
 
     daemon.sandbox.addFault({ path: '/r/*', fault: 'block_403_html' })
     for (let n = 0; n < 20; n++) {
@@ -289,7 +290,7 @@ describe('a read', () => {
       await daemon.clock.advance(2 * SECOND)
     }
     expect((await daemon.call('/health')).body.reads).toBe('degraded')
-    expect(await daemon.told()).toHaveLength(1)
+    expect(await daemon.ends()).toHaveLength(1)
   })
 
   test('behind redirects to the login counts as degraded', async () => {
@@ -333,16 +334,16 @@ describe('a revoked application', () => {
 
     expect(await daemon.status()).toBe(503)
     expect((await daemon.call('/health')).body.reads).toBe('degraded')
-    expect(await daemon.told()).toEqual([['access_ended', 'app']])
+    expect(await daemon.ends()).toEqual([['access_ended', 'app']])
     daemon.clock.jump(HOUR)
     await daemon.clock.advance(MINUTE)
-    expect(await daemon.told()).toHaveLength(1)
+    expect(await daemon.ends()).toHaveLength(1)
 
     daemon.sandbox.clearFaults()
     daemon.clock.jump(HOUR)
     await daemon.clock.advance(MINUTE)
     expect(await daemon.status()).toBe(200)
-    expect((await daemon.told()).at(-1)).toEqual(['access_restored', 'app'])
+    expect((await daemon.ends()).at(-1)).toEqual(['access_restored', 'app'])
   })
 
   test('is another thing than calls that are refused alone', async () => {
@@ -355,7 +356,7 @@ describe('a revoked application', () => {
     daemon.sandbox.clearFaults()
 
     expect(await daemon.status()).toBe(200)
-    expect(await daemon.told()).toEqual([])
+    expect(await daemon.ends()).toEqual([])
   })
 })
 
@@ -366,8 +367,8 @@ describe('a source with a last day', () => {
       config.platform.ends_at = '2027-03-31'
     })
     await daemon.clock.advance(MINUTE)
-    const ends = () => daemon.events.filter(({ event }) => event.startsWith('source.end'))
-    expect(ends().map(({ event, fields }) => [event, fields['days']])).toEqual([
+    const logged = () => daemon.events.filter(({ event }) => event.startsWith('source.end'))
+    expect(logged().map(({ event, fields }) => [event, fields['days']])).toEqual([
       ['source.ends', 49],
     ])
     expect((await daemon.call('/health')).body).not.toHaveProperty('ends')

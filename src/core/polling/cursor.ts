@@ -82,7 +82,7 @@ export const accessRefusal = (reason: string | null): AccessRefusal | null =>
   ACCESS_REFUSALS.find((it) => it === reason) ?? null
 
 /** True where a check has read nothing of the feed. */
-export const isUnread = (reason: TruncationReason): boolean =>
+export const readsNothing = (reason: TruncationReason): boolean =>
   reason === 'error' || accessRefusal(reason) !== null
 
 /** Ids in a checkpoint. */

@@ -107,7 +107,7 @@ export function recogniseEndings(
     const about = await platform.community(place, call)
     if (!about.ok) return isAbsent(about.fault) ? ok(about.fault) : about
     if ((about.value.subscribers ?? 0) < FOLLOWERS_MIN) return ok(null)
-    // Many follow places where nobody comments, so comments need a post that has some.
+    // Many followers do not make comments, so this needs a post that has some.
     if (!subject.startsWith('comments:')) return ok(refusal('emptied'))
     const query = { subforums: [place], sort: 'new', t: null, limit: 25, after: null }
     const posts = await platform.posts(query, call)
