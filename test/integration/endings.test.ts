@@ -217,23 +217,28 @@ describe('a read', () => {
       permalink: '/r/cellar/comments/zzz/confirm/',
       created_utc: 1_700_000_000,
     }
-    const page = {
-      kind: 'Listing',
-      data: { after: null, modhash: '', children: [{ kind: 't3', data: row }] },
+    const rows = {
+      cellar: row,
+      // Marked as suitable for all, it is known by its path, or by another place.
+      porch: { ...row, subreddit: 'porch', over_18: false, permalink: '/over18?dest=/r/porch' },
+      shed: { ...row, over_18: false },
     }
-    daemon.sandbox.subforum({ name: 'cellar', over_18: true })
-    daemon.sandbox.addFault({
-      path: '/r/cellar/new*',
-      fault: 'answer',
-      body: JSON.stringify(page),
-      headers: { 'content-type': 'application/json' },
-    })
+    for (const [place, data] of Object.entries(rows))
+      daemon.sandbox.addFault({
+        path: `/r/${place}/new*`,
+        fault: 'answer',
+        body: JSON.stringify({
+          kind: 'Listing',
+          data: { after: null, modhash: '', children: [{ kind: 't3', data }] },
+        }),
+        headers: { 'content-type': 'application/json' },
+      })
     daemon.sandbox.addFault({ path: '/r/attic/new*', fault: 'placeholder' })
     daemon.sandbox.subforum({ name: 'attic', over_18: true })
     daemon.sandbox.addFault({ path: '/search*', fault: 'placeholder' })
 
     for (const path of [
-      '/posts?subforum=cellar&sort=new',
+      ...Object.keys(rows).map((place) => `/posts?subforum=${place}&sort=new`),
       '/posts?subforum=attic&sort=new',
       '/search?q=adult&nsfw=true',
     ])
@@ -379,7 +384,8 @@ describe('a source with a last day', () => {
     for (const days of [19, 1, 15, 7, 6, 1, 1]) {
       daemon.clock.jump(days * DAY)
       await daemon.clock.advance(2 * MINUTE)
-      if (days === 15) await daemon.restart()
+      // A day after the first warning, which is not repeated.
+      if (days === 1) await daemon.restart()
     }
     expect(announced().filter((it) => it.startsWith('source_'))).toEqual([
       'source_ending main 30',
