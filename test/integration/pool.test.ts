@@ -390,6 +390,14 @@ const daemonWith = (bearer: { url: string }) =>
  * A host that grants tokens for an hour, with the given answer for an anonymous `/api/v1/me`, and sends an empty
  * listing to every bearer.
  */
+const ONE_POST = {
+  id: 'abc',
+  title: 'one',
+  subreddit: 'coffee',
+  permalink: '/r/coffee/comments/abc/one/',
+  created_utc: 1_700_000_000,
+}
+
 async function startBearer(anonymous_reply: object | null = null) {
   const grants: string[] = []
   const token_requests: { path: string; authorization: string | null; cookie: string | null }[] = []
@@ -416,7 +424,7 @@ async function startBearer(anonymous_reply: object | null = null) {
         return Response.json({ id: 'app1', name: 'someone' }, remaining('9000000.0'))
       // Its answer to an empty search is a string with braces.
       if (path.startsWith('/subreddits/search')) return Response.json('{}', remaining('100.0'))
-      const data = { modhash: null, after: null, children: [] }
+      const data = { modhash: null, after: null, children: [{ kind: 't3', data: ONE_POST }] }
       return Response.json({ kind: 'Listing', data }, remaining('100.0'))
     },
   })
