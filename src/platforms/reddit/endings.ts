@@ -9,7 +9,7 @@ import { isAnonymous } from './client.ts'
 /**
  * A platform that closes a way in keeps the shape of its answers: an empty page, or a page with a
  * notice. Such a page is checked by requests of another form before it is believed, within the rate
- * budget of the same identity. What cannot be checked is not believed either.
+ * budget of the same identity. A page whose check fails is not believed either.
  */
 
 /** Followers from which an empty place is not believed: a new or purged place has fewer. */
@@ -53,15 +53,16 @@ const ITEM_PATH = /^\/(?:r|u|user)\/[^/]+\/comments\/([a-z0-9]+)(?:\/|$)/i
 const isNoProof = ({ identity: { whose } }: Call, { logged_in }: Listing<unknown>): boolean =>
   whose === 'caller' || (whose === 'pool' && logged_in === false)
 
-/**
- * True for a row that is none of the platform's items, or not from the requested places (null:
- * any).
- */
-function isNotice({ name, id, permalink, subforum }: Row, places: readonly string[] | null) {
+/** True for a row that is none of the platform's items. */
+function isNotice({ name, id, permalink }: Row): boolean {
   const [, post_id] = ITEM_PATH.exec(permalink) ?? []
-  if (post_id === undefined || (name.startsWith('t3_') && post_id !== id)) return true
-  return places !== null && !places.some((it) => it.toLowerCase() === subforum.toLowerCase())
+  return post_id === undefined || (name.startsWith('t3_') && post_id !== id)
 }
+
+/** True for a row that may be a notice with the path of a post: adult, or from another place. */
+const isDoubtful = ({ over_18, subforum }: Row, places: readonly string[] | null): boolean =>
+  over_18 === true ||
+  (places !== null && !places.some((it) => it.toLowerCase() === subforum.toLowerCase()))
 
 /** Creates the listings with their ends recognised. Callers' own sessions keep their view as it is. */
 export function recogniseEndings(
@@ -76,7 +77,8 @@ export function recogniseEndings(
     const kept = checked.get(subject)
     if (kept !== undefined && clock.mono() - kept.at < CHECK_TTL_MS) return kept.fault
     const found = await check()
-    if (!found.ok) return found.fault
+    // A platform without such a request, or with another form of it, gives no evidence.
+    if (!found.ok) return found.fault.kind === 'unreadable' ? null : found.fault
     checked.set(subject, { at: clock.mono(), fault: found.value })
     return found.value
   }
@@ -160,8 +162,8 @@ export function recogniseEndings(
       return refuse(subject, fault)
     }
     if (second === undefined) {
-      const notice = isNotice(only, places) ? refusal('placeholder') : null
-      const fault = notice ?? (await absentNotice(only, call))
+      const notice = isNotice(only) ? refusal('placeholder') : null
+      const fault = notice ?? (isDoubtful(only, places) ? await lookUp(only, call) : null)
       if (fault !== null) return refuse(subject, fault)
     }
     return page
@@ -172,9 +174,9 @@ export function recogniseEndings(
     return fail(fault)
   }
 
-  /** An adult row that is alone may be a notice with the path of a post: it has none by its id. */
-  async function absentNotice({ id, name, over_18 }: Row, call: Call): Promise<Verdict> {
-    if (over_18 !== true || !name.startsWith('t3_')) return null
+  /** A notice with the path of a post has no post of its id. */
+  async function lookUp({ id, name }: Row, call: Call): Promise<Verdict> {
+    if (!name.startsWith('t3_')) return null
     return once(`row ${name}`, async () => {
       const found = await platform.postsById([id], call)
       if (!found.ok) return found
