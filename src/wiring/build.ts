@@ -268,6 +268,7 @@ export function assemble({
       streams,
       write_actions,
       links,
+      public_url,
       reads_health,
       requests,
       plan_of,
