@@ -1661,6 +1661,11 @@ export interface operations {
             reads: 'ok' | 'degraded' | 'unknown'
             /** @description Description of a storage failure; absent if there is none. */
             storage?: string
+            /** @description Sources whose access ends within 30 days, or has ended; absent if none does. */
+            ends?: {
+              source: string
+              ends_at: string
+            }[]
           }
         }
       }

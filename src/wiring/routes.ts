@@ -51,6 +51,7 @@ import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { openSourceAccount } from '../store/accounts/sources.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
+import { endOf, sourceEnds } from './source-ends.ts'
 import { listSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
@@ -231,6 +232,8 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       operatorDrafts(route_context, { db, executor: executor }),
     ]
   }
+  const ends = sourceEnds(config)
+  const endedOn = (source: string) => endOf(ends, source, clock.now())
   const routes = (route_context: RouteContext) => [
     ...draftRoutes(route_context),
     mcpRoute(route_context, {
@@ -247,9 +250,14 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
       source: null,
+      endedOn,
     }),
     sourceReads(route_context, () => listSources(config, parts.platform, parts.sources)),
-    ...readsOfSources(route_context, parts.sources, { ...sessions, limits: config.limits }),
+    ...readsOfSources(route_context, parts.sources, {
+      ...sessions,
+      limits: config.limits,
+      endedOn,
+    }),
     ...monitors(route_context, {
       db,
       patterns: parts.patterns,

@@ -191,7 +191,7 @@ export function listSources(
     capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
     proof: 'time_listing',
     reachable: !main.isDown(),
-    ends_at: null,
+    ends_at: platform.ends_at || null,
   }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
