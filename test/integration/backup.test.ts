@@ -30,11 +30,10 @@ import { pruneEvents } from '../../src/store/monitoring/checks.ts'
 import { insertMatchBody, listMatchesAfter } from '../../src/store/monitoring/matches.ts'
 import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
-import { startProcess } from '../support/process.ts'
+import { PROGRAM, startProcess } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
 const DAY_MS = 86_400_000
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
@@ -51,7 +50,7 @@ const world = {
 
 /** Runs the program in `dir`. */
 function forumd(dir: string, args: string[], stdin = '') {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...PROGRAM, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
@@ -555,7 +554,7 @@ json = true
     while (acknowledged.length < 20) await Bun.sleep(5)
     const before = [...acknowledged]
     const file = folder.file('backup.sqlite')
-    const child = Bun.spawn([process.execPath, MAIN, 'backup', file], {
+    const child = Bun.spawn([...PROGRAM, 'backup', file], {
       cwd: folder.path,
       stdout: 'ignore',
       stderr: 'inherit',
