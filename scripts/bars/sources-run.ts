@@ -27,6 +27,8 @@ export type Measured = {
   naive: number
   to_match: { p50: number; p99: number }
   to_receipt: { p50: number; p99: number }
+  /** Steps of a feed that read nothing, each of which delays matches by an interval. */
+  failed_steps: number
   /** Share of one core. */
   cpu: number
   rss_mib: number
@@ -147,6 +149,7 @@ export async function measure(scenario: Scenario, run: Run): Promise<Measured> {
     naive: (scenario.monitors_per_site * 60) / run.cadence_s,
     to_match: { p50: quantile(to_match, 0.5), p99: quantile(to_match, 0.99) },
     to_receipt: { p50: quantile(to_receipt, 0.5), p99: quantile(to_receipt, 0.99) },
+    failed_steps: failedSteps(db),
     cpu: cpu_ms / (ended - began),
     rss_mib,
     lost: {
@@ -241,6 +244,10 @@ async function firstSteps(db: Database, sites: number): Promise<void> {
   // Items of the second in which the monitors began are older than they are.
   await Bun.sleep(1100)
 }
+
+const failedSteps = (db: Database): number =>
+  db.query<{ n: number }, []>('SELECT count(*) AS n FROM checks WHERE cut_reason IS NOT NULL').get()
+    ?.n ?? 0
 
 /** Instant of every match, by its monitor and item. */
 const matchesIn = (db: Database): Map<string, number> =>

@@ -95,12 +95,13 @@ function failuresOf({ requests_max }: Scenario, it: Measured): string[] {
     lost.deliveries > 0 && `${lost.deliveries} matches were not received`,
     most > requests_max && `${most.toFixed(1)} requests a minute, at most ${requests_max}`,
     it.to_match.p99 > LATE_MAX_MS &&
-      `p99 to the match ${it.to_match.p99} ms, at most ${LATE_MAX_MS} ms`,
+      `p99 to the match ${it.to_match.p99} ms, at most ${LATE_MAX_MS} ms; ${it.failed_steps} failed steps`,
   ].filter((line) => line !== false)
 }
 
-const seconds = ({ p50, p99 }: { p50: number; p99: number }) =>
-  `${(p50 / 1000).toFixed(1)} s, ${(p99 / 1000).toFixed(1)} s`
+function seconds({ p50, p99 }: { p50: number; p99: number }): string {
+  return `${(p50 / 1000).toFixed(1)} s, ${(p99 / 1000).toFixed(1)} s`
+}
 
 function rowOf({ title, sites, monitors_per_site }: Scenario, it: Measured): string[] {
   return [
