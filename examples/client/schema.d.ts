@@ -1074,7 +1074,7 @@ export interface paths {
     }
     /**
      * Sources and what each can do
-     * @description The first source answers reads without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
+     * @description The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
      */
     get: operations['sources']
     put?: never
@@ -2282,6 +2282,7 @@ export interface operations {
            *             "id": "t3_1abcde",
            *             "direction": "up"
            *           },
+           *           "source": null,
            *           "status": "waiting",
            *           "created_at": "2026-01-31T12:01:00.000Z",
            *           "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2313,6 +2314,8 @@ export interface operations {
               body: {
                 [key: string]: unknown
               }
+              /** @description Source that it acts on; null: main. */
+              source: string | null
               /** @enum {string} */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
               /** Format: date-time */
@@ -2495,6 +2498,8 @@ export interface operations {
           body: {
             [key: string]: unknown
           }
+          /** @description Name of the source to act on; absent or null: main. */
+          source?: string | null
         }
       }
     }
@@ -2515,6 +2520,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "waiting",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2540,6 +2546,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -2695,6 +2703,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description storage_unavailable, overloaded */
       503: {
         headers: {
@@ -2743,6 +2768,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "waiting",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2768,6 +2794,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -2928,10 +2956,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          /** @description The cookie loid of your own account. Required, except with a further source. */
+          loid?: string
           /** @description The cookie token_v2 of your own account. */
           token_v2?: string
           /** @description The cookie csrf_token of your own account. */
@@ -2969,6 +2997,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "approved",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2998,6 +3027,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -3188,6 +3219,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description FORUM_REJECTED, FORUM_RATELIMIT, UPSTREAM_BLOCKED, PROXY_ERROR, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -3253,6 +3301,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "declined",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -3278,6 +3327,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -3438,7 +3489,10 @@ export interface operations {
   }
   login: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: never
       path?: never
       cookie?: never
@@ -3642,6 +3696,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, AUTH_FAILED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, UNKNOWN, UPSTREAM_ERROR */
       502: {
         headers: {
@@ -3681,7 +3752,10 @@ export interface operations {
   }
   comment: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -3692,10 +3766,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -3773,8 +3846,8 @@ export interface operations {
           'application/json': {
             /** @constant */
             success: true
-            /** @description t1_ and the id. */
-            comment_id: string
+            /** @description t1_ and the id; null while it waits. */
+            comment_id: string | null
             /** @description Absolute. */
             permalink: string | null
             /** @description Read back; null where that failed. */
@@ -3820,6 +3893,13 @@ export interface operations {
               | null
             /** @enum {string} */
             transport: 'http' | 'browser'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -3997,6 +4077,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4036,7 +4133,10 @@ export interface operations {
   }
   commentV2: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4047,10 +4147,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4122,8 +4221,8 @@ export interface operations {
           'application/json': {
             /** @constant */
             success: true
-            /** @description t1_ and the id. */
-            comment_id: string
+            /** @description t1_ and the id; null while it waits. */
+            comment_id: string | null
             /** @description Absolute. */
             permalink: string | null
             /** @description Read back; null where that failed. */
@@ -4169,6 +4268,13 @@ export interface operations {
               | null
             /** @enum {string} */
             transport: 'http' | 'browser'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -4346,6 +4452,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4385,7 +4508,10 @@ export interface operations {
   }
   vote: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4396,10 +4522,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4628,6 +4753,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4667,7 +4809,10 @@ export interface operations {
   }
   dm: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4678,10 +4823,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4733,6 +4877,13 @@ export interface operations {
             thread_id: string | null
             /** @enum {string} */
             channel: 'mail' | 'chat'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -4910,6 +5061,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4960,10 +5128,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5220,6 +5387,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5270,10 +5454,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5525,6 +5708,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5575,10 +5775,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5799,6 +5998,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5849,10 +6065,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6073,6 +6288,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6123,10 +6355,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6349,6 +6580,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6399,10 +6647,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6625,6 +6872,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6675,7 +6939,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -7027,7 +7291,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -7376,7 +7640,7 @@ export interface operations {
   post: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -7690,7 +7954,7 @@ export interface operations {
   postVisibility: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -7930,7 +8194,7 @@ export interface operations {
   byId: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -8305,7 +8569,7 @@ export interface operations {
         contest_mode?: boolean
         /** @description Sorts the page that was read, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -8671,7 +8935,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -8956,7 +9220,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -9315,7 +9579,7 @@ export interface operations {
         max_authors?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -9781,7 +10045,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -10146,7 +10410,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -10429,7 +10693,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; without limit and depth, the whole tree. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -10809,7 +11073,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -11192,7 +11456,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -11571,7 +11835,7 @@ export interface operations {
       query?: {
         /** @description Fills data.replies from the tree. */
         replies?: boolean
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -11822,7 +12086,7 @@ export interface operations {
   verifyComments: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12063,7 +12327,7 @@ export interface operations {
   user: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12332,7 +12596,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12641,7 +12905,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12971,7 +13235,7 @@ export interface operations {
   userAchievements: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -13221,7 +13485,7 @@ export interface operations {
   subAbout: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -13484,7 +13748,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -13804,7 +14068,7 @@ export interface operations {
   subRules: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14057,7 +14321,7 @@ export interface operations {
   subWiki: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14302,7 +14566,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14578,7 +14842,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14854,7 +15118,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -15134,7 +15398,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -15480,7 +15744,7 @@ export interface operations {
   subModerators: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -15760,7 +16024,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16167,7 +16431,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16574,7 +16838,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16981,7 +17245,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {

@@ -217,7 +217,7 @@ export function createApp(deps: AppDeps) {
   }
   const sources = deps.sources ?? []
 
-  /** Answers a read that names another source through that source's own routes. */
+  /** Answers a call that names another source through that source's own routes. */
   async function answerForSource(request: Request): Promise<Response | undefined> {
     if (!request.url.includes('source=')) return undefined
     const named = forSource(words, sources, request)

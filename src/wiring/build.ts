@@ -261,6 +261,7 @@ export function assemble({
       streams,
       write_actions,
       links,
+      public_url,
       reads_health,
       requests,
       plan_of,

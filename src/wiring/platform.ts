@@ -156,6 +156,36 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         }),
       )
     },
+    async sourceAccess(name: string) {
+      const { createSource } = await import('./sources.ts')
+      const configured = config.source.find((it) => it.name === name)
+      if (configured === undefined) throw new RangeError(`${name}: no such source`)
+      const { acts, authorization } = createSource(configured, config, { ...runtime, egress })
+      const { login } = acts
+      const deadline_at = () => runtime.clock.now() + config.platform.read_deadline_s * 1000
+      return {
+        authorize:
+          authorization === null
+            ? null
+            : async () => {
+                const request = await authorization.begin({
+                  application_name: 'forumd',
+                  auth_redirect: null,
+                  random: runtime.random,
+                })
+                const { authorize_url } = request
+                return {
+                  authorize_url,
+                  read: (answer: string) => authorization.read(answer, request),
+                }
+              },
+        signIn:
+          login === undefined
+            ? null
+            : (account: Parameters<typeof login>[0]) =>
+                login(account, { deadline_at: deadline_at() }),
+      }
+    },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
       tryMailServer({
