@@ -1,7 +1,9 @@
 /** The simulated sites that the runner knows. */
+import { hackerNewsWorld } from './ids/hackernews.ts'
+import { lemmyWorld } from './ids/lemmy.ts'
 import type { SourceWorld } from './source-world.ts'
 
-export const WORLDS: readonly SourceWorld[] = []
+export const WORLDS: readonly SourceWorld[] = [hackerNewsWorld, lemmyWorld]
 
 export const worldNames = (): string[] =>
   WORLDS.flatMap((world) => world.scenarios.map((scenario) => `${world.kind}/${scenario}`))
