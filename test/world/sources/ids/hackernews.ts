@@ -2,7 +2,7 @@ import { boundsOf } from '../source-world.ts'
 import type { ItemState, Match, SourceMonitor, SourceWorld, TruthItem } from '../source-world.ts'
 /**
  * Hacker News after its documentation (github.com/HackerNews/API) and recorded answers: ids without
- * holes, `maxitem` ahead of the items, `updates` as a short window, null for whatever is not there.
+ * holes, `maxitem` ahead of the items, `updates` as a short window, and null for all that is not there.
  */
 import { between, gapMs, holesOf, pick, randomOf, serveWithFaults } from './server.ts'
 import type { Fault, FaultKind, Random, Shown } from './server.ts'
@@ -17,7 +17,7 @@ export type HackerNewsItem = {
   readonly place: string
   readonly author: string
   readonly note: string
-  /** When the id was taken, which is when `maxitem` reached it. */
+  /** The time at which `maxitem` reached the id. */
   readonly takenMs: number
   readonly createdMs: number
   readonly states: readonly ItemState[]
@@ -206,7 +206,7 @@ const isAnnounced = (
 const LIST = /^\/v0\/(new|top|best|ask|show|job)stories\.json$/
 const ITEM = /^\/v0\/item\/(\d+)\.json$/
 
-/** What a reader is answered at `nowMs`: a JSON value. */
+/** The JSON value for a reader at `nowMs`. */
 export const answerHackerNews = (
   items: readonly HackerNewsItem[],
   path: string,
@@ -344,7 +344,7 @@ export const hackerNewsWorld: SourceWorld = {
     const known = new Map<string, boolean>()
     const announced = (item: TruthItem, state: ItemState): boolean => {
       if (state === item.states[0]) return true
-      // Only an edit needs the announcement; what was never shown before has to be asked for again.
+      // Only an edit needs the announcement; an item that was hidden has to be requested again.
       if (item.states[0]?.visible === false) return true
       const key = `${item.name} ${state.fromMs}`
       const found = known.get(key) ?? isAnnounced(items, item.gapId, state.fromMs, faults)

@@ -1,4 +1,4 @@
-/** What happens on a simulated instance of Lemmy, before anybody asks for it. */
+/** The posts and comments of a simulated instance of Lemmy, and all that happens to them. */
 import { between, gapMs, pick, randomOf } from './server.ts'
 import type { Random } from './server.ts'
 

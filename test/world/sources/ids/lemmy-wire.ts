@@ -165,7 +165,7 @@ const viewOf = (site: Instance, version: Version, item: LemmyItem): Fields => {
   }
 }
 
-/** The oldest post is pinned: 0.19 lists it first, whatever the order. */
+/** The oldest post is pinned: 0.19 lists it first in every order. */
 const isFeatured = (site: Instance, post: LemmyItem): boolean => post === site.posts[0]
 
 const isThere = (item: LemmyItem, nowMs: number): boolean => {
@@ -375,7 +375,7 @@ const modlogOf = (site: Instance, version: Version): Fields => {
   }
 }
 
-/** What an anonymous reader is answered, but for limits and faults. */
+/** The answer for an anonymous reader, without limits and faults. */
 export const answerLemmy = (site: Instance, url: URL): LemmyAnswer => {
   const [, found, route = ''] = /^\/api\/v([34])\/(.+)$/.exec(url.pathname) ?? []
   const version: Version = found === '4' ? 4 : 3

@@ -1,4 +1,4 @@
-/** What the sites with ids share: a random source, and a server with faults and a log. */
+/** Shared by the sites with ids: a random source, and a server with faults and a log. */
 import type { LoggedRequest, Span } from '../source-world.ts'
 
 export type Random = () => number
@@ -29,7 +29,7 @@ export const gapMs = (random: Random, meanMs: number): number =>
 
 /**
  * - `error`: 5xx pages. `slow`: answers after seconds. `null`: the answer of a place without data.
- * - `stale`: an old copy. `down`: no listener. `limit`: over the limit, whatever was asked.
+ * - `stale`: an old copy. `down`: no listener. `limit`: every request is over the limit.
  */
 export type FaultKind = 'error' | 'slow' | 'null' | 'stale' | 'down' | 'limit' | 'cursor'
 
