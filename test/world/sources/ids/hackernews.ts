@@ -35,6 +35,8 @@ export type HackerNewsPlan = {
   readonly meanGapMs: number
   /** Items are late, null, dead, deleted, delayed and edited. */
   readonly unruly: boolean
+  /** Each id has an item within seconds, so that health can speak of the present. */
+  readonly settled: boolean
 }
 
 const SOURCE = 'hn'
@@ -58,8 +60,11 @@ const placeOf = (random: Random): string => {
 }
 
 /** The lag between the taking of an id and its first answer; null: it never has one. */
-const lagOf = (random: Random, unruly: boolean): { lagMs: number | null; note: string } => {
-  const drawn = unruly ? random() : random() * 0.62
+const lagOf = (
+  random: Random,
+  { unruly, settled }: HackerNewsPlan,
+): { lagMs: number | null; note: string } => {
+  const drawn = random() * (unruly ? (settled ? 0.88 : 1) : 0.62)
   if (drawn < 0.62) return { lagMs: between(random, 0, 1000), note: '' }
   if (drawn < 0.88) return { lagMs: between(random, 1000, 10_000), note: 'lagging' }
   if (drawn < 0.95) return { lagMs: between(random, 10_000, 60_000), note: 'null for up to 60 s' }
@@ -114,7 +119,7 @@ const finish = (
   random: Random,
   startMs: number,
 ): HackerNewsItem => {
-  const { lagMs, note } = lagOf(random, plan.unruly)
+  const { lagMs, note } = lagOf(random, plan)
   const titled = draft.type !== 'comment' && draft.type !== 'pollopt'
   const title = titled ? `${TITLE_START[draft.place] ?? ''}${sentence(random)}` : ''
   const text = random() < 0.4 ? `${sentence(random)} ${WORD}.` : sentence(random)
@@ -304,15 +309,26 @@ const faultsOf = (random: Random, contentMs: number): Fault[] => {
     })
 }
 
+const RATE = { meanGapMs: 2400 } as const
+
 const SCENARIOS = {
   // 25 items a minute, as the site has them.
-  plain: { meanGapMs: 2400, unruly: false, faults: false, requestsPerMinute: 60 },
-  real: { meanGapMs: 2400, unruly: true, faults: false, requestsPerMinute: 60 },
-  faults: { meanGapMs: 2400, unruly: true, faults: true, requestsPerMinute: 60 },
-  busy: { meanGapMs: 200, unruly: true, faults: false, requestsPerMinute: 900 },
-  'busy-faults': { meanGapMs: 200, unruly: true, faults: true, requestsPerMinute: 900 },
+  plain: { ...RATE, unruly: false, settled: true, faults: false, requestsPerMinute: 60 },
+  real: { ...RATE, unruly: true, settled: false, faults: false, requestsPerMinute: 60 },
+  settled: { ...RATE, unruly: true, settled: true, faults: false, requestsPerMinute: 60 },
+  faults: { ...RATE, unruly: true, settled: false, faults: true, requestsPerMinute: 60 },
+  'settled-faults': { ...RATE, unruly: true, settled: true, faults: true, requestsPerMinute: 120 },
+  // Five items a second.
+  busy: { meanGapMs: 200, unruly: true, settled: true, faults: false, requestsPerMinute: 900 },
+  'busy-faults': {
+    meanGapMs: 200,
+    unruly: true,
+    settled: false,
+    faults: true,
+    requestsPerMinute: 900,
+  },
   // More than the requests can read: the lag has to be reported.
-  overload: { meanGapMs: 200, unruly: true, faults: false, requestsPerMinute: 60 },
+  overload: { meanGapMs: 200, unruly: true, settled: true, faults: false, requestsPerMinute: 60 },
 } as const
 
 const isScenario = (name: string): name is keyof typeof SCENARIOS => name in SCENARIOS

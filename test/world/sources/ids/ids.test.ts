@@ -83,7 +83,7 @@ const isLive = (value: unknown): value is { id: number; type: string } =>
 
 /** Reads every id at every cadence, as no client could afford. */
 const readHackerNews = (seed: number, hiddenId: number) => {
-  const plan = { seed, contentMs: CONTENT_MS, meanGapMs: 2400, unruly: true }
+  const plan = { seed, contentMs: CONTENT_MS, meanGapMs: 2400, unruly: true, settled: false }
   const items = planHackerNews(plan, START_MS)
   const reads = new Map<string, number>()
   for (let atMs = 0; atMs < END_MS; atMs += CADENCE_MS) {
@@ -103,7 +103,14 @@ const BASE = 'http://127.0.0.1:1'
 
 /** Asks for every id at every cadence. */
 const readLemmy = (seed: number, version: Version, hiddenName: string) => {
-  const plan = { seed, contentMs: CONTENT_MS, postGapMs: 7000, commentGapMs: 3500, unruly: true }
+  const plan = {
+    seed,
+    contentMs: CONTENT_MS,
+    postGapMs: 7000,
+    commentGapMs: 3500,
+    unruly: true,
+    settled: false,
+  }
   const { posts, comments } = planLemmy(plan)
   const all = [...posts, ...comments]
   const truth = all.map((item) => lemmyTruth(item))

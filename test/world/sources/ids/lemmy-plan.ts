@@ -48,6 +48,8 @@ export type LemmyPlan = {
   readonly commentGapMs: number
   /** Other instances, private communities, removals, restorations, edits, late commits. */
   readonly unruly: boolean
+  /** No id is without an item for good, so that health can speak of the present. */
+  readonly settled: boolean
 }
 
 export const WORD = 'quandrix'
@@ -70,8 +72,8 @@ export const COMMUNITIES: readonly Community[] = [
 
 const LOCAL = COMMUNITIES.slice(0, 2)
 
-const communityOf = (random: Random, unruly: boolean): Community => {
-  const drawn = random()
+const communityOf = (random: Random, { unruly, settled }: LemmyPlan): Community => {
+  const drawn = random() * (settled ? 0.82 : 1)
   if (!unruly || drawn < 0.5) return pick(random, LOCAL)
   if (drawn < 0.82) return pick(random, COMMUNITIES.slice(2, 4))
   if (drawn < 0.9) return pick(random, COMMUNITIES.slice(4, 5))
@@ -134,7 +136,7 @@ const makeItem = (
   post: LemmyItem | null,
   above: LemmyItem | null,
 ): LemmyItem => {
-  const community = post?.community ?? communityOf(random, plan.unruly)
+  const community = post?.community ?? communityOf(random, plan)
   const away = plan.unruly && (community.host !== null ? random() < 0.8 : random() < 0.25)
   const host = away ? (community.host ?? pick(random, HOSTS)) : null
   const text = random() < 0.4 ? `${sentence(random)} ${WORD}.` : sentence(random)
@@ -173,7 +175,7 @@ const stepsOf = (random: Random, meanMs: number, untilMs: number): number[] => {
 export const planLemmy = (plan: LemmyPlan): { posts: LemmyItem[]; comments: LemmyItem[] } => {
   const random = randomOf(plan.seed)
   // An insert that was rolled back has taken its id all the same.
-  const after = (id: number) => id + (plan.unruly && random() < 0.06 ? 2 : 1)
+  const after = (id: number) => id + (plan.unruly && !plan.settled && random() < 0.06 ? 2 : 1)
   let postId = FIRST_POST
   const posts = stepsOf(random, plan.postGapMs, plan.contentMs).map((atMs) => {
     postId = after(postId)
