@@ -177,11 +177,10 @@ export const lemmyMonitors = (items: ReadonlyMap<string, LemmyItem>): SourceMoni
       matches: worded,
     },
     {
-      label: 'posts of a local community',
-      spec: { source: SOURCE, subforum: 'music' },
+      label: 'a local community',
+      spec: { ...all, subforum: 'music' },
       addAtMs: 0,
-      matches: (item, state) =>
-        item.kind === 'post' && state.places.includes('music') ? found(item) : 'no',
+      matches: (item, state) => (state.places.includes('music') ? found(item) : 'no'),
     },
     {
       label: 'a community of another instance',
