@@ -1,7 +1,8 @@
 /** The simulated sites that the runner knows. */
+import { DISCOURSE } from './discourse.ts'
 import type { SourceWorld } from './source-world.ts'
 
-export const WORLDS: readonly SourceWorld[] = []
+export const WORLDS: readonly SourceWorld[] = [DISCOURSE]
 
 export const worldNames = (): string[] =>
   WORLDS.flatMap((world) => world.scenarios.map((scenario) => `${world.kind}/${scenario}`))
