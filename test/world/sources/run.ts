@@ -115,6 +115,21 @@ const describeLoss = (kind: string, loss: Loss): string => {
   )
 }
 
+/** The bars that a world fails, with the first losses of each sort. */
+const accountOf = (one: SourceResult): string[] => {
+  const lines = one.failures.map((failure) => `! ${one.world} ${one.seed}: ${failure}`)
+  for (const kind of ['silent', 'vague', 'reported', 'withdrawn'] as const) {
+    for (const category of ['fresh', 'late', 'edited'] as const) {
+      const losses = one.verdict[kind].filter((loss) => loss.category === category)
+      for (const loss of losses.slice(0, LISTED)) lines.push(describeLoss(kind, loss))
+    }
+  }
+  for (const kind of ['premature', 'falseDeliveries', 'duplicates', 'early'] as const) {
+    for (const text of one.verdict[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)
+  }
+  return lines
+}
+
 /** The table of results, and under it the bars that each one fails, with the first losses of each sort. */
 const tableOf = (results: readonly SourceResult[]): string => {
   const rows = [
@@ -130,15 +145,7 @@ const tableOf = (results: readonly SourceResult[]): string => {
       .join('  ')
       .trimEnd(),
   )
-  for (const one of results) {
-    for (const failure of one.failures) lines.push(`! ${one.world} ${one.seed}: ${failure}`)
-    for (const kind of ['silent', 'vague', 'reported', 'withdrawn'] as const) {
-      for (const loss of one.verdict[kind].slice(0, LISTED)) lines.push(describeLoss(kind, loss))
-    }
-    for (const kind of ['premature', 'falseDeliveries', 'duplicates', 'early'] as const) {
-      for (const text of one.verdict[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)
-    }
-  }
+  for (const one of results) lines.push(...accountOf(one))
   return lines.join('\n')
 }
 
@@ -180,13 +187,14 @@ const main = async () => {
     })),
   )
   console.log(`seeds ${seeds.join(',')}; ${jobs.length} worlds of ${values.minutes} minutes`)
+  const done: SourceResult[] = []
   const results = await runAll(jobs, wholeNumber(values.parallel, 'parallel', 1), (one) => {
-    console.log(
-      `${one.world} ${one.seed}: ${one.failures.length === 0 ? 'holds' : one.failures.join('; ')}`,
-    )
+    done.push(one)
+    const account = accountOf(one)
+    console.log(account.length === 0 ? `${one.world} ${one.seed}: holds` : account.join('\n'))
+    if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(done))
   })
   console.log(`\n${tableOf(results)}`)
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(results, null, 1))
   process.exitCode = results.every((one) => one.failures.length === 0) ? 0 : 1
 }
 
