@@ -82,7 +82,8 @@ export type Content = {
   readonly moveShare?: number
   readonly unlistShare?: number
   readonly silences?: number
-  readonly bursts?: number
+  /** Instants at which some hundred posts are written within a second. */
+  readonly burstAtMs?: readonly number[]
 }
 
 const FILLERS = ['water', 'beans', 'morning', 'little', 'question', 'again', 'cup', 'late', 'paper']
@@ -236,8 +237,7 @@ export const planForum = (content: Content, seed: number, untilMs: number): Foru
     if (atMs >= untilMs) break
     speak(atMs)
   }
-  for (let index = 0; index < (content.bursts ?? 0); index += 1) {
-    const burstMs = between(random, untilMs * 0.2, untilMs * 0.9)
+  for (const burstMs of content.burstAtMs ?? []) {
     const count = 90 + Math.floor(random() * 120)
     for (let row = 0; row < count; row += 1) speak(burstMs + random() * 900, undefined, '')
   }

@@ -28,6 +28,8 @@ export type Scenario = Content & {
   readonly skewMs?: number
   readonly pauses?: number
   readonly restarts?: number
+  /** Bursts of posts, in a restart where there is one; the daemon is killed soon after each. */
+  readonly bursts?: number
   readonly errorShare?: number
   readonly slowShare?: number
   readonly oldListing?: boolean
@@ -35,25 +37,27 @@ export type Scenario = Content & {
 }
 
 const CALM = { postsPerS: 0.5, topicShare: 0.2 }
+/** Fast enough for a post to leave the first page in half a minute. */
+const LIVELY = { postsPerS: 1.6, topicShare: 0.15, requestsPerMinute: 120 }
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   quiet: { postsPerS: 0.12, topicShare: 0.4, faultFree: true },
   busy: { postsPerS: 2, topicShare: 0.1, requestsPerMinute: 120, faultFree: true },
-  relisted: { ...CALM, hideShare: 0.3, unlistShare: 0.2 },
+  relisted: { ...LIVELY, hideShare: 0.3, unlistShare: 0.2 },
   'id-gaps': { ...CALM, gapShare: 0.6, gapMax: 90, faultFree: true },
-  'late-commit': { ...CALM, lateCommitShare: 0.3 },
+  'late-commit': { ...LIVELY, lateCommitShare: 0.3 },
   'rate-limit': { ...CALM, pauses: 5 },
   silenced: { ...CALM, silences: 4 },
-  moved: { ...CALM, topicShare: 0.4, moveShare: 0.8 },
-  approval: { ...CALM, pendingShare: 0.3 },
+  moved: { ...LIVELY, topicShare: 0.4, moveShare: 0.8 },
+  approval: { ...LIVELY, pendingShare: 0.3 },
   errors: { ...CALM, errorShare: 0.3, slowShare: 0.2 },
-  restart: { ...CALM, restarts: 3 },
+  restart: { ...CALM, restarts: 3, bursts: 3, requestsPerMinute: 90 },
   'stale-cache': { ...CALM, cacheMs: 60_000 },
   'skew-ahead': { ...CALM, skewMs: 100_000 },
   'skew-behind': { ...CALM, skewMs: -100_000 },
   paging: { ...CALM, bursts: 3, requestsPerMinute: 120 },
   'old-listing': { ...CALM, oldListing: true, gapShare: 0.3, gapMax: 120, moveShare: 0.3 },
-  edits: { ...CALM, editShare: 0.5 },
+  edits: { ...LIVELY, editShare: 0.5 },
   weather: {
     ...CALM,
     hideShare: 0.1,
@@ -464,14 +468,17 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
   if (scenario === undefined) throw new Error(`no scenario ${options.scenario}`)
   const { seed, startMs, contentMs } = options
   const skewMs = scenario.skewMs ?? 0
+  const restarts = spans(seed ^ 0x0502, scenario.restarts ?? 0, contentMs, 6000, 16_000)
+  const burstAtMs = spans(seed ^ 0xb0257, scenario.bursts ?? 0, contentMs, 2000, 4000).map(
+    ([from], index) => (restarts[index] === undefined ? from : restarts[index][0] + 1500),
+  )
   const site = new Site(
-    planForum(scenario, seed, contentMs),
+    planForum({ ...scenario, burstAtMs }, seed, contentMs),
     startMs + skewMs,
     scenario.oldListing ?? false,
   )
   const log: LoggedRequest[] = []
   const pauseWindows = spans(seed ^ 0x0429, scenario.pauses ?? 0, contentMs, 6000, 18_000)
-  const restarts = spans(seed ^ 0x0502, scenario.restarts ?? 0, contentMs, 6000, 16_000)
   const pauses = new Map<number, Span>()
   const cache = new Map<string, { atMs: number; text: string; ids: readonly number[] }>()
   let count = 0
@@ -580,6 +587,10 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     bounds: boundsOf(options.cadenceMs, scenario.cacheMs ?? 0),
     skewMs,
     faultFree: scenario.faultFree ?? false,
+    // A walk over what a burst or an outage left is cut by a kill, at most some polls later.
+    killAtMs: burstAtMs.map(
+      (atMs, index) => (restarts[index]?.[1] ?? atMs) + SETTLED_MS * hashUnit(seed, 'kill', index),
+    ),
     truth: () => ({
       items: itemsOf(site.forum),
       holes: [

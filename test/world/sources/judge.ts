@@ -106,6 +106,8 @@ export type SourceVerdict = {
   readonly premature: readonly string[]
   readonly falseDeliveries: readonly string[]
   readonly early: readonly string[]
+  /** Deliveries that the documentation neither promises nor excludes. */
+  readonly either: number
   readonly duplicates: readonly string[]
   readonly unstable: readonly string[]
   readonly unsigned: readonly string[]
@@ -159,6 +161,8 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
 const SLACK_MS = 1000
 const PREMATURE_MS = 10_000
 const PAUSE_SLACK_MS = 1500
+/** A span of downtime ends this long after the daemon listens, with what its start takes. */
+const DOWN_SLACK_MS = 2000
 /** The time for which what a reply's topic said before may still be believed. */
 const FALSE_GRACE_MS = 10_000
 
@@ -220,6 +224,9 @@ const everMatched = (item: TruthItem, monitor: SourceMonitor, atMs: number): boo
     (state) => state.visible && state.fromMs <= atMs && monitor.matches(item, state) !== 'no',
   )
 
+const isEither = (item: TruthItem, monitor: SourceMonitor): boolean =>
+  item.states.some((state) => monitor.matches(item, state) === 'either')
+
 const judgeDeliveries = (input: JudgeInput) => {
   const items = new Map(input.truth.items.map((item) => [`${item.source} ${item.name}`, item]))
   const byName = new Map(input.truth.items.map((item) => [item.name, item]))
@@ -232,6 +239,7 @@ const judgeDeliveries = (input: JudgeInput) => {
   const unstable: string[] = []
   const unsigned: string[] = []
   let repeats = 0
+  let either = 0
   for (const one of input.deliveries) {
     if (!one.signed) {
       unsigned.push(one.deliveryId)
@@ -252,6 +260,7 @@ const judgeDeliveries = (input: JudgeInput) => {
       const source = /"source":\s*"([^"]+)"/.exec(one.body)?.[1] ?? ''
       const item = items.get(`${source} ${name}`) ?? byName.get(name)
       const label = `${owner?.monitor.label ?? one.monitorId} ${name} ${item?.note ?? 'unknown item'}`
+      if (owner !== undefined && item !== undefined && isEither(item, owner.monitor)) either += 1
       if (
         owner === undefined ||
         item === undefined ||
@@ -263,7 +272,7 @@ const judgeDeliveries = (input: JudgeInput) => {
     if (one.names.length === 0) falseDeliveries.push(`${one.monitorId} without an item`)
   }
   const duplicates = [...idsOf].filter(([, ids]) => ids.size > 1).map(([key]) => key)
-  return { firstMs, falseDeliveries, early, duplicates, unstable, unsigned, repeats }
+  return { firstMs, falseDeliveries, either, early, duplicates, unstable, unsigned, repeats }
 }
 
 const judgeRequests = (input: JudgeInput) => {
@@ -281,10 +290,17 @@ const judgeRequests = (input: JudgeInput) => {
     }
     mostPerMinute[source] = most
   }
-  const inPause = input.log.filter((entry) =>
-    input.truth.pauses.some(
-      ([from, until]) => entry.atMs > from + PAUSE_SLACK_MS && entry.atMs < until - PAUSE_SLACK_MS,
-    ),
+  // A process that was killed cannot remember a pause: its first request is excused.
+  const excused = new Set(
+    input.down.map(([, until]) => input.log.find((entry) => entry.atMs >= until - DOWN_SLACK_MS)),
+  )
+  const inPause = input.log.filter(
+    (entry) =>
+      !excused.has(entry) &&
+      input.truth.pauses.some(
+        ([from, until]) =>
+          entry.atMs > from + PAUSE_SLACK_MS && entry.atMs < until - PAUSE_SLACK_MS,
+      ),
   ).length
   return { mostPerMinute, overLimit, inPause }
 }

@@ -17,7 +17,7 @@ type Job = Omit<SourceJob, 'dir'>
 
 const GRACE_MS = 120_000
 const CHILD_FLAG = '--one-world'
-const LISTED = 6
+const LISTED = 3
 
 const isResult = (value: unknown): value is SourceResult =>
   typeof value === 'object' && value !== null && 'failures' in value && 'verdict' in value
@@ -119,8 +119,9 @@ const describeLoss = (kind: string, loss: Loss): string => {
 const accountOf = (one: SourceResult): string[] => {
   const lines = one.failures.map((failure) => `! ${one.world} ${one.seed}: ${failure}`)
   for (const kind of ['silent', 'vague', 'reported', 'withdrawn'] as const) {
-    for (const category of ['fresh', 'late', 'edited'] as const) {
-      const losses = one.verdict[kind].filter((loss) => loss.category === category)
+    const groups = Map.groupBy(one.verdict[kind], (loss) => `${loss.label} ${loss.category}`)
+    for (const [group, losses] of groups) {
+      lines.push(`  ${kind}, ${group}: ${losses.length}`)
       for (const loss of losses.slice(0, LISTED)) lines.push(describeLoss(kind, loss))
     }
   }
