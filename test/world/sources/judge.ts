@@ -396,6 +396,12 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
   }
 }
 
+const countsOf = (losses: readonly Loss[]): string => {
+  const counts = new Map<string, number>()
+  for (const loss of losses) counts.set(loss.category, (counts.get(loss.category) ?? 0) + 1)
+  return [...counts].map(([category, count]) => `${count} ${category}`).join(', ')
+}
+
 /** The bars that a world does not hold, each as a sentence. */
 export const failuresOf = (
   verdict: SourceVerdict,
@@ -406,16 +412,11 @@ export const failuresOf = (
   const ask = (holds: boolean, text: string) => {
     if (!holds) failures.push(text)
   }
-  const of = (losses: readonly Loss[]): string => {
-    const counts = new Map<string, number>()
-    for (const loss of losses) counts.set(loss.category, (counts.get(loss.category) ?? 0) + 1)
-    return [...counts].map(([category, count]) => `${count} ${category}`).join(', ')
-  }
   const total = Object.values(verdict.pairs).reduce((sum, count) => sum + count, 0)
   ask(total > 0, 'no pair was judged')
-  ask(verdict.silent.length === 0, `silent: ${of(verdict.silent)}`)
-  ask(verdict.vague.length === 0, `lost without a range: ${of(verdict.vague)}`)
-  ask(verdict.withdrawn.length === 0, `withdrawn by a healed gap: ${of(verdict.withdrawn)}`)
+  ask(verdict.silent.length === 0, `silent: ${countsOf(verdict.silent)}`)
+  ask(verdict.vague.length === 0, `lost without a range: ${countsOf(verdict.vague)}`)
+  ask(verdict.withdrawn.length === 0, `withdrawn by a healed gap: ${countsOf(verdict.withdrawn)}`)
   ask(verdict.premature.length === 0, `${verdict.premature.length} claimed before they were read`)
   ask(verdict.falseDeliveries.length === 0, `${verdict.falseDeliveries.length} false deliveries`)
   ask(
@@ -428,7 +429,7 @@ export const failuresOf = (
   ask(verdict.overLimit === 0, `${verdict.overLimit} requests over the limit`)
   ask(verdict.inPause === 0, `${verdict.inPause} requests in a pause`)
   if (!faultFree) return failures
-  ask(verdict.reported.length === 0, `lost though nothing failed: ${of(verdict.reported)}`)
+  ask(verdict.reported.length === 0, `lost though nothing failed: ${countsOf(verdict.reported)}`)
   for (const { monitor, claim } of input.watched) {
     const lag = claim.auditedUntilMs === null ? Infinity : input.endMs - claim.auditedUntilMs
     ask(claim.status === 'complete', `${monitor.label} ends ${claim.status} ${claim.reason ?? ''}`)

@@ -105,8 +105,9 @@ const COLUMNS: readonly (readonly [string, (one: SourceResult) => string | numbe
   ],
 ]
 
+const s = (ms: number | null) => (ms === null ? 'null' : (ms / 1000).toFixed(1))
+
 const describeLoss = (kind: string, loss: Loss): string => {
-  const s = (ms: number | null) => (ms === null ? 'null' : `${(ms / 1000).toFixed(1)}`)
   const served = loss.servedAtMs.length === 0 ? 'never' : loss.servedAtMs.map(s).join(' ')
   return (
     `    ${kind} ${loss.category}: ${loss.label} ${loss.name} (id ${loss.gapId}) ${loss.note}; created ${s(loss.createdMs)} s, ` +
