@@ -125,6 +125,28 @@ const pauseAnswer = (which: number, seconds: number): Response => {
   )
 }
 
+/** A failed answer, by a draw from 0 to 1. */
+const fault = (draw: number, note: (status: number, text: string) => void): Response => {
+  const status = [500, 502, 503, 504][Math.floor(draw * 7)]
+  if (status !== undefined) {
+    note(status, 'error')
+    return html(status, `${status}`)
+  }
+  if (draw < 5 / 7) {
+    note(200, 'maintenance page')
+    return html(200, 'Down for maintenance')
+  }
+  if (draw < 6 / 7) {
+    note(200, 'truncated')
+    return jsonOf('{"latest_posts":[{"id":2', 200, 'skip')
+  }
+  note(503, 'read only')
+  return Response.json(
+    { errors: ['The site is in read only mode.'], error_type: 'read_only' },
+    { status: 503 },
+  )
+}
+
 const startDiscourse = async (options: StartOptions): Promise<RunningSource> => {
   const scenario = SCENARIOS[options.scenario]
   if (scenario === undefined) throw new Error(`no scenario ${options.scenario}`)
@@ -177,7 +199,7 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     }
     const draw = hashUnit(seed, 'fault', path, count)
     if (atMs < contentMs && draw < (scenario.errorShare ?? 0))
-      return dated(await fault(draw / (scenario.errorShare ?? 1), note))
+      return dated(fault(draw / (scenario.errorShare ?? 1), note))
     if (atMs < contentMs && hashUnit(seed, 'slow', count) < (scenario.slowShare ?? 0)) {
       await Bun.sleep(1000 + hashUnit(seed, 'long', count) * 7000)
     }
@@ -192,30 +214,6 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     const text = JSON.stringify(answer.body)
     if (cacheMs > 0 && answer.status === 200) cache.set(path, { atMs, text, ids: answer.ids })
     return dated(jsonOf(text, answer.status, cacheMs > 0 ? 'store' : 'skip'))
-  }
-
-  const fault = async (
-    draw: number,
-    note: (status: number, text: string) => void,
-  ): Promise<Response> => {
-    const status = [500, 502, 503, 504][Math.floor(draw * 7)]
-    if (status !== undefined) {
-      note(status, 'error')
-      return html(status, `${status}`)
-    }
-    if (draw < 5 / 7) {
-      note(200, 'maintenance page')
-      return html(200, 'Down for maintenance')
-    }
-    if (draw < 6 / 7) {
-      note(200, 'truncated')
-      return jsonOf('{"latest_posts":[{"id":2', 200, 'skip')
-    }
-    note(503, 'read only')
-    return Response.json(
-      { errors: ['The site is in read only mode.'], error_type: 'read_only' },
-      { status: 503 },
-    )
   }
 
   const serve = (port: number) =>
