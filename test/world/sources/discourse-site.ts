@@ -2,7 +2,7 @@
 import { CATEGORIES, isListed, isPublic, postAt, topicAt } from './discourse-plan.ts'
 import type { Forum, Post, Topic } from './discourse-plan.ts'
 
-const PAGE = 50
+export const PAGE = 50
 const TOPIC_PAGE = 20
 const NOTICE = '(post deleted by author)'
 
@@ -20,6 +20,8 @@ export class Site {
     readonly forum: Forum,
     readonly wireStartMs: number,
     readonly oldListing: boolean,
+    /** Rows of the next page, where a plugin removes some before the page is cut. */
+    readonly pageRows: () => number = () => PAGE,
   ) {}
 
   private iso(atMs: number): string {
@@ -47,7 +49,7 @@ export class Site {
           post.postType === 1 && (before === null || post.id < before) && isListed(post, atMs),
       )
       .toSorted((a, b) => b.id - a.id)
-    return this.rows(rows.slice(0, PAGE), atMs)
+    return this.rows(rows.slice(0, this.pageRows()), atMs)
   }
 
   private rows(posts: readonly Post[], atMs: number): Answer {

@@ -2,7 +2,7 @@
 import { hashUnit, makeRandom } from '../plan.ts'
 import { itemsOf, MONITORS, planForum, SOURCE } from './discourse-plan.ts'
 import type { Content } from './discourse-plan.ts'
-import { Site } from './discourse-site.ts'
+import { PAGE, Site } from './discourse-site.ts'
 import { boundsOf } from './source-world.ts'
 import type {
   LoggedRequest,
@@ -24,6 +24,10 @@ export type Scenario = Content & {
   readonly errorShare?: number
   readonly slowShare?: number
   readonly oldListing?: boolean
+  /** Pages hold from 5 to 50 rows, though more follow. */
+  readonly shortPages?: boolean
+  /** Spans in which the site-wide listing is empty, in its right shape. */
+  readonly blanks?: number
   readonly faultFree?: boolean
 }
 
@@ -45,9 +49,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   restart: { ...CALM, restarts: 3, bursts: 3, requestsPerMinute: 90 },
   'stale-cache': { ...CALM, cacheMs: 60_000 },
   'skew-ahead': { ...CALM, skewMs: 100_000 },
-  'skew-behind': { ...CALM, skewMs: -100_000 },
+  'skew-behind': { ...CALM, skewMs: -40_000 },
   paging: { ...CALM, bursts: 3, requestsPerMinute: 120 },
   'old-listing': { ...CALM, oldListing: true, gapShare: 0.3, gapMax: 120, moveShare: 0.3 },
+  tight: { ...LIVELY, postsPerS: 2, requestsPerMinute: 12 },
+  starved: { ...LIVELY, postsPerS: 2, requestsPerMinute: 3 },
+  blank: { ...CALM, blanks: 4 },
+  'short-pages': { ...CALM, shortPages: true, bursts: 3, requestsPerMinute: 120 },
   edits: { ...LIVELY, editShare: 0.5 },
   weather: {
     ...CALM,
@@ -152,6 +160,7 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
   if (scenario === undefined) throw new Error(`no scenario ${options.scenario}`)
   const { seed, startMs, contentMs } = options
   const skewMs = scenario.skewMs ?? 0
+  let count = 0
   const restarts = spans(seed ^ 0x0502, scenario.restarts ?? 0, contentMs, 6000, 16_000)
   const burstAtMs = spans(seed ^ 0xb0257, scenario.bursts ?? 0, contentMs, 2000, 4000).map(
     ([from], index) => (restarts[index] === undefined ? from : restarts[index][0] + 1500),
@@ -160,12 +169,14 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     planForum({ ...scenario, burstAtMs }, seed, contentMs),
     startMs + skewMs,
     scenario.oldListing ?? false,
+    () =>
+      scenario.shortPages === true ? 5 + Math.floor(hashUnit(seed, 'page', count) * 46) : PAGE,
   )
   const log: LoggedRequest[] = []
   const pauseWindows = spans(seed ^ 0x0429, scenario.pauses ?? 0, contentMs, 6000, 18_000)
+  const blanks = spans(seed ^ 0xb1a, scenario.blanks ?? 0, contentMs, 4000, 14_000)
   const pauses = new Map<number, Span>()
   const cache = new Map<string, { atMs: number; text: string; ids: readonly number[] }>()
-  let count = 0
 
   const dated = (response: Response) => {
     response.headers.set('date', new Date(Date.now() + skewMs).toUTCString())
@@ -202,6 +213,13 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
       return dated(fault(draw / (scenario.errorShare ?? 1), note))
     if (atMs < contentMs && hashUnit(seed, 'slow', count) < (scenario.slowShare ?? 0)) {
       await Bun.sleep(1000 + hashUnit(seed, 'long', count) * 7000)
+    }
+    if (
+      url.pathname === '/posts.json' &&
+      blanks.some(([from, until]) => from <= atMs && atMs < until)
+    ) {
+      note(200, 'blank')
+      return dated(jsonOf('{"latest_posts":[]}', 200, 'skip'))
     }
     const known = cache.get(path)
     const cacheMs = scenario.cacheMs ?? 0

@@ -316,7 +316,7 @@ const isPremature = (input: JudgeInput, one: Watched, span: Span, firstMs: numbe
       monitorId === one.id &&
       claim.status === 'complete' &&
       claim.auditedUntilMs !== null &&
-      claim.auditedUntilMs > span[0] + Math.abs(input.skewMs) + SLACK_MS &&
+      claim.auditedUntilMs > span[0] + Math.max(0, input.skewMs) + SLACK_MS &&
       atMs > span[0] &&
       atMs < span[1] &&
       firstMs > atMs + PREMATURE_MS,
@@ -373,7 +373,7 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
       const open = claim.gaps.some((gap) => !gap.healed && covers(gap, item, span[0]))
       const claimed =
         claim.auditedUntilMs !== null &&
-        item.createdMs + Math.abs(input.skewMs) <= claim.auditedUntilMs
+        item.createdMs + Math.max(0, input.skewMs) <= claim.auditedUntilMs
       if (!open && claim.gaps.some((gap) => gap.healed && covers(gap, item, span[0])))
         withdrawn.push(loss)
       if (open || !claimed) reported.push(loss)
