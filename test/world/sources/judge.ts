@@ -106,6 +106,8 @@ export type SourceVerdict = {
   readonly premature: readonly string[]
   readonly falseDeliveries: readonly string[]
   readonly early: readonly string[]
+  /** Deliveries that the documentation neither promises nor excludes. */
+  readonly either: number
   readonly duplicates: readonly string[]
   readonly unstable: readonly string[]
   readonly unsigned: readonly string[]
@@ -159,6 +161,8 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
 const SLACK_MS = 1000
 const PREMATURE_MS = 10_000
 const PAUSE_SLACK_MS = 1500
+/** A span of downtime ends this long after the daemon listens, with what its start takes. */
+const DOWN_SLACK_MS = 2000
 /** The time for which what a reply's topic said before may still be believed. */
 const FALSE_GRACE_MS = 10_000
 
@@ -220,6 +224,9 @@ const everMatched = (item: TruthItem, monitor: SourceMonitor, atMs: number): boo
     (state) => state.visible && state.fromMs <= atMs && monitor.matches(item, state) !== 'no',
   )
 
+const isEither = (item: TruthItem, monitor: SourceMonitor): boolean =>
+  item.states.some((state) => monitor.matches(item, state) === 'either')
+
 const judgeDeliveries = (input: JudgeInput) => {
   const items = new Map(input.truth.items.map((item) => [`${item.source} ${item.name}`, item]))
   const byName = new Map(input.truth.items.map((item) => [item.name, item]))
@@ -232,6 +239,7 @@ const judgeDeliveries = (input: JudgeInput) => {
   const unstable: string[] = []
   const unsigned: string[] = []
   let repeats = 0
+  let either = 0
   for (const one of input.deliveries) {
     if (!one.signed) {
       unsigned.push(one.deliveryId)
@@ -252,6 +260,7 @@ const judgeDeliveries = (input: JudgeInput) => {
       const source = /"source":\s*"([^"]+)"/.exec(one.body)?.[1] ?? ''
       const item = items.get(`${source} ${name}`) ?? byName.get(name)
       const label = `${owner?.monitor.label ?? one.monitorId} ${name} ${item?.note ?? 'unknown item'}`
+      if (owner !== undefined && item !== undefined && isEither(item, owner.monitor)) either += 1
       if (
         owner === undefined ||
         item === undefined ||
@@ -263,7 +272,7 @@ const judgeDeliveries = (input: JudgeInput) => {
     if (one.names.length === 0) falseDeliveries.push(`${one.monitorId} without an item`)
   }
   const duplicates = [...idsOf].filter(([, ids]) => ids.size > 1).map(([key]) => key)
-  return { firstMs, falseDeliveries, early, duplicates, unstable, unsigned, repeats }
+  return { firstMs, falseDeliveries, either, early, duplicates, unstable, unsigned, repeats }
 }
 
 const judgeRequests = (input: JudgeInput) => {
@@ -281,10 +290,17 @@ const judgeRequests = (input: JudgeInput) => {
     }
     mostPerMinute[source] = most
   }
-  const inPause = input.log.filter((entry) =>
-    input.truth.pauses.some(
-      ([from, until]) => entry.atMs > from + PAUSE_SLACK_MS && entry.atMs < until - PAUSE_SLACK_MS,
-    ),
+  // A process that was killed cannot remember a pause: its first request is excused.
+  const excused = new Set(
+    input.down.map(([, until]) => input.log.find((entry) => entry.atMs >= until - DOWN_SLACK_MS)),
+  )
+  const inPause = input.log.filter(
+    (entry) =>
+      !excused.has(entry) &&
+      input.truth.pauses.some(
+        ([from, until]) =>
+          entry.atMs > from + PAUSE_SLACK_MS && entry.atMs < until - PAUSE_SLACK_MS,
+      ),
   ).length
   return { mostPerMinute, overLimit, inPause }
 }
@@ -300,7 +316,7 @@ const isPremature = (input: JudgeInput, one: Watched, span: Span, firstMs: numbe
       monitorId === one.id &&
       claim.status === 'complete' &&
       claim.auditedUntilMs !== null &&
-      claim.auditedUntilMs > span[0] + Math.abs(input.skewMs) + SLACK_MS &&
+      claim.auditedUntilMs > span[0] + Math.max(0, input.skewMs) + SLACK_MS &&
       atMs > span[0] &&
       atMs < span[1] &&
       firstMs > atMs + PREMATURE_MS,
@@ -357,7 +373,7 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
       const open = claim.gaps.some((gap) => !gap.healed && covers(gap, item, span[0]))
       const claimed =
         claim.auditedUntilMs !== null &&
-        item.createdMs + Math.abs(input.skewMs) <= claim.auditedUntilMs
+        item.createdMs + Math.max(0, input.skewMs) <= claim.auditedUntilMs
       if (!open && claim.gaps.some((gap) => gap.healed && covers(gap, item, span[0])))
         withdrawn.push(loss)
       if (open || !claimed) reported.push(loss)
@@ -380,6 +396,12 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
   }
 }
 
+const countsOf = (losses: readonly Loss[]): string => {
+  const counts = new Map<string, number>()
+  for (const loss of losses) counts.set(loss.category, (counts.get(loss.category) ?? 0) + 1)
+  return [...counts].map(([category, count]) => `${count} ${category}`).join(', ')
+}
+
 /** The bars that a world does not hold, each as a sentence. */
 export const failuresOf = (
   verdict: SourceVerdict,
@@ -390,16 +412,11 @@ export const failuresOf = (
   const ask = (holds: boolean, text: string) => {
     if (!holds) failures.push(text)
   }
-  const of = (losses: readonly Loss[]): string => {
-    const counts = new Map<string, number>()
-    for (const loss of losses) counts.set(loss.category, (counts.get(loss.category) ?? 0) + 1)
-    return [...counts].map(([category, count]) => `${count} ${category}`).join(', ')
-  }
   const total = Object.values(verdict.pairs).reduce((sum, count) => sum + count, 0)
   ask(total > 0, 'no pair was judged')
-  ask(verdict.silent.length === 0, `silent: ${of(verdict.silent)}`)
-  ask(verdict.vague.length === 0, `lost without a range: ${of(verdict.vague)}`)
-  ask(verdict.withdrawn.length === 0, `withdrawn by a healed gap: ${of(verdict.withdrawn)}`)
+  ask(verdict.silent.length === 0, `silent: ${countsOf(verdict.silent)}`)
+  ask(verdict.vague.length === 0, `lost without a range: ${countsOf(verdict.vague)}`)
+  ask(verdict.withdrawn.length === 0, `withdrawn by a healed gap: ${countsOf(verdict.withdrawn)}`)
   ask(verdict.premature.length === 0, `${verdict.premature.length} claimed before they were read`)
   ask(verdict.falseDeliveries.length === 0, `${verdict.falseDeliveries.length} false deliveries`)
   ask(
@@ -412,7 +429,7 @@ export const failuresOf = (
   ask(verdict.overLimit === 0, `${verdict.overLimit} requests over the limit`)
   ask(verdict.inPause === 0, `${verdict.inPause} requests in a pause`)
   if (!faultFree) return failures
-  ask(verdict.reported.length === 0, `lost though nothing failed: ${of(verdict.reported)}`)
+  ask(verdict.reported.length === 0, `lost though nothing failed: ${countsOf(verdict.reported)}`)
   for (const { monitor, claim } of input.watched) {
     const lag = claim.auditedUntilMs === null ? Infinity : input.endMs - claim.auditedUntilMs
     ask(claim.status === 'complete', `${monitor.label} ends ${claim.status} ${claim.reason ?? ''}`)

@@ -60,11 +60,15 @@ ${table.toml ?? ''}
     .join('')
 
 /** Random instants for kills: none before 15 s, the last one well before the end. */
-const planKills = (job: SourceJob, contentMs: number): number[] => {
+const planKills = (job: SourceJob, contentMs: number, hints: readonly number[]): number[] => {
   const random = makeRandom(job.seed ^ 0x5eed)
   const lastMs = contentMs + (job.durationMs - contentMs) * 0.2
-  const times: number[] = []
-  for (let tries = 0; tries < 200 && times.length < job.kills; tries += 1) {
+  const times = hints.filter((atMs) => atMs > 8000).slice(0, job.kills + 1)
+  for (
+    let tries = 0;
+    tries < 200 && times.length < job.kills + Math.min(1, hints.length);
+    tries += 1
+  ) {
     const atMs = 15_000 + Math.floor(random() * Math.max(0, lastMs - 15_000))
     if (times.every((other) => Math.abs(other - atMs) > 12_000)) times.push(atMs)
   }
@@ -122,7 +126,7 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
     await Bun.sleep(TAKE_UP_MS)
     const begun: Omit<Watched, 'claim'>[] = []
     const waiting = source.monitors.toSorted((a, b) => a.addAtMs - b.addAtMs)
-    const killTimes = planKills(job, contentMs)
+    const killTimes = planKills(job, contentMs, source.killAtMs ?? [])
     let nextHealthMs = 0
     for (let nowMs = 0; nowMs < endMs; nowMs = Date.now() - startMs) {
       while ((waiting[0]?.addAtMs ?? Infinity) <= nowMs) {

@@ -17,7 +17,7 @@ type Job = Omit<SourceJob, 'dir'>
 
 const GRACE_MS = 120_000
 const CHILD_FLAG = '--one-world'
-const LISTED = 6
+const LISTED = 3
 
 const isResult = (value: unknown): value is SourceResult =>
   typeof value === 'object' && value !== null && 'failures' in value && 'verdict' in value
@@ -105,14 +105,31 @@ const COLUMNS: readonly (readonly [string, (one: SourceResult) => string | numbe
   ],
 ]
 
+const s = (ms: number | null) => (ms === null ? 'null' : (ms / 1000).toFixed(1))
+
 const describeLoss = (kind: string, loss: Loss): string => {
-  const s = (ms: number | null) => (ms === null ? 'null' : `${(ms / 1000).toFixed(1)}`)
   const served = loss.servedAtMs.length === 0 ? 'never' : loss.servedAtMs.map(s).join(' ')
   return (
     `    ${kind} ${loss.category}: ${loss.label} ${loss.name} (id ${loss.gapId}) ${loss.note}; created ${s(loss.createdMs)} s, ` +
     `shown and matching ${s(loss.shownMs[0])} to ${s(loss.shownMs[1])} s, in answers at ${served}; ` +
     `health ${loss.status} ${loss.reason ?? ''} audited_until ${s(loss.auditedUntilMs)}`
   )
+}
+
+/** The bars that a world fails, with the first losses of each sort. */
+const accountOf = (one: SourceResult): string[] => {
+  const lines = one.failures.map((failure) => `! ${one.world} ${one.seed}: ${failure}`)
+  for (const kind of ['silent', 'vague', 'reported', 'withdrawn'] as const) {
+    const groups = Map.groupBy(one.verdict[kind], (loss) => `${loss.label} ${loss.category}`)
+    for (const [group, losses] of groups) {
+      lines.push(`  ${kind}, ${group}: ${losses.length}`)
+      for (const loss of losses.slice(0, LISTED)) lines.push(describeLoss(kind, loss))
+    }
+  }
+  for (const kind of ['premature', 'falseDeliveries', 'duplicates', 'early'] as const) {
+    for (const text of one.verdict[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)
+  }
+  return lines
 }
 
 /** The table of results, and under it the bars that each one fails, with the first losses of each sort. */
@@ -130,15 +147,7 @@ const tableOf = (results: readonly SourceResult[]): string => {
       .join('  ')
       .trimEnd(),
   )
-  for (const one of results) {
-    for (const failure of one.failures) lines.push(`! ${one.world} ${one.seed}: ${failure}`)
-    for (const kind of ['silent', 'vague', 'reported', 'withdrawn'] as const) {
-      for (const loss of one.verdict[kind].slice(0, LISTED)) lines.push(describeLoss(kind, loss))
-    }
-    for (const kind of ['premature', 'falseDeliveries', 'duplicates', 'early'] as const) {
-      for (const text of one.verdict[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)
-    }
-  }
+  for (const one of results) lines.push(...accountOf(one))
   return lines.join('\n')
 }
 
@@ -180,13 +189,14 @@ const main = async () => {
     })),
   )
   console.log(`seeds ${seeds.join(',')}; ${jobs.length} worlds of ${values.minutes} minutes`)
+  const done: SourceResult[] = []
   const results = await runAll(jobs, wholeNumber(values.parallel, 'parallel', 1), (one) => {
-    console.log(
-      `${one.world} ${one.seed}: ${one.failures.length === 0 ? 'holds' : one.failures.join('; ')}`,
-    )
+    done.push(one)
+    const account = accountOf(one)
+    console.log(account.length === 0 ? `${one.world} ${one.seed}: holds` : account.join('\n'))
+    if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(done))
   })
   console.log(`\n${tableOf(results)}`)
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(results, null, 1))
   process.exitCode = results.every((one) => one.failures.length === 0) ? 0 : 1
 }
 

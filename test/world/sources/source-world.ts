@@ -89,6 +89,8 @@ export type RunningSource = {
   readonly skewMs: number
   /** Nothing in this world keeps health from being `complete` at its end. */
   readonly faultFree: boolean
+  /** Instants at which a kill hurts most; the runner adds random ones. */
+  readonly killAtMs?: readonly number[]
   readonly truth: () => Truth
   readonly log: readonly LoggedRequest[]
   readonly stop: () => Promise<void>
