@@ -2,7 +2,7 @@
 import { DISCOURSE } from './discourse.ts'
 import type { SourceWorld } from './source-world.ts'
 
-export const WORLDS: readonly SourceWorld[] = [DISCOURSE]
+const WORLDS: readonly SourceWorld[] = [DISCOURSE]
 
 export const worldNames = (): string[] =>
   WORLDS.flatMap((world) => world.scenarios.map((scenario) => `${world.kind}/${scenario}`))
