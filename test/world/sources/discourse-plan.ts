@@ -44,7 +44,7 @@ export type Topic = {
 }
 
 /** `gone`: in no answer; `hidden`: by flags; `notice`: deleted by its author, shown as a notice. */
-export type Showing = 'shown' | 'gone' | 'hidden' | 'notice'
+type Showing = 'shown' | 'gone' | 'hidden' | 'notice'
 
 export type PostState = {
   readonly fromMs: number
@@ -109,7 +109,7 @@ const makeText = (random: Random): string => {
 
 const between = (random: Random, from: number, until: number) => from + random() * (until - from)
 
-/** What later happens to a post. */
+/** Plans the later states of a post. */
 const fateOf = (random: Random, content: Content, post: Post, untilMs: number): void => {
   const { createdMs, states } = post
   const text = states[0]?.text ?? ''

@@ -16,13 +16,23 @@ const NOT_FOUND: Answer = {
 
 /** The site's answers as a function of the instant, without its misbehaviour in transport. */
 export class Site {
+  readonly forum: Forum
+  readonly wireStartMs: number
+  readonly oldListing: boolean
+  /** Rows of the next page, where a plugin removes some before the page is cut. */
+  readonly pageRows: () => number
+
   constructor(
-    readonly forum: Forum,
-    readonly wireStartMs: number,
-    readonly oldListing: boolean,
-    /** Rows of the next page, where a plugin removes some before the page is cut. */
-    readonly pageRows: () => number = () => PAGE,
-  ) {}
+    forum: Forum,
+    wireStartMs: number,
+    oldListing: boolean,
+    pageRows: () => number = () => PAGE,
+  ) {
+    this.forum = forum
+    this.wireStartMs = wireStartMs
+    this.oldListing = oldListing
+    this.pageRows = pageRows
+  }
 
   private iso(atMs: number): string {
     return new Date(this.wireStartMs + Math.floor(atMs)).toISOString()

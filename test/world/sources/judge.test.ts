@@ -49,7 +49,7 @@ const CLAIM: SourceClaim = {
   gaps: [],
 }
 
-/** What a reader of the site over HTTP, with a proxy between that hides `hidden`, leaves for the judge. */
+/** A reader of the site over HTTP, through a proxy that hides the post `hidden`. */
 const readThrough = async (site: Site, hidden: number | null): Promise<JudgeInput> => {
   let nowMs = 0
   const origin = Bun.serve({

@@ -26,7 +26,7 @@ import type {
   TruthItem,
 } from './source-world.ts'
 
-export type Gap = {
+type Gap = {
   readonly fromMs: number
   readonly untilMs: number
   readonly fromId: number | null
@@ -79,7 +79,7 @@ export type JudgeInput = {
   readonly endMs: number
 }
 
-export type Category = keyof Bounds
+type Category = keyof Bounds
 
 export type Loss = {
   readonly label: string

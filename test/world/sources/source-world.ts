@@ -7,7 +7,7 @@
 
 export type Span = readonly [fromMs: number, untilMs: number]
 
-/** What an item says, and where, from `fromMs` until the next state of the item. */
+/** Text and places of an item from `fromMs` until its next state. */
 export type ItemState = {
   readonly fromMs: number
   /** An anonymous reader of the site, asking without any cache, is shown the item. */
@@ -55,7 +55,7 @@ export type LoggedRequest = {
   readonly ids: readonly number[]
 }
 
-export type SourceTable = {
+type SourceTable = {
   readonly name: string
   readonly kind: string
   readonly baseUrl: string
@@ -65,7 +65,7 @@ export type SourceTable = {
 }
 
 /**
- * How long an item must be shown without interruption until its absence is a miss.
+ * The time for which an item must be shown without interruption for its absence to be a miss.
  *
  * - fresh: shown from its creation on;
  * - late: created before it was first shown, or shown again after it was hidden;

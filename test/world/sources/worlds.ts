@@ -4,7 +4,7 @@ import { hackerNewsWorld } from './ids/hackernews.ts'
 import { lemmyWorld } from './ids/lemmy.ts'
 import type { SourceWorld } from './source-world.ts'
 
-export const WORLDS: readonly SourceWorld[] = [DISCOURSE, hackerNewsWorld, lemmyWorld]
+const WORLDS: readonly SourceWorld[] = [DISCOURSE, hackerNewsWorld, lemmyWorld]
 
 export const worldNames = (): string[] =>
   WORLDS.flatMap((world) => world.scenarios.map((scenario) => `${world.kind}/${scenario}`))

@@ -7,7 +7,7 @@ import type { Random } from './server.ts'
  * - `absent`: no reader can tell that it exists: not committed yet, private, scheduled, pending.
  * - `purged`: gone for good, and cursors to it fail.
  */
-export type LemmyMark = 'shown' | 'removed' | 'deleted' | 'absent' | 'purged'
+type LemmyMark = 'shown' | 'removed' | 'deleted' | 'absent' | 'purged'
 
 export type LemmyState = {
   readonly fromMs: number
