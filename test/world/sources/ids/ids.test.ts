@@ -1,5 +1,7 @@
 /** Planted faults: a reader that misses one item, and a log that lacks one delivery, are noticed. */
 import { describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { judgeSource } from '../judge.ts'
 import type { JudgeInput, Received, SourceClaim, SourceVerdict } from '../judge.ts'
@@ -247,4 +249,45 @@ test('updates lists the newest changes only', () => {
   const listed = updatesAt(items, CONTENT_MS)
   expect(listed).toHaveLength(30)
   expect(Math.min(...listed)).toBeGreaterThan(FIRST_ID)
+})
+
+const RECORDED = process.env['FORUMD_SOURCES'] ?? ''
+/** Fields of people, pictures and counts that no test needs. */
+const LEFT_OUT =
+  /banner|avatar|bio|display_name|description|icon|embed|url|report|refreshed|count|users_|subscri|_actions|saved|local_removed|banned|distinguished|\.comments$|removed|creator_is|locked/
+
+/** The paths of the fields of a JSON value, such as `post.ap_id`. */
+const fieldsOf = (value: unknown, path = ''): string[] => {
+  if (Array.isArray(value)) return fieldsOf(value[0], path)
+  if (typeof value !== 'object' || value === null) return [path.slice(1)]
+  return Object.entries(value).flatMap(([name, inner]) => fieldsOf(inner, `${path}.${name}`))
+}
+
+const recorded = (file: string): unknown => JSON.parse(readFileSync(join(RECORDED, file), 'utf8'))
+
+describe.if(existsSync(join(RECORDED, 'lemmy')))('answers have the fields of recorded ones', () => {
+  test.each([
+    [4, 'post', 'getPostsResponseV4'],
+    [4, 'comment', 'getCommentsResponseV4'],
+    [3, 'comment', 'getCommentsResponseV3'],
+  ] as const)('Lemmy v%d, list of %ss', (version, kind, file) => {
+    const { posts, comments } = readLemmy(7, version, '')
+    const site = { version, startMs: START_MS, nowMs: END_MS, limit: 180, base: BASE }
+    const url = new URL(`${BASE}/api/v${version}/${kind}/list?limit=50`)
+    const mine = fieldsOf(answerLemmy({ ...site, posts, comments }, url).body)
+    const wanted = fieldsOf(recorded(`lemmy/shadone_LemmyKit__${file}.json`))
+    const needed = wanted.filter((field) => !LEFT_OUT.test(field))
+    expect(needed.length).toBeGreaterThan(20)
+    expect(mine).toEqual(expect.arrayContaining(needed))
+  })
+
+  test('Hacker News, a story', () => {
+    const { items } = readHackerNews(1, 0)
+    const story = items.find((item) => item.type === 'story' && item.id % 3 === 0)
+    const mine = fieldsOf(answerHackerNews(items, `/v0/item/${story?.id ?? 0}.json`, END_MS))
+    const wanted = fieldsOf(
+      recorded('hackernews/HackerNews_API__readme_01__v0_item_8863.json.json'),
+    )
+    expect(mine).toEqual(expect.arrayContaining(wanted.filter((field) => field !== 'kids')))
+  })
 })
