@@ -44,7 +44,7 @@ export function sourceReads({ words, keyed }: RouteContext, list: () => SourceIn
       detail: {
         summary: 'Sources and what each can do',
         description:
-          'The first source answers reads without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE.',
+          'The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE.',
         tags: ['Reads'],
         operationId: 'sources',
         ...answers(() => z.object({ sources: z.array(sourceShape) })),
@@ -66,8 +66,8 @@ export function forSource(
   const source = target?.searchParams.get('source') ?? null
   if (target === null || source === null) return null
   const { pathname } = target
-  const is_read = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
-  if (!is_read || pathname.startsWith(sourcePath(words, ''))) return null
+  const is_call = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
+  if (!is_call || pathname.startsWith(sourcePath(words, ''))) return null
   if (source !== MAIN && !names.includes(source))
     throw invalid('source', `source must be one of ${[MAIN, ...names].join(', ')}`)
   target.searchParams.delete('source')

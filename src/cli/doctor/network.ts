@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 
 import type { Config } from '../../config/schema.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { pathsOf } from '../../store/maintenance/paths.ts'
 import type { PlatformTools } from '../account/platform-tools.ts'
@@ -23,7 +24,7 @@ export function networkChecks(config: Config, runtime: Runtime, tools: PlatformT
       async run() {
         const tried = await tools.tryPlatform()
         probes.push(tried)
-        return [platformOf(config.platform.base_url, tried.answer)]
+        return [platformOf(config.platform.base_url, tried.answer), ...endsOf(config, runtime)]
       },
     },
     {
@@ -57,6 +58,18 @@ function hostsOf({ platform, smtp, operator }: Config): Map<string, string> {
     if (host !== '' && isIP(host) === 0 && !hosts.has(host)) hosts.set(host, key)
   }
   return hosts
+}
+
+/** Sources whose way in ends within the time of the first warning, or has ended. */
+function endsOf({ platform, source }: Config, { clock }: Runtime): CheckResult[] {
+  const all = [{ name: 'main', ends_at: platform.ends_at }, ...source]
+  return all.flatMap(({ name, ends_at }) => {
+    if (ends_at === '' || endWarning(ends_at, clock.now()) === null) return []
+    const days = daysUntil(ends_at, clock.now())
+    const found =
+      days < 0 ? `access ended on ${ends_at}` : `access ends on ${ends_at}: ${days} days`
+    return [doubtful('source', found, 'see docs/accounts.md: what remains', name)]
+  })
 }
 
 async function checkNames(config: Config, { resolve, clock }: Runtime): Promise<CheckResult[]> {
