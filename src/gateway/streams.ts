@@ -29,6 +29,11 @@ export type StreamSource = {
     state: string | null,
     call: { interval_s: number; signal: AbortSignal },
   ): Promise<Outcome<StreamStep>>
+  /** Goes on where a step ended, after its items were recorded; null: nothing is left, or no request for it. */
+  settle?(
+    state: string,
+    call: { interval_s: number; signal: AbortSignal },
+  ): Promise<Outcome<StreamStep | null>>
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
   relisted_ms: number
   /** Requests that `reread` may send now; 0: none. */
@@ -60,6 +65,7 @@ const SHARE = 0.75
 const REQUESTS_MIN = 10
 /** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
 const STEP_MIN_MS = 60_000
+const SETTLE_MIN_MS = 10_000
 /** Share of a source's requests for ids that are read again, beside that of steps. */
 const REREAD_SHARE = 0.1
 const REREAD_DEADLINE_MS = 20_000
@@ -98,12 +104,14 @@ export function createStreamSource({
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
-  const allowance = REREAD_SHARE * requests_per_minute
+  const perMinute = () => Math.min(requests_per_minute, source.perMinute?.() ?? Infinity)
   let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
   const rereadRequests = (): number => {
-    saved = refill(saved, clock.mono(), allowance)
+    saved = refill(saved, clock.mono(), REREAD_SHARE * perMinute())
     return Math.max(0, Math.floor(saved.tokens))
   }
+  const shareOf = (interval_s: number): number =>
+    Math.max(REQUESTS_MIN, Math.floor((SHARE * perMinute() * interval_s) / 60))
   return {
     name,
     proof: stream.proof,
@@ -117,14 +125,25 @@ export function createStreamSource({
     },
     ahead_ms: item_clock.ms,
     async step(state, { interval_s, signal }) {
-      const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
       const step = await stream.advance(state, {
-        requests: Math.max(REQUESTS_MIN, share),
+        requests: shareOf(interval_s),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
+      return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
+    },
+    async settle(state, { interval_s, signal }) {
+      if (stream.settle === undefined) return ok(null)
+      const step = await stream.settle(state, {
+        requests: shareOf(interval_s),
+        // The next step must not wait for it.
+        deadline_at: clock.now() + Math.max(SETTLE_MIN_MS, (interval_s * 1000) / 2),
+        signal,
+      })
+      if (!step.ok) return step
+      if (step.value.requests === 0) return ok(null)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
     relisted_ms: stream.relisted_ms,
@@ -160,7 +179,7 @@ export function createStreamSource({
       return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
     async refetch(fullnames, signal) {
-      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))
+      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * perMinute())))
       const outcome = await watch.refetch(tried, signal)
       return outcome.ok
         ? { tried, found: outcome.value.map(mark), fault: null }

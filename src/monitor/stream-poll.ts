@@ -53,6 +53,8 @@ type StreamResult = {
   relisted_ms: number
   /** Milliseconds by which the clock of the source's items is ahead. */
   ahead_ms: number
+  /** True for what follows a step: the feed's rate counts steps. */
+  is_settling: boolean
   started_at: number
   ended_at: number
 }
@@ -79,6 +81,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       proof: stream.proof,
       relisted_ms: stream.relisted_ms,
       ahead_ms: stream.ahead_ms(),
+      is_settling: false,
       started_at,
       ended_at: clock.now(),
     }
@@ -86,8 +89,32 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (recorded === null) return
     if (recorded.pending > 0) deps.on_pending()
     log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...recorded })
+    for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++)
+      if (!(await settleNext(feed, stream))) break
     for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++)
       if (!(await rereadNext(feed, stream))) break
+  }
+
+  /** Reads and records what steps have left for later; false: nothing, or no request for it. */
+  async function settleNext(feed: Feed, stream: StreamSource): Promise<boolean> {
+    const started_at = clock.now()
+    const state = findStreamState(db, feed.id)
+    if (state === null || stream.settle === undefined) return false
+    const read = await stream.settle(state, { interval_s: feed.interval_s, signal })
+    if (signal.aborted) return false
+    if (!read.ok) {
+      log('debug', 'settle.failed', { feed: feed.key, fault: faultText(read.fault) })
+      return false
+    }
+    if (read.value === null) return false
+    const { proof, relisted_ms } = stream
+    const times = { ahead_ms: stream.ahead_ms(), started_at, ended_at: clock.now() }
+    const result = { feed, step: read.value, proof, relisted_ms, is_settling: true, ...times }
+    const recorded = await recordJudged(deps, [feed.id], () => recordStep(deps, result))
+    if (recorded === null) return false
+    if (recorded.pending > 0) deps.on_pending()
+    log('debug', 'settle.recorded', { feed: feed.key, ...recorded })
+    return true
   }
 
   /** Requests ids again that had no item, that were passed, or under which items may be listed late; false: none. */
@@ -161,7 +188,7 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  */
 function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   const { db, run_id } = deps
-  const { feed, step, proof, relisted_ms, ahead_ms, started_at, ended_at } = result
+  const { feed, step, proof, relisted_ms, ahead_ms, is_settling, started_at, ended_at } = result
   const feed_id = feed.id
   return transact(db, () => {
     const current = findFeed(db, feed_id)
@@ -177,9 +204,9 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     const new_items = seen.fresh.size
     advanceStreamFeed(db, feed_id, {
       next_seq: seen.next_seq,
-      last_check_at: ended_at,
+      last_check_at: is_settling ? current.last_check_at : ended_at,
       last_fault: null,
-      rate_per_s: rateAfter(current, new_items, ended_at),
+      rate_per_s: is_settling ? current.rate_per_s : rateAfter(current, new_items, ended_at),
       last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
       newest_item_at: newestAfter(current, step.items),
     })
@@ -215,6 +242,8 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   })
 }
 
+/** Rounds of requests by id after one step. */
+const SETTLES_MAX = 50
 /** Ranges that are read again after one step. */
 const REREADS_MAX = 20
 /** So long ids wait after a request for them that failed or brought nothing. */

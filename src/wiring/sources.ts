@@ -1,5 +1,5 @@
 import type { SourceInfo } from '../api/reads/sources.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, SOURCE_REQUESTS_PER_MINUTE } from '../config/schema.ts'
 import { ok, type Outcome } from '../core/base/result.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
@@ -57,7 +57,8 @@ export const createSource = (
     ...deps,
     base_url,
     user_agent: user_agent || platform.user_agent,
-    requests_per_minute,
+    requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
+    is_pace_set: requests_per_minute > 0,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
   })
@@ -70,7 +71,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       name: it.name,
       source,
       platform: toPlatform(source),
-      requests_per_minute: it.requests_per_minute,
+      requests_per_minute: it.requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
       clock: deps.clock,
     })
     return [

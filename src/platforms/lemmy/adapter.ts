@@ -389,6 +389,7 @@ export function createLemmy(options: SourceOptions): Source {
       return { post_id, comment_id: comment_id ?? null }
     },
     clock_offset_ms: api.client.clock_offset_ms,
+    perMinute: api.perMinute,
     isDown: api.client.isDown,
     async probe(call) {
       const server = await api.server(call)
@@ -397,6 +398,7 @@ export function createLemmy(options: SourceOptions): Source {
       const notes = [`API: ${dialect.base}`]
       if (site.message_per_minute !== null)
         notes.push(`reads allowed a minute: ${Math.round(site.message_per_minute)}`)
+      notes.push(`requests a minute, at most: ${Math.round(api.perMinute())}`)
       if (site.is_private) notes.push('the instance is private: it answers its own accounts only')
       if (dialect.is_wrapper) notes.push('partial API: comments beyond the newest 50 are not read')
       return ok({ title: site.title, version: site.version, notes })
