@@ -2,7 +2,7 @@ import { fail, type Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { HttpClientOptions } from './http.ts'
-import type { Platform } from './port.ts'
+import type { Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
 type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
@@ -90,6 +90,8 @@ export type StreamCall = {
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** `poll`: forumd requests it by itself. */
+  use?: Use
 }
 
 /**

@@ -160,7 +160,11 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         tested.map(async (it) => {
           const source = createSource(it, config, { ...runtime, egress })
           const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
-          const answer = await source.probe({ requests: SOURCE_REQUESTS, deadline_at })
+          const answer = await source.probe({
+            requests: SOURCE_REQUESTS,
+            deadline_at,
+            use: 'poll',
+          })
           return {
             name: it.name,
             kind: it.kind,

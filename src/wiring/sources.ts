@@ -9,6 +9,7 @@ import { createStreamSource, type StreamSource, type StreamSources } from '../ga
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import {
@@ -42,6 +43,7 @@ const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions)
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
+  hosts?: Hosts
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
@@ -51,7 +53,7 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
 export const createSource = (
   { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered'>,
 ): Source =>
   CREATE[kind]({
     ...deps,
@@ -60,12 +62,15 @@ export const createSource = (
     requests_per_minute,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
+    // The operator of the site gave the holder of a key access to its API.
+    robots: api_key === '',
   })
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+  const hosts = createHosts(deps.clock)
   const created = config.source.map((it) => {
-    const source = createSource(it, config, deps)
+    const source = createSource(it, config, { ...deps, hosts })
     const stream = createStreamSource({
       name: it.name,
       source,

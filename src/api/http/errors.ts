@@ -167,6 +167,7 @@ const REFUSED: Record<RefusalReason, string> = {
   legal: 'this is not available for legal reasons',
   user_suspended: 'this user is suspended',
   other_account: 'name must be the account of the session',
+  robots: 'the robots.txt of the source forbids this request, which was not sent',
 }
 
 /** Messages for faults of a caller's proxy. */

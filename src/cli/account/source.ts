@@ -136,6 +136,8 @@ const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
 
 /** The fault of a source that was requested, as a sentence. */
 export function faultSentence(fault: Fault): string {
+  if (fault.kind === 'forbidden' && fault.reason === 'robots')
+    return 'its robots.txt forbids the request, which was not sent'
   if (fault.kind === 'throttled')
     return `it limits the rate of this address for ${fault.retry_after_s} s`
   if (fault.kind === 'unavailable')

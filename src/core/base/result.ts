@@ -10,6 +10,8 @@ export type RefusalReason =
   | 'user_suspended'
   /** A listing that only its own account may read was requested through another. */
   | 'other_account'
+  /** The robots.txt of the host forbids the request, which was not sent. */
+  | 'robots'
 
 /**
  * Failure of a proxy. `refused`: the guard refuses its address and nothing was dialled.
