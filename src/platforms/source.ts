@@ -5,7 +5,7 @@ import type { HttpClientOptions } from './http.ts'
 import type { Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
+type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -133,6 +133,8 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
+  /** True: names of places and users have the form of those of `main`. Default: false. */
+  has_names_of_main?: true
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */

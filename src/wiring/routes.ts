@@ -75,12 +75,13 @@ function readsOfSources(
   sources: ReadonlyMap<string, ReadySource>,
   options: Omit<ReadsOptions, 'source' | 'degraded'>,
 ): AnyElysia[] {
-  return [...sources.values()].flatMap(({ name, reads: gateway }) => {
+  return [...sources.values()].flatMap(({ name, source, reads: gateway }) => {
     const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
     return reads({ ...route_context, words }, gateway, {
       ...options,
       degraded: () => false,
       source: name,
+      has_names_of_main: source.has_names_of_main,
     })
   })
 }

@@ -12,6 +12,7 @@ import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
   READ_CAPABILITIES,
@@ -39,6 +40,7 @@ const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions)
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
+  reddit: createFurtherForum,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
