@@ -70,6 +70,7 @@ const platform = table({
   read_deadline_s: decimal(30, 0.1, 600, 'seconds'),
   retries: integer(3, 0, 10),
   ca_file: file('', { what: 'the path of a PEM file' }),
+  ends_at: day(),
 })
 
 const features = table({

@@ -23,6 +23,11 @@ type HttpRequest = {
   headers?: Record<string, string>
   /** Default: JSON. `text` skips the check of the content type. */
   expect?: 'json' | 'text'
+  /**
+   * True: made as an account of a caller. Its answers are not kept, and a limit that the source sets
+   * for it does not hold for other requests.
+   */
+  as_caller?: true
 }
 
 /** Deadline of a request with its waits and retries. */
@@ -43,12 +48,14 @@ export type HttpClient = {
   /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
   send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
   /** As `send`, for answers with status 200 only. */
-  get(path: string, call: HttpCall, headers?: Record<string, string>): Promise<Outcome<unknown>>
+  get(path: string, call: HttpCall): Promise<Outcome<unknown>>
   /**
    * Sends a request that changes something, once. Refusals are answers, for the caller to read;
    * `unknown`: it was sent, and its verdict did not arrive.
    */
   write(request: HttpRequest, call: HttpCall): Promise<Acted<HttpAnswer>>
+  /** The same requests, at the same pace, with the headers of a caller's account. */
+  as(headers: Record<string, string>): CallerClient
   /** Offset of the source's clock to ours in ms, by its newest Date header; 0 before the first. */
   clock_offset_ms(): number
   /** True while the source cannot be reached. */
@@ -58,6 +65,9 @@ export type HttpClient = {
   /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
   limit(per_minute: number): void
 }
+
+/** Requests to one source as the account of a caller. */
+export type CallerClient = Pick<HttpClient, 'send' | 'get' | 'write'>
 
 /** Options of a client. */
 export type HttpClientOptions = {
@@ -140,7 +150,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         left: false,
       }
     const { path, url, method = 'GET', body, expect = 'json' } = request
-    const known = method === 'GET' ? etags.get(path) : undefined
+    const is_kept = method === 'GET' && request.as_caller !== true
+    const known = is_kept ? etags.get(path) : undefined
     const sent: EgressRequest = {
       url: url ?? `${base_url}${path}`,
       method,
@@ -172,20 +183,24 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (status === 304 && known !== undefined)
       return { ok: true, value: { status: 200, headers, text: known.text } }
     const etag = headers.get('etag')
-    if (status === 200 && etag !== null && method === 'GET') etags.set(path, { etag, text })
+    if (status === 200 && etag !== null && is_kept) etags.set(path, { etag, text })
     return { ok: true, value: { status, headers, text } }
   }
 
-  /** Fault of an answer. A limit pauses all requests. */
-  function judge(answer: HttpAnswer): Fault | null {
+  /** Fault of an answer. A limit pauses all requests, except that of a caller's account. */
+  function judge(answer: HttpAnswer, { as_caller }: HttpRequest): Fault | null {
     const fault = options.verdict?.(answer) ?? faultOf(answer)
-    if (fault?.kind === 'throttled') pace.pause(fault.retry_after_s)
+    if (fault?.kind === 'throttled' && as_caller !== true) pace.pause(fault.retry_after_s)
     return fault
   }
 
   /** Why the host's robots.txt forbids a request; null: it does not. */
-  async function forbidden({ path }: HttpRequest, call: HttpCall): Promise<Fault | null> {
-    if (options.robots !== true) return null
+  async function forbidden(
+    { path, as_caller }: HttpRequest,
+    call: HttpCall,
+  ): Promise<Fault | null> {
+    // The site gave the holder of an account access to its API.
+    if (options.robots !== true || as_caller === true) return null
     const found = await rulesOf(shared, origin, {
       clock,
       async request(url) {
@@ -213,7 +228,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const { expect = 'json' } = request
     const value = parse(text)
     const answer = { ...sent.value, value }
-    const fault = judge(answer)
+    const fault = judge(answer, request)
     if (fault !== null) return fail(fault)
     // A page in place of JSON is a login wall, a shield or a notice: never an empty answer.
     if (expect === 'json' && value === undefined && text !== '')
@@ -239,7 +254,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const { status, headers, text, value } = answer
     // A limit of the action; reads may go on.
     if (status === 429 && isObject(value)) return ok(answer)
-    const fault = judge(answer)
+    const fault = judge(answer, request)
     const is_limit = fault?.kind === 'throttled' || fault?.kind === 'login_required'
     if (fault !== null && is_limit) return { ok: false, fault }
     // A gateway in front of the source does not know how far its request came.
@@ -250,13 +265,18 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     return { ok: false, fault: { kind: 'unknown' } }
   }
 
-  return {
-    send,
-    write,
-    async get(path, call, headers = {}) {
-      const outcome = await send({ path, headers }, call)
+  const clientOf = (more: Pick<HttpRequest, 'headers' | 'as_caller'>): CallerClient => ({
+    send: (request, call) => send({ ...request, ...more }, call),
+    write: (request, call) => write({ ...request, ...more }, call),
+    async get(path, call) {
+      const outcome = await send({ path, ...more }, call)
       return outcome.ok ? ok(outcome.value.value) : outcome
     },
+  })
+
+  return {
+    ...clientOf({}),
+    as: (headers) => clientOf({ headers, as_caller: true }),
     clock_offset_ms: () => offset_ms,
     isDown: reachability.isDown,
     wait_ms: pace.wait_ms,

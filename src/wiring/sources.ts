@@ -157,17 +157,34 @@ function toPlatform(source: Source): Platform {
   }
 }
 
+/** The feature of the configuration that allows each act. */
+const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
+  login: 'login',
+  comment: 'comment',
+  vote: 'vote',
+  downvote: 'vote',
+  message: 'dm',
+  inbox: 'dm',
+  profile: 'profile',
+}
+
 /** The sources as callers see them, the default first. */
 export function listSources(
-  { platform }: Pick<Config, 'platform'>,
+  { platform, features }: Pick<Config, 'platform' | 'features'>,
   main: { isDown(): boolean },
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
+  const isAllowed = (capability: string): boolean => {
+    const feature = FEATURES[capability]
+    return feature === undefined || features[feature]
+  }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
     url: source.url,
-    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])],
+    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
+      isAllowed,
+    ),
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
@@ -177,10 +194,10 @@ export function listSources(
     name: MAIN,
     kind: 'reddit',
     url: platform.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
     proof: 'time_listing',
     reachable: !main.isDown(),
-    ends_at: null,
+    ends_at: platform.ends_at || null,
   }
   return [first, ...others]
 }

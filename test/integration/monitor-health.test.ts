@@ -228,6 +228,10 @@ const ROWS: Row[] = [
       'listing_exhausted',
       'page_restart',
       'empty_listing',
+      'login_wall',
+      'placeholder',
+      'profile_hidden',
+      'emptied',
       'error',
       'storage_full',
     ] as const

@@ -245,6 +245,7 @@ const WAITING = {
   id: IDS.draft,
   action: 'vote',
   body: { id: 't3_1abcde', direction: 'up' },
+  source: null,
   status: 'waiting',
   created_at: SUBMITTED_AT,
   expires_at: '2026-02-01T12:01:00.000Z',

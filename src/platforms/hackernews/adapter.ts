@@ -300,6 +300,8 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     url: SITE,
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
+    acts: {},
+    authorization: null,
     commentOf: fromNode,
     stream: createStream({
       clock,

@@ -36,6 +36,8 @@ export function createFurtherForum(options: SourceOptions): Source {
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
     stream: null,
+    acts: {},
+    authorization: null,
     has_names_of_main: true,
     isPlace: (place) => parseCommunityName(place) !== null,
     targetOf: ({ href }) => parsePermalink(href, hosts),

@@ -414,6 +414,13 @@ CREATE TABLE proxies (
   last_error      TEXT
 ) STRICT;
 
+-- The operator's account at a further source, one a source; the credential is sealed. Approved drafts act as it.
+CREATE TABLE source_accounts (
+  source          TEXT    PRIMARY KEY,
+  credential      BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL
+) STRICT;
+
 -- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.
 -- revision counts changes by the operator: state observed under an older revision does not overwrite it.
 CREATE TABLE accounts (
@@ -532,6 +539,8 @@ CREATE TABLE drafts (
   action          TEXT    NOT NULL,
   -- JSON: the write's own fields, as they were given.
   body            TEXT    NOT NULL,
+  -- The further source that it is for; null: the main platform.
+  source          TEXT,
   state           TEXT    NOT NULL DEFAULT 'waiting'
                   CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
   -- The name of the pool's account that it was approved for, where it was.
@@ -627,6 +636,15 @@ END;
 CREATE TRIGGER audit_account_removed AFTER DELETE ON accounts BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.removed', OLD.id,
     json_object('name', OLD.name));
+END;
+CREATE TRIGGER audit_source_account_set AFTER INSERT ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
+END;
+CREATE TRIGGER audit_source_account_replaced AFTER UPDATE ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
+END;
+CREATE TRIGGER audit_source_account_removed AFTER DELETE ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.removed', OLD.source, '{}');
 END;
 CREATE TRIGGER audit_proxy_created AFTER INSERT ON proxies BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'proxy.created', NEW.id,

@@ -73,6 +73,18 @@ CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
     json_object('name', OLD.name));
 END;
 
+CREATE TRIGGER audit_source_account_removed AFTER DELETE ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.removed', OLD.source, '{}');
+END;
+
+CREATE TRIGGER audit_source_account_replaced AFTER UPDATE ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
+END;
+
+CREATE TRIGGER audit_source_account_set AFTER INSERT ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
+END;
+
 CREATE TRIGGER audit_stays BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 
 CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
@@ -250,6 +262,8 @@ CREATE TABLE drafts (
   action          TEXT    NOT NULL,
   -- JSON: the write's own fields, as they were given.
   body            TEXT    NOT NULL,
+  -- The further source that it is for; null: the main platform.
+  source          TEXT,
   state           TEXT    NOT NULL DEFAULT 'waiting'
                   CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
   -- The name of the pool's account that it was approved for, where it was.
@@ -489,6 +503,12 @@ CREATE TABLE proxies (
   created_at      INTEGER NOT NULL,
   last_ok_at      INTEGER,
   last_error      TEXT
+) STRICT;
+
+CREATE TABLE source_accounts (
+  source          TEXT    PRIMARY KEY,
+  credential      BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE unsubscribed (
