@@ -132,7 +132,10 @@ test('metrics have no series of a platform, and health says ok', async () => {
   const text = await (await fetch(`${daemon.url}/metrics`)).text()
   expect(text).toMatch(/^forumd_reads_health\{/m)
   expect(text).not.toMatch(/^forumd_(pool_|platform_|upstream_budget|clock_offset)/m)
-  expect(await (await fetch(`${daemon.url}/health`)).json()).toEqual({ ok: true, reads: 'unknown' })
+  expect(await (await fetch(`${daemon.url}/health`)).json()).toMatchObject({
+    ok: true,
+    reads: 'unknown',
+  })
 })
 
 test('doctor asks each source, and speaks of no platform', async () => {
