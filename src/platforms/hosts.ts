@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/runtime.ts'
 
-/** Requests that may be sent at once after a quiet time. */
+/** Requests that may be sent at once after a quiet time, by default. */
 const BURST = 10
 /** Longest pause that a Retry-After header may request. */
 const PAUSE_MAX_S = 3600
@@ -29,8 +29,11 @@ export type RobotsRules = {
 
 /** State of one host. */
 export type Host = {
-  /** Adds a client. The slowest of a host's clients sets the pace of all. */
-  join(requests_per_minute: number): HostPace
+  /**
+   * Adds a client that may send `burst` requests at once after a quiet time. The slowest of a host's clients sets the
+   * pace of all.
+   */
+  join(requests_per_minute: number, burst?: number): HostPace
   /** Its robots.txt, if it was read. */
   robots: { rules: RobotsRules; read_at: number } | null
   /** A request for it in flight. */
@@ -63,12 +66,12 @@ function createHost(clock: Clock): Host {
   return {
     robots: null,
     reading: null,
-    join(requests_per_minute) {
+    join(requests_per_minute, burst = BURST) {
       const index = intervals.push(60_000 / requests_per_minute) - 1
       return {
         wait_ms() {
           const now = clock.mono()
-          return Math.max(0, paused_until - now, next_at - now - (BURST - 1) * every_ms())
+          return Math.max(0, paused_until - now, next_at - now - (burst - 1) * every_ms())
         },
         take() {
           next_at = Math.max(next_at, clock.mono()) + every_ms()

@@ -79,6 +79,8 @@ export type HttpClientOptions = {
   base_url: string
   user_agent: string
   requests_per_minute: number
+  /** Requests that may be sent at once after a quiet time. */
+  burst?: number
   timeout_ms: number
   /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>
@@ -105,6 +107,7 @@ const BLOCKED: Fault = { kind: 'blocked' }
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options
+  const { burst } = options
   const { host, origin } = new URL(base_url)
   const reachability = createReachability({
     clock,
@@ -112,7 +115,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     onRecovered: options.on_recovered ?? (() => {}),
   })
   const shared = (options.hosts ?? createHosts(clock)).at(host)
-  const pace = shared.join(requests_per_minute)
+  const pace = shared.join(requests_per_minute, burst)
   let offset_ms = 0
   const etags = new LRUCache<string, { etag: string; text: string }>({
     max: ETAGS_MAX,

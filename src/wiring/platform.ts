@@ -187,6 +187,10 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         }),
       )
     },
+    async watchableSources() {
+      const { watchableOf } = await import('./sources.ts')
+      return watchableOf(config, { ...runtime, egress })
+    },
     async sourceAccess(name: string) {
       const { createSource } = await import('./sources.ts')
       const configured = config.source.find((it) => it.name === name)

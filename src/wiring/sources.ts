@@ -1,6 +1,7 @@
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
 import { ok, type Outcome } from '../core/base/result.ts'
+import type { WatchableSource } from '../core/filter/feeds.ts'
 import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
@@ -91,6 +92,19 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
 /** The sources that can be monitored. */
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
+
+/** The rules of the sources that can be monitored, for the command line. */
+export const watchableOf = (
+  config: Config,
+  deps: Parameters<typeof createSource>[2],
+): ReadonlyMap<string, WatchableSource> =>
+  new Map(
+    config.source.flatMap((it): [string, WatchableSource][] => {
+      const { stream, capabilities, isPlace } = createSource(it, config, deps)
+      const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
+      return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
+    }),
+  )
 
 function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
   const reads = createReads({

@@ -1,5 +1,6 @@
 import type { AccountResult, StateReason } from '../../core/accounts/status.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
 
@@ -74,6 +75,8 @@ export type PlatformTools = AsyncDisposable & {
   tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
   /** Requests the named source once, or each of them; null: each. */
   trySources(name: string | null): Promise<TestedSource[]>
+  /** The configured sources that can be monitored, by name, without a request to them. */
+  watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
   /** Access to a configured source. */
   sourceAccess(name: string): Promise<SourceAccess>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */
