@@ -11,12 +11,22 @@ const COVERAGE: { [code: string]: string } = {
   not_audited: 'At least one of its feeds has not been verified by an audit for two intervals.',
   stream_liveness_unknown: 'Its feeds have not been polled yet, or their state is unknown.',
   streams_awaiting_first_poll: 'Created moments ago; the first poll is pending.',
+  source_unreachable: 'The last check of a source failed; the next one continues at the same item.',
+  catching_up: 'A source has items that were not read yet.',
+  ids_skipped: 'Too many items came at once: those that were passed are read later.',
+  order_is_not_arrival: 'A source lists its items in an order that proves nothing.',
+  copy_of_remote: 'The place is a copy of another server, where items may arrive late or never.',
+  seen_as_anonymous: 'A source answered as if forumd had no key, which hides items.',
+  not_affordable: 'A source has more items than its requests a minute can read.',
+  no_paging: 'A source lists its newest items only.',
   never_polled: 'never polled',
   stalled: 'not polled for three times its interval',
   unregistered: 'not registered for polling: an internal error',
 }
 
 const GAPS: { [code: string]: string } = {
+  unanswered: 'The source has no item under these ids, so far.',
+  skipped: 'More new items than the source allows to read at once; they are read later.',
   poll_overflow: 'More new items than one poll can read.',
   listing_exhausted: 'The platform lists no older items.',
   page_restart: 'The listing restarted while it was read.',
