@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
 import { parseConfig, warningsOf } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
@@ -10,7 +10,13 @@ import type { Random } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
 import { pathsOf } from '../store/maintenance/paths.ts'
 import type { PlatformTools } from './account/platform-tools.ts'
-import { type CommandContext, type OpenConfig, type ReadConfig, UsageError } from './command.ts'
+import {
+  type CommandContext,
+  CommandRefusal,
+  type OpenConfig,
+  type ReadConfig,
+  UsageError,
+} from './command.ts'
 import { becomeOwner, describeControl, isForeign, userOf } from './folder-owner.ts'
 
 type ConfigContext = Pick<CommandContext, 'configuration' | 'env' | 'warn'>
@@ -219,4 +225,21 @@ export async function withPlatformTools<T>(
   // Output of a command is for a person or a script; it writes no log.
   await using tools = await factories.openPlatformTools(config, { ...runtime, log: () => {} })
   return await work(tools, config, runtime.clock.now())
+}
+
+/**
+ * The configuration of this machine and the address of its daemon.
+ *
+ * @throws {CommandRefusal} if none runs
+ */
+export function localDaemon(context: CommandContext): { config: Config; url: string } {
+  const { config } = openConfig(context, { create: false })
+  try {
+    const url = readFileSync(join(config.storage.dir, 'forumd.address'), 'utf8').trim()
+    return { config, url }
+  } catch {
+    throw new CommandRefusal(
+      `no daemon runs on ${config.storage.dir}: start it with forumd serve, or name another with --url`,
+    )
+  }
 }
