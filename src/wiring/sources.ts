@@ -1,6 +1,8 @@
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
 import { ok, type Outcome } from '../core/base/result.ts'
+import type { WatchableSource } from '../core/filter/feeds.ts'
+import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
@@ -8,8 +10,10 @@ import { createStreamSource, type StreamSource, type StreamSources } from '../ga
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
   READ_CAPABILITIES,
@@ -37,10 +41,12 @@ const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions)
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
+  reddit: createFurtherForum,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
+  hosts?: Hosts
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
@@ -50,7 +56,7 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
 export const createSource = (
   { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered'>,
 ): Source =>
   CREATE[kind]({
     ...deps,
@@ -59,12 +65,15 @@ export const createSource = (
     requests_per_minute,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
+    // The operator of the site gave the holder of a key access to its API.
+    robots: api_key === '',
   })
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+  const hosts = createHosts(deps.clock)
   const created = config.source.map((it) => {
-    const source = createSource(it, config, deps)
+    const source = createSource(it, config, { ...deps, hosts })
     const stream = createStreamSource({
       name: it.name,
       source,
@@ -83,6 +92,19 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
 /** The sources that can be monitored. */
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
+
+/** The rules of the sources that can be monitored, for the command line. */
+export const watchableOf = (
+  config: Config,
+  deps: Parameters<typeof createSource>[2],
+): ReadonlyMap<string, WatchableSource> =>
+  new Map(
+    config.source.flatMap((it): [string, WatchableSource][] => {
+      const { stream, capabilities, isPlace } = createSource(it, config, deps)
+      const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
+      return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
+    }),
+  )
 
 function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
   const reads = createReads({
@@ -149,29 +171,47 @@ function toPlatform(source: Source): Platform {
   }
 }
 
-/** The sources as callers see them, the one of `[platform]` first. */
+/** The feature of the configuration that allows each act. */
+const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
+  login: 'login',
+  comment: 'comment',
+  vote: 'vote',
+  downvote: 'vote',
+  message: 'dm',
+  inbox: 'dm',
+  profile: 'profile',
+}
+
+/** The sources as callers see them, the default first. */
 export function listSources(
-  { platform }: Pick<Config, 'platform'>,
+  { platform, features }: Pick<Config, 'platform' | 'features'>,
   main: { isDown(): boolean },
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
-  const first: SourceInfo = {
-    name: 'main',
-    kind: 'reddit',
-    url: platform.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
-    proof: 'time_listing',
-    reachable: !main.isDown(),
-    ends_at: null,
+  const isAllowed = (capability: string): boolean => {
+    const feature = FEATURES[capability]
+    return feature === undefined || features[feature]
   }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
     url: source.url,
-    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])],
+    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
+      isAllowed,
+    ),
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
   }))
+  if (platform.base_url === '') return others
+  const first: SourceInfo = {
+    name: MAIN,
+    kind: 'reddit',
+    url: platform.base_url,
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
+    proof: 'time_listing',
+    reachable: !main.isDown(),
+    ends_at: platform.ends_at || null,
+  }
   return [first, ...others]
 }

@@ -4,12 +4,14 @@ import type { HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, textAt, toNode, toTree } from '../items.ts'
 import type { Listing } from '../port.ts'
 import {
+  actCapabilities,
   readCapabilities,
   type ReadPort,
   type Source,
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { lemmyActs } from './acts.ts'
 import {
   type ApiPage,
   commentSort,
@@ -366,10 +368,13 @@ export function createLemmy(options: SourceOptions): Source {
       ),
   }
 
+  const acts = lemmyActs(api, base_url, () => clock.now() + api.client.clock_offset_ms())
   return {
     kind: 'lemmy',
     url: base_url,
-    capabilities: new Set(readCapabilities(reads)),
+    capabilities: new Set([...readCapabilities(reads), ...actCapabilities(acts), 'downvote']),
+    acts,
+    authorization: null,
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createStream({ clock, api, site_url: base_url }),
