@@ -150,7 +150,7 @@ const limits = table({
 
 const source = table({
   name: sourceName(),
-  kind: choice(['discourse', 'hackernews', 'lemmy']),
+  kind: choice(['discourse', 'hackernews', 'lemmy', 'piefed']),
   base_url: webAddress(),
   user_agent: userAgent(''),
   requests_per_minute: integer(60, 1, 6000),

@@ -5,7 +5,7 @@ import type { HttpClientOptions } from './http.ts'
 import type { Platform } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
+type SourceKind = 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<

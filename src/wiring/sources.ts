@@ -37,6 +37,7 @@ const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions)
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
+  piefed: (options) => createLemmy(options, 'piefed'),
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
