@@ -133,6 +133,8 @@ export type Source = {
   stream: ItemStream | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Names of places as a reader would write them, for forms and messages. */
+  place_examples: readonly string[]
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */

@@ -49,7 +49,7 @@ import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
-import { listSources, type ReadySource } from './sources.ts'
+import { listSources, operatedSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -236,6 +236,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       allow_anonymous: config.pool.allow_anonymous,
       storage: parts.storage,
       reads: reads_health.state,
+      sources: () => operatedSources(config, parts.platform, parts.sources),
     }),
     ...preview(route_context, preview_deps),
     ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),

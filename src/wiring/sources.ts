@@ -1,10 +1,12 @@
+import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
-import { ok, type Outcome } from '../core/base/result.ts'
+import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
 import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
+import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
@@ -31,7 +33,12 @@ export type ReadySource = {
   reads: Reads
   /** Null: it cannot be monitored. */
   stream: StreamSource | null
+  /** The last read by a caller that met a fault of the source; null: none since the start. */
+  readFault(): ReadFault | null
 }
+
+/** `at`: epoch ms. */
+type ReadFault = { fault: string; at: number }
 
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   discourse: createDiscourse,
@@ -66,6 +73,10 @@ export const createSource = (
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const created = config.source.map((it) => {
     const source = createSource(it, config, deps)
+    let fault: ReadFault | null = null
+    const note = (met: Fault) => {
+      if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
+    }
     const stream = createStreamSource({
       name: it.name,
       source,
@@ -73,10 +84,16 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       requests_per_minute: it.requests_per_minute,
       clock: deps.clock,
     })
-    return [
-      it.name,
-      { name: it.name, config: it, source, reads: readsOf(source, config, deps), stream },
-    ] as const
+    const reads = readsOf(source, config, { ...deps, note })
+    const ready: ReadySource = {
+      name: it.name,
+      config: it,
+      source,
+      reads,
+      stream,
+      readFault: () => fault,
+    }
+    return [it.name, ready] as const
   })
   return new Map(created)
 }
@@ -85,11 +102,30 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
 
-function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
+/** Faults of the source itself; the others are about what was requested. */
+const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
+  'throttled',
+  'blocked',
+  'login_required',
+  'timeout',
+  'unavailable',
+  'unreadable',
+])
+
+function readsOf(
+  source: Source,
+  config: Config,
+  { clock, budget, on_read, note }: Deps & { note: (fault: Fault) => void },
+): Reads {
   const reads = createReads({
     platform: toPlatform(source),
     // A source has one way in: without an account, or with the operator's key for it.
-    identities: { lease: () => ANONYMOUS, report: () => {} },
+    identities: {
+      lease: () => ANONYMOUS,
+      report: (_identity, fault) => {
+        if (fault !== null) note(fault)
+      },
+    },
     clock,
     budget,
     on_read,
@@ -161,6 +197,7 @@ export function listSources(
     kind: 'reddit',
     url: platform.base_url,
     capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
+    place_examples: ['coffee', 'gardening'],
     proof: 'time_listing',
     reachable: !main.isDown(),
     ends_at: null,
@@ -170,9 +207,23 @@ export function listSources(
     kind: source.kind,
     url: source.url,
     capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])],
+    place_examples: source.place_examples,
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
   }))
   return [first, ...others]
 }
+
+/** The sources as their operator sees them. */
+export const operatedSources = (
+  ...[config, main, sources]: Parameters<typeof listSources>
+): OperatedSource[] =>
+  listSources(config, main, sources).map((it) => {
+    const ready = sources.get(it.name)
+    return {
+      ...it,
+      requests_per_minute: ready?.config.requests_per_minute ?? null,
+      read_fault: ready?.readFault() ?? null,
+    }
+  })

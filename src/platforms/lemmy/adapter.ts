@@ -350,6 +350,7 @@ export function createLemmy(
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createStream({ clock, api, site_url: base_url }),
+    place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
     partialFor(place) {
       if (place === 'local') return null
