@@ -32,7 +32,7 @@ import { loginWrite } from '../api/writes/login.ts'
 import { messageWrites } from '../api/writes/messages.ts'
 import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, hasMain } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
@@ -233,7 +233,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       pool,
       budget_of: platform.budget,
       requests: parts.requests,
-      allow_anonymous: config.pool.allow_anonymous,
+      allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,
       reads: reads_health.state,
       sources: () => operatedSources(config, parts.platform, parts.sources),

@@ -2,6 +2,7 @@ import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
@@ -186,22 +187,12 @@ function toPlatform(source: Source): Platform {
   }
 }
 
-/** The sources as callers see them, the one of `[platform]` first. */
+/** The sources as callers see them, the default first. */
 export function listSources(
   { platform }: Pick<Config, 'platform'>,
   main: { isDown(): boolean },
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
-  const first: SourceInfo = {
-    name: 'main',
-    kind: 'reddit',
-    url: platform.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
-    place_examples: ['coffee', 'gardening'],
-    proof: 'time_listing',
-    reachable: !main.isDown(),
-    ends_at: null,
-  }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
@@ -212,6 +203,17 @@ export function listSources(
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
   }))
+  if (platform.base_url === '') return others
+  const first: SourceInfo = {
+    name: MAIN,
+    kind: 'reddit',
+    url: platform.base_url,
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
+    place_examples: ['coffee', 'gardening'],
+    proof: 'time_listing',
+    reachable: !main.isDown(),
+    ends_at: null,
+  }
   return [first, ...others]
 }
 

@@ -1,7 +1,6 @@
 import { invalid } from '../../core/base/errors.ts'
 import { type FilterSpec, furtherSources, watchesMain, wireName } from '../../core/filter/spec.ts'
-import { MAIN } from '../../core/forum/items.ts'
-import type { Naming } from '../../core/forum/naming.ts'
+import { hasMainSource, type Naming, sourceNames } from '../../core/forum/naming.ts'
 import { parseCommunityName } from '../../core/forum/permalink.ts'
 import type { StreamSource, StreamSources } from '../../gateway/streams.ts'
 
@@ -16,7 +15,7 @@ export function checkSources(spec: FilterSpec, streams: StreamSources, words: Na
   if (unknown.length > 0)
     throw invalid(
       'filter_spec.source',
-      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${[MAIN, ...configured].join(', ')}`,
+      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${sourceNames(words, configured)}`,
     )
   const sources = named.flatMap((it) => streams.get(it) ?? [])
   if (sources.length === 0) return
@@ -56,7 +55,7 @@ function checkPlaceNames(spec: FilterSpec, sources: readonly StreamSource[], wor
     const none = spec[list].find(
       (place) =>
         !sources.some((it) => it.isPlace(place)) &&
-        !(watchesMain(spec) && parseCommunityName(place) !== null),
+        !(hasMainSource(words) && watchesMain(spec) && parseCommunityName(place) !== null),
     )
     if (none === undefined) continue
     throw invalid(

@@ -10,7 +10,7 @@ import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
 import { toParameters } from './parameters.ts'
-import { isNamed, jsonSchema, NAMING_PARAMETER, SOURCE_PARAMETER } from './route-docs.ts'
+import { isNamed, jsonSchema, NAMING_PARAMETER, sourceParameter } from './route-docs.ts'
 
 // Written here rather than by @elysiajs/openapi, which copies a route's `detail` and lists its fields. Of an operation it
 // derives no error, security, header, bound or description, it converts inputs and outputs alike, and it repeats the
@@ -213,7 +213,7 @@ function toOperation(operation: Operation): Json {
     ...toParameters(words, path, schemas),
     ...session.parameters,
     ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
-    ...(policy.limit === 'reads' ? [SOURCE_PARAMETER] : []),
+    ...(policy.limit === 'reads' ? [sourceParameter(words)] : []),
   ]
   const body = schemaOf(schemas['body'])
   const takes_body = body !== null

@@ -66,14 +66,19 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<st
 export const isNamed = ({ feature }: Policy): boolean => feature !== null && feature !== 'login'
 
 /** Query parameter of every read. */
-export const SOURCE_PARAMETER = {
+export const sourceParameter = ({ default_source }: Naming) => ({
   name: 'source',
   in: 'query',
   required: false,
   description:
     'Name of the source to read, as the list of sources gives it. Names and ids are then those of that source.',
-  schema: { type: 'string', default: 'main', pattern: '^[a-z0-9][a-z0-9-]{0,30}$', maxLength: 31 },
-}
+  schema: {
+    type: 'string',
+    default: default_source,
+    pattern: '^[a-z0-9][a-z0-9-]{0,30}$',
+    maxLength: 31,
+  },
+})
 
 /** Parameter for the header Idempotency-Key. */
 export const NAMING_PARAMETER = {

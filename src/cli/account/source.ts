@@ -5,6 +5,19 @@ import type { Fault } from '../../core/base/result.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import { readConfig, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
+import type { PlatformTools } from './platform-tools.ts'
+
+const DAY_MS = 86_400_000
+/** Long enough to find another way in. */
+const WARNED_DAYS = 60
+
+/** The end of a way in that is near or past; null: it is far. `day` is one such as `2027-03-31`. */
+export function endOf(day: string, now: number): { ended: boolean; in_words: string } | null {
+  const days = Math.ceil((Date.parse(day) - now) / DAY_MS)
+  if (days > WARNED_DAYS) return null
+  if (days < 0) return { ended: true, in_words: 'in the past' }
+  return { ended: false, in_words: days === 0 ? 'today' : `in ${days} day${days === 1 ? '' : 's'}` }
+}
 
 const NONE = 'There is no further source: add one with forumd source add NAME KIND [ADDRESS].'
 
@@ -25,7 +38,12 @@ export const sourceList = command({
         ends_at: ends_at || null,
       }),
     )
-    context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(sources, NONE))
+    const { clock } = await context.factories.createRuntime(config.log, context.stdout)
+    const rows = sources.map((it) => {
+      const ending = it.ends_at === null ? null : endOf(it.ends_at, clock.now())
+      return { ...it, ends_at: ending === null ? it.ends_at : `${it.ends_at}, ${ending.in_words}` }
+    })
+    context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(rows, NONE))
     return EXIT.done
   },
 })
@@ -83,14 +101,15 @@ export const sourceTest = command({
     const { config } = readConfig(call)
     if (name !== undefined && !config.source.some((it) => it.name === name))
       throw new UsageError(`there is no source "${name}": see forumd source list`)
-    const tested = await withPlatformTools(call, (tools) => tools.trySources(name ?? null))
+    const ask = (tools: PlatformTools) => tools.trySources(name ?? null)
+    const tested = await withPlatformTools(call, ask, { for_accounts: false })
     const sources = tested.map(({ name: of, kind, capabilities, answer }) => ({
       name: of,
       kind,
       verdict: answer.ok ? 'works' : 'fails',
       title: answer.ok ? answer.value.title : null,
       version: answer.ok ? answer.value.version : null,
-      error: answer.ok ? null : sentenceOf(answer.fault),
+      error: answer.ok ? null : faultSentence(answer.fault),
       notes: answer.ok ? answer.value.notes.join('; ') || null : null,
       capabilities,
     }))
@@ -115,7 +134,8 @@ const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
   unreadable: 'its answer is not the one of this kind of site',
 }
 
-function sentenceOf(fault: Fault): string {
+/** The fault of a source that was requested, as a sentence. */
+export function faultSentence(fault: Fault): string {
   if (fault.kind === 'throttled')
     return `it limits the rate of this address for ${fault.retry_after_s} s`
   if (fault.kind === 'unavailable')

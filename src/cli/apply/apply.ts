@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { stringify } from 'smol-toml'
 
+import { defaultSource } from '../../config/schema.ts'
 import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { createNaming } from '../../core/forum/naming.ts'
@@ -172,7 +173,7 @@ const planningWith = (
   { env }: CommandContext,
   prune: boolean,
 ): PlanContext => ({
-  words: createNaming(config.wire),
+  words: createNaming(config.wire, defaultSource(config)),
   allowed: createAllowed(config.guard),
   sources: config.source.map(({ name }) => name),
   mails: config.smtp.url !== '',

@@ -13,8 +13,7 @@ import {
 import { placesOf } from '../../core/filter/feeds.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import { type FilterSpec, furtherSources } from '../../core/filter/spec.ts'
-import { MAIN } from '../../core/forum/items.ts'
-import type { Naming } from '../../core/forum/naming.ts'
+import { type Naming, sourceNames } from '../../core/forum/naming.ts'
 import type { SetWebhook, WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
@@ -236,7 +235,7 @@ function readSpec(
     problems.add(
       [...at, 'filter_spec', 'source'],
       `found ${unknown}, which is not configured`,
-      `allowed: ${[MAIN, ...sources].join(', ')}, or all`,
+      `allowed: ${sourceNames(words, sources)}, or all`,
     )
     return null
   } catch (error) {

@@ -54,14 +54,18 @@ type FeedPlace = { kind: FeedKind; place: string }
  * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
  * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
  * search; all other criteria are tested on the items. A further source has one feed of all its items; `configured`:
- * the names of these sources.
+ * the names of these sources. `has_main`: there is a source `main`.
  */
-export function placesOf(spec: FilterSpec, configured: readonly string[] = []): FeedPlace[] {
+export function placesOf(
+  spec: FilterSpec,
+  configured: readonly string[] = [],
+  has_main = true,
+): FeedPlace[] {
   const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
     kind: 'stream',
     place,
   }))
-  return watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
+  return has_main && watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
 }
 
 function mainPlaces(spec: FilterSpec): FeedPlace[] {

@@ -130,12 +130,12 @@ export function closeIdGaps(db: Db, feed_id: number, ids: readonly number[], now
 
 /**
  * Gives monitors of all sources the feeds of those that are configured now, from `active_since` on, and takes away the
- * others.
+ * others; those of `main` too if there is none. It gives none of `main`: they depend on the whole filter.
  */
 export function attachConfigured(
   db: Db,
   sources: readonly string[],
-  { active_since, now }: { active_since: number; now: number },
+  { active_since, now, has_main }: { active_since: number; now: number; has_main: boolean },
 ): void {
   const monitors = db
     .query<{ id: string; cadence_s: number }, []>(
@@ -147,7 +147,7 @@ export function attachConfigured(
   for (const { id, cadence_s } of monitors) {
     const before = listFeedKeys(db, id)
     const missing = streams.filter((it) => !before.includes(feedKey(it)))
-    const kept = before.filter((key) => !key.startsWith('stream:'))
+    const kept = has_main ? before.filter((key) => !key.startsWith('stream:')) : []
     attachFeeds(db, id, missing, { active_since, cadence_s, now })
     detachFeeds(db, id, [...kept, ...streams.map(feedKey)])
     const after = listFeedKeys(db, id)

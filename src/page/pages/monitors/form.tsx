@@ -93,7 +93,8 @@ function SpecField({ field, value, change, error, sources, chosen }: SpecFieldPr
       <SourceField {...{ sources, change, error }} value={text} />
     )
   const lack = lackOf(name, chosen)
-  const is_further = chosen.length > 1 || chosen[0] !== sources[0]
+  // The platform of the accounts, main, takes the names that the labels of the form are about.
+  const is_further = chosen.some((it) => it.name !== 'main')
   const hint = name === words.community && is_further ? placeHint(chosen) : field.hint
   return (
     <Field label={label} hint={lack ?? hint} error={error}>
