@@ -29,6 +29,10 @@ const CAPABILITIES: { [code: string]: string } = {
   comment: 'replies',
   vote: 'votes',
   message: 'messages',
+  downvote: 'votes down',
+  inbox: 'reading messages',
+  profile: 'edits of the profile',
+  authorize: 'a page that connects an account',
   home: 'home feed',
   monitor: 'monitors',
 }
