@@ -181,6 +181,9 @@ describe('a PieFed server', () => {
     await using fixture = createServer('piefed')
     const call = callOf(fixture)
     expect(await fixture.source.reads.postsById(['9'], call)).toEqual({ ok: true, value: [] })
+    const unspecific = { code: 400, message: 'A sentence of its own', status: 'Bad Request' }
+    fixture.world.answer = () => Response.json(unspecific, { status: 400 })
+    expect(await fixture.source.reads.postsById(['9'], call)).toEqual({ ok: true, value: [] })
     for (const [message, kind] of [
       ['alpha api is not enabled', 'forbidden'],
       ['incorrect_login', 'rejected'],
