@@ -68,7 +68,7 @@ export function toPost({ id, type, row }: NativeItem): Post {
     subforum: placeOf(type, title),
     url: itemUrl(id),
     text: toMarkdown(textAt(row, 'text') ?? '', SITE),
-    link_url: textAt(row, 'url'),
+    link_url: textAt(row, 'url') || null,
     upvotes: numberAt(row, 'score') ?? 0,
     comments: numberAt(row, 'descendants') ?? 0,
     created_ms: (numberAt(row, 'time') ?? 0) * 1000,
