@@ -1074,7 +1074,7 @@ export interface paths {
     }
     /**
      * Sources and what each can do
-     * @description The first source answers reads without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
+     * @description The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
      */
     get: operations['sources']
     put?: never
@@ -1661,6 +1661,11 @@ export interface operations {
             reads: 'ok' | 'degraded' | 'unknown'
             /** @description Description of a storage failure; absent if there is none. */
             storage?: string
+            /** @description Sources whose access ends within 30 days, or has ended; absent if none does. */
+            ends?: {
+              source: string
+              ends_at: string
+            }[]
           }
         }
       }
@@ -2282,6 +2287,7 @@ export interface operations {
            *             "id": "t3_1abcde",
            *             "direction": "up"
            *           },
+           *           "source": null,
            *           "status": "waiting",
            *           "created_at": "2026-01-31T12:01:00.000Z",
            *           "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2313,6 +2319,8 @@ export interface operations {
               body: {
                 [key: string]: unknown
               }
+              /** @description Source that it acts on; null: main. */
+              source: string | null
               /** @enum {string} */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
               /** Format: date-time */
@@ -2495,6 +2503,8 @@ export interface operations {
           body: {
             [key: string]: unknown
           }
+          /** @description Name of the source to act on; absent or null: main. */
+          source?: string | null
         }
       }
     }
@@ -2515,6 +2525,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "waiting",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2540,6 +2551,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -2695,6 +2708,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description storage_unavailable, overloaded */
       503: {
         headers: {
@@ -2743,6 +2773,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "waiting",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2768,6 +2799,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -2928,10 +2961,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          /** @description The cookie loid of your own account. Required, except with a further source. */
+          loid?: string
           /** @description The cookie token_v2 of your own account. */
           token_v2?: string
           /** @description The cookie csrf_token of your own account. */
@@ -2969,6 +3002,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "approved",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -2998,6 +3032,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -3188,6 +3224,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description FORUM_REJECTED, FORUM_RATELIMIT, UPSTREAM_BLOCKED, PROXY_ERROR, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -3253,6 +3306,7 @@ export interface operations {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
+           *       "source": null,
            *       "status": "declined",
            *       "created_at": "2026-01-31T12:01:00.000Z",
            *       "expires_at": "2026-02-01T12:01:00.000Z",
@@ -3278,6 +3332,8 @@ export interface operations {
             body: {
               [key: string]: unknown
             }
+            /** @description Source that it acts on; null: main. */
+            source: string | null
             /** @enum {string} */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
             /** Format: date-time */
@@ -3438,7 +3494,10 @@ export interface operations {
   }
   login: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: never
       path?: never
       cookie?: never
@@ -3642,6 +3701,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, AUTH_FAILED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, UNKNOWN, UPSTREAM_ERROR */
       502: {
         headers: {
@@ -3681,7 +3757,10 @@ export interface operations {
   }
   comment: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -3692,10 +3771,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -3773,8 +3851,8 @@ export interface operations {
           'application/json': {
             /** @constant */
             success: true
-            /** @description t1_ and the id. */
-            comment_id: string
+            /** @description t1_ and the id; null while it waits. */
+            comment_id: string | null
             /** @description Absolute. */
             permalink: string | null
             /** @description Read back; null where that failed. */
@@ -3820,6 +3898,13 @@ export interface operations {
               | null
             /** @enum {string} */
             transport: 'http' | 'browser'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -3997,6 +4082,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4036,7 +4138,10 @@ export interface operations {
   }
   commentV2: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4047,10 +4152,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4122,8 +4226,8 @@ export interface operations {
           'application/json': {
             /** @constant */
             success: true
-            /** @description t1_ and the id. */
-            comment_id: string
+            /** @description t1_ and the id; null while it waits. */
+            comment_id: string | null
             /** @description Absolute. */
             permalink: string | null
             /** @description Read back; null where that failed. */
@@ -4169,6 +4273,13 @@ export interface operations {
               | null
             /** @enum {string} */
             transport: 'http' | 'browser'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -4346,6 +4457,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4385,7 +4513,10 @@ export interface operations {
   }
   vote: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4396,10 +4527,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4628,6 +4758,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4667,7 +4814,10 @@ export interface operations {
   }
   dm: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
+        source?: string
+      }
       header?: {
         /** @description Identifies this call for this key and route: a repeat within 24 hours gets the first answer and changes nothing. */
         'Idempotency-Key'?: string
@@ -4678,10 +4828,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -4733,6 +4882,13 @@ export interface operations {
             thread_id: string | null
             /** @enum {string} */
             channel: 'mail' | 'chat'
+            /**
+             * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
+             * @constant
+             */
+            pending?: true
+            /** @description Its number among those that wait; null if the source names none. */
+            pending_id?: string | null
           } & {
             [key: string]: unknown
           }
@@ -4910,6 +5066,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -4960,10 +5133,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5220,6 +5392,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5270,10 +5459,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5525,6 +5713,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5575,10 +5780,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -5799,6 +6003,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -5849,10 +6070,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6073,6 +6293,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6123,10 +6360,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6349,6 +6585,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6399,10 +6652,9 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description The cookie forum_session of your own account. */
+          /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
-          /** @description The cookie loid of your own account. */
-          loid: string
+          loid?: string | null
           token_v2?: string | null
           csrf_token?: string | null
           edgebucket?: string | null
@@ -6625,6 +6877,23 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
       /** @description UPSTREAM_BLOCKED, PROXY_ERROR, FORUM_REJECTED, FORUM_RATELIMIT, OUTCOME_UNKNOWN */
       502: {
         headers: {
@@ -6675,7 +6944,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -7027,7 +7296,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -7376,7 +7645,7 @@ export interface operations {
   post: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -7690,7 +7959,7 @@ export interface operations {
   postVisibility: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -7930,7 +8199,7 @@ export interface operations {
   byId: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -8305,7 +8574,7 @@ export interface operations {
         contest_mode?: boolean
         /** @description Sorts the page that was read, highest first. */
         sort_type?: 'score' | 'num_comments' | 'created'
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -8671,7 +8940,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -8956,7 +9225,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -9315,7 +9584,7 @@ export interface operations {
         max_authors?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -9781,7 +10050,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -10146,7 +10415,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -10429,7 +10698,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; without limit and depth, the whole tree. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -10809,7 +11078,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -11192,7 +11461,7 @@ export interface operations {
         depth?: number
         /** @description Maximum number of comments; absent: the platform's default. */
         limit?: number
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -11571,7 +11840,7 @@ export interface operations {
       query?: {
         /** @description Fills data.replies from the tree. */
         replies?: boolean
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -11822,7 +12091,7 @@ export interface operations {
   verifyComments: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12063,7 +12332,7 @@ export interface operations {
   user: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12332,7 +12601,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12641,7 +12910,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -12971,7 +13240,7 @@ export interface operations {
   userAchievements: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -13221,7 +13490,7 @@ export interface operations {
   subAbout: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -13484,7 +13753,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -13804,7 +14073,7 @@ export interface operations {
   subRules: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14057,7 +14326,7 @@ export interface operations {
   subWiki: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14302,7 +14571,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14578,7 +14847,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -14854,7 +15123,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: never
@@ -15134,7 +15403,7 @@ export interface operations {
         limit?: number
         /** @description The after of the last answer, unchanged; absent: the first page. */
         after?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -15480,7 +15749,7 @@ export interface operations {
   subModerators: {
     parameters: {
       query?: {
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -15760,7 +16029,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16167,7 +16436,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16574,7 +16843,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -16981,7 +17250,7 @@ export interface operations {
         loid?: string
         /** @description Instead of the header x-forum-csrf-token, which takes precedence. */
         csrf_token?: string
-        /** @description Name of the source to read, as the list of sources gives it. Names and ids are then those of that source. */
+        /** @description Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source. */
         source?: string
       }
       header?: {
@@ -19015,6 +19284,7 @@ export interface operations {
            *         "gaps_returned": 0,
            *         "gaps_truncated": false,
            *         "gap_events_24h": 0,
+           *         "gaps_open": 0,
            *         "posts_in_window_at_least": 2,
            *         "posts_missed_estimate": 0,
            *         "observed_events": [],
@@ -19099,7 +19369,7 @@ export interface operations {
                 from: string | null
                 until: string | null
                 missed_estimate: number | null
-                /** @description First id of a source that stayed unanswered; the number is exact then. */
+                /** @description First id of a further source that had no item (reason unanswered) or was not read (skipped). Null: a gap in time. */
                 from_id: number | null
                 to_id: number | null
                 healed_at: string | null
@@ -19110,6 +19380,8 @@ export interface operations {
               gaps_returned: number
               gaps_truncated: boolean
               gap_events_24h: number | null
+              /** @description Number of the gap events that no later check has healed. */
+              gaps_open: number | null
               posts_in_window_at_least: number | null
               posts_missed_estimate: number | null
               observed_events: ({
@@ -19133,6 +19405,69 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Coverage of each further source; absent if the monitor has none. */
+            sources?:
+              | ({
+                  source: string
+                  /** @enum {string} */
+                  status: 'complete' | 'degraded' | 'partial' | 'unknown'
+                  reason: string | null
+                  proof: string | null
+                  /** @description Ids that are proven, both inclusive. */
+                  proven:
+                    | ({
+                        /** Format: int64 */
+                        from_id: number
+                        /** Format: int64 */
+                        to_id: number
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
+                  /** @description Ids that the next checks will read. */
+                  behind:
+                    | ({
+                        /** Format: int64 */
+                        from_id: number
+                        /** Format: int64 */
+                        to_id: number
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
+                  /** Format: int64 */
+                  lag_ids: number
+                  /** @description Seconds since the instant up to which everything was read. */
+                  lag_s: number | null
+                  /** @description Numbers of ids that had no item, or were not read, when it was their turn. */
+                  missing: {
+                    /** Format: int64 */
+                    found: number
+                    /** Format: int64 */
+                    healed: number
+                    /** Format: int64 */
+                    open: number
+                  } & {
+                    [key: string]: unknown
+                  }
+                  /** @description Ids that are still missing. retry_at null: they are not requested again. */
+                  open: ({
+                    /** Format: int64 */
+                    from_id: number
+                    /** Format: int64 */
+                    to_id: number
+                    reason: string
+                    /** Format: date-time */
+                    at: string
+                    retry_at: string | null
+                  } & {
+                    [key: string]: unknown
+                  })[]
+                  open_truncated: boolean
+                } & {
+                  [key: string]: unknown
+                })[]
+              | null
             stream_liveness: {
               /** @enum {string} */
               status: 'live' | 'degraded' | 'unknown'
@@ -22500,8 +22835,13 @@ export interface operations {
                 | 'stream'
               subforums: string[] | null
               query: string | null
-              /** @description A thread, or an author. */
+              /** @description A thread, an author, or a source. */
               place: string | null
+              /**
+               * @description The items that were listed of a further source.
+               * @enum {string}
+               */
+              items?: 'posts' | 'comments'
               scanned: number | null
               matched: number | null
               /** Format: date-time */

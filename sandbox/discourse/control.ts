@@ -228,6 +228,7 @@ export const FORUM_CONTROLS = {
       admin: z.boolean().optional(),
       moderator: z.boolean().optional(),
       hidden_profile: z.boolean().optional(),
+      silenced: z.boolean().optional(),
     }),
     (world: ForumWorld, { name, ...changes }) => {
       Object.assign(userNamed(world, name), changes)

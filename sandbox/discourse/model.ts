@@ -18,6 +18,8 @@ export type ForumUser = {
   /** Null: no login. */
   password: string | null
   totp_secret: string | null
+  /** True: may read, and may not post. */
+  silenced: boolean
   hidden_profile: boolean
   last_posted_at: number | null
   notices: ForumNotice[]
@@ -207,6 +209,7 @@ export function addForumUser(
     bio: '',
     password: null,
     totp_secret: null,
+    silenced: false,
     hidden_profile: false,
     last_posted_at: null,
     notices: [],

@@ -79,6 +79,7 @@ export function createForumPost(call: WriteCall): SandboxResponse {
 function write(call: WriteCall, raw: string): ForumPost | SandboxResponse {
   const topic_id = wholeOf(call, 'topic_id')
   const staff = isStaff(call.viewer)
+  if (call.viewer.silenced) return forbidden()
   if (raw.length < SHORTEST_POST && !staff)
     return unprocessable(`Body is too short (minimum is ${SHORTEST_POST} characters)`)
   if (topic_id !== null) return reply(call, topic_id, raw)

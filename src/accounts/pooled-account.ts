@@ -44,6 +44,9 @@ export type PooledAccount = {
   token_at: number
   renew_at: number
   renew_failures: number
+  /** Refusals without a reason since the last answer; true: the application is examined. */
+  refusals: number
+  doubted: boolean
   login_failures: number
   next_login_at: number | null
   last_used_at: number | null
@@ -92,6 +95,8 @@ function openPooledAccount(
     token_at: -Infinity,
     renew_at: -Infinity,
     renew_failures: 0,
+    refusals: 0,
+    doubted: false,
     login_failures,
     next_login_at,
     last_used_at,
@@ -165,10 +170,15 @@ function updateOf(it: PooledAccount): AccountUpdate {
   }
 }
 
+/** Time between token requests of a revoked application. */
+const REVOKED_RETRY_MS = 3_600_000
+
 /** Time to renew the access token, epoch ms; null for accounts without one. */
 function renewalAt({ secrets, token, status }: PooledAccount): number | null {
   if (secrets.kind !== 'oauth' || status.state === 'paused') return null
-  if (status.state === 'needs_login') return null
+  // A revocation may be a mistake of the platform, so the token is requested again at times.
+  if (status.state === 'needs_login')
+    return status.state_reason === 'client_revoked' ? status.state_since + REVOKED_RETRY_MS : null
   return token === null ? 0 : token.renew_at
 }
 

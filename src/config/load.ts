@@ -245,6 +245,9 @@ export function parseConfig(
   )
 }
 
+const hostOf = (value: unknown): string | null =>
+  typeof value === 'string' ? (URL.parse(value)?.host ?? null) : null
+
 const isInside = (path: string, folder: string) =>
   !relative(resolve(folder), resolve(path)).startsWith('..')
 
@@ -318,7 +321,23 @@ function contradictionsOf(value: Readonly<Record<string, unknown>>): RefusedValu
     })
   const sources = Array.isArray(value['source']) ? value['source'].filter(isTable) : []
   const names = new Set<unknown>()
-  for (const [index, { name, kind, base_url = '' }] of sources.entries()) {
+  // Such a client follows the rate headers of its host, which two of them would use up together.
+  const paced = new Set([hostOf(section('platform')['base_url'])])
+  for (const [index, { name, kind, base_url = '', api_key = '' }] of sources.entries()) {
+    const host = hostOf(base_url)
+    if (kind === 'reddit' && host !== null && paced.has(host))
+      refused.push({
+        path: ['source', index, 'base_url'],
+        found: `found the host ${host}, which another platform of this kind has`,
+        allowed: 'a host of its own',
+      })
+    if (kind === 'reddit') paced.add(host)
+    if (kind === 'reddit' && api_key !== '')
+      refused.push({
+        path: ['source', index, 'api_key'],
+        found: 'found a key',
+        allowed: 'no key: a source of this kind is read anonymously',
+      })
     if (typeof name === 'string' && names.has(name))
       refused.push({
         path: ['source', index, 'name'],

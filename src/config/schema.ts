@@ -70,6 +70,7 @@ const platform = table({
   read_deadline_s: decimal(30, 0.1, 600, 'seconds'),
   retries: integer(3, 0, 10),
   ca_file: file('', { what: 'the path of a PEM file' }),
+  ends_at: day(),
 })
 
 const features = table({
@@ -150,7 +151,7 @@ const limits = table({
 })
 
 /** Kinds of platforms that a source may be. */
-export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed'] as const
+export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
 
 const source = table({
   name: sourceName(),

@@ -86,12 +86,16 @@ export const sourceName = () =>
     (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main' && value !== 'all',
   )
 
+// Date.parse reads 30 February as 2 March.
+const dayOf = (at: number): string | null =>
+  Number.isNaN(at) ? null : new Date(at).toISOString().slice(0, 10)
+
 /** A day such as `2027-03-31`; empty: none. */
 export const day = () =>
   text(
     'a day such as "2027-03-31" in quotes, or "" for none',
     (value) =>
-      value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))),
+      value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && value === dayOf(Date.parse(value))),
     '',
   )
 

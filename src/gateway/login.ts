@@ -1,5 +1,5 @@
 import type { Proxy } from '../core/forum/proxy.ts'
-import type { BrowserLogin, BrowserLoginResult, Login } from '../platforms/port.ts'
+import type { BrowserLogin, BrowserLoginResult, CookieJar, Login } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { defaultEgress, type Identities } from './identity.ts'
 
@@ -24,7 +24,9 @@ export type SignInRequest = {
 
 /** Result of a sign-in, its method, and the source of its proxy. */
 export type LoginSuccess = {
-  result: BrowserLoginResult
+  result:
+    | Exclude<BrowserLoginResult, { ok: true }>
+    | (Omit<Extract<BrowserLoginResult, { ok: true }>, 'jar'> & { jar: Pick<CookieJar, 'cookies'> })
   method: LoginMethod
   whose: 'pool' | 'caller'
 }

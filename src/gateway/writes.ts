@@ -3,7 +3,9 @@ import type { Acted, WriteFault } from '../core/forum/native-refusals.ts'
 import {
   fullnameOf,
   type LinkHosts,
+  parseCommunityName,
   parsePostUrl,
+  parseUserName,
   type PermalinkTarget,
   type PostLink,
 } from '../core/forum/permalink.ts'
@@ -13,6 +15,7 @@ import type {
   Folder,
   Messages,
   Posted,
+  PostedOrPending,
   SentMessage,
   Threads,
 } from '../core/forum/writes.ts'
@@ -25,8 +28,10 @@ import type {
   ImageFile,
   ProfileChange,
 } from '../platforms/port.ts'
+import { type ActCall, type Source, unsupported } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { callerIdentity, type Identities } from './identity.ts'
+import type { LoginMethod, LoginSuccess, SignInRequest } from './login.ts'
 
 /** Failures of an action; `no_browser`: the action needs one, and `why` states the cause. */
 export type ActFault = WriteFault | { kind: 'no_browser'; why: string }
@@ -56,14 +61,28 @@ type VoteInput = { thing: string | PostLink; direction: Direction }
 
 type Action<Input, T> = (input: Input, session: Session) => Promise<ActOutcome<T>>
 
+/** A user name, or a room as `#name`; null if it is neither. */
+function recipient(text: string): string | null {
+  const marked = text.startsWith('#')
+  const person = marked ? null : parseUserName(text)
+  if (person !== null) return person
+  const place = parseCommunityName(marked ? text.slice(1) : text)
+  return place === null ? null : `#${place}`
+}
+
 /** Actions of a caller's own account. Each is sent once and never retried. */
 export type AccountWrites = {
   /** The item of a link; null if it is not a link to the platform. */
   link(text: string): PostLink | null
+  /** True for a fullname that the platform could have. */
+  isItem(fullname: string): boolean
+  /** The recipient of a message as the platform writes it; null: there can be none of this name. */
+  recipient(text: string): string | null
   /** Over plain HTTP. */
-  comment: Action<CommentInput, Posted>
-  /** On the page, in a browser. */
-  commentInBrowser: Action<CommentInput & { locale: string; timezone: string }, Posted>
+  comment: Action<CommentInput, PostedOrPending>
+  /** On the page, by `page_method`. */
+  commentInBrowser: Action<CommentInput & { locale: string; timezone: string }, PostedOrPending>
+  page_method: LoginMethod
   /** Returns the fullname of the item. */
   vote: Action<VoteInput, string>
   send: Action<{ to: string; subject: string; text: string }, SentMessage>
@@ -109,6 +128,9 @@ export function createAccountWrites(deps: Deps): AccountWrites {
 
   return {
     link: (text) => parsePostUrl(text, hosts),
+    isItem: () => true,
+    recipient,
+    page_method: 'browser',
 
     comment: as(async ({ link, text }, call) => {
       const place = await resolveLink(link, call)
@@ -148,3 +170,88 @@ export function createAccountWrites(deps: Deps): AccountWrites {
     picture: as(acts.picture),
   }
 }
+
+type SourceDeps = { source: Source; clock: Clock; deadline_ms: number }
+
+const SOURCE_ITEM = /^t[13]_[1-9]\d{0,14}$/
+const SOURCE_NAME = /^[\p{L}\p{N}_.-]{1,100}(?:@[a-z0-9.:-]{1,255})?$/iu
+
+/** The actions of a further source. The session of a call is one credential. */
+export function createSourceWrites({ source, clock, deadline_ms }: SourceDeps): AccountWrites {
+  const { acts } = source
+
+  const as =
+    <Input, T>(
+      capability: string,
+      act: ((input: Input, call: ActCall) => Promise<Acted<T>>) | undefined,
+    ): Action<Input, T> =>
+    async (input, { cookies: [{ value: credential }] }) =>
+      act === undefined
+        ? unsupported(capability)
+        : act(input, { credential, deadline_at: clock.now() + deadline_ms })
+
+  /** Fullname of a link's item. Such a source has no share links. */
+  async function itemOf(link: string | PostLink, call: ActCall): Promise<Acted<string>> {
+    if (typeof link === 'string') return ok(link)
+    if (link.kind === 'share') return fail({ kind: 'not_found', reason: 'absent' })
+    const { post_id, number } = link.place
+    return number === undefined || acts.numbered === undefined
+      ? ok(fullnameOf(link.place))
+      : acts.numbered({ post_id, number }, call)
+  }
+
+  const comment = as<CommentInput, PostedOrPending>('comment', async ({ link, text }, call) => {
+    if (acts.comment === undefined) return unsupported('comment')
+    const parent = await itemOf(link, call)
+    return parent.ok ? acts.comment({ parent: parent.value, text }, call) : parent
+  })
+  return {
+    link(text) {
+      const url = URL.parse(text.trim())
+      const place = url === null ? null : source.targetOf(url)
+      return place === null ? null : { kind: 'place', place }
+    },
+    isItem: (name) => SOURCE_ITEM.test(name),
+    recipient(text) {
+      const name = text.trim().replace(/^@/, '')
+      return SOURCE_NAME.test(name) ? name : null
+    },
+    page_method: 'http',
+    comment,
+    commentInBrowser: comment,
+    vote: as('vote', async ({ thing, direction }, call) => {
+      if (acts.vote === undefined) return unsupported('vote')
+      const id = await itemOf(thing, call)
+      if (!id.ok) return id
+      const voted = await acts.vote({ id: id.value, direction }, call)
+      return voted.ok ? ok(id.value) : voted
+    }),
+    send: as('message', acts.message),
+    threads: as('inbox', undefined),
+    messages: as('inbox', undefined),
+    profile: as('profile', undefined),
+    picture: as('profile', undefined),
+  }
+}
+
+/** Signs in at a further source. The jar holds one cookie, `session_cookie`: the credential. */
+export const createSourceSignIn =
+  ({ source, clock, deadline_ms }: SourceDeps, session_cookie: string) =>
+  async ({ username, password, totp_secret }: SignInRequest): Promise<LoginSuccess> => {
+    const { login } = source.acts
+    if (login === undefined) throw new Error('a sign-in reached a source that has none')
+    const deadline_at = clock.now() + deadline_ms
+    const signed = await login({ username, password, totp_secret }, { deadline_at })
+    const result = signed.ok
+      ? {
+          ok: true as const,
+          jar: {
+            cookies: () => [{ name: session_cookie, value: signed.credential, expires_at: null }],
+          },
+          name: username,
+          link_karma: null,
+          comment_karma: null,
+        }
+      : signed
+    return { result, method: 'http', whose: 'pool' }
+  }

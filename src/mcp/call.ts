@@ -93,12 +93,17 @@ function toCall(
     throw new InvalidArgument(
       `${unknown.slice(0, 64)} is not an argument of ${name}; allowed: ${[...fields.keys()].join(', ') || 'none'}`,
     )
-  if (route.kind === 'draft')
+  if (route.kind === 'draft') {
+    // The query of a write names its source, which a draft has beside the fields of the write.
+    const given = Object.entries(args)
+    const body = Object.fromEntries(given.filter(([field]) => fields.get(field) === 'body'))
+    const beside = Object.fromEntries(given.filter(([field]) => fields.get(field) !== 'body'))
     return {
       method: 'POST',
       path: '/drafts',
-      body: JSON.stringify({ action: route.action, body: args }),
+      body: JSON.stringify({ action: route.action, ...beside, body }),
     }
+  }
   return toHttp(route, args, session)
 }
 

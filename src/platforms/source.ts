@@ -1,11 +1,13 @@
 import { fail, type Outcome } from '../core/base/result.ts'
 import type { Item } from '../core/forum/items.ts'
+import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
-import type { HttpClientOptions } from './http.ts'
-import type { Platform } from './port.ts'
+import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
+import type { HttpCall, HttpClientOptions } from './http.ts'
+import type { LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
+type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -39,9 +41,67 @@ export const READ_CAPABILITIES = [
 export type ReadCapability = (typeof READ_CAPABILITIES)[number]
 
 /** Capabilities beyond reads. */
-export const ACT_CAPABILITIES = ['login', 'comment', 'vote', 'message'] as const
+export const ACT_CAPABILITIES = [
+  'login',
+  'comment',
+  'vote',
+  'downvote',
+  'message',
+  'inbox',
+  'profile',
+] as const
 /** Names of capabilities, as callers see them. */
-type Capability = ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'monitor' | 'home'
+type Capability =
+  ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'authorize' | 'monitor' | 'home'
+
+/** Deadline of an act, and the credential of the account that it is made as. */
+export type ActCall = HttpCall & { credential: string }
+
+/** Result of a sign-in: the credential of later acts, or the reason why there is none. */
+export type SourceSignIn =
+  { ok: true; credential: string } | { ok: false; code: LoginCode; retry_after_s?: number }
+
+/**
+ * Acts as one account; one that is absent is a capability that the source lacks. Fullnames hold the
+ * source's own ids. Each request that changes something is sent once.
+ */
+export type SourceActs = {
+  /** Fullname of a link that names a comment by its number; absent: no link does. */
+  numbered?(place: { post_id: string; number: number }, call: ActCall): Promise<Outcome<string>>
+  login?(
+    account: Pick<LoginRequest, 'username' | 'password' | 'totp_secret'>,
+    call: HttpCall,
+  ): Promise<SourceSignIn>
+  /** Replies to a post or a comment; `text` is Markdown. */
+  comment?(
+    request: { parent: string; text: string },
+    call: ActCall,
+  ): Promise<Acted<PostedOrPending>>
+  /** `id` is a fullname. */
+  vote?(request: { id: string; direction: Direction }, call: ActCall): Promise<Acted<null>>
+  message?(
+    request: { to: string; subject: string; text: string },
+    call: ActCall,
+  ): Promise<Acted<SentMessage>>
+}
+
+/** Address for a person to open, and what reads the answer. `private_key` is PEM, and secret. */
+export type KeyRequest = { authorize_url: string; nonce: string; private_key: string }
+
+/** Way by which a person allows forumd to act as their account, without a password. */
+export type Authorization = {
+  /** `auth_redirect`: address that gets the answer; null: the source shows it to the person. */
+  begin(request: {
+    application_name: string
+    auth_redirect: string | null
+    random: { bytes(count: number): Uint8Array }
+  }): Promise<KeyRequest>
+  /** The credential in the answer; `unreadable` names what is wrong with it. */
+  read(
+    payload: string,
+    request: Pick<KeyRequest, 'private_key' | 'nonce'>,
+  ): Outcome<{ key: string }>
+}
 
 /**
  * Proof that a monitor missed nothing. `time_listing`: polls and audits of listings.
@@ -69,10 +129,14 @@ export type StreamStep = {
   state: StreamState
   /** The first id after the start and the highest proven one; null before anything was proven. */
   proven: IdRange | null
-  /** Ids that exist and were not read yet, because the step's requests were used up. */
+  /** Ids that exist and were not read yet, because the step's requests were used up: the next step reads them. */
   behind: IdRange | null
-  /** Ids that stayed without an answer longer than the patience. Exact, not an estimate. */
+  /** Ids that the state has passed without reading them: no later step does, `reread` can. */
+  skipped: IdRange[]
+  /** Ids that had no item for longer than the patience: no later step asks for them, `reread` can. */
   unanswered: number[]
+  /** Ids that had an item, live or not: those among them that were reported before are no longer missing. */
+  answered: number[]
   /**
    * Epoch ms by the source's clock: everything that was visible to the reader and created before was
    * read. Answers from a cache of the source prove the time before the cache's age only.
@@ -90,6 +154,20 @@ export type StreamCall = {
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** `poll`: forumd requests it by itself. */
+  use?: Use
+}
+
+/** Result of reading a range again. */
+export type Reread = {
+  /** Items of the range as they are now, oldest first. */
+  items: Item[]
+  /** Ids of the range that have no item. */
+  unanswered: number[]
+  /** The rest of the range, which was not read. Null: none. */
+  behind: IdRange | null
+  /** Requests that were sent. */
+  requests: number
 }
 
 /**
@@ -98,14 +176,14 @@ export type StreamCall = {
  */
 export type ItemStream = {
   proof: Exclude<ProofKind, 'time_listing'>
-  /** Requests of a step when nothing is new. */
-  idle_requests: number
+  /**
+   * So long, in ms, an item may be listed again under an old id without a word of the source: `reread` of the ids of this
+   * time finds it. 0: the steps do.
+   */
+  relisted_ms: number
   advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
-  /** Reads a range again that a step left behind; the state does not move. */
-  reread(
-    range: IdRange,
-    call: StreamCall,
-  ): Promise<Outcome<Pick<StreamStep, 'items' | 'behind' | 'requests'>>>
+  /** Reads a range again, whose ids are those of a step's report; the state does not move. */
+  reread(range: IdRange, call: StreamCall): Promise<Outcome<Reread>>
 }
 
 /** Options of an adapter. `base_url` is '' for a kind with a fixed address. */
@@ -131,6 +209,13 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
+  /** True: names of places and users have the form of those of `main`. Default: false. */
+  has_names_of_main?: true
+  /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
+  newestPosts?: ReadPort['posts']
+  acts: SourceActs
+  /** Null: acts need no such permission, or there are none. */
+  authorization: Authorization | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
   /** Names of places as a reader would write them, for forms and messages. */
@@ -183,3 +268,7 @@ export const withUnsupported = (reads: Partial<ReadPort>): ReadPort => ({ ...NO_
 /** The names of the reads that a source has. */
 export const readCapabilities = (reads: Partial<ReadPort>): ReadCapability[] =>
   READ_CAPABILITIES.filter((name) => reads[name] !== undefined)
+
+/** The names of the acts that a source has. */
+export const actCapabilities = (acts: SourceActs): (typeof ACT_CAPABILITIES)[number][] =>
+  (['login', 'comment', 'vote', 'message'] as const).filter((name) => acts[name] !== undefined)

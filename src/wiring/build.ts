@@ -23,6 +23,7 @@ import { createStorage } from '../monitor/storage.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
+import { createAccessEnds } from '../runtime/access-ends.ts'
 import { createFileShortage } from '../runtime/file-shortage.ts'
 import type { LoopFailure } from '../runtime/loop.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -37,6 +38,7 @@ import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
+import { endingSoon, sourceEnds } from './source-ends.ts'
 import { connectSources, streamsOf } from './sources.ts'
 
 /**
@@ -96,12 +98,14 @@ export function assemble({
   const files = createFileShortage({ clock, log })
 
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
+  const ends = createAccessEnds({ clock, log })
   const wiring = createPlatform(
     config,
     { ...runtime, log },
     {
       guard,
       signal,
+      ends,
       on_recovered: () => monitoring.resume(),
       on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
@@ -198,6 +202,7 @@ export function assemble({
     signal,
   })
 
+  const source_ends = sourceEnds(config)
   const last_reload = { ok: true, at: clock.now() }
   const storageReport = () => ({
     trouble: storage.trouble(),
@@ -219,9 +224,11 @@ export function assemble({
     watch: {
       ...watch,
       page: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.page(...one)),
+      present: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.present(...one)),
       refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
     },
     streams,
+    ends,
     clock,
     log,
     signal,
@@ -266,6 +273,7 @@ export function assemble({
       streams,
       write_actions,
       links,
+      public_url,
       reads_health,
       requests,
       plan_of,
@@ -304,6 +312,7 @@ export function assemble({
     },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
+    ends: () => endingSoon(source_ends, clock.now()),
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     budget,
     routes,
@@ -318,6 +327,7 @@ export function assemble({
       clock_offset_ms: watch.clock_offset_ms,
       retention_days,
       feedback_days: () => config.limits.feedback_days,
+      ends: source_ends,
     },
     { monitoring, pool, operator, storage, nudgeSender, drafting },
   )

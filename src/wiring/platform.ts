@@ -27,11 +27,13 @@ import {
 import { createBrowserComment } from '../platforms/reddit/browser/comment.ts'
 import { createLaunch } from '../platforms/reddit/browser/launch.ts'
 import { createBrowserLogin } from '../platforms/reddit/browser/login.ts'
+import { recogniseEndings, watchLoginWall } from '../platforms/reddit/endings.ts'
 import { createJars } from '../platforms/reddit/login/cookie-jar.ts'
 import { createLogin } from '../platforms/reddit/login/login.ts'
 import { createOAuthTokens } from '../platforms/reddit/login/oauth.ts'
 import type { RequestEvent } from '../platforms/reddit/request.ts'
 import { unsupported } from '../platforms/source.ts'
+import { type AccessEnds, createAccessEnds } from '../runtime/access-ends.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { WriteActions } from './routes.ts'
 
@@ -49,15 +51,18 @@ type PlatformDeps = {
   on_request?: (event: RequestEvent, through: Identity) => void
   /** Called when a platform that was unreachable has answered again. */
   on_recovered?: () => void
+  /** Learns of ways in that end; absent: they are logged. */
+  ends?: AccessEnds
 }
 
 /** Creates the configured platform: its reads, and the operations on the operator's accounts. */
 export function createPlatform(
   { platform: at, pool, browser: at_hand, storage }: Config,
   runtime: Runtime,
-  { guard, signal, on_request, on_recovered }: PlatformDeps,
+  deps: PlatformDeps,
 ) {
   const { clock } = runtime
+  const { guard, signal, on_request, on_recovered } = deps
   const ca = authority(at.ca_file)
   const timeout_ms = at.timeout_s * 1000
   const egress = createEgress({ ...runtime, guard, ca })
@@ -73,7 +78,9 @@ export function createPlatform(
       browser_comment: async () => unsupported('session'),
       close: async () => egress.close(),
     }
-  const platform = createForum({
+  const { ends = createAccessEnds(runtime) } = deps
+  const noteLoginWall = watchLoginWall(ends, new URL(base_url).host)
+  const forum = createForum({
     ...runtime,
     egress,
     base_url,
@@ -87,9 +94,13 @@ export function createPlatform(
     retries: at.retries,
     requests_per_minute: pool.session_requests_per_minute,
     oauth_requests_per_minute: pool.oauth_requests_per_minute,
-    on_request,
+    on_request(event, through) {
+      on_request?.(event, through)
+      noteLoginWall(through, event.fault)
+    },
     on_recovered,
   })
+  const platform = { ...forum, ...recogniseEndings(forum, { clock, ends }) }
   const jars = createJars({ base_url, session_cookie, clock })
   const login = createLogin({ ...login_deps, jars, base_url })
   const account_client = createAccountClient({ ...account_deps, forum: platform, jars, login })
@@ -160,18 +171,55 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         tested.map(async (it) => {
           const source = createSource(it, config, { ...runtime, egress })
           const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
-          const answer = await source.probe({ requests: SOURCE_REQUESTS, deadline_at })
+          const answer = await source.probe({
+            requests: SOURCE_REQUESTS,
+            deadline_at,
+            use: 'poll',
+          })
           return {
             name: it.name,
             kind: it.kind,
             url: source.url,
             capabilities: [...source.capabilities],
             ahead_ms: answer.ok ? source.clock_offset_ms() : null,
-            ends_at: it.ends_at || null,
             answer,
           }
         }),
       )
+    },
+    async watchableSources() {
+      const { watchableOf } = await import('./sources.ts')
+      return watchableOf(config, { ...runtime, egress })
+    },
+    async sourceAccess(name: string) {
+      const { createSource } = await import('./sources.ts')
+      const configured = config.source.find((it) => it.name === name)
+      if (configured === undefined) throw new RangeError(`${name}: no such source`)
+      const { acts, authorization } = createSource(configured, config, { ...runtime, egress })
+      const { login } = acts
+      const deadline_at = () => runtime.clock.now() + config.platform.read_deadline_s * 1000
+      return {
+        authorize:
+          authorization === null
+            ? null
+            : async () => {
+                const request = await authorization.begin({
+                  application_name: 'forumd',
+                  auth_redirect: null,
+                  random: runtime.random,
+                })
+                const { authorize_url } = request
+                return {
+                  authorize_url,
+                  read: (answer: string) => authorization.read(answer, request),
+                }
+              },
+        signIn:
+          login === undefined
+            ? null
+            : (account: Parameters<typeof login>[0]) =>
+                login(account, { deadline_at: deadline_at() }),
+      }
     },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>

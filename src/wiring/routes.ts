@@ -27,6 +27,7 @@ import type { ReadsHealth } from '../api/status.ts'
 import { confirmPage, unsubscribePage } from '../api/webhooks/mail-consent.ts'
 import { type WebhookDeps, webhooks } from '../api/webhooks/routes.ts'
 import { commentWrites } from '../api/writes/comments.ts'
+import { connectPage } from '../api/writes/connect.ts'
 import { createWriteContext, type WritesOptions } from '../api/writes/context.ts'
 import { loginWrite } from '../api/writes/login.ts'
 import { messageWrites } from '../api/writes/messages.ts'
@@ -42,13 +43,15 @@ import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
 import type { StreamSources } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
-import type { AccountWrites } from '../gateway/writes.ts'
+import { type AccountWrites, createSourceSignIn, createSourceWrites } from '../gateway/writes.ts'
 import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
+import { openSourceAccount } from '../store/accounts/sources.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
+import { endOf, sourceEnds } from './source-ends.ts'
 import { listSources, operatedSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
@@ -75,12 +78,13 @@ function readsOfSources(
   sources: ReadonlyMap<string, ReadySource>,
   options: Omit<ReadsOptions, 'source' | 'degraded'>,
 ): AnyElysia[] {
-  return [...sources.values()].flatMap(({ name, reads: gateway }) => {
+  return [...sources.values()].flatMap(({ name, source, reads: gateway }) => {
     const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
     return reads({ ...route_context, words }, gateway, {
       ...options,
       degraded: () => false,
       source: name,
+      has_names_of_main: source.has_names_of_main,
     })
   })
 }
@@ -91,6 +95,45 @@ export type WriteActions = {
   signIn: (request: SignInRequest) => Promise<LoginSuccess>
   /** Fetches a picture by the URL that a caller named, through the guard. */
   loadPicture: LoadPicture
+}
+
+/** The routes of the actions of every further source. */
+function writesOfSources(
+  route_context: RouteContext,
+  sources: ReadonlyMap<string, ReadySource>,
+  {
+    loadPicture,
+    deadline_ms,
+    ...options
+  }: Omit<WritesOptions, 'source'> & { loadPicture: LoadPicture; deadline_ms: number },
+): AnyElysia[] {
+  return [...sources.values()].flatMap(({ name, source }) => {
+    const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
+    const deps = { source, clock: route_context.clock, deadline_ms }
+    const actions: WriteActions = {
+      acting: createSourceWrites(deps),
+      signIn: createSourceSignIn(deps, options.session_cookie),
+      loadPicture,
+    }
+    const { capabilities } = source
+    return writes({ ...route_context, words }, actions, {
+      ...options,
+      source: { name, capabilities },
+    })
+  })
+}
+
+/** The sources at which a person can allow an act that is enabled. */
+function connectable(
+  { features: { comment, vote, dm } }: Config,
+  sources: ReadonlyMap<string, ReadySource>,
+) {
+  const found = [...sources.values()].flatMap(({ name, source: { url, authorization } }) =>
+    authorization === null || !(comment || vote || dm)
+      ? []
+      : [[name, { url, ...authorization }] as const],
+  )
+  return new Map(found)
 }
 
 /** The routes of all actions with a caller's own account. */
@@ -133,6 +176,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
     streams: StreamSources
     write_actions: WriteActions
     links: Links
+    public_url: () => string
     reads_health: ReadsHealth
     plan_of: (name: string) => Plan
     /** True when a mail server is named. */
@@ -151,6 +195,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     session_cookie: config.platform.session_cookie,
     guardProxy: createProxyGuard(guard),
   }
+  const write_options = { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }
   const lookup = createWatch({
     platform,
     identities: pool,
@@ -176,31 +221,44 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     const executor = (draft_executor = createDraftExecutor(route_context, {
       db,
       delegate: pool.delegate,
+      sources: new Map(
+        [...parts.sources.values()].map(({ name, config: { api_key } }) => [
+          name,
+          () => openSourceAccount(db, ring, name) ?? (api_key || null),
+        ]),
+      ),
     }))
     return [
       drafts(route_context, { db, executor: executor }),
       operatorDrafts(route_context, { db, executor: executor }),
     ]
   }
+  const ends = sourceEnds(config)
+  const endedOn = (source: string) => endOf(ends, source, clock.now())
   const routes = (route_context: RouteContext) => [
     ...draftRoutes(route_context),
     mcpRoute(route_context, {
       open: async (document) => (await import('../mcp/server.ts')).createMcpHttp(document),
     }),
-    ...writes(route_context, parts.write_actions, {
-      ...sessions,
-      db,
-      ring,
-      browser_schemes: BROWSER_SCHEMES,
+    ...writes(route_context, parts.write_actions, { ...write_options, source: null }),
+    ...writesOfSources(route_context, parts.sources, {
+      ...write_options,
+      loadPicture: parts.write_actions.loadPicture,
+      deadline_ms: config.platform.read_deadline_s * 1000,
     }),
     ...reads(route_context, parts.gateway, {
       ...sessions,
       limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
       source: null,
+      endedOn,
     }),
     sourceReads(route_context, () => listSources(config, parts.platform, parts.sources)),
-    ...readsOfSources(route_context, parts.sources, { ...sessions, limits: config.limits }),
+    ...readsOfSources(route_context, parts.sources, {
+      ...sessions,
+      limits: config.limits,
+      endedOn,
+    }),
     ...monitors(route_context, {
       db,
       patterns: parts.patterns,
@@ -222,6 +280,13 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...sse(route_context, { db, ended: parts.ended }),
     ...atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),
+    connectPage({
+      words: route_context.words,
+      clock,
+      random: route_context.random,
+      public_url: parts.public_url,
+      sources: connectable(config, parts.sources),
+    }),
     unsubscribePage({ db, links, clock }),
     ...deliveries(route_context, db, parts.nudgeSender),
     feedback(route_context, { db, limits: config.limits }),

@@ -2,6 +2,7 @@ import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { WatchableSource } from '../core/filter/feeds.ts'
 import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
@@ -11,8 +12,10 @@ import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
   READ_CAPABILITIES,
@@ -46,10 +49,12 @@ const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions)
   hackernews: createHackerNews,
   lemmy: createLemmy,
   piefed: (options) => createLemmy(options, 'piefed'),
+  reddit: createFurtherForum,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
+  hosts?: Hosts
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
@@ -59,7 +64,7 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
 export const createSource = (
   { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered'>,
 ): Source =>
   CREATE[kind]({
     ...deps,
@@ -68,12 +73,15 @@ export const createSource = (
     requests_per_minute,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
+    // The operator of the site gave the holder of a key access to its API.
+    robots: api_key === '',
   })
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+  const hosts = createHosts(deps.clock)
   const created = config.source.map((it) => {
-    const source = createSource(it, config, deps)
+    const source = createSource(it, config, { ...deps, hosts })
     let fault: ReadFault | null = null
     const note = (met: Fault) => {
       if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
@@ -102,6 +110,19 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
 /** The sources that can be monitored. */
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
+
+/** The rules of the sources that can be monitored, for the command line. */
+export const watchableOf = (
+  config: Config,
+  deps: Parameters<typeof createSource>[2],
+): ReadonlyMap<string, WatchableSource> =>
+  new Map(
+    config.source.flatMap((it): [string, WatchableSource][] => {
+      const { stream, capabilities, isPlace } = createSource(it, config, deps)
+      const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
+      return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
+    }),
+  )
 
 /** Faults of the source itself; the others are about what was requested. */
 const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
@@ -187,17 +208,34 @@ function toPlatform(source: Source): Platform {
   }
 }
 
+/** The feature of the configuration that allows each act. */
+const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
+  login: 'login',
+  comment: 'comment',
+  vote: 'vote',
+  downvote: 'vote',
+  message: 'dm',
+  inbox: 'dm',
+  profile: 'profile',
+}
+
 /** The sources as callers see them, the default first. */
 export function listSources(
-  { platform }: Pick<Config, 'platform'>,
+  { platform, features }: Pick<Config, 'platform' | 'features'>,
   main: { isDown(): boolean },
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
+  const isAllowed = (capability: string): boolean => {
+    const feature = FEATURES[capability]
+    return feature === undefined || features[feature]
+  }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
     url: source.url,
-    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])],
+    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
+      isAllowed,
+    ),
     place_examples: source.place_examples,
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
@@ -208,11 +246,11 @@ export function listSources(
     name: MAIN,
     kind: 'reddit',
     url: platform.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'],
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
     place_examples: ['coffee', 'gardening'],
     proof: 'time_listing',
     reachable: !main.isDown(),
-    ends_at: null,
+    ends_at: platform.ends_at || null,
   }
   return [first, ...others]
 }

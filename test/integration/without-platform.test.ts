@@ -132,7 +132,10 @@ test('metrics have no series of a platform, and health says ok', async () => {
   const text = await (await fetch(`${daemon.url}/metrics`)).text()
   expect(text).toMatch(/^forumd_reads_health\{/m)
   expect(text).not.toMatch(/^forumd_(pool_|platform_|upstream_budget|clock_offset)/m)
-  expect(await (await fetch(`${daemon.url}/health`)).json()).toEqual({ ok: true, reads: 'unknown' })
+  expect(await (await fetch(`${daemon.url}/health`)).json()).toMatchObject({
+    ok: true,
+    reads: 'unknown',
+  })
 })
 
 test('doctor asks each source, and speaks of no platform', async () => {
@@ -143,7 +146,7 @@ test('doctor asks each source, and speaks of no platform', async () => {
       it['check'] === wanted ? [[it['name'], it['verdict'], it['found']]] : [],
     )
 
-  expect(code).toBe(1)
+  expect(code).toBe(0)
   expect(of('source')).toEqual([
     [
       'hn',
@@ -151,11 +154,11 @@ test('doctor asks each source, and speaks of no platform', async () => {
       expect.stringMatching(/^Hacker News \(hackernews\) answers \d+ .*newest item: \d+/),
     ],
     ['second', 'ok', expect.stringContaining('Hacker News')],
-    ['second', 'fail', 'its way in ended on 2020-01-01'],
+    ['second', 'warn', 'access ended on 2020-01-01'],
   ])
   expect(of('clock')).toEqual([[null, 'ok', "it agrees with the source's"]])
   expect(of('platform').concat(of('accounts'))).toEqual([])
-  expect(await forumd('source', 'list')).toContain('2020-01-01, in the past')
+  expect(await forumd('source', 'list')).toContain('2020-01-01, over')
 })
 
 test('commands on accounts say that there is no platform', async () => {

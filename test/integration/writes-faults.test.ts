@@ -21,6 +21,9 @@ function startVoting(vote: (db: Db) => Promise<ActOutcome<string>>) {
     routes: (context, db) => {
       const acting: AccountWrites = {
         link: () => null,
+        isItem: () => true,
+        recipient: () => null,
+        page_method: 'browser',
         comment: never,
         commentInBrowser: never,
         send: never,
@@ -40,6 +43,7 @@ function startVoting(vote: (db: Db) => Promise<ActOutcome<string>>) {
         session_cookie: 'session',
         guardProxy: (proxy) => Promise.resolve(proxy),
         browser_schemes: ['http'],
+        source: null,
       })
     },
   })

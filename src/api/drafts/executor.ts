@@ -16,11 +16,17 @@ import { type Db, isStorageError } from '../../store/db/connection.ts'
 import type { RouteContext } from '../context.ts'
 import { render } from '../http/errors.ts'
 import type { RequestOptions } from '../http/internal.ts'
+import { sourcePath } from '../http/routes.ts'
 
 /** Session of a pool account, or the reason why it is unavailable. */
 type DelegateSession = (name: string) => { ok: true; session: Session } | { ok: false; why: string }
 
-export type DraftsDeps = { db: Db; delegate: DelegateSession }
+export type DraftsDeps = {
+  db: Db
+  delegate: DelegateSession
+  /** The operator's credential at each further source, by name; null: there is none. */
+  sources: ReadonlyMap<string, () => string | null>
+}
 
 /** Answer of a write. */
 export type Written = { status: number; headers: Headers; body: Record<string, unknown> }
@@ -28,13 +34,16 @@ export type Written = { status: number; headers: Headers; body: Record<string, u
 /** Executes drafts, each at most once. */
 export type DraftExecutor = {
   /** Checks the fields of a draft like its write. Returns the answer, which may be a refusal. */
-  dryRun(draft: Pick<Draft, 'action' | 'body'>, holder: KeyHolder): Promise<Written>
+  dryRun(draft: Pick<Draft, 'action' | 'body' | 'source'>, holder: KeyHolder): Promise<Written>
   /**
    * Executes it as the account of a session, which is not stored.
    * @throws {ApiError} draft_not_waiting if it is not waiting
    */
   approveAs(draft: Draft, session: Record<string, unknown>, by: KeyHolder): Promise<Written>
-  /** Executes it as an account of the pool, billed to the customer. */
+  /**
+   * Executes it as an account of the pool, billed to the customer. For a further source the account
+   * has the source's name.
+   */
   approveFor(draft: Draft, account: string): Promise<Written>
   /**
    * Declines a draft.
@@ -63,10 +72,13 @@ const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
  */
 export function createDraftExecutor(
   context: RouteContext,
-  { db, delegate }: DraftsDeps,
+  { db, delegate, sources }: DraftsDeps,
 ): DraftExecutor {
   const { words, internal, clock, log } = context
-  const placeholder_session = { [words.session]: PLACEHOLDER, loid: PLACEHOLDER }
+  const placeholderSession = ({ source }: Pick<Draft, 'source'>) => ({
+    [words.session]: PLACEHOLDER,
+    ...(source === null && { loid: PLACEHOLDER }),
+  })
   let work = Promise.resolve()
 
   const lost = render(
@@ -80,12 +92,16 @@ export function createDraftExecutor(
   if (count > 0) log('warn', 'drafts.interrupted', { count })
 
   async function submit(
-    { action, body }: Pick<Draft, 'action' | 'body'>,
+    { action, body, source }: Pick<Draft, 'action' | 'body' | 'source'>,
     session: Record<string, unknown>,
     holder: KeyHolder,
     options: RequestOptions,
   ): Promise<Written> {
-    const request = new Request(`http://localhost${words.api}${pathOfDraft(action)}`, {
+    // A source may have left the configuration since the draft was made.
+    if (source !== null && !sources.has(source))
+      throw invalid('source', `source must be one of ${['main', ...sources.keys()].join(', ')}`)
+    const place = source === null ? words.api : sourcePath(words, source)
+    const request = new Request(`http://localhost${place}${pathOfDraft(action)}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       // The draft's fields override the approver's, who selects the account and cannot change the
@@ -137,7 +153,18 @@ export function createDraftExecutor(
     return written
   }
 
-  function sessionOf(account: string): Session {
+  function sessionOf(account: string, { source }: Draft): Session {
+    if (source !== null) {
+      const credential = account === source ? (sources.get(source)?.() ?? null) : null
+      if (credential !== null)
+        return { cookies: [{ name: words.session, value: credential }], proxy: null }
+      throw invalid(
+        'account',
+        account === source
+          ? `account must be connected: forumd account add --source ${source}`
+          : `account must be ${source}, the name of the draft's source`,
+      )
+    }
     const delegation = delegate(account)
     if (delegation.ok) return delegation.session
     throw invalid(
@@ -157,7 +184,7 @@ export function createDraftExecutor(
   }
 
   async function writeFor(draft: Draft, session: Session, holder: KeyHolder): Promise<Written> {
-    return finish(draft, () => submit(draft, placeholder_session, holder, { session }))
+    return finish(draft, () => submit(draft, placeholderSession(draft), holder, { session }))
   }
 
   async function resumeOne(draft: Draft): Promise<void> {
@@ -168,7 +195,7 @@ export function createDraftExecutor(
       throw error
     }
     try {
-      const session = sessionOf(draft.account ?? '')
+      const session = sessionOf(draft.account ?? '', draft)
       await writeFor(draft, session, holderOf(draft))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
@@ -177,7 +204,7 @@ export function createDraftExecutor(
   }
 
   return {
-    dryRun: (draft, holder) => submit(draft, placeholder_session, holder, { dry_run: true }),
+    dryRun: (draft, holder) => submit(draft, placeholderSession(draft), holder, { dry_run: true }),
     async approveAs(draft, session, by) {
       // Before the start: an invalid session is reported, and the draft keeps waiting.
       const outcome = await submit(draft, session, by, { dry_run: true })
@@ -186,7 +213,7 @@ export function createDraftExecutor(
       return finish(draft, () => submit(draft, session, by, {}))
     },
     async approveFor(draft, account) {
-      const session = sessionOf(account)
+      const session = sessionOf(account, draft)
       const holder = holderOf(draft)
       begin(draft, 'waiting', account)
       return writeFor(draft, session, holder)

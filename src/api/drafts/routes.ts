@@ -65,19 +65,20 @@ export function drafts(context: RouteContext, { db, executor }: Deps) {
     .use(keyed)
     .post(
       '/drafts',
-      async ({ holder, customer, body: { action, body }, set }) => {
+      async ({ holder, customer, body: { action, body, ...to }, set }) => {
         const session_field = session_fields.find((field) => field in body)
         if (session_field !== undefined)
           throw invalidField(
             `body.${session_field}`,
             'is not stored in a draft: send it with the approval',
           )
-        const outcome = await executor.dryRun({ action, body }, holder)
+        const source = to.source === undefined || to.source === 'main' ? null : to.source
+        const outcome = await executor.dryRun({ action, body, source }, holder)
         if (outcome.status !== 200) return forwardAnswer(outcome, set)
         const id = `drf_${random.uuid()}`
         const created_at = clock.now()
         const expires_at = created_at + DRAFT_MS
-        const row = { id, action, body, created_at, expires_at }
+        const row = { id, action, body, source, created_at, expires_at }
         const written = insertDraft(db, { ...row, customer_id: customer.id, key_id: holder.key.id })
         if (!written)
           throw new ApiError('drafts_exhausted', {
@@ -93,7 +94,12 @@ export function drafts(context: RouteContext, { db, executor }: Deps) {
           tags,
           operationId: 'makeDraft',
           ...answers(() => draftShapes().draft),
-          ...refuses('INVALID_FIELD', 'FEATURE_DISABLED', 'drafts_exhausted'),
+          ...refuses(
+            'INVALID_FIELD',
+            'FEATURE_DISABLED',
+            'drafts_exhausted',
+            'NOT_SUPPORTED_BY_SOURCE',
+          ),
         },
       },
     )
@@ -166,6 +172,7 @@ export function drafts(context: RouteContext, { db, executor }: Deps) {
             'UPSTREAM_BLOCKED',
             'PROXY_ERROR',
             'OUTCOME_UNKNOWN',
+            'NOT_SUPPORTED_BY_SOURCE',
           ),
         },
       },
@@ -216,7 +223,10 @@ export function operatorDrafts({ readJson, clock }: RouteContext, { db, executor
       const draft = requireDraft(db, id, null)
       const named = accountBody().safeParse(await readJson(request, APPROVAL_MAX))
       if (!named.success)
-        throw invalid('account', 'account is required: the name of an account of the pool')
+        throw invalid(
+          'account',
+          'account is required: the name of an account of the pool, or of the source of the draft',
+        )
       const written = await executor.approveFor(draft, named.data.account)
       const answer = forwardAnswer(written, set)
       return written.status === 200 ? toRow(requireDraft(db, id, null)) : answer

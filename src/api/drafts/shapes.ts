@@ -4,7 +4,7 @@ import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { DRAFT_ACTIONS, DRAFT_STATUSES, statusOf } from '../../core/forum/draft.ts'
 import type { Naming } from '../../core/forum/naming.ts'
-import { NEEDED_PARTS, SESSION_PARTS, sessionField } from '../../core/forum/session.ts'
+import { SESSION_PARTS, sessionField } from '../../core/forum/session.ts'
 import type { Draft } from '../../store/customers/drafts.ts'
 import {
   bodySchema,
@@ -14,7 +14,9 @@ import {
   pagingShape,
   querySchema,
 } from '../http/fields.ts'
+import { sessionFieldText } from '../writes/context.ts'
 
+const SOURCE_MAX = 31
 const BODY = "body must be an object: the write's own fields"
 
 /** Body of a new draft: its action, and the fields of that write. */
@@ -26,6 +28,11 @@ export const draftBody = bodySchema(() => ({
   body: z.record(z.string(), z.unknown(), {
     error: ({ input }) => (input === undefined ? 'body is required' : BODY),
   }),
+  source: z
+    .string({ error: 'source must be the name of a source' })
+    .max(SOURCE_MAX, `source must have at most ${SOURCE_MAX} characters`)
+    .nullish()
+    .meta({ description: 'Name of the source to act on; absent or null: main.' }),
 }))
 
 /** Filter of the draft list. */
@@ -39,6 +46,7 @@ export const toDraft = (it: Draft, now: number) => ({
   id: it.id,
   action: it.action,
   body: it.body,
+  source: it.source,
   status: statusOf(it, now),
   created_at: iso(it.created_at),
   expires_at: iso(it.expires_at),
@@ -61,7 +69,6 @@ export function toDraftPage<S>(rows: readonly Draft[], rows_max: number, toRow: 
 
 /** Documentation of an approval's body, which is read after its draft was found. */
 export function approvalBody(words: Naming) {
-  const parts = SESSION_PARTS.map((part) => sessionField(words, part))
   return {
     required: true,
     content: {
@@ -70,15 +77,15 @@ export function approvalBody(words: Naming) {
           type: 'object' as const,
           properties: {
             ...Object.fromEntries(
-              parts.map((name) => [
-                name,
-                { type: 'string' as const, description: `The cookie ${name} of your own account.` },
+              SESSION_PARTS.map((part) => [
+                sessionField(words, part),
+                { type: 'string' as const, description: sessionFieldText(words, part) },
               ]),
             ),
             cookies: { type: 'object' as const, additionalProperties: { type: 'string' as const } },
             proxy: { description: 'Egress proxy of this write.' },
           },
-          required: NEEDED_PARTS.map((part) => sessionField(words, part)),
+          required: [words.session],
           additionalProperties: false,
         },
         example: { [words.session]: 'eyJhbGciOi…', loid: '0000000000000abc12.2.1600000000000' },
@@ -96,6 +103,7 @@ export const draftShapes = once(() => {
     id: z.string(),
     action: z.enum(DRAFT_ACTIONS),
     body: open,
+    source: z.string().nullable().meta({ description: 'Source that it acts on; null: main.' }),
     status: z.enum(DRAFT_STATUSES),
     created_at: instant,
     expires_at: instant,

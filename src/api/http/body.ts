@@ -45,6 +45,7 @@ const FORWARDED_PATH = '/dashboard/api/'
 const DEFERRED_BODY_PATHS = ['/drafts/', '/operator/drafts/', '/mcp']
 const BODILESS = [
   '/confirm/',
+  '/connect/',
   '/unsubscribe/',
   '/operator/pool/',
   FORWARDED_PATH,

@@ -147,7 +147,7 @@ export type Policy = {
 
 const OPEN: Policy = { open: true, operator: false, scope: null, limit: 'open', feature: null }
 const CLOSED: Policy = { ...OPEN, open: false, limit: 'management' }
-const OPEN_PATHS = ['/metrics', '/openapi.json', '/docs', '/unsubscribe', '/confirm']
+const OPEN_PATHS = ['/metrics', '/openapi.json', '/docs', '/unsubscribe', '/confirm', '/connect']
 /** Routes authorised by the dashboard's cookie. */
 const SIGNED_IN_PATHS = ['/dashboard/api', '/dashboard/live', '/dashboard/session']
 /** Writes whose bodies may hold images. */
@@ -164,7 +164,7 @@ const FEATURES: readonly (readonly [string, Feature])[] = [
 
 const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
-/** Path of the reads of one source; '' : of all of them. */
+/** Path of the calls of one source; '' : of all of them. */
 export const sourcePath = ({ api }: Naming, source: string): string =>
   source === '' ? `${api}/sources` : `${api}/sources/${source}`
 
@@ -186,7 +186,10 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
   }
   if (under(path, words.api)) {
     if (path === sourcePath(words, '')) return { ...CLOSED, scope: 'read' }
-    if (under(path, sourcePath(words, ''))) return { ...CLOSED, scope: 'read', limit: 'reads' }
+    // A call of a source has the conditions of the same call of `main`.
+    const [, below] = /^\/[^/]+(\/.+)$/.exec(path.slice(sourcePath(words, '').length)) ?? []
+    if (under(path, sourcePath(words, '')))
+      return below === undefined ? CLOSED : policyOf(words, method, words.api + below)
     const reads = method === 'GET' || path === `${words.api}/comments/verify`
     if (reads) return { ...CLOSED, scope: 'read', limit: 'reads' }
     const [, feature = null] = FEATURES.find(([place]) => under(path, words.api + place)) ?? []

@@ -17,6 +17,7 @@ import {
   measureHolds,
   measureLag,
   measurePending,
+  measureSources,
   measureTargets,
   type MonitorCoverage,
   nextAttemptAt,
@@ -200,6 +201,24 @@ function registerMonitorGauges(metrics: Metrics, { db, clock, platform_ahead_ms 
       poll_overdue_feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.late ?? 0]),
     }
   })
+  metrics.onScrapeAll(
+    ['source_lag_seconds', 'source_lag_ids', 'source_open_ids', 'source_requests_per_minute'],
+    () => {
+      const now = clock.now()
+      const states = measureSources(db, now)
+      return {
+        source_lag_seconds: states.flatMap(({ source, verified_until: at }) =>
+          at === null ? [] : [[{ source }, Math.max(0, now - at) / 1000]],
+        ),
+        source_lag_ids: states.map(({ source, lag_ids }) => [{ source }, lag_ids]),
+        source_open_ids: states.flatMap(({ source, unanswered, skipped }) => [
+          [{ source, reason: 'unanswered' }, unanswered],
+          [{ source, reason: 'skipped' }, skipped],
+        ]),
+        source_requests_per_minute: states.map(({ source, requests }) => [{ source }, requests]),
+      }
+    },
+  )
   const coverage = createCoverageSums({ db, clock, ahead_ms: platform_ahead_ms })
   metrics.onScrapeAll(['monitors'], async () => ({
     monitors: Object.entries(await coverage()).map(([status, n]) => [{ coverage: status }, n]),

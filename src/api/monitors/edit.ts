@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '../../core/base/errors.ts'
-import { placesOf } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
 import { hasMainSource, type Naming, wireCode } from '../../core/forum/naming.ts'
@@ -31,7 +31,6 @@ import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { checkPatternCost } from './patterns.ts'
 import { absentMonitor, type Targets, toMonitor } from './shapes.ts'
-import { checkSources } from './sources.ts'
 
 /**
  * Checks that the plan has room for `extra`.

@@ -10,7 +10,13 @@ import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
 import { toParameters } from './parameters.ts'
-import { isNamed, jsonSchema, NAMING_PARAMETER, sourceParameter } from './route-docs.ts'
+import {
+  isNamed,
+  jsonSchema,
+  NAMING_PARAMETER,
+  sourceParameter,
+  takesSource,
+} from './route-docs.ts'
 
 // Written here rather than by @elysiajs/openapi, which copies a route's `detail` and lists its fields. Of an operation it
 // derives no error, security, header, bound or description, it converts inputs and outputs alike, and it repeats the
@@ -148,7 +154,7 @@ export function openApiDocument({
     if (detail.hide === true || !METHODS.includes(method)) continue
     // An operation is described once: a second path with the same operation would repeat its operationId.
     if (path.startsWith(`${other_place}/`)) continue
-    // Reads of a source are documented by the parameter `source`.
+    // Calls of a source are documented by the parameter `source`.
     if (path.startsWith(`${sourcePath(words, '')}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)
     const openapi_path = openApiPath(path)
@@ -213,7 +219,7 @@ function toOperation(operation: Operation): Json {
     ...toParameters(words, path, schemas),
     ...session.parameters,
     ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
-    ...(policy.limit === 'reads' ? [sourceParameter(words)] : []),
+    ...(takesSource(policy, path) ? [sourceParameter(words)] : []),
   ]
   const body = schemaOf(schemas['body'])
   const takes_body = body !== null

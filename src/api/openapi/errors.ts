@@ -25,6 +25,7 @@ const ACCOUNT_CODES: readonly ErrorCode[] = [
   'PERMISSION_DENIED',
   'UPSTREAM_BLOCKED',
   'PROXY_ERROR',
+  'NOT_SUPPORTED_BY_SOURCE',
 ]
 /** Error codes of calls with a session, without those of a login. */
 const SESSION_CODES: readonly ErrorCode[] = [

@@ -65,13 +65,18 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<st
 /** True if a call takes an Idempotency-Key, so that a repeat has no effect. */
 export const isNamed = ({ feature }: Policy): boolean => feature !== null && feature !== 'login'
 
-/** Query parameter of every read. */
+/** True if a call takes a source: the reads, and the acts that further sources have. */
+export const takesSource = ({ limit, feature }: Policy, path: string): boolean =>
+  limit === 'reads' ||
+  (feature !== null && feature !== 'profile' && /\/(?:login|comment|vote|dm)$/.test(path))
+
+/** Query parameter of calls that take a source. */
 export const sourceParameter = ({ default_source }: Naming) => ({
   name: 'source',
   in: 'query',
   required: false,
   description:
-    'Name of the source to read, as the list of sources gives it. Names and ids are then those of that source.',
+    'Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source.',
   schema: {
     type: 'string',
     default: default_source,

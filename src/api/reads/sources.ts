@@ -46,7 +46,7 @@ export function sourceReads({ words, keyed }: RouteContext, list: () => SourceIn
       detail: {
         summary: 'Sources and what each can do',
         description:
-          'The first source answers reads without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE.',
+          'The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE.',
         tags: ['Reads'],
         operationId: 'sources',
         ...answers(() => z.object({ sources: z.array(sourceShape) })),
@@ -71,9 +71,9 @@ export function forSource(
   const source = named ?? words.default_source
   if (target === null || (named === null && source === MAIN)) return null
   const { pathname } = target
-  const is_read = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
+  const is_call = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
   const sources = sourcePath(words, '')
-  if (!is_read || pathname === sources || pathname.startsWith(`${sources}/`)) return null
+  if (!is_call || pathname === sources || pathname.startsWith(`${sources}/`)) return null
   if (named !== null && !names.includes(named) && !(named === MAIN && hasMainSource(words)))
     throw invalid('source', `source must be one of ${sourceNames(words, names)}`)
   target.searchParams.delete('source')

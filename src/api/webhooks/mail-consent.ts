@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto'
-
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
@@ -15,18 +13,7 @@ import {
   findSubscription,
   unsubscribeTarget as stop,
 } from '../../store/delivery/targets.ts'
-
-const STYLE =
-  ':root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere}button{font:inherit;padding:.5rem 1rem}'
-
-/** The stylesheet is identified by its hash: the page can load or run nothing else. */
-const CSP = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+import { plainPage } from '../http/page.ts'
 
 /**
  * Page for a recipient of mail: one sentence, and with `button` a form that posts to the same
@@ -40,29 +27,7 @@ function readerPage(
     button === undefined
       ? ''
       : `\n<form method="post"><button type="submit">${Bun.escapeHTML(button)}</button></form>`
-  const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Alerts by mail</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<p>${Bun.escapeHTML(sentence)}</p>${form}
-</body>
-</html>
-`
-  return new Response(page, {
-    status,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': CSP,
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-    },
-  })
+  return plainPage('Alerts by mail', `<p>${Bun.escapeHTML(sentence)}</p>${form}`, { status })
 }
 
 const CONFIRM_GONE = 'This address leads nowhere any more: what it was for has been removed.'

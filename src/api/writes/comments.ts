@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { once } from '../../core/base/lazy.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
-import type { Posted } from '../../core/forum/writes.ts'
+import type { PostedOrPending } from '../../core/forum/writes.ts'
 import type { LoginMethod } from '../../gateway/login.ts'
 import type { AccountWrites } from '../../gateway/writes.ts'
 import { bodySchema, lazySchema } from '../http/fields.ts'
@@ -37,10 +37,14 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
         context.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (writer) => {
           const input = { link: post_url, text, locale, timezone }
           const posted = await writer.run(() => acting.commentInBrowser(input, writer.session))
-          return bodyOf(words, posted, 'browser')
+          return bodyOf(words, posted, acting.page_method)
         }),
       {
-        transform: context.reads(pageFields, { forwards: true, schemes: browser_schemes }),
+        transform: context.reads(pageFields, {
+          forwards: true,
+          schemes: browser_schemes,
+          capability: 'comment',
+        }),
         body: lazySchema(() =>
           z
             .object({ ...sessionShape(words, browser_schemes), ...pageFields() })
@@ -73,7 +77,11 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
           return bodyOf(words, posted, 'http')
         }),
       {
-        transform: context.reads(commentFields, { forwards: false, schemes: PROXY_SCHEMES }),
+        transform: context.reads(commentFields, {
+          forwards: false,
+          schemes: PROXY_SCHEMES,
+          capability: 'comment',
+        }),
         body: bodySchema(
           () => ({ ...sessionShape(words, PROXY_SCHEMES), ...commentFields() }),
           exampleBody(words, example_fields),
@@ -89,12 +97,17 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
     )
 }
 
-const bodyOf = (words: Naming, { name, permalink, comment }: Posted, transport: LoginMethod) => ({
+const bodyOf = (
+  words: Naming,
+  { name, permalink, comment, ...pending }: PostedOrPending,
+  transport: LoginMethod,
+) => ({
   success: true,
   comment_id: name,
   permalink,
   comment: comment && toWire(words, comment),
   transport,
+  ...pending,
 })
 
 const example_fields = {

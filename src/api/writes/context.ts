@@ -8,17 +8,18 @@ import { DEFAULT_TIMEZONE, parseTimezone, TIMEZONE_RULE } from '../../core/base/
 import {
   bodyObject,
   readBodySession,
+  readSourceSession,
   type Schemes,
   type Sending,
 } from '../../core/forum/body-session.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import {
-  NEEDED_PARTS,
   refuseProxyHeader,
   type Session,
   SESSION_PARTS,
   sessionField,
+  type SessionPart,
 } from '../../core/forum/session.ts'
 import { bodyHash, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../../core/limits/idempotency.ts'
 import type { Tier } from '../../core/limits/price.ts'
@@ -26,6 +27,7 @@ import type { ActOutcome } from '../../gateway/writes.ts'
 import { isStorageError } from '../../store/db/connection.ts'
 import type { RouteContext } from '../context.ts'
 import type { Holder } from '../http/auth.ts'
+import { notSupported } from '../http/errors.ts'
 import { documentAs } from '../openapi/route-docs.ts'
 import { privateProxy, toActError } from './errors.ts'
 import { type Body, createIdempotency, type IdempotencyDeps, type Named } from './idempotency.ts'
@@ -39,6 +41,8 @@ export type WritesOptions = Pick<IdempotencyDeps, 'db' | 'ring'> & {
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>
   /** Proxy schemes that the browser supports. */
   browser_schemes: Schemes
+  /** The further source that is acted on; null: `main`, which has every act. */
+  source: { name: string; capabilities: ReadonlySet<string> } | null
 }
 
 type Set = { status?: number | string; headers: HTTPHeaders }
@@ -73,13 +77,18 @@ export type WriteContext = Pick<RouteContext, 'words' | 'keyed' | 'log'> &
      */
     guardProxy(proxy: Proxy | null): Promise<Proxy | null>
     /**
+     * Refuses a call that the source has no means for.
+     * @throws {ApiError} NOT_SUPPORTED_BY_SOURCE (501)
+     */
+    require(capability: string): void
+    /**
      * Hook before validation: reads session and Idempotency-Key before the schema transforms the
      * body. `fields` are the call's own, by name.
-     * @throws {ApiError} 400
+     * @throws {ApiError} 400; 501 if the source lacks the capability
      */
     reads(
       fields: () => object,
-      sending: Pick<Sending, 'forwards' | 'schemes'>,
+      sending: Pick<Sending, 'forwards' | 'schemes'> & { capability: string },
     ): (context: { request: Request; body: unknown; route: string }) => void
     /**
      * Runs a write with the session of its body, once per Idempotency-Key. Returns the body that
@@ -98,7 +107,7 @@ type Sent = { session: Session; name: string | null; route: string; body_hash: U
 /** Creates the context once: Idempotency-Keys are claimed over all groups. */
 export function createWriteContext(context: RouteContext, options: WritesOptions): WriteContext {
   const { words, keyed, meter, faults, internal, groupCommit, clock, log } = context
-  const { db, ring, session_cookie, browser_schemes } = options
+  const { db, ring, session_cookie, browser_schemes, source } = options
   const runOnce = createIdempotency({ db, ring, groupCommit, clock, log, words })
   const sents = new WeakMap<Request, Sent>()
 
@@ -106,6 +115,10 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
     const sent = sents.get(request)
     if (!sent) throw new Error('a write was reached without its session')
     return sent
+  }
+
+  function require(capability: string): void {
+    if (source !== null && !source.capabilities.has(capability)) throw notSupported(capability)
   }
 
   async function guardProxy(proxy: Proxy | null): Promise<Proxy | null> {
@@ -157,8 +170,9 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
     shapes: createWriteShapes(words),
     guardProxy,
     metered,
+    require,
 
-    reads: (fields, sending) => {
+    reads: (fields, { capability, ...sending }) => {
       const whole = () => ({
         ...sending,
         reserved_fields: Object.keys(fields()),
@@ -166,10 +180,14 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
         session_cookie,
       })
       return ({ request, body, route }) => {
+        require(capability)
         refuseProxyHeader(words, request.headers)
         const name = readIdempotencyKey(request.headers.get(IDEMPOTENCY_HEADER))
         const session =
-          internal.optionsOf(request).session ?? readBodySession(bodyObject(body), whole())
+          internal.optionsOf(request).session ??
+          (source === null
+            ? readBodySession(bodyObject(body), whole())
+            : readSourceSession(bodyObject(body), { ...whole(), source: source.name }))
         sents.set(request, { session, name, route, body_hash: bodyHash(body) })
       }
     },
@@ -295,14 +313,19 @@ export const proxyField = (schemes: readonly string[]) =>
       description: `Egress proxy of this call: ${schemes.join(', ')}. An address scheme://user:password@host:port, or an object.`,
     })
 
+/** Description of a session's field in the document. */
+export function sessionFieldText(wire: Naming, part: SessionPart): string {
+  const cookie = `The cookie ${sessionField(wire, part)} of your own account.`
+  if (part === 'session')
+    return `${cookie} With a further source, which takes no other field of a session: the credential of your account there.`
+  return part === 'loid' ? `${cookie} Required, except with a further source.` : cookie
+}
+
 /** Body fields of the session, its proxy and further cookies. They are parsed before validation. */
 export function sessionShape(wire: Naming, schemes: readonly string[]): Record<string, z.ZodType> {
   const parts = SESSION_PARTS.map((part) => {
-    const text = z
-      .string()
-      .meta({ description: `The cookie ${sessionField(wire, part)} of your own account.` })
-    const needed = NEEDED_PARTS.some((it) => it === part)
-    return [sessionField(wire, part), needed ? text : text.nullish()]
+    const text = z.string().meta({ description: sessionFieldText(wire, part) })
+    return [sessionField(wire, part), part === 'session' ? text : text.nullish()]
   })
   return {
     ...Object.fromEntries(parts),

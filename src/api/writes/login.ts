@@ -83,6 +83,8 @@ export function loginWrite(
   return new Elysia({ name: 'writes.login', prefix: words.api }).use(keyed).post(
     '/login',
     async ({ holder, set, request, body: { proxy, ...credentials } }) => {
+      if (credentials.method === 'browser') context.require('browser')
+      if (proxy != null) context.require('proxy')
       const schemes = credentials.method === 'http' ? PROXY_SCHEMES : browser_schemes
       const scheme_required = credentials.method === 'http'
       const requested_proxy = readProxy(proxy, { schemes, scheme_required })
@@ -100,6 +102,7 @@ export function loginWrite(
     },
     {
       transform: ({ request, body }) => {
+        context.require('login')
         refuseProxyHeader(words, request.headers)
         refuseProxies(bodyObject(body), Object.keys(fields()))
       },

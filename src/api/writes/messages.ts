@@ -2,7 +2,6 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
-import { parseCommunityName, parseUserName } from '../../core/forum/permalink.ts'
 import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
 import { FOLDERS, readThreadsCursor } from '../../core/forum/writes.ts'
 import type { AccountWrites } from '../../gateway/writes.ts'
@@ -16,20 +15,10 @@ const THREAD_ID = /^(?:t4_[a-z0-9]{1,13}|![\x21-\x7e]{1,254})$/
 // The platform's opaque cursor: restricted to characters that cannot break the request.
 const MESSAGES_CURSOR = /^[\w!$:.~=+-]{1,512}$/
 
-/** A user name, or a room as `#name`; null if it is neither. */
-function recipient(text: string): string | null {
-  const marked = text.startsWith('#')
-  const person = marked ? null : parseUserName(text)
-  if (person !== null) return person
-  const place = parseCommunityName(marked ? text.slice(1) : text)
-  return place === null ? null : `#${place}`
-}
-
 const paged = { min: 1, max: 100, fallback: 25 }
 const folderSentence = `folder must be one of ${FOLDERS.join(', ')}`
 
-const sendFields = once(() => ({
-  to: readAs('to', "a user's name, or # and a community's", recipient),
+const contentFields = once(() => ({
   subject: textField('subject', { max: SUBJECT_MAX }).meta({
     description: 'In chat, which has no subject, it becomes the first line.',
   }),
@@ -54,8 +43,12 @@ const tags = ['Direct messages']
 export function messageWrites(context: WriteContext, acting: AccountWrites) {
   const { words, keyed, shapes } = context
   const session = once(() => sessionShape(words, PROXY_SCHEMES))
-  const reads = (fields: () => object) =>
-    context.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
+  const reads = (fields: () => object, capability: string) =>
+    context.reads(fields, { forwards: false, schemes: PROXY_SCHEMES, capability })
+  const sendFields = once(() => ({
+    to: readAs('to', "a user's name, or # and a community's", acting.recipient),
+    ...contentFields(),
+  }))
 
   return new Elysia({ name: 'writes.messages', prefix: words.api })
     .use(keyed)
@@ -67,7 +60,7 @@ export function messageWrites(context: WriteContext, acting: AccountWrites) {
           return { success: true, ...sent }
         }),
       {
-        transform: reads(sendFields),
+        transform: reads(sendFields, 'message'),
         body: bodySchema(
           () => ({ ...session(), ...sendFields() }),
           exampleBody(words, { to: 'example_user', subject: 'Beans', text: 'They came today.' }),
@@ -92,7 +85,7 @@ export function messageWrites(context: WriteContext, acting: AccountWrites) {
           writer.run(() => acting.threads({ folder, limit, after }, writer.session)),
         ),
       {
-        transform: reads(listFields),
+        transform: reads(listFields, 'inbox'),
         body: bodySchema(
           () => ({ ...session(), ...listFields() }),
           exampleBody(words, { folder: 'unread' }),
@@ -127,7 +120,7 @@ export function messageWrites(context: WriteContext, acting: AccountWrites) {
           writer.run(() => acting.messages({ thread_id, limit, after }, writer.session)),
         ),
       {
-        transform: reads(readFields),
+        transform: reads(readFields, 'inbox'),
         body: bodySchema(
           () => ({ ...session(), ...readFields() }),
           exampleBody(words, { thread_id: 't4_2abcde' }),

@@ -95,7 +95,7 @@ export function profileWrites(context: WriteContext, acting: AccountWrites, load
   const { words, keyed, shapes } = context
   const session = once(() => sessionShape(words, PROXY_SCHEMES))
   const reads = (fields: () => object) =>
-    context.reads(fields, { forwards: false, schemes: PROXY_SCHEMES })
+    context.reads(fields, { forwards: false, schemes: PROXY_SCHEMES, capability: 'profile' })
   const call_options = { tier: 'write', act: 'profile' } as const
 
   const app = new Elysia({ name: 'writes.profile', prefix: `${words.api}/profile` })

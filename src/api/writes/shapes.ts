@@ -13,6 +13,15 @@ export const createWriteShapes = (words: Naming) =>
     const success = z.literal(true)
     const instant = text.meta({ format: 'date-time', description: 'ISO 8601, UTC.' })
     const channel = z.enum(CHANNELS)
+    const waits = {
+      pending: z.literal(true).optional().meta({
+        description:
+          'Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.',
+      }),
+      pending_id: maybe
+        .optional()
+        .meta({ description: 'Its number among those that wait; null if the source names none.' }),
+    }
     return {
       login: z.looseObject({
         success,
@@ -29,16 +38,17 @@ export const createWriteShapes = (words: Naming) =>
       }),
       comment: z.looseObject({
         success,
-        comment_id: text.meta({ description: 't1_ and the id.' }),
+        comment_id: maybe.meta({ description: 't1_ and the id; null while it waits.' }),
         permalink: maybe.meta({ description: 'Absolute.' }),
         comment: z
           .looseObject(toWire(words, comment))
           .nullable()
           .meta({ description: 'Read back; null where that failed.' }),
         transport: z.enum(LOGIN_METHODS),
+        ...waits,
       }),
       vote: z.looseObject({ success, id: text, direction: z.enum(DIRECTIONS) }),
-      sent: z.looseObject({ success, id: maybe, thread_id: maybe, channel }),
+      sent: z.looseObject({ success, id: maybe, thread_id: maybe, channel, ...waits }),
       threads: z.looseObject({
         threads: z.array(
           z.looseObject({

@@ -56,11 +56,11 @@ export function voteWrites(context: WriteContext, acting: AccountWrites) {
   const { words, keyed, shapes } = context
   const voteFields = once(() => ({
     id: readAs('id', 'the fullname of a post or a comment, such as t3_abc123', (text) =>
-      FULLNAME.test(text) ? text : null,
+      FULLNAME.test(text) && acting.isItem(text) ? text : null,
     ).optional(),
     post_id: readAs('post_id', 'the id of a post, such as abc123 or t3_abc123', (text) => {
       const bare = bareId('t3_', text)
-      return bare === null ? null : `t3_${bare}`
+      return bare === null || !acting.isItem(`t3_${bare}`) ? null : `t3_${bare}`
     })
       .optional()
       .meta({ description: 'A post id, with or without t3_; instead of id.' }),
@@ -75,6 +75,7 @@ export function voteWrites(context: WriteContext, acting: AccountWrites) {
     '/vote',
     ({ request, holder, set, body: { id, post_id, url, direction: vote } }) => {
       const thing = thingOf({ id, post_id, url })
+      if (vote === 'down') context.require('downvote')
       return context.perform(
         { request, holder, set, tier: 'vote', act: 'vote' },
         async (writer) => {
@@ -85,7 +86,11 @@ export function voteWrites(context: WriteContext, acting: AccountWrites) {
       )
     },
     {
-      transform: context.reads(voteFields, { forwards: false, schemes: PROXY_SCHEMES }),
+      transform: context.reads(voteFields, {
+        forwards: false,
+        schemes: PROXY_SCHEMES,
+        capability: 'vote',
+      }),
       body: bodySchema(
         () => ({ ...sessionShape(words, PROXY_SCHEMES), ...voteFields() }),
         exampleBody(words, { id: 't3_1abcde', direction: 'up' }),

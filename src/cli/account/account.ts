@@ -8,8 +8,9 @@ import {
   resumeAccount,
 } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
+import { listSourceAccounts, removeSourceAccount } from '../../store/accounts/sources.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
-import { command, CommandRefusal, EXIT, JSON_OPTION } from '../command.ts'
+import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import { type OpenInstance, withInstance } from '../configuration.ts'
 import { table } from '../output.ts'
 
@@ -46,13 +47,17 @@ export const accountList = command({
   options: { json: JSON_OPTION },
   examples: ['forumd account list', 'forumd account list --json | jq .accounts'],
   async run({ values, ...context }) {
-    const accounts = await withInstance(context, ({ db }) => {
+    const { accounts, sources } = await withInstance(context, ({ db }) => {
       const proxies = new Map(listProxies(db).map(({ id, name }) => [id, name]))
-      return listAccounts(db).map((it) => toJson(it, proxies))
+      const at_sources = listSourceAccounts(db).map((it) => ({
+        source: it.source,
+        created_at: iso(it.created_at),
+      }))
+      return { accounts: listAccounts(db).map((it) => toJson(it, proxies)), sources: at_sources }
     })
     context.stdout.write(
       values.json
-        ? `${JSON.stringify({ accounts })}\n`
+        ? `${JSON.stringify({ accounts, sources })}\n`
         : table(
             accounts.map(({ name, kind, username, state, reason, proxy, last_used_at }) => ({
               name,
@@ -64,7 +69,10 @@ export const accountList = command({
               last_used_at,
             })),
             'There is no account yet: add one with forumd account add NAME --jar FILE.',
-          ),
+          ) +
+            sources
+              .map((it) => `Account at the source ${it.source}, added ${it.created_at}\n`)
+              .join(''),
     )
     return EXIT.done
   },
@@ -117,12 +125,31 @@ export const accountResume = changing(
 )
 
 /** The `account remove` command. */
-export const accountRemove = changing(
-  'remove',
-  'removes an account with its cookies and password',
-  ({ db }, { id, name }) => {
-    removeAccount(db, id)
-    return `${name} is removed`
+export const accountRemove = command({
+  name: 'account remove',
+  summary: 'removes an account with its cookies and password',
+  operands: ['[NAME]'],
+  options: {
+    source: { type: 'string', value: 'NAME', help: 'your account at this source' },
   },
-  'Its session on the platform stays open: sign out there to end it.',
-)
+  examples: ['forumd account remove main', 'forumd account remove --source meta'],
+  notes: 'Its session on the platform stays open: sign out there to end it.',
+  async run({ values: { source }, operands: [name], ...context }) {
+    if ((name === undefined) === (source === undefined))
+      throw new UsageError('NAME or --source is needed, and not both')
+    const removed = await withInstance(context, ({ db }) =>
+      transact(db, () => {
+        if (source === undefined) {
+          const account = accountNamed(db, name ?? '')
+          removeAccount(db, account.id)
+          return account.name
+        }
+        if (!removeSourceAccount(db, source))
+          throw new CommandRefusal(`there is no account at ${source}: see forumd account list`)
+        return `your account at ${source}`
+      }),
+    )
+    context.stdout.write(`${removed} is removed\n`)
+    return EXIT.done
+  },
+})

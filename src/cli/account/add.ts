@@ -33,6 +33,7 @@ import { type OpenInstance, withInstance, withPlatformTools } from '../configura
 import { accountNamed } from './account.ts'
 import { checkTotp, createSources, FROM, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
+import { addSourceAccount } from './source-account.ts'
 import { explainSignIn, parsePoolName } from './test.ts'
 
 /** Options that name the credentials of an account. */
@@ -62,6 +63,11 @@ export const ADD = {
     type: 'string',
     value: 'NAME',
     help: 'proxy for all of its requests (default: direct)',
+  },
+  source: {
+    type: 'string',
+    value: 'NAME',
+    help: 'account at this source, for approved drafts, in place of one of the pool',
   },
   'no-check': { type: 'boolean', help: 'add without checking the sign-in' },
   json: JSON_OPTION,
@@ -287,8 +293,8 @@ const NOTES =
 
 export const accountAdd = command({
   name: 'account add',
-  summary: 'adds a platform login to the pool',
-  operands: ['NAME'],
+  summary: 'adds a platform login to the pool, or your account at a source',
+  operands: ['[NAME]'],
   options: ADD,
   examples: [
     'forumd account add main --jar cookies.txt',
@@ -296,12 +302,19 @@ export const accountAdd = command({
     'forumd account add second --username ann --password-file ann.pw --totp-file ann.totp --proxy home',
     'PW=... forumd account add third --password-file env:PW',
     'forumd account add app --kind oauth --client-id ID --client-secret-file app.secret --refresh-token-file app.token',
+    'forumd account add --source meta',
+    'forumd account add --source cats --username ann --password-file ann.pw --totp-file ann.totp',
   ],
   notes: `${NOTES} Without a jar and a password, it prompts for the password on a terminal.`,
   async run(call) {
     const { values, operands, ...context } = call
-    const name = parsePoolName(operands[0] ?? '')
     const sources = createSources(context, values)
+    if (values.source !== undefined) {
+      if (operands.length > 0) throw new UsageError('NAME and --source exclude each other')
+      return addSourceAccount(call, values.source, sources)
+    }
+    if (operands[0] === undefined) throw new UsageError('NAME or --source is needed')
+    const name = parsePoolName(operands[0])
     const proxy = await withInstance(context, (opened) => {
       if (findAccountByName(opened.db, name))
         throw new CommandRefusal(

@@ -1,5 +1,6 @@
 import type { AccountResult, StateReason } from '../../core/accounts/status.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
 
@@ -36,9 +37,26 @@ export type TestedSource = {
   capabilities: string[]
   /** Lead of its clock over the local one; null if unknown. */
   ahead_ms: number | null
-  /** Day on which its way in ends, such as `2027-03-31`; null: none is configured. */
-  ends_at: string | null
   answer: Outcome<{ title: string | null; version: string | null; notes: string[] }>
+}
+
+/** Ways to get the operator's credential at a source; null: the source has no such way. */
+type SourceAccess = {
+  /** A person opens the address, allows the access, and pastes the answer, which `read` takes. */
+  authorize:
+    | (() => Promise<{
+        authorize_url: string
+        /** `unreadable` names what is wrong with the answer. */
+        read(answer: string): Outcome<{ key: string }>
+      }>)
+    | null
+  signIn:
+    | ((account: {
+        username: string
+        password: string
+        totp_secret: string | null
+      }) => Promise<{ ok: true; credential: string } | { ok: false; code: string }>)
+    | null
 }
 
 /** Requests of the command line to the platform for the operator's accounts. Stores nothing. */
@@ -57,6 +75,10 @@ export type PlatformTools = AsyncDisposable & {
   tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
   /** Requests the named source once, or each of them; null: each. */
   trySources(name: string | null): Promise<TestedSource[]>
+  /** The configured sources that can be monitored, by name, without a request to them. */
+  watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
+  /** Access to a configured source. */
+  sourceAccess(name: string): Promise<SourceAccess>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */
   tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>
   /** Signs in at the mail server; the error, or null. Throws when no mail server is configured. */

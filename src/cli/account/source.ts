@@ -2,21 +2,17 @@ import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
 import type { Fault } from '../../core/base/result.ts'
+import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import { readConfig, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import type { PlatformTools } from './platform-tools.ts'
 
-const DAY_MS = 86_400_000
-/** Long enough to find another way in. */
-const WARNED_DAYS = 60
-
-/** The end of a way in that is near or past; null: it is far. `day` is one such as `2027-03-31`. */
-export function endOf(day: string, now: number): { ended: boolean; in_words: string } | null {
-  const days = Math.ceil((Date.parse(day) - now) / DAY_MS)
-  if (days > WARNED_DAYS) return null
-  if (days < 0) return { ended: true, in_words: 'in the past' }
-  return { ended: false, in_words: days === 0 ? 'today' : `in ${days} day${days === 1 ? '' : 's'}` }
+/** The end of a way in as a list shows it. */
+function endText(ends_at: string | null, now: number): string | null {
+  if (ends_at === null || endWarning(ends_at, now) === null) return ends_at
+  const days = daysUntil(ends_at, now)
+  return `${ends_at}, ${days < 0 ? 'over' : days === 0 ? 'today' : `in ${days} days`}`
 }
 
 const NONE = 'There is no further source: add one with forumd source add NAME KIND [ADDRESS].'
@@ -39,10 +35,7 @@ export const sourceList = command({
       }),
     )
     const { clock } = await context.factories.createRuntime(config.log, context.stdout)
-    const rows = sources.map((it) => {
-      const ending = it.ends_at === null ? null : endOf(it.ends_at, clock.now())
-      return { ...it, ends_at: ending === null ? it.ends_at : `${it.ends_at}, ${ending.in_words}` }
-    })
+    const rows = sources.map((it) => ({ ...it, ends_at: endText(it.ends_at, clock.now()) }))
     context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(rows, NONE))
     return EXIT.done
   },
@@ -136,6 +129,8 @@ const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
 
 /** The fault of a source that was requested, as a sentence. */
 export function faultSentence(fault: Fault): string {
+  if (fault.kind === 'forbidden' && fault.reason === 'robots')
+    return 'its robots.txt forbids the request, which was not sent'
   if (fault.kind === 'throttled')
     return `it limits the rate of this address for ${fault.retry_after_s} s`
   if (fault.kind === 'unavailable')

@@ -1,6 +1,8 @@
+import type { Config } from '../../config/schema.ts'
 import { iso } from '../../core/base/time.ts'
 import { DRAFT_HOURS, EXPIRED, statusOf } from '../../core/forum/draft.ts'
 import { findAccountByName } from '../../store/accounts/accounts.ts'
+import { listSourceAccounts } from '../../store/accounts/sources.ts'
 import { type Draft, findDraft, listDrafts, moveDraft } from '../../store/customers/drafts.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { openInstance } from '../../store/maintenance/instance.ts'
@@ -28,6 +30,7 @@ const toView = (it: Draft, now: number) => ({
   customer: it.customer_name,
   action: it.action,
   body: it.body,
+  source: it.source,
   status: statusOf(it, now),
   account: it.account,
   created_at: iso(it.created_at),
@@ -55,7 +58,11 @@ export const approve = command({
   summary: 'lists drafts and approves or declines them',
   operands: ['[ID]'],
   options: {
-    account: { type: 'string', value: 'NAME', help: 'account of the pool to write as' },
+    account: {
+      type: 'string',
+      value: 'NAME',
+      help: 'account of the pool, or name of the source, to write as',
+    },
     decline: { type: 'boolean', help: 'decline the draft' },
     json: JSON_OPTION,
   },
@@ -83,8 +90,7 @@ export const approve = command({
         if (!moveDraft(db, id, { from: 'waiting', to: 'declined', now: clock.now() }))
           throw alreadyDecided(draft, clock.now())
       } else if (account !== undefined) {
-        if (findAccountByName(db, account) === null)
-          throw new CommandRefusal(`there is no account "${account}": see forumd account list`)
+        checkAccount(db, config, draft, account)
         if (!moveDraft(db, id, { from: 'waiting', to: 'queued', account, now: clock.now() }))
           throw alreadyDecided(draft, clock.now())
         await waitUntilWritten(db, id, clock)
@@ -95,6 +101,25 @@ export const approve = command({
     }
   },
 })
+
+/**
+ * Checks that an account can write a draft.
+ *
+ * @throws {CommandRefusal} if there is none of this name where the draft belongs
+ */
+function checkAccount(db: Db, config: Config, { source }: Draft, account: string): void {
+  if (source === null) {
+    if (findAccountByName(db, account) !== null) return
+    throw new CommandRefusal(`there is no account "${account}": see forumd account list`)
+  }
+  if (account !== source)
+    throw new CommandRefusal(`this draft is for the source ${source}: --account ${source}`)
+  const has_key = config.source.some((it) => it.name === source && it.api_key !== '')
+  if (!has_key && !listSourceAccounts(db).some((it) => it.source === source))
+    throw new CommandRefusal(
+      `there is no account at ${source}: forumd account add --source ${source}`,
+    )
+}
 
 function read(db: Db, id: string): Draft {
   const draft = findDraft(db, id, null)

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 
 import { type Config, hasMain } from '../../config/schema.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { pathsOf } from '../../store/maintenance/paths.ts'
 import type { PlatformTools } from '../account/platform-tools.ts'
@@ -30,12 +31,12 @@ export function networkChecks(config: Config, runtime: Runtime, tools: PlatformT
     { title: 'resolving host names', run: () => checkNames(config, runtime) },
     ...(hasMain(config) ? [platform] : []),
     ...sourceChecks(config, tools, {
-      now: runtime.clock.now,
       onClock(ms) {
         // A single answer of a source is enough where no platform gives the median of three.
         if (!hasMain(config)) ahead_ms ??= ms
       },
     }),
+    { title: 'checking the ends of access', run: () => endsOf(config, runtime) },
     {
       title: 'comparing clocks',
       run: () => [
@@ -74,6 +75,18 @@ function hostsOf({ platform, source, smtp, operator }: Config): Map<string, stri
     if (host !== '' && isIP(host) === 0 && !hosts.has(host)) hosts.set(host, key)
   }
   return hosts
+}
+
+/** Sources whose way in ends within the time of the first warning, or has ended. */
+function endsOf({ platform, source }: Config, { clock }: Runtime): CheckResult[] {
+  const all = [{ name: 'main', ends_at: platform.ends_at }, ...source]
+  return all.flatMap(({ name, ends_at }) => {
+    if (ends_at === '' || endWarning(ends_at, clock.now()) === null) return []
+    const days = daysUntil(ends_at, clock.now())
+    const found =
+      days < 0 ? `access ended on ${ends_at}` : `access ends on ${ends_at}: ${days} days`
+    return [doubtful('source', found, 'see docs/accounts.md: what remains', name)]
+  })
 }
 
 async function checkNames(config: Config, { resolve, clock }: Runtime): Promise<CheckResult[]> {

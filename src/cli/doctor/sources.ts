@@ -1,22 +1,22 @@
 import type { Config } from '../../config/schema.ts'
 import type { Fault } from '../../core/base/result.ts'
 import type { PlatformTools, TestedSource } from '../account/platform-tools.ts'
-import { endOf, faultSentence } from '../account/source.ts'
+import { faultSentence } from '../account/source.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 
 /** Requests each source once. `onClock` receives the lead of the clock of each that answered, in ms. */
 export function sourceChecks(
   { source }: Config,
   tools: PlatformTools,
-  { now, onClock }: { now: () => number; onClock: (ahead_ms: number) => void },
+  { onClock }: { onClock: (ahead_ms: number) => void },
 ): Check[] {
   return source.map(({ name }) => ({
     title: `checking the source ${name}`,
     async run() {
       const tested = await tools.trySources(name)
-      return tested.flatMap((it) => {
+      return tested.map((it) => {
         if (it.ahead_ms !== null) onClock(it.ahead_ms)
-        return [answerOf(it), ...endingOf(it, now())]
+        return answerOf(it)
       })
     },
   }))
@@ -42,13 +42,4 @@ function failureOf(name: string, url: string, fault: Fault): CheckResult {
   return is_passing
     ? doubtful('source', found, `wait, then: forumd source test ${name}`, name)
     : bad('source', found, `check the [[source]] table of ${name}, and the network`, name)
-}
-
-function endingOf({ name, ends_at }: TestedSource, now: number): CheckResult[] {
-  const ending = ends_at === null ? null : endOf(ends_at, now)
-  if (ends_at === null || ending === null) return []
-  const fix = 'find another way in, or remove the source and its monitors'
-  return ending.ended
-    ? [bad('source', `its way in ended on ${ends_at}`, fix, name)]
-    : [doubtful('source', `its way in ends on ${ends_at}, ${ending.in_words}`, fix, name)]
 }

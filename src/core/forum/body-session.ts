@@ -68,6 +68,41 @@ export function readBodySession(body: Record<string, unknown>, sending: Sending)
 }
 
 /**
+ * Parses the session of a write to a further source: one credential, in the place of the session
+ * cookie. Every other field of a session is refused, so that cookies of the main platform are never
+ * sent to another site.
+ * @throws {ApiError} 400 naming the field that is missing or malformed
+ */
+export function readSourceSession(
+  body: Record<string, unknown>,
+  {
+    words,
+    reserved_fields,
+    source,
+  }: Pick<Sending, 'words' | 'reserved_fields'> & { source: string },
+): Session {
+  const field = words.session
+  const other = sessionFields(words).find((it) => it !== field && body[it] != null)
+  if (other !== undefined)
+    throw invalidField(other, `is not accepted with the source ${source}: send ${field} alone`)
+  const unknown = Object.keys(body).find(
+    (it) => !reserved_fields.includes(it) && !sessionFields(words).includes(it),
+  )
+  if (unknown !== undefined)
+    throw invalid(unknown, `${displayName(unknown)} is not a field of this call`)
+  const value = body[field]
+  if (value === undefined || value === null || value === '')
+    throw new ApiError('SESSION_REQUIRED', {
+      message: `this call acts as your own account: send ${field}, the credential of your account at the source ${source}`,
+    })
+  if (typeof value !== 'string') throw invalidField(field, 'must be text')
+  if (!isCookieValue(value)) throw invalidField(field, VALUE_FORM)
+  const cookies = [{ name: field, value }] as const
+  if (tooManyCookies(cookies)) throw invalidField(field, MANY_COOKIES)
+  return { cookies, proxy: null }
+}
+
+/**
  * Parses the proxy of a write from its body; null if the body names none.
  * @throws {ApiError} 400 for a malformed proxy or an unsupported kind
  */

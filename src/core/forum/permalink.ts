@@ -78,8 +78,11 @@ export function bareId(prefix: 't1_' | 't3_', text: string): string | null {
   return ID.test(id) ? id : null
 }
 
-/** Post, or comment under it, that a link names. Ids without prefix. */
-export type PermalinkTarget = { post_id: string; comment_id: string | null }
+/**
+ * Post, or comment under it, that a link names. Ids without prefix. `number`: the link names a
+ * comment by its place under the post, in place of an id.
+ */
+export type PermalinkTarget = { post_id: string; comment_id: string | null; number?: number }
 
 /** Hosts of the platform's links: `link` hosts serve paths, `short` hosts only post ids. */
 export type LinkHosts = { link: readonly string[]; short: readonly string[] }

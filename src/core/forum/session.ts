@@ -300,6 +300,7 @@ export const TAKEN_PLACES: readonly string[] = [
   'account',
   'api',
   'confirm',
+  'connect',
   'dashboard',
   'docs',
   'feed',

@@ -15,6 +15,15 @@ export type Posted = {
   comment: Comment | null
 }
 
+/**
+ * Set on a write that the platform has accepted and shows once a moderator has approved it.
+ * `pending_id` is its number among those that wait; null if the platform names none.
+ */
+type Pending = { pending?: true; pending_id?: string | null }
+
+/** {@link Posted}, or a comment without a name that waits for a moderator. */
+export type PostedOrPending = Omit<Posted, 'name'> & { name: string | null } & Pending
+
 /** Directions of a vote. */
 export const DIRECTIONS = ['up', 'down', 'none'] as const
 export type Direction = (typeof DIRECTIONS)[number]
@@ -24,7 +33,11 @@ export const CHANNELS = ['mail', 'chat'] as const
 type Channel = (typeof CHANNELS)[number]
 
 /** Sent message. Mail does not return its ids: they are looked up, and null if not found. */
-export type SentMessage = { id: string | null; thread_id: string | null; channel: Channel }
+export type SentMessage = {
+  id: string | null
+  thread_id: string | null
+  channel: Channel
+} & Pending
 
 /** Message folders. */
 export const FOLDERS = ['all', 'inbox', 'sent', 'unread'] as const

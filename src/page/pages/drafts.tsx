@@ -17,13 +17,18 @@ import { words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
 import type { DraftList, DraftView, Pool } from '../lib/types.ts'
 
-type DraftApproveProps = { path: string; close: () => void; again: () => void }
+type DraftApproveProps = {
+  path: string
+  source: string | null
+  close: () => void
+  again: () => void
+}
 
 /** Approves a draft with an account of the pool (operator) or with session cookies that are not stored (customer). */
-function DraftApprove({ path, close, again }: DraftApproveProps) {
+function DraftApprove({ path, source, close, again }: DraftApproveProps) {
   const { role, words } = useCurrentUser()
   const cookie = `${words.platform}_session`
-  const [account, setAccount] = useState('')
+  const [account, setAccount] = useState(source ?? '')
   const [session, setSession] = useState('')
   const [loid, setLoid] = useState('')
   const action = useAction()
@@ -33,7 +38,9 @@ function DraftApprove({ path, close, again }: DraftApproveProps) {
     const answer = await action.run(() =>
       postJson(
         `${path}/approve`,
-        operator ? { account } : { [cookie]: session.trim(), loid: loid.trim() },
+        operator
+          ? { account }
+          : { [cookie]: session.trim(), ...(source === null && { loid: loid.trim() }) },
       ),
     )
     // A failed approval may have closed the draft.
@@ -54,13 +61,16 @@ function DraftApprove({ path, close, again }: DraftApproveProps) {
       submit={approve}
       close={close}
     >
-      {operator ? (
+      {operator && source !== null ? (
+        <p>Sent as your account at {source}.</p>
+      ) : operator ? (
         <AccountField account={account} setAccount={setAccount} error={errorOf('account')} />
       ) : (
         <>
           <p>
-            Sent as the platform account of these session cookies, which you copy from your browser.
-            The cookies are used once and not stored.
+            {source === null
+              ? 'Sent as the platform account of these session cookies, which you copy from your browser. The cookies are used once and not stored.'
+              : `Sent as your account at ${source}. Its credential is used once and not stored.`}
           </p>
           <TextField
             label={cookie}
@@ -69,7 +79,9 @@ function DraftApprove({ path, close, again }: DraftApproveProps) {
             value={session}
             change={setSession}
           />
-          <TextField label="loid" error={errorOf('loid')} masked value={loid} change={setLoid} />
+          {source === null && (
+            <TextField label="loid" error={errorOf('loid')} masked value={loid} change={setLoid} />
+          )}
         </>
       )}
     </FormDialog>
@@ -148,7 +160,7 @@ export function Drafts() {
 type DraftCardProps = { draft: DraftView; at: string; again: () => void }
 
 function DraftCard({ draft, at, again }: DraftCardProps) {
-  const { id, action, body, status, created_at, expires_at, customer, answer } = draft
+  const { id, action, body, source, status, created_at, expires_at, customer, answer } = draft
   const [dialog, setDialog] = useState<'approve' | 'decline' | null>(null)
   const path = `${at}/${encodeURIComponent(id)}`
   const close = () => setDialog(null)
@@ -160,6 +172,7 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
       </div>
       <p class="quiet small-text facts">
         {customer && <span>by {customer.name}</span>}
+        {source !== null && <span>at {source}</span>}
         <span>
           created <Time at={created_at} />
         </span>
@@ -186,7 +199,9 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
           </button>
         </div>
       )}
-      {dialog === 'approve' && <DraftApprove path={path} close={close} again={again} />}
+      {dialog === 'approve' && (
+        <DraftApprove path={path} source={source} close={close} again={again} />
+      )}
       {dialog === 'decline' && (
         <Confirm
           title="Decline this draft?"

@@ -11,8 +11,17 @@ import {
   REJECTED,
 } from '../../core/forum/native-refusals.ts'
 import type { Posted, SentMessage } from '../../core/forum/writes.ts'
-import { type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
-import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
+import { type CallerClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
+import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
+import { ANONYMOUS } from '../port.ts'
+import {
+  type ActCall,
+  type Authorization,
+  type KeyRequest,
+  type ReadPort,
+  type SourceActs,
+  unsupported,
+} from '../source.ts'
 import { toComment, toNative } from './readers.ts'
 import type { SiteClient } from './site.ts'
 
@@ -28,7 +37,9 @@ const LIKE = 2
  * Actions of the account whose User API key the client has. Each request that changes something is
  * sent once. Fullnames: `t3_` and a topic's id, `t1_` and a post's id.
  */
-export function createDiscourseActs(client: Pick<SiteClient, 'http' | 'get' | 'site'>) {
+export function createDiscourseActs(
+  client: Pick<SiteClient, 'get' | 'site'> & { http: Pick<CallerClient, 'write'> },
+) {
   const { http, site } = client
 
   /** Topic and number of a post. */
@@ -86,6 +97,17 @@ export function createDiscourseActs(client: Pick<SiteClient, 'http' | 'get' | 's
   }
 
   return {
+    /** Fullname of the post with a number in a topic. */
+    async numbered(
+      { post_id, number }: { post_id: string; number: number },
+      call: HttpCall,
+    ): Promise<Outcome<string>> {
+      const row = await client.get(`/posts/by_number/${post_id}/${number}.json`, call)
+      if (!row.ok) return row
+      const native = toNative(row.value)
+      return native === null ? fail({ kind: 'unreadable', path: '$' }) : ok(`t1_${native.id}`)
+    },
+
     /** Replies to a topic or a post; `text` is Markdown. */
     async reply(
       { parent, text }: { parent: string; text: string },
@@ -153,6 +175,56 @@ export function createDiscourseActs(client: Pick<SiteClient, 'http' | 'get' | 's
   }
 }
 
+/**
+ * The acts of the port, each with the key of its call. A new reply is read back as everybody sees
+ * it, by `nodesById`.
+ */
+export function discourseActs(
+  { http, site }: Pick<SiteClient, 'http' | 'site'>,
+  { nodesById }: Pick<ReadPort, 'nodesById'>,
+): SourceActs {
+  function as({ credential }: ActCall) {
+    const own = http.as({ 'user-api-key': credential })
+    return createDiscourseActs({
+      site,
+      http: own,
+      async get(path, call) {
+        const answer = await own.get(path, call)
+        return answer.ok ? ok(fieldsOf(answer.value)) : answer
+      },
+    })
+  }
+  return {
+    numbered: (place, call) => as(call).numbered(place, call),
+    async comment(request, call) {
+      const done = await as(call).reply(request, call)
+      if (!done.ok) return done
+      if (done.value.state === 'enqueued')
+        return ok({ name: null, permalink: null, comment: null, ...pendingOf(done.value) })
+      const { name, permalink } = done.value.value
+      const { deadline_at } = call
+      const nodes = await nodesById([name.slice(3)], { deadline_at, identity: ANONYMOUS })
+      const node = nodes.ok ? nodes.value[0] : undefined
+      return ok({ name, permalink, comment: node === undefined ? null : fromNode(node) })
+    },
+    async vote({ id, direction }, call) {
+      if (direction === 'down') return unsupported('downvote')
+      return direction === 'up' ? as(call).like(id, call) : as(call).unlike(id, call)
+    },
+    async message(request, call) {
+      const done = await as(call).message(request, call)
+      if (!done.ok) return done
+      if (done.value.state === 'done') return ok(done.value.value)
+      return ok({ id: null, thread_id: null, channel: 'mail', ...pendingOf(done.value) })
+    },
+  }
+}
+
+const pendingOf = ({ pending_id }: { pending_id: number | null }) => ({
+  pending: true as const,
+  pending_id: pending_id === null ? null : String(pending_id),
+})
+
 /** A failure, or a write that waits: without the value of one that was done. */
 const carry = (
   acted: Acted<Accepted<unknown>>,
@@ -200,8 +272,22 @@ const makeKeyPair = promisify(generateKeyPair)
 const KEY_BITS = 2048
 const NONCE_BYTES = 16
 
-/** Address for a person to open, and the key that reads the answer. It is PEM, and secret. */
-export type KeyRequest = { authorize_url: string; nonce: string; private_key: string }
+const CLIENT_ID_BYTES = 16
+
+/**
+ * The site's User API keys as the port's permission. Each request has a client id of its own, since
+ * a key replaces the one of the same person and client.
+ */
+export const keyAuthorization = (base_url: string): Authorization => ({
+  begin: (request) =>
+    requestKey({
+      ...request,
+      base_url,
+      client_id: `forumd-${Buffer.from(request.random.bytes(CLIENT_ID_BYTES)).toString('hex')}`,
+      scopes: ['read', 'write'],
+    }),
+  read: readKeyPayload,
+})
 
 /**
  * Begins the request of a User API key: a person opens the address, signs in and allows it. A second

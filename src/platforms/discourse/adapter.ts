@@ -6,12 +6,14 @@ import type { HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
 import type { Call, Listing } from '../port.ts'
 import {
+  actCapabilities,
   readCapabilities,
   type ReadPort,
   type Source,
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { discourseActs, keyAuthorization } from './acts.ts'
 import {
   actionToItem,
   type Category,
@@ -313,10 +315,13 @@ export function createDiscourse(options: SourceOptions): Source {
     })
   }
 
+  const acts = discourseActs(client, topics)
   return {
     kind: 'discourse',
     url: base_url,
-    capabilities: new Set(readCapabilities(reads)),
+    capabilities: new Set([...readCapabilities(reads), ...actCapabilities(acts), 'authorize']),
+    acts,
+    authorization: keyAuthorization(base_url),
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createPostStream({
@@ -348,9 +353,10 @@ export function createDiscourse(options: SourceOptions): Source {
       const base = new URL(base_url)
       if (origin !== base.origin || !pathname.startsWith(base.pathname)) return null
       const path = pathname.slice(base.pathname.replace(/\/$/, '').length)
+      const [, post_id, number] = TOPIC_PATH.exec(path) ?? []
+      if (post_id === undefined) return null
       // A link to a reply names it by its number, not by its id: the link alone leads to the topic.
-      const post_id = TOPIC_PATH.exec(path)?.[1]
-      return post_id === undefined ? null : { post_id, comment_id: null }
+      return { post_id, comment_id: null, ...(Number(number) > 1 && { number: Number(number) }) }
     },
     clock_offset_ms: http.clock_offset_ms,
     isDown: http.isDown,
@@ -371,7 +377,7 @@ export function createDiscourse(options: SourceOptions): Source {
 const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
 const DIRECTORY_PAGE = 50
 const PLACE_MAX = 200
-const TOPIC_PATH = /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/\d+)?\/?(?:\.json)?$/
+const TOPIC_PATH = /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/(\d{1,9}))?\/?(?:\.json)?$/
 const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
 
 const TABS: Readonly<Record<string, string>> = {

@@ -9,15 +9,12 @@ import {
   REJECTED,
 } from '../../core/forum/native-refusals.ts'
 import type { Direction, Posted, SentMessage } from '../../core/forum/writes.ts'
-import { type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
+import { type CallerClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
 import { fieldsOf, numberAt, textAt } from '../items.ts'
 import type { LoginCode } from '../port.ts'
+import type { ActCall, SourceActs, SourceSignIn } from '../source.ts'
 import type { Api } from './api.ts'
 import { toComment } from './readers.ts'
-
-/** Result of a sign-in: a token of the API, or the reason why there is none. */
-export type SignIn =
-  { ok: true; token: string } | { ok: false; code: LoginCode; retry_after_s?: number }
 
 /** Verdicts on credentials; every other answer is none. */
 const VERDICTS: Readonly<Record<string, LoginCode>> = {
@@ -35,7 +32,7 @@ export async function signIn(
   account: { username: string; password: string; totp_secret: string | null },
   now: number,
   call: HttpCall,
-): Promise<SignIn> {
+): Promise<SourceSignIn> {
   const server = await api.server(call)
   if (!server.ok) return unsigned(server.fault)
   const { base, login, generation } = server.value.dialect
@@ -47,20 +44,20 @@ export async function signIn(
     // Without it the token ends after a week.
     ...(generation === 'v4' && { stay_logged_in: true }),
   }
-  const answer = await api.client.write(
-    { path: `${base}${login.path}`, method: 'POST', body },
-    call,
-  )
+  // A limit of sign-ins must not stop the reads of the source.
+  const answer = await api.client
+    .as({})
+    .write({ path: `${base}${login.path}`, method: 'POST', body }, call)
   if (!answer.ok) return unsigned(answer.fault)
   const value = fieldsOf(answer.value.value)
   const token = textAt(value, 'jwt')
-  if (answer.value.status < 300 && token !== null) return { ok: true, token }
+  if (answer.value.status < 300 && token !== null) return { ok: true, credential: token }
   if (answer.value.status === 429)
     return unsigned({ kind: 'throttled', retry_after_s: retrySeconds(answer.value.headers) })
   return { ok: false, code: VERDICTS[codeOf(answer.value)] ?? 'UNKNOWN' }
 }
 
-function unsigned(fault: { kind: string; retry_after_s?: number | null }): SignIn {
+function unsigned(fault: { kind: string; retry_after_s?: number | null }): SourceSignIn {
   if (fault.kind === 'blocked') return { ok: false, code: 'UPSTREAM_BLOCKED' }
   return fault.kind === 'throttled' && fault.retry_after_s != null
     ? { ok: false, code: 'UPSTREAM_ERROR', retry_after_s: fault.retry_after_s }
@@ -80,12 +77,13 @@ export function createActs({
   token: string
   site_url: string
 }) {
+  const client: CallerClient = api.client.as({ authorization: `Bearer ${token}` })
+
   async function write(path: string, body: unknown, call: HttpCall): Promise<Acted<unknown>> {
     const server = await api.server(call)
     if (!server.ok) return server
-    const headers = { authorization: `Bearer ${token}` }
     const at = `${server.value.dialect.base}${path}`
-    const answer = await api.client.write({ path: at, method: 'POST', body, headers }, call)
+    const answer = await client.write({ path: at, method: 'POST', body }, call)
     if (!answer.ok) return answer
     const { status, value } = answer.value
     return status < 300 ? ok(value) : { ok: false, fault: refusalOf(answer.value) }
@@ -98,7 +96,7 @@ export function createActs({
   ): Promise<Outcome<{ post_id: number; parent_id?: number }>> {
     const id = Number(fullname.slice(3))
     if (fullname.startsWith('t3_')) return ok({ post_id: id })
-    const view = await api.byId('comment', id, call)
+    const view = await api.byId('comment', id, call, client)
     if (!view.ok) return view
     const post_id = numberAt(fieldsOf(view.value?.['comment']), 'post_id')
     return post_id === null
@@ -145,7 +143,7 @@ export function createActs({
     ): Promise<Acted<SentMessage>> {
       const server = await api.server(call)
       if (!server.ok) return server
-      const answer = await api.get(server.value.dialect.person, { username: to }, call)
+      const answer = await api.get(server.value.dialect.person, { username: to }, call, client)
       if (!answer.ok) return answer
       const person = fieldsOf(fieldsOf(fieldsOf(answer.value)['person_view'])['person'])
       const recipient_id = numberAt(person, 'id')
@@ -159,6 +157,17 @@ export function createActs({
       if (id === null) return UNKNOWN
       return ok({ id: String(id), thread_id: String(recipient_id), channel: 'mail' })
     },
+  }
+}
+
+/** The acts of the port; `now` is epoch ms by the server's clock. */
+export function lemmyActs(api: Api, site_url: string, now: () => number): SourceActs {
+  const as = ({ credential }: ActCall) => createActs({ api, token: credential, site_url })
+  return {
+    login: (account, call) => signIn(api, account, now(), call),
+    comment: (request, call) => as(call).comment(request, call),
+    vote: (request, call) => as(call).vote(request, call),
+    message: (request, call) => as(call).send(request, call),
   }
 }
 

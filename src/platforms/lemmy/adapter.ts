@@ -4,12 +4,14 @@ import type { HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, textAt, toNode, toTree } from '../items.ts'
 import type { Listing } from '../port.ts'
 import {
+  actCapabilities,
   readCapabilities,
   type ReadPort,
   type Source,
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { lemmyActs } from './acts.ts'
 import { type ApiPage, createApi, type Params, postSort, SPANS_S } from './api.ts'
 import {
   type Dialect,
@@ -343,10 +345,21 @@ export function createLemmy(
       ),
   }
 
+  // Acts were not tried with PieFed, whose sign-in takes other fields.
+  const acts =
+    software === 'lemmy'
+      ? lemmyActs(api, base_url, () => clock.now() + api.client.clock_offset_ms())
+      : {}
   return {
     kind: software,
     url: base_url,
-    capabilities: new Set(readCapabilities(reads)),
+    capabilities: new Set([
+      ...readCapabilities(reads),
+      ...actCapabilities(acts),
+      ...('vote' in acts ? (['downvote'] as const) : []),
+    ]),
+    acts,
+    authorization: null,
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createStream({ clock, api, site_url: base_url }),

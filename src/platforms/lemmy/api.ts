@@ -1,5 +1,11 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import { createHttpClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
+import {
+  type CallerClient,
+  createHttpClient,
+  type HttpAnswer,
+  type HttpCall,
+  retrySeconds,
+} from '../http.ts'
 import { fieldsOf, numberAt, textAt } from '../items.ts'
 import type { SourceOptions } from '../source.ts'
 import { type Dialect, DIALECTS, type SiteInfo, toSite, type ViewKind, viewsOf } from './readers.ts'
@@ -67,18 +73,29 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return finding
   }
 
-  async function request(path: string, params: Params, call: HttpCall) {
+  async function request(
+    path: string,
+    params: Params,
+    call: HttpCall,
+    sender: CallerClient = client,
+  ) {
     const at = await server(call)
     if (!at.ok) return at
     const query = new URLSearchParams()
     for (const [name, value] of Object.entries(params))
       if (value !== null && value !== undefined) query.set(name, String(value))
     const { base } = at.value.dialect
-    return client.send({ path: `${base}${path}?${query.toString()}` }, call)
+    return sender.send({ path: `${base}${path}?${query.toString()}` }, call)
   }
 
-  async function get(path: string, params: Params, call: HttpCall): Promise<Outcome<unknown>> {
-    const answer = await request(path, params, call)
+  /** `sender`: the client of a caller's account; absent: that of the source. */
+  async function get(
+    path: string,
+    params: Params,
+    call: HttpCall,
+    sender?: CallerClient,
+  ): Promise<Outcome<unknown>> {
+    const answer = await request(path, params, call, sender)
     return answer.ok ? ok(answer.value.value) : answer
   }
 
@@ -114,8 +131,9 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     kind: 'post' | 'comment',
     id: number | string,
     call: HttpCall,
+    sender?: CallerClient,
   ): Promise<Outcome<Row | null>> {
-    const answer = await get(`/${kind}`, { id }, call)
+    const answer = await get(`/${kind}`, { id }, call, sender)
     if (!answer.ok) return answer.fault.kind === 'not_found' ? ok(null) : answer
     const view = fieldsOf(fieldsOf(answer.value)[`${kind}_view`])
     if (numberAt(fieldsOf(view[kind]), 'id') !== Number(id))

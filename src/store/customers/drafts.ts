@@ -17,6 +17,8 @@ export type Draft = {
   key_id: string
   action: DraftAction
   body: Record<string, unknown>
+  /** Name of the further source that it is for; null: `main`. */
+  source: string | null
   state: DraftState
   /** The pool account for which it was approved; null when the approval brought a session. */
   account: string | null
@@ -41,6 +43,7 @@ const rowShape = once(() => {
     key_id: z.string(),
     action: z.enum(DRAFT_ACTIONS),
     body: z.string().transform((text) => json.parse(JSON.parse(text))),
+    source: z.string().nullable(),
     state: z.enum(DRAFT_STATES),
     account: z.string().nullable(),
     answer: z
@@ -53,8 +56,8 @@ const rowShape = once(() => {
   })
 })
 
-const DRAFTS = `SELECT d.id, d.customer_id, c.name AS customer_name, d.key_id, d.action, d.body, d.state, d.account,
-       d.answer, d.created_at, d.expires_at, d.decided_at
+const DRAFTS = `SELECT d.id, d.customer_id, c.name AS customer_name, d.key_id, d.action, d.body, d.source, d.state,
+       d.account, d.answer, d.created_at, d.expires_at, d.decided_at
   FROM drafts d JOIN customers c ON c.id = d.customer_id`
 
 /** Inserts a draft, and deletes those past their retention. False when its customer has too many undecided ones. */
@@ -63,7 +66,10 @@ export function insertDraft(
   {
     body,
     ...row
-  }: Pick<Draft, 'id' | 'customer_id' | 'key_id' | 'action' | 'body' | 'created_at' | 'expires_at'>,
+  }: Pick<
+    Draft,
+    'id' | 'customer_id' | 'key_id' | 'action' | 'body' | 'source' | 'created_at' | 'expires_at'
+  >,
 ): boolean {
   return transact(db, () => {
     db.query("DELETE FROM drafts WHERE created_at < $before AND state <> 'running'").run({
@@ -77,8 +83,8 @@ export function insertDraft(
       .get({ customer_id: row.customer_id, now: row.created_at })
     if ((open?.open ?? 0) >= DRAFTS_OPEN_MAX) return false
     db.query(
-      `INSERT INTO drafts (id, customer_id, key_id, action, body, created_at, expires_at)
-       VALUES ($id, $customer_id, $key_id, $action, $body, $created_at, $expires_at)`,
+      `INSERT INTO drafts (id, customer_id, key_id, action, body, source, created_at, expires_at)
+       VALUES ($id, $customer_id, $key_id, $action, $body, $source, $created_at, $expires_at)`,
     ).run({ ...row, body: JSON.stringify(body) })
     return true
   })

@@ -173,6 +173,27 @@ test('an unchanged answer is not sent again', async () => {
   expect(sent).toEqual([null, '"1"'])
 })
 
+test("answers to a caller's account are not kept, and its limits hold for no other request", async () => {
+  const sent: (string | null)[] = []
+  await using fixture = createFixture(({ headers }) => {
+    sent.push(headers.get('if-none-match'))
+    return headers.get('key') === null
+      ? json({ rows: [1] }, { headers: { etag: '"1"' } })
+      : json(
+          {},
+          { status: sent.length > 2 ? 429 : 200, headers: { etag: '"2"', 'retry-after': '600' } },
+        )
+  })
+  const caller = fixture.client.as({ key: 'k' })
+  const call = { deadline_at: Date.now() + 60_000 }
+  await caller.get('/a', call)
+  await fixture.get('/a')
+  const limited = await caller.get('/a', call)
+  expect(limited).toMatchObject({ ok: false, fault: { kind: 'throttled' } })
+  expect(fixture.client.wait_ms()).toBe(0)
+  expect(sent.slice(0, 3)).toEqual([null, null, null])
+})
+
 test('a large answer is not kept, and is requested whole again', async () => {
   const sent: (string | null)[] = []
   await using fixture = createFixture(({ headers }) => {

@@ -333,6 +333,7 @@ test('places, links and categories', async () => {
   expect(source.targetOf(new URL(`${base_url}/t/a-topic/12/5`))).toEqual({
     post_id: '12',
     comment_id: null,
+    number: 5,
   })
   expect(source.targetOf(new URL(`${base_url}/t/12`))).toEqual({ post_id: '12', comment_id: null })
   expect(source.targetOf(new URL(`${base_url}/c/help/5`))).toBeNull()

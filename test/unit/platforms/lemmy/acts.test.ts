@@ -36,7 +36,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     await using fixture = createFixture({ [login]: () => Response.json({ jwt: 'token' }) })
     expect(await signIn(fixture.server, ACCOUNT, T0, fixture.call())).toEqual({
       ok: true,
-      token: 'token',
+      credential: 'token',
     })
     expect(fixture.world.bodies).toMatchObject([
       {

@@ -33,6 +33,7 @@ const put = (db: Db, id: string, created_at = NOW, n = 1) =>
     key_id: `key_${n}`,
     action: 'comment',
     body: {},
+    source: null,
     created_at,
     expires_at: created_at + HOUR_MS,
   })

@@ -73,6 +73,18 @@ CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
     json_object('name', OLD.name));
 END;
 
+CREATE TRIGGER audit_source_account_removed AFTER DELETE ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.removed', OLD.source, '{}');
+END;
+
+CREATE TRIGGER audit_source_account_replaced AFTER UPDATE ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
+END;
+
+CREATE TRIGGER audit_source_account_set AFTER INSERT ON source_accounts BEGIN
+  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
+END;
+
 CREATE TRIGGER audit_stays BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 
 CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
@@ -250,6 +262,8 @@ CREATE TABLE drafts (
   action          TEXT    NOT NULL,
   -- JSON: the write's own fields, as they were given.
   body            TEXT    NOT NULL,
+  -- The further source that it is for; null: the main platform.
+  source          TEXT,
   state           TEXT    NOT NULL DEFAULT 'waiting'
                   CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),
   -- The name of the pool's account that it was approved for, where it was.
@@ -289,6 +303,12 @@ CREATE TABLE feed_streams (
   partial         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
+  heads           TEXT    NOT NULL DEFAULT '[]',
+  rereads         INTEGER NOT NULL DEFAULT 0,
+  reread_at       INTEGER,
+  reread_from     INTEGER,
+  reread_to       INTEGER,
+  CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
 ) STRICT;
@@ -355,7 +375,8 @@ CREATE TABLE gaps (
   closed_at       INTEGER,
   close_attempts  INTEGER NOT NULL DEFAULT 0,
   from_id         INTEGER,
-  to_id           INTEGER
+  to_id           INTEGER,
+  retry_at        INTEGER
 ) STRICT;
 
 CREATE TABLE holds (
@@ -491,6 +512,12 @@ CREATE TABLE proxies (
   last_error      TEXT
 ) STRICT;
 
+CREATE TABLE source_accounts (
+  source          TEXT    PRIMARY KEY,
+  credential      BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE unsubscribed (
   webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
@@ -588,7 +615,11 @@ CREATE INDEX gaps_check ON gaps (check_id);
 
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 
+CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
+
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
+
+CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 
 CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 

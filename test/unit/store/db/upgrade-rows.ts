@@ -44,6 +44,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status, error)
       VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
+    INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
       VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, 'cooling', 'throttled', 1000, 9000, 2, 1, 9500, 0, NULL, 1000, 2000, 1900),
@@ -63,7 +64,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feed_hours VALUES (1, 400000, 12);
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000);
+    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
@@ -71,8 +72,8 @@ const ROWS: Readonly<Record<number, string>> = {
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
-    INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
-      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', 'waiting', NULL, NULL, 1000, 9000, NULL);`,
+    INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
+      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);`,
 }
 
 /** SQL that fills a database at this step. */

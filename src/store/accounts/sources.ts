@@ -1,0 +1,43 @@
+import type { Ring } from '../../core/base/secrets.ts'
+import type { Db } from '../db/connection.ts'
+
+/** The operator's account at a further source. Its credential is sealed and read separately. */
+export type SourceAccount = { source: string; created_at: number }
+
+const placeOf = (source: string) => `source_accounts.credential:${source}`
+
+/** Stores the operator's credential of a source, in place of an earlier one. */
+export function putSourceAccount(
+  db: Db,
+  ring: Ring,
+  { credential, ...row }: SourceAccount & { credential: string },
+): void {
+  db.query(
+    `INSERT INTO source_accounts (source, credential, created_at) VALUES ($source, $credential, $created_at)
+         ON CONFLICT (source) DO UPDATE SET credential = excluded.credential, created_at = excluded.created_at`,
+  ).run({ ...row, credential: ring.seal(placeOf(row.source), credential) })
+}
+
+/** The accounts at further sources, by source. */
+export const listSourceAccounts = (db: Db): SourceAccount[] =>
+  db
+    .query<SourceAccount, []>('SELECT source, created_at FROM source_accounts ORDER BY source')
+    .all()
+
+/**
+ * The operator's credential of a source; null when there is none.
+ *
+ * @throws {SealBroken} when it cannot be decrypted
+ */
+export function openSourceAccount(db: Db, ring: Ring, source: string): string | null {
+  const row = db
+    .query<{ credential: Uint8Array }, [{ source: string }]>(
+      'SELECT credential FROM source_accounts WHERE source = $source',
+    )
+    .get({ source })
+  return row && ring.unseal(placeOf(source), row.credential)
+}
+
+/** Removes the operator's account at a source; false when there was none. */
+export const removeSourceAccount = (db: Db, source: string): boolean =>
+  db.query('DELETE FROM source_accounts WHERE source = $source').run({ source }).changes > 0
