@@ -58,7 +58,9 @@ const LISTS: Readonly<Record<Place, string>> = {
  * `base_url` and `search_url` are set by tests only.
  * @see https://github.com/HackerNews/API, https://hn.algolia.com/api
  */
-export function createHackerNews(options: SourceOptions & { search_url?: string }): Source {
+export function createHackerNews(given: SourceOptions & { search_url?: string }): Source {
+  // Both hosts serve nothing but the documented API: rules for crawlers of pages do not concern it.
+  const options = { ...given, robots: false }
   const { clock } = options
   const firebase = createHttpClient({
     ...options,
@@ -334,6 +336,7 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
       updates: (call) => get('updates', call),
       storyAbove,
     }),
+    place_examples: ['story', 'ask', 'show', 'job'],
     isPlace: (place) => asPlace(place) !== null,
     targetOf({ hostname, pathname, searchParams }) {
       const id = searchParams.get('id') ?? ''

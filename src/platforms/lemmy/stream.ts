@@ -44,6 +44,8 @@ const SHARE = 0.75
 const SETTLE_MIN = 2
 /** Requests by id whose items are recorded together. */
 const SETTLE_MAX = 8
+/** The time up to which everything was read may be so old before steps are delayed for its proof. */
+const PROOF_MS = 60_000
 /** A step waits for its budget if that takes longer. */
 const WAIT_MIN_MS = 500
 
@@ -71,7 +73,7 @@ export function createStream({
   }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
@@ -125,28 +127,34 @@ export function createStream({
   }
 
   async function settle(text: string, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
     const began = clock.now()
     const state: State = JSON.parse(text)
     refill(state, began, bounds.requests)
-    const least = state.is_settled ? 0 : SETTLE_MIN
-    const affordable = Math.max(least, Math.floor(state.budget.tokens))
+    const affordable = Math.floor(state.budget.tokens)
+    const most = Math.max(state.is_settled ? 0 : SETTLE_MIN, affordable)
     state.is_settled = true
-    const step = createStep(api, site_url, call, Math.min(SETTLE_MAX, affordable), () =>
+    const step = createStep(api, site_url, call, Math.min(SETTLE_MAX, most), () =>
       api.client.wait_ms(),
     )
+    /** Is one more request within the budget, so that it delays no step? */
+    const canSpare = () => step.requests() < affordable
     const unanswered: number[] = []
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
     for (const kind of kinds) await walk(state[kind], kind, step, began)
     await readModlog(state, step, began, false)
     for (const kind of kinds) await retryHoles(state[kind], kind, step, began, unanswered, false)
-    for (const kind of kinds) await readNext(state[kind], kind, step, began, 'due')
-    await readVanished(state.post, step, began)
-    for (const kind of kinds) await readNext(state[kind], kind, step, began, 'spare')
-    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, unanswered, true)
+    for (const kind of kinds)
+      if (canSpare() || began - state[kind].read_until > PROOF_MS)
+        await readNext(state[kind], kind, step, began, 'due')
+    if (canSpare()) await readVanished(state.post, step, began)
+    for (const kind of kinds)
+      if (canSpare()) await readNext(state[kind], kind, step, began, 'spare')
+    for (const kind of kinds)
+      if (canSpare()) await retryHoles(state[kind], kind, step, began, unanswered, true)
     const fault = step.fault()
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
     let behind: IdRange | null = null
@@ -169,7 +177,7 @@ export function createStream({
     async reread(range, bounds) {
       const kind = range.from_id > COMMENT_BASE ? 'comment' : 'post'
       const base = baseOf(kind)
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
       const step = createStep(api, site_url, call, bounds.requests)
       let last = range.from_id - base - 1
       const end = range.to_id - base

@@ -187,16 +187,16 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     const { world, put, source } = fixture
     put('post', 100)
     put('comment', 500)
-    let state: string | null = null
+    let { state } = await fixture.step(null)
     let id = 101
     world.requests.length = 0
     for (let at_s = 0; at_s <= 600; at_s += 3) {
       world.now = T0 + at_s * S - fixture.slowed_ms()
       put('post', ++id, { is_unlisted: id % 2 === 0 })
       const bounds = { requests: 10, ...fixture.call() }
-      const step = await source.stream?.advance(state, bounds)
-      if (!step?.ok) continue
-      state = step.value.state
+      const listed = await source.stream?.advance(state, bounds)
+      if (!listed?.ok) continue
+      state = listed.value.state
       for (let n = 0; n < 9; n++) {
         const more = await source.stream?.settle?.(state, bounds)
         if (!more?.ok || more.value.requests === 0) break
@@ -342,7 +342,7 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     const { world, put, step, state } = fixture
     world.page_size = 2
     world.answer = (path, { url }) =>
-      path === '/post/list' && url.includes('page_cursor')
+      path === '/post/list' && /[?&]page(?:_cursor)?=/.test(url)
         ? Response.json({ error: 'couldnt_parse_pagination_token' }, { status: 400 })
         : null
     for (const id of [101, 102, 103, 104, 105]) {
@@ -351,7 +351,9 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     }
     const next = await step(state)
     expect(namesOf(next)).toEqual(['t3_101', 't3_102', 't3_103', 't3_104', 't3_105'])
-    expect(world.requests.filter((it) => it.includes('page_cursor'))).toHaveLength(1)
+    expect(
+      world.requests.filter((it) => /\/post\/list.*[?&]page(?:_cursor)?=/.test(it)),
+    ).toHaveLength(1)
   })
 
   test('a failed request ends a step before its id, and nothing is skipped', async () => {
