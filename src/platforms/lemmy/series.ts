@@ -127,10 +127,12 @@ export function toRanges(ranges: [number, number][]): [number, number][] {
   return joined.slice(0, AHEAD_MAX)
 }
 
-/** Ages in seconds at which an id without a visible item is requested again: one that was restored is found soon. */
-const AGES_S = [
+/** Ages in seconds at which an item that is removed or deleted is requested again: its return is found soon. */
+const HIDDEN_AGES_S = [
   0, 10, 20, 35, 60, 100, 170, 290, 480, 600, 1200, 2400, 4800, 9600, 19_200, 43_200, 86_400,
 ]
+/** The same for ids without an item. Most of them never get one: an insert that fails has taken its id. */
+const ABSENT_AGES_S = [0, 20, 60, 110, 200, 600]
 /** Age after which an id without an item is reported as missing. */
 const PATIENCE_S = 600
 /** So much later than planned, an id that has a hidden item holds back the time up to which all was read. */
@@ -144,30 +146,42 @@ export function holeOf(
   { is_hidden, was_read = false }: { is_hidden: boolean; was_read?: boolean },
 ): Hole {
   const lag_s = Math.max(0, seconds(now) - seconds(read_until))
-  const tries = was_read ? AGES_S.indexOf(PATIENCE_S) : 1
+  const tries = was_read ? HIDDEN_AGES_S.indexOf(PATIENCE_S) : 1
   return [id, seconds(now), tries, is_hidden ? -1 - lag_s : lag_s]
 }
 
 const isHidden = ([, , , lag_s]: Hole): boolean => lag_s < 0
-const dueAt = ([, since_s, tries]: Hole): number => since_s + (AGES_S[tries] ?? Infinity)
+const agesOf = (hole: Hole): readonly number[] => (isHidden(hole) ? HIDDEN_AGES_S : ABSENT_AGES_S)
+const ageAt = (hole: Hole): number => agesOf(hole)[hole[2]] ?? Infinity
+const dueAt = (hole: Hole): number => hole[1] + ageAt(hole)
 
-/** Holes that are to be requested again, youngest first. `is_late`: those past the patience. */
+/** Holes that are to be requested again, those of the fewest requests first. `is_late`: past the patience. */
 export const dueHoles = ({ holes }: Series, now: number, is_late: boolean): Hole[] =>
   holes
-    .filter((it) => dueAt(it) <= seconds(now) && (AGES_S[it[2]] ?? 0) > PATIENCE_S === is_late)
-    .toSorted((a, b) => b[1] - a[1])
+    .filter((it) => dueAt(it) <= seconds(now) && ageAt(it) > PATIENCE_S === is_late)
+    .toSorted((a, b) => a[2] - b[2] || b[1] - a[1])
+
+/** Takes out the ids without an item for which no request was left in time. */
+export function takeForgotten(series: Series, now: number): number[] {
+  const isForgotten = (it: Hole) => !isHidden(it) && seconds(now) - it[1] > 2 * PATIENCE_S
+  const ids = series.holes.filter(isForgotten).map(([id]) => id)
+  if (ids.length > 0) series.holes = series.holes.filter((it) => !isForgotten(it))
+  return ids
+}
 
 /** A hole after another request that found no visible item; `unanswered`: its patience is over; null: it is given up. */
 export function olderHole(
-  [id, since_s, tries, lag_s]: Hole,
+  hole: Hole,
   answer: 'hidden' | 'absent',
   now: number,
 ): Hole | 'unanswered' | null {
+  const [id, since_s, tries, lag_s] = hole
   const age_s = seconds(now) - since_s
   if (answer === 'absent' && lag_s >= 0 && age_s >= PATIENCE_S) return 'unanswered'
-  const passed = Math.max(tries + 1, AGES_S.filter((it) => it <= age_s).length)
-  if (passed >= AGES_S.length) return null
-  return [id, since_s, passed, answer === 'hidden' && lag_s >= 0 ? -1 - lag_s : lag_s]
+  if (answer === 'hidden' && lag_s >= 0) return [id, since_s, 1, -1 - lag_s]
+  const ages = agesOf(hole)
+  const passed = Math.max(tries + 1, ages.filter((it) => it <= age_s).length)
+  return passed >= ages.length ? null : [id, since_s, passed, lag_s]
 }
 
 /** Epoch ms before which everything was read, for all that holes may hide. */

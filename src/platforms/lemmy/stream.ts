@@ -22,6 +22,7 @@ import {
   type Series,
   type SeriesName,
   type State,
+  takeForgotten,
   toKnown,
   unreadOf,
 } from './series.ts'
@@ -44,6 +45,8 @@ const SHARE = 0.75
 const SETTLE_MIN = 2
 /** Requests by id whose items are recorded together. */
 const SETTLE_MAX = 8
+/** Requests that holes leave for the ids that the next lists will lack. */
+const RESERVE = 3
 /** The time up to which everything was read may be so old before steps are delayed for its proof. */
 const PROOF_MS = 60_000
 /** A step waits for its budget if that takes longer. */
@@ -146,7 +149,11 @@ export function createStream({
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
     for (const kind of kinds) await walk(state[kind], kind, step, began)
     await readModlog(state, step, began, false)
-    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, unanswered, false)
+    const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
+    for (const kind of kinds) {
+      unanswered.push(...takeForgotten(state[kind], began).map((id) => baseOf(kind) + id))
+      await retryHoles(state[kind], kind, step, began, unanswered, retries)
+    }
     for (const kind of kinds)
       if (canSpare() || began - state[kind].read_until > PROOF_MS)
         await readNext(state[kind], kind, step, began, 'due')
@@ -154,7 +161,7 @@ export function createStream({
     for (const kind of kinds)
       if (canSpare()) await readNext(state[kind], kind, step, began, 'spare')
     for (const kind of kinds)
-      if (canSpare()) await retryHoles(state[kind], kind, step, began, unanswered, true)
+      await retryHoles(state[kind], kind, step, began, unanswered, affordable, true)
     const fault = step.fault()
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
     let behind: IdRange | null = null
@@ -296,17 +303,18 @@ async function readNext(
   }
 }
 
-/** Requests holes again that are due, youngest first. */
+/** Requests holes again that are due, until the step has sent `requests_max`. */
 async function retryHoles(
   series: Series,
   kind: SeriesName,
   step: Step,
   now: number,
   unanswered: number[],
-  is_late: boolean,
+  requests_max: number,
+  is_late = false,
 ): Promise<void> {
   for (const hole of dueHoles(series, now, is_late)) {
-    if (step.left() === 0) return
+    if (step.left() === 0 || step.requests() >= requests_max) return
     const [id] = hole
     const answer = await step.ask(kind, id)
     if (answer === null) return
