@@ -117,7 +117,7 @@ export const isReadAhead = ({ ahead }: Series, id: number): boolean =>
   ahead.some(([from, to]) => id >= from && id <= to)
 
 /** Joins ranges that touch; the highest beyond the bound are dropped, and read again. */
-export function toRanges(ranges: [number, number][]): [number, number][] {
+function toRanges(ranges: [number, number][]): [number, number][] {
   const joined: [number, number][] = []
   for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
     const before = joined.at(-1)
@@ -218,7 +218,7 @@ export function markRead(series: Series, ids: Iterable<number>): void {
 }
 
 /** Ids up to the bound that were neither read nor requested, lowest first; at most `count`. */
-export function missing(series: Series, count: number): number[] {
+export function missingIds(series: Series, count: number): number[] {
   const ids: number[] = []
   for (let id = series.last + 1; id <= series.bound && ids.length < count; id++)
     if (!isReadAhead(series, id)) ids.push(id)
@@ -229,7 +229,7 @@ export function missing(series: Series, count: number): number[] {
  * Notes a list of the newest rows. Ids are given in the order of arrival: all that arrived before a new row of this
  * server was written has a lower id than it.
  */
-export function markListed(series: Series, views: readonly Row[], kind: SeriesName, at: number) {
+export function noteListed(series: Series, views: readonly Row[], kind: SeriesName, at: number) {
   const written = views.flatMap((view): [number, number][] => {
     const id = idOf(kind, view)
     const object = fieldsOf(view[kind])

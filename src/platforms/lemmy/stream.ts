@@ -13,10 +13,10 @@ import {
   isReadAhead,
   keepRows,
   leftBehind,
-  markListed,
   markRead,
-  missing,
+  missingIds,
   newState,
+  noteListed,
   olderHole,
   seconds,
   type Series,
@@ -26,7 +26,7 @@ import {
   toKnown,
   unreadOf,
 } from './series.ts'
-import { type Asked, createStep, type Step, type StepPage } from './step.ts'
+import { type Asked, createStep, type StepPage, type StepReads } from './step.ts'
 
 type Row = Record<string, unknown>
 
@@ -218,7 +218,7 @@ async function readPages(
   kind: SeriesName,
   { head, at, now, can_ask }: ListBounds,
   params: Record<string, string>,
-  step: Step,
+  step: StepReads,
 ): Promise<void> {
   const known = new Map(series.rows.map((row) => [row[0], row]))
   const views: Row[] = []
@@ -246,22 +246,22 @@ async function readPages(
     if (news === 0 || !has_next || isWhole(series, kind, step)) break
     page = await step.page(kind, params, page.after)
   }
-  markListed(series, views, kind, at)
+  noteListed(series, views, kind, at)
   markRead(series, step.seen[kind])
   keepRows(series, views, kind)
 }
 
 /** True if no id up to the bound is unread. */
-function isWhole(series: Series, kind: SeriesName, step: Step): boolean {
+function isWhole(series: Series, kind: SeriesName, step: StepReads): boolean {
   for (let id = series.last + 1; id <= series.bound; id++)
     if (!step.seen[kind].has(id) && !isReadAhead(series, id)) return false
   return true
 }
 
 /** Requests the ids that no page had. */
-async function walk(series: Series, kind: SeriesName, step: Step, now: number): Promise<void> {
+async function walk(series: Series, kind: SeriesName, step: StepReads, now: number): Promise<void> {
   for (;;) {
-    const ids = missing(series, Math.min(AT_ONCE, step.left()))
+    const ids = missingIds(series, Math.min(AT_ONCE, step.left()))
     if (ids.length === 0) return
     const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
     for (const [index, answer] of answers.entries()) {
@@ -286,7 +286,7 @@ function note(series: Series, id: number, answer: Asked, now: number): void {
 async function readNext(
   series: Series,
   kind: SeriesName,
-  step: Step,
+  step: StepReads,
   now: number,
   which: Series['next'],
 ): Promise<void> {
@@ -307,7 +307,7 @@ async function readNext(
 async function retryHoles(
   series: Series,
   kind: SeriesName,
-  step: Step,
+  step: StepReads,
   now: number,
   unanswered: number[],
   requests_max: number,
@@ -326,7 +326,7 @@ async function retryHoles(
 }
 
 /** Posts that left the list since the step before, as they do when they are removed. */
-function vanishedOf(series: Series, step: Step): number[] {
+function vanishedOf(series: Series, step: StepReads): number[] {
   const listed = series.rows.filter(([id]) => step.seen.post.has(id))
   // Featured posts stand above the order, so the oldest tenth of the rows says nothing.
   const oldest = listed.map(([, , created]) => created).toSorted((a, b) => a - b)
@@ -340,7 +340,7 @@ function vanishedOf(series: Series, step: Step): number[] {
     .map(([id]) => id)
 }
 
-async function readVanished(series: Series, step: Step, now: number): Promise<void> {
+async function readVanished(series: Series, step: StepReads, now: number): Promise<void> {
   for (const id of series.vanished) {
     if (step.left() === 0) return
     const answer = await step.ask('post', id)
@@ -356,7 +356,12 @@ async function readVanished(series: Series, step: Step, now: number): Promise<vo
 }
 
 /** Reads removals and restorations since the last time, where the log is public. */
-async function readModlog(state: State, step: Step, now: number, is_first: boolean): Promise<void> {
+async function readModlog(
+  state: State,
+  step: StepReads,
+  now: number,
+  is_first: boolean,
+): Promise<void> {
   const { modlog } = state
   if (now - modlog.at < MODLOG_EVERY_MS || step.left() === 0) return
   const actions = await step.modlog()
@@ -387,7 +392,7 @@ async function readModlog(state: State, step: Step, now: number, is_first: boole
 
 function result(
   state: State,
-  step: Step,
+  step: StepReads,
   now: number,
   found: Pick<StreamStep, 'behind' | 'skipped' | 'unanswered' | 'partial'>,
 ): StreamStep {

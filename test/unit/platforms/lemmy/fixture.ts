@@ -79,6 +79,7 @@ export function createServer(
         creator_id: 7,
         removed: it.is_removed === true,
         deleted: false,
+        local: it.is_local !== false,
         nsfw: false,
         ...times(it),
         ...(v4 && counters),
@@ -256,12 +257,12 @@ export function createServer(
       const outcome = await stream?.advance(state, call())
       if (!outcome?.ok) throw new Error(outcome?.fault.kind ?? 'no stream')
       let sum = outcome.value
-      while (settles) {
+      if (!settles) return sum
+      for (;;) {
         const more = await stream?.settle?.(sum.state, call())
         if (!more?.ok || more.value.requests === 0) return sum
         sum = joined(sum, more.value)
       }
-      return sum
     },
     async [Symbol.asyncDispose]() {
       egress.close()

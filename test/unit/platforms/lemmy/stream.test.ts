@@ -72,7 +72,7 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     put('post', 101, { is_absent: true })
     put('post', 102)
     const next = await step(state)
-    // What has no item yet was created after the step before.
+    // Its item was created after the step before.
     expect(next).toMatchObject({
       proven: { from_id: 101, to_id: 102 },
       unanswered: [],
@@ -159,6 +159,19 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     put('comment', 501, { is_unlisted: true, text: 'restored' })
     world.modlog = [{ id: 7, kind: 'comment', target: 501, restored: true }]
     expect(namesOf(await step(next.state))).toEqual(['t1_501'])
+  })
+
+  test.each([
+    ['this', true, 30 * S],
+    ['another', false, 0],
+  ])('the time of a new post of %s server', async (_, is_local, proven_ms) => {
+    await using fixture = await begun(generation)
+    const { put, step, state } = fixture
+    put('comment', 501)
+    put('post', 101, { is_local })
+    // All that arrived before a post was written here has a lower id; elsewhere it may be from before or after.
+    const listed = await step(state, 100, { settles: false })
+    expect(listed.verified_until).toBe(T0 + proven_ms)
   })
 
   test('a step reads the lists only, and the ids that they lack follow it', async () => {
