@@ -124,6 +124,8 @@ type StreamState = string
 export type StreamStep = {
   /** New items and current texts of edited ones, oldest first. */
   items: Item[]
+  /** Fullnames of those with an id above the highest known one of the state; absent: their times decide what is new. */
+  arrived?: readonly string[]
   /** Fullnames of known items that were deleted or removed. */
   gone: string[]
   state: StreamState

@@ -20,6 +20,8 @@ export type Series = {
   /** Every id up to this one was read, or is a hole. */
   last: number
   bound: number
+  /** The bound when the last step began: higher ids have arrived since the step before. */
+  floor: number
   /** Ranges above `last` that were read. */
   ahead: [from: number, to: number][]
   holes: Hole[]
@@ -71,6 +73,7 @@ export function newState(now: number): State {
     first: 0,
     last: 0,
     bound: 0,
+    floor: 0,
     ahead: [],
     holes: [],
     rows: [],
@@ -95,6 +98,7 @@ export function begin(series: Series, views: Row[], kind: SeriesName): void {
   series.last = Math.max(0, ...views.map((view) => idOf(kind, view)))
   series.bound = series.last
   series.first = series.last + 1
+  series.floor = series.last
   keepRows(series, views, kind)
 }
 

@@ -112,6 +112,7 @@ export function createStream({
         continue
       }
       const is_late = series.last < series.bound
+      series.floor = series.bound
       // A list of comments without pages and ids is all that a partial API has.
       const can_ask = canAsk(kind, dialect)
       await readPages(series, kind, { head, at, now: began, can_ask }, params, step)
@@ -400,9 +401,11 @@ function result(
   for (const kind of KINDS)
     found.unanswered.push(...boundHoles(state[kind]).map((id) => baseOf(kind) + id))
   state.budget.tokens -= step.requests()
+  const items = step.items()
   return {
     ...found,
-    items: step.items(),
+    items,
+    arrived: items.filter(({ kind, id }) => Number(id) > state[kind].floor).map(({ name }) => name),
     gone: step.gone(),
     answered: step.answered(),
     state: JSON.stringify(state),

@@ -277,6 +277,7 @@ function joined(a: StreamStep, b: StreamStep): StreamStep {
   return {
     ...b,
     items: [...a.items, ...b.items].toSorted((x, y) => x.created_utc - y.created_utc),
+    arrived: [...(a.arrived ?? []), ...(b.arrived ?? [])],
     gone: [...a.gone.filter((name) => !back.has(name)), ...b.gone],
     skipped: [...a.skipped, ...b.skipped],
     unanswered: [...a.unanswered, ...b.unanswered],

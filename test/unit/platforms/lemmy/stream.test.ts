@@ -58,6 +58,22 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     expect(namesOf(next)).toEqual(['t3_101', 't3_102'])
   })
 
+  test('posts that arrive under an old date are new by their ids, restored ones are not', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101, { is_unlisted: true, is_absent: true })
+    put('post', 102)
+    const first = await step(state)
+    expect(first.arrived).toEqual(['t3_102'])
+    world.now += 30 * S
+    put('post', 101, { is_unlisted: true, published: T0 - HOUR })
+    put('post', 103, { is_unlisted: true, published: T0 - HOUR })
+    put('post', 104)
+    const next = await step(first.state)
+    expect(namesOf(next).toSorted()).toEqual(['t3_101', 't3_103', 't3_104'])
+    expect([...(next.arrived ?? [])].toSorted()).toEqual(['t3_103', 't3_104'])
+  })
+
   test('the newest id is read although its date is old', async () => {
     await using fixture = await begun(generation)
     const { world, put, step, state } = fixture
