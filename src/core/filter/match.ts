@@ -1,4 +1,4 @@
-import { type Item, MAIN } from '../forum/items.ts'
+import { type Item, MAIN, PLACES, placesOf } from '../forum/items.ts'
 import type { PostType } from './fields.ts'
 import type { Query, Term } from './query.ts'
 import { ALL_SOURCES, type FilterSpec } from './spec.ts'
@@ -189,8 +189,12 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   const sources_given = source.length > 0 && !source.includes(ALL_SOURCES)
   add('source', sources_given, (it) => source.includes(sourceOf(it)), sourceOf)
   add('kind', spec.kind !== 'both', isOneOf([spec.kind], kindOf), kindOf)
-  oneOf('subforum', spec.subforum, placeOf)
-  noneOf('exclude_subforums', spec.exclude_subforums, placeOf)
+  const { subforum, exclude_subforums: unwanted } = spec
+  add('subforum', subforum.length > 0, isWithin(subforum), displayPlaces)
+  const isUnwanted = isWithin(unwanted)
+  // An item whose places are not all known comes again when they are.
+  const isOutside = (it: Item) => it[PLACES] !== null && !isUnwanted(it)
+  add('exclude_subforums', unwanted.length > 0, isOutside, displayPlaces)
   oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id : null))
   oneOf('author', spec.author, authorOf)
   noneOf('exclude_authors', spec.exclude_authors, authorOf)
@@ -244,7 +248,12 @@ const isAmong =
     return value !== null && names.has(value)
   }
 
-const placeOf = (item: Item): string => item.subforum.toLowerCase()
+function isWithin(list: string[]): Criterion['met'] {
+  const names = new Set(list.map((it) => normalise(it)))
+  return (item) => placesOf(item).some((place) => names.has(place))
+}
+
+const displayPlaces = (item: Item): string => placesOf(item).join(', ')
 
 const sourceOf = (item: Item): string => item.source ?? MAIN
 

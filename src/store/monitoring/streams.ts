@@ -81,7 +81,7 @@ export function findRecent(db: Db, feed_id: number): Recent | null {
   return { ...rest, heads: marks, rest: left }
 }
 
-const HEAD_EVERY_MS = 30 * 60_000
+const HEAD_EVERY_MS = 10 * 60_000
 
 /** Notes the highest proven id of a stream for passes that go back at most `depth_ms`. */
 export function markHead(db: Db, feed_id: number, now: number, depth_ms: number): void {
@@ -110,6 +110,19 @@ export function writePass(db: Db, feed_id: number, { rereads, reread_at, rest }:
     to_id: rest?.to_id ?? null,
   })
 }
+
+/** Places that the active monitors of a feed name, those too that they leave out. */
+export const listWatchedPlaces = (db: Db, feed_id: number): string[] =>
+  db
+    .query<{ place: string }, [{ feed_id: number }]>(
+      `SELECT DISTINCT p.value AS place
+         FROM monitor_feeds f JOIN monitors m ON m.id = f.monitor_id AND m.active = 1 AND m.removed_at IS NULL,
+              json_each(json_array(m.filter_spec -> '$.subforum', m.filter_spec -> '$.exclude_subforums')) l,
+              json_each(l.value) p
+        WHERE f.feed_id = $feed_id AND l.type = 'array'`,
+    )
+    .all({ feed_id })
+    .map(({ place }) => place)
 
 /** Due time of the next stream that no step reads now; Infinity when there is none. */
 export function nextStreamDueAt(db: Db, in_progress: ReadonlySet<number> = new Set()): number {

@@ -24,6 +24,8 @@ function createSource(name: string) {
     missing: new Set<number>(),
     rereads: 0,
     relisted_ms: 0,
+    behind_ms: 0,
+    arrived: [] as string[],
     again: [] as number[],
     partial: null as 'order_is_not_arrival' | null,
     hold: null as Promise<void> | null,
@@ -36,6 +38,7 @@ function createSource(name: string) {
     isPlace: () => true,
     partialFor: () => null,
     ahead_ms: () => 0,
+    behind_ms: () => script.behind_ms,
     async step(state) {
       steps.push(state)
       await script.hold
@@ -45,6 +48,7 @@ function createSource(name: string) {
       const ids = Array.from({ length: to - last }, (_, n) => last + 1 + n)
       return ok({
         items: [...script.again, ...ids].flatMap((id) => items.get(id) ?? []),
+        arrived: script.arrived,
         gone: script.gone,
         state: String(to),
         proven: { from_id: 11, to_id: to },

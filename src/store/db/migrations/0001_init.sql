@@ -239,6 +239,7 @@ CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
 -- item_id here and in the tables below: the fullname of an item of main; of another source its name, a slash, the fullname.
+-- digest: of its place and text as they were matched last; NULL: not kept.
 CREATE TABLE feed_items (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   item_id         TEXT    NOT NULL,
@@ -246,6 +247,7 @@ CREATE TABLE feed_items (
   created_at      INTEGER NOT NULL,
   first_seen_at   INTEGER NOT NULL,
   found_by        TEXT    NOT NULL DEFAULT 'poll' CHECK (found_by IN ('poll', 'audit', 'other_feed')),
+  digest          TEXT,
   PRIMARY KEY (feed_id, item_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX feed_items_created ON feed_items (feed_id, created_at);

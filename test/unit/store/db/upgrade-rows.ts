@@ -29,7 +29,7 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 'posts:cats', 'posts', 'cats', 60, 60, '["t3_a","t3_b"]', 900, 7, 3000, 2000, NULL, 0.25, 1000),
              (2, 'search:bun', 'search', 'bun', 120, 120, '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
     INSERT INTO monitor_feeds VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
-    INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll'), (1, 't3_b', 2, 900, 1100, 'audit');
+    INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll', NULL), (1, 't3_b', 2, 900, 1100, 'audit', 'd');
     INSERT INTO checks VALUES (1, 1, 1900, 2000, 'boot-1', NULL, 2, 1), (2, 1, 2900, 3000, 'boot-1', 'poll_overflow', 100, 10);
     INSERT INTO gaps (id, feed_id, check_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
       VALUES (1, 1, 2, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 2, 'error', 1, 2, NULL, '[]', 3000, 3500);
