@@ -53,6 +53,8 @@ export type StreamSource = {
   ahead_ms(): number
   /** Milliseconds by which that clock is behind ours; 0 if it is ahead, or behind by less than can be measured. */
   behind_ms(): number
+  /** An instant of that clock by ours, or a little earlier. */
+  ours(at: number): number
 }
 
 /** The further sources that can be monitored, by name. */
@@ -76,6 +78,11 @@ const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
 /** Newest items in a sample. */
 const SAMPLE_ROWS = 50
+
+/** The Date header has whole seconds, and answers take a while. */
+const CLOCKS_AGREE_MS = 1500
+
+const lead = (ms: number): number => (Math.abs(ms) > CLOCKS_AGREE_MS ? ms + CLOCKS_AGREE_MS : 0)
 
 type Options = {
   name: string
@@ -125,6 +132,7 @@ export function createStreamSource({
     },
     ahead_ms: item_clock.ms,
     behind_ms: () => Math.max(0, -beginningAhead(item_clock.earliest_ms())),
+    ours: (at) => at - lead(item_clock.measured_ms()),
     async step(state, { interval_s, signal, places }) {
       const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
       const step = await stream.advance(state, {

@@ -24,6 +24,7 @@ import {
   advanceStreamFeed,
   findRecent,
   findStreamState,
+  finishPass,
   listWatchedPlaces,
   markHead,
   writePass,
@@ -45,7 +46,7 @@ export type StreamDeps = RecordDeps &
 type Read = Awaited<ReturnType<StreamSource['step']>> & { ok: true }
 type Reread = (Awaited<ReturnType<StreamSource['reread']>> & { ok: true })['value']
 
-/** A step of a stream that was read. Instants by our clock. */
+/** A step of a stream that was read. Instants by our clock, except those of items. */
 type StreamResult = {
   feed: Feed
   step: Read['value']
@@ -79,7 +80,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (read.value.items.length > 0) await prewarmFilters(deps, [feed.id])
     const result: StreamResult = {
       feed,
-      step: read.value,
+      step: { ...read.value, verified_until: stream.ours(read.value.verified_until) },
       proof: stream.proof,
       relisted_ms: stream.relisted_ms,
       ahead_ms: stream.ahead_ms(),
@@ -189,6 +190,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     const begun = listWatchers(db, feed_id).filter((it) => it.active_from_seq === FIRST_POLL_SEQ)
     const seen = writeSeen(db, current, step.items, {
       seen_at: ended_at + ahead_ms,
+      behind_ms,
       found_by: 'poll',
     })
     // An item that comes again was edited or restored.
@@ -223,7 +225,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     })
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
-    const gap = { feed_id, check_id, until_at: ended_at + ahead_ms, recorded_at: ended_at }
+    const gap = { feed_id, check_id, until_at: ended_at, recorded_at: ended_at }
     insertIdGaps(db, rangesOf(step.unanswered), { ...gap, reason: 'unanswered' })
     insertIdGaps(db, step.skipped, { ...gap, reason: 'skipped' })
     closeIdGaps(db, feed_id, step.answered, ended_at)
@@ -320,7 +322,10 @@ function nextOlder(
   const depth_ms = Math.min(relisted_ms, PASS_DEPTH_MS * (next & -next))
   const before = heads.findLast(([at]) => at <= now - depth_ms)
   const ids = { from_id: Math.max(proven_from, before?.[1] ?? proven_from), to_id: proven_to }
-  transact(db, () => writePass(db, feed_id, { rereads: next, reread_at: now, rest: ids }))
+  const reread_depth = before?.[0] ?? null
+  transact(db, () =>
+    writePass(db, feed_id, { rereads: next, reread_at: now, rest: ids, reread_depth }),
+  )
   return { ids, gap: null, is_near: false }
 }
 
@@ -349,7 +354,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     const current = findFeed(db, feed_id)
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
     const seen_at = ended_at + ahead_ms
-    const seen = writeSeen(db, current, read.items, { seen_at, found_by: 'audit' })
+    const seen = writeSeen(db, current, read.items, { seen_at, behind_ms, found_by: 'audit' })
     const isAgain = (item: Item) => seen.changed.has(itemKey(item))
     const round = { now: ended_at, begins: false, isAgain, behind_ms }
     const hits = matchAll(deps, current, round, seen)
@@ -372,6 +377,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     else if (!is_near) {
       const pass = findRecent(db, feed_id)
       if (pass !== null) writePass(db, feed_id, { ...pass, rest: behind })
+      if (behind === null) finishPass(db, feed_id, ended_at)
     }
     return { new_items, ...deliver(deps, hits) }
   })
@@ -389,7 +395,11 @@ function writeSeen(
   db: RecordDeps['db'],
   { id: feed_id, next_seq }: Feed,
   items: readonly Item[],
-  { seen_at, found_by }: { seen_at: number; found_by: 'poll' | 'audit' },
+  {
+    seen_at,
+    behind_ms,
+    found_by,
+  }: { seen_at: number; behind_ms: number; found_by: 'poll' | 'audit' },
 ): Seen & { changed: ReadonlySet<string> } {
   const known = listSeen(db, feed_id, items.map(itemKey))
   const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
@@ -406,7 +416,8 @@ function writeSeen(
       markChanged(db, { feed_id, item_id, digest })
       continue
     }
-    const row = { feed_id, item_id, seq, created_at: item.created_utc * 1000, digest }
+    const created_at = item.created_utc * 1000 + behind_ms
+    const row = { feed_id, item_id, seq, created_at, digest }
     insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
     fresh.add(item_id)
     first_seen.set(item_id, seen_at)

@@ -103,8 +103,7 @@ export function createPostStream(
     const waiting = state.untagged.map(([, topic_id]) => topic_id)
     await tags.learn([...walk.topics().values(), ...waiting], bounds)
     const known = state.untagged.filter(([, topic_id]) => tags.placesOf(topic_id) !== null)
-    const read = new Set<number>()
-    for (const [id] of known) if (await walk.again(id)) read.add(id)
+    const read = await walk.again(known.map(([id]) => id))
     await tags.refresh(bounds)
     const rest = state.untagged.filter(
       ([id, , since]) => !read.has(id) && now - since < UNTAGGED_MS,
@@ -316,13 +315,12 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     state.seen = [...seen.values()]
   }
 
-  /** Reads one post, which is given even if it is known; false: its page was not read. */
-  async function again(id: number): Promise<boolean> {
-    if (!found.has(id)) {
-      wanted.add(id)
-      await down({ from_id: id, to_id: id })
-    }
-    return !wanted.has(id) || found.has(id)
+  /** Reads posts, which are given even if they are known. Returns the ids whose pages were read. */
+  async function again(ids: readonly number[]): Promise<ReadonlySet<number>> {
+    for (const id of ids) if (!found.has(id)) wanted.add(id)
+    for (const id of ids.toSorted((a, b) => b - a))
+      if (wanted.has(id)) await down({ from_id: id, to_id: id })
+    return new Set(ids.filter((id) => !wanted.has(id)))
   }
 
   return {

@@ -8,6 +8,8 @@ const FRESH_MS = 60_000
 /** A topic that its readers may not see is asked for again after this time. */
 const REFUSED_MS = 60_000
 const PAGES_MAX = 10
+/** A page of the list is read for so many topics; fewer are read by themselves. */
+const LIST_MIN = 2
 /** Share of the requests for reading the list of topics again, which shows tags that were changed. */
 const LIST_SHARE = 0.1
 const DAY_MS = 86_400_000
@@ -84,9 +86,15 @@ export function createTopicTags(
     async learn(topic_ids: Iterable<number>, bounds: Bounds): Promise<void> {
       const wanted = new Set([...topic_ids].filter((id) => !isFresh(id) && !isRefused(id)))
       if (wanted.size === 0 || bounds.left() === 0) return
-      if ((await readList(0, bounds)) === null) return
-      for (const id of wanted) {
-        if (known.has(id)) continue
+      const unknown = () => [...wanted].filter((id) => !known.has(id))
+      for (let number = 0; number < PAGES_MAX && bounds.left() > 0; number++) {
+        const before = unknown().length
+        const is_last = await readList(number, bounds)
+        if (is_last === null) return
+        const rest = unknown().length
+        if (is_last || rest < LIST_MIN || (number > 0 && before - rest < LIST_MIN)) break
+      }
+      for (const id of unknown()) {
         if (bounds.left() === 0) return
         bounds.sent()
         const topic = await client.get(`/t/${id}.json`, bounds.call)

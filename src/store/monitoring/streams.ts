@@ -12,7 +12,7 @@ import {
   updateFeedPace,
 } from './feeds.ts'
 
-/** Position of a stream. Instants by the clock of its source. */
+/** Position of a stream. Instants by our clock. */
 export type StreamPosition = {
   /** JSON of the source's adapter. */
   state: string
@@ -51,7 +51,13 @@ export function advanceStream(db: Db, feed_id: number, position: StreamPosition)
 }
 
 /** A pass over recent ids for items that were listed late. */
-type Pass = { rereads: number; reread_at: number | null; rest: Ids | null }
+type Pass = {
+  rereads: number
+  reread_at: number | null
+  rest: Ids | null
+  /** Instant since which ids are read again; null: from the start of the stream. */
+  reread_depth: number | null
+}
 
 /** The highest proven ids of the last day, and the present pass over them. */
 type Recent = Pass & {
@@ -69,7 +75,7 @@ export function findRecent(db: Db, feed_id: number): Recent | null {
   }
   const row = db
     .query<Row, [{ feed_id: number }]>(
-      `SELECT heads, proven_from, proven_to, rereads, reread_at, reread_from, reread_to
+      `SELECT heads, proven_from, proven_to, rereads, reread_at, reread_from, reread_to, reread_depth
          FROM feed_streams WHERE feed_id = $feed_id`,
     )
     .get({ feed_id })
@@ -98,17 +104,34 @@ export function markHead(db: Db, feed_id: number, now: number, depth_ms: number)
 }
 
 /** Stores the state of the present pass. */
-export function writePass(db: Db, feed_id: number, { rereads, reread_at, rest }: Pass): void {
+export function writePass(
+  db: Db,
+  feed_id: number,
+  { rereads, reread_at, rest, reread_depth }: Pass,
+): void {
   db.query(
-    `UPDATE feed_streams SET rereads = $rereads, reread_at = $reread_at, reread_from = $from_id, reread_to = $to_id
+    `UPDATE feed_streams SET rereads = $rereads, reread_at = $reread_at, reread_from = $from_id, reread_to = $to_id,
+            reread_depth = $reread_depth
       WHERE feed_id = $feed_id`,
   ).run({
     feed_id,
     rereads,
     reread_at,
+    reread_depth,
     from_id: rest?.from_id ?? null,
     to_id: rest?.to_id ?? null,
   })
+}
+
+const REREAD_KEPT_MS = 86_400_000
+
+/** Records that a pass is finished. A pass that went back less far replaces one of a day ago only. */
+export function finishPass(db: Db, feed_id: number, now: number): void {
+  db.query(
+    `UPDATE feed_streams SET reread_since = coalesce(reread_depth, verified_from), reread_done_at = $now
+      WHERE feed_id = $feed_id
+        AND (reread_done_at IS NULL OR reread_done_at < $now - $kept OR coalesce(reread_depth, verified_from) <= reread_since)`,
+  ).run({ feed_id, now, kept: REREAD_KEPT_MS })
 }
 
 /** Places that the active monitors of a feed name, those too that they leave out. */

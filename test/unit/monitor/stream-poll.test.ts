@@ -39,6 +39,7 @@ function createSource(name: string) {
     partialFor: () => null,
     ahead_ms: () => 0,
     behind_ms: () => script.behind_ms,
+    ours: (at) => at + script.behind_ms,
     async step(state) {
       steps.push(state)
       await script.hold

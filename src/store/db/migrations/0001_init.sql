@@ -214,6 +214,9 @@ CREATE TABLE feed_streams (
   reread_at       INTEGER,
   reread_from     INTEGER,
   reread_to       INTEGER,
+  reread_depth    INTEGER,
+  reread_since    INTEGER,
+  reread_done_at  INTEGER,
   CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
