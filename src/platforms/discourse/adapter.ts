@@ -354,6 +354,7 @@ export function createDiscourse(options: SourceOptions): Source {
     commentOf: fromNode,
     stream,
     partialFor: stream.partialFor,
+    place_examples: ['support', 'support/bugs', 'tag:release'],
     isPlace: (place) => place.length <= PLACE_MAX && PLACE.test(place),
     targetOf({ origin, pathname }) {
       const base = new URL(base_url)
