@@ -42,7 +42,7 @@ export type Round = {
   begins: boolean
   /** True for a known item that may match now. The match ledger prevents counting an item twice. */
   isAgain: (item: Item) => boolean
-  /** True for an item that came after the start of every monitor that does not begin, whatever its time says. */
+  /** True for an item that came after the start of every monitor that does not begin: its time does not count. */
   hasArrived?: (item: Item) => boolean
   /** Milliseconds by which the clock that dates the items is behind that of the monitors' starts. */
   behind_ms?: number

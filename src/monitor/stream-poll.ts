@@ -1,5 +1,5 @@
 import type { Fault } from '../core/base/result.ts'
-import { type Item, itemKey, PLACES } from '../core/forum/items.ts'
+import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import type { Ids } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
@@ -386,7 +386,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
 /** Changes with the place and the text of an item, and not with its votes. */
 function digestOf(item: Item): string {
   const text = item.kind === 'post' ? [item.title, item.text] : [item.body]
-  const places = [...(item[PLACES] ?? [])].toSorted()
+  const places = [...(item[MORE_PLACES] ?? [])].toSorted()
   return Bun.hash(JSON.stringify([item.subforum, places, item.author, ...text])).toString(36)
 }
 

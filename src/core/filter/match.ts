@@ -1,4 +1,4 @@
-import { type Item, MAIN, PLACES, placesOf } from '../forum/items.ts'
+import { type Item, MAIN, MORE_PLACES, placesOfItem } from '../forum/items.ts'
 import type { PostType } from './fields.ts'
 import type { Query, Term } from './query.ts'
 import { ALL_SOURCES, type FilterSpec } from './spec.ts'
@@ -193,7 +193,7 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   add('subforum', subforum.length > 0, isWithin(subforum), displayPlaces)
   const isUnwanted = isWithin(unwanted)
   // An item whose places are not all known comes again when they are.
-  const isOutside = (it: Item) => it[PLACES] !== null && !isUnwanted(it)
+  const isOutside = (it: Item) => it[MORE_PLACES] !== null && !isUnwanted(it)
   add('exclude_subforums', unwanted.length > 0, isOutside, displayPlaces)
   oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id : null))
   oneOf('author', spec.author, authorOf)
@@ -250,10 +250,10 @@ const isAmong =
 
 function isWithin(list: string[]): Criterion['met'] {
   const names = new Set(list.map((it) => normalise(it)))
-  return (item) => placesOf(item).some((place) => names.has(place))
+  return (item) => placesOfItem(item).some((place) => names.has(place))
 }
 
-const displayPlaces = (item: Item): string => placesOf(item).join(', ')
+const displayPlaces = (item: Item): string => placesOfItem(item).join(', ')
 
 const sourceOf = (item: Item): string => item.source ?? MAIN
 

@@ -6,7 +6,7 @@
 /**
  * Key of the places of an item beside its subforum, such as its tags; answers leave it out. Null: they are not known yet.
  */
-export const PLACES = Symbol('places')
+export const MORE_PLACES = Symbol('places')
 
 /** Fields of a row about its author. */
 export type AuthorInfo = { fullname: string | null; flair: string | null; premium: boolean | null }
@@ -221,7 +221,7 @@ export type ItemLiveness = 'live' | 'deleted' | 'removed' | 'not_found'
  */
 export type Item = ((Post & { kind: 'post' }) | (Comment & { kind: 'comment' })) & {
   source?: string
-  [PLACES]?: readonly string[] | null
+  [MORE_PLACES]?: readonly string[] | null
 }
 
 /** Name of the source of `[platform]`. */
@@ -246,5 +246,5 @@ export function ofItemKey(key: string): { source: string; name: string } {
 export type Page<T> = { rows: T[]; after: string | null; left_out?: number }
 
 /** All places of an item in lower case, its subforum first. */
-export const placesOf = ({ subforum, [PLACES]: more }: Item): string[] =>
+export const placesOfItem = ({ subforum, [MORE_PLACES]: more }: Item): string[] =>
   [subforum, ...(more ?? [])].map((it) => it.toLowerCase())

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
@@ -21,7 +19,6 @@ import {
   itemNameOf,
   itemOf,
   livenessOf,
-  type NativePost,
   tagToCommunity,
   toComment,
   toCommunity,
@@ -29,7 +26,14 @@ import {
   topicsOf,
   toUser,
 } from './readers.ts'
-import { createSiteClient, LIST_PAGES_MAX, type NumberedPage, pages, type Paging } from './site.ts'
+import {
+  createSiteClient,
+  digestOf,
+  LIST_PAGES_MAX,
+  type NumberedPage,
+  pages,
+  type Paging,
+} from './site.ts'
 import { createPostStream, type StreamPage, type StreamRow } from './stream.ts'
 import { createTopicTags } from './tags.ts'
 import { createTopicReads } from './topics.ts'
@@ -438,19 +442,3 @@ function placeTerm(place: Place): string | null {
   if (place.kind === 'all') return null
   return place.kind === 'tag' ? `tags:${place.tag}` : `category:${place.it.id}`
 }
-
-/** Changes with an edit; other changes of a row move `updated_at` too. */
-const digestOf = ({ topic_id, row }: NativePost): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify([
-        topic_id,
-        row['version'],
-        row['raw'] ?? row['cooked'],
-        row['topic_title'],
-        row['category_id'],
-        row['username'],
-      ]),
-    )
-    .digest('base64url')
-    .slice(0, 8)

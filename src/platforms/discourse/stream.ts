@@ -1,5 +1,5 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import { type Item, PLACES } from '../../core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
 import { isTag, type TopicTags } from './tags.ts'
@@ -88,7 +88,7 @@ export function createPostStream(
   const { clock, tags } = reader
   /** Null: no step has read the state since the start. */
   let untagged: Untagged[] | null = null
-  /** Of ranges that were read again between two steps. */
+  /** Those of ranges that were read again between two steps. */
   const reread_untagged = new Map<number, Untagged>()
 
   /** Reads the tags of the topics of what was found, and gives posts that waited for them. */
@@ -357,7 +357,7 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
         .toSorted((a, b) => a.id - b.id)
         .flatMap(({ item }) => {
           if (item === null) return []
-          return [placesOf === null ? item : { ...item, [PLACES]: placesOf(topicOf(item)) }]
+          return [placesOf === null ? item : { ...item, [MORE_PLACES]: placesOf(topicOf(item)) }]
         }),
     gone: () => [...gone],
   }

@@ -1,11 +1,11 @@
+import type { Outcome } from '../../core/base/result.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
-import type { SiteClient } from './site.ts'
 
 const TOPICS_MAX = 10_000
 /** Tags of a topic with a new post are read again after this time. */
 const FRESH_MS = 60_000
-/** A topic that its readers may not see is asked for again after this time. */
+/** A topic that its readers may not see is requested again after this time. */
 const REFUSED_MS = 60_000
 const PAGES_MAX = 10
 /** A page of the list is read for so many topics; fewer are read by themselves. */
@@ -19,7 +19,7 @@ const PREFIX = 'tag:'
 export const isTag = (place: string): boolean => place.startsWith(PREFIX)
 
 /** Places of the tags of a topic's row: texts, or objects on newer sites. */
-function placesIn(row: Record<string, unknown>): string[] {
+export function placesIn(row: Record<string, unknown>): string[] {
   const { tags } = row
   const names = (Array.isArray(tags) ? tags : []).flatMap((tag: unknown) =>
     typeof tag === 'string'
@@ -39,7 +39,7 @@ export type TopicTags = ReturnType<typeof createTopicTags>
  * last; a topic that it does not show is read by itself.
  */
 export function createTopicTags(
-  client: Pick<SiteClient, 'get'>,
+  client: { get(path: string, call: HttpCall): Promise<Outcome<Record<string, unknown>>> },
   { clock, requests_per_minute }: { clock: { mono(): number }; requests_per_minute: number },
 ) {
   const known = new Map<number, { places: readonly string[]; at: number }>()

@@ -239,7 +239,7 @@ export type SeenItem = {
   seq: number
   first_seen_at: number
   found_by: FoundBy
-  /** Of its place and text as they were matched last; null: not kept. */
+  /** Digest of its place and text as they were matched last; null: not kept. */
   digest: string | null
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
-import { type Item, PLACES } from '../../../src/core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
 import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
 import { listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
 import { limitWrites } from '../../simulation/disk.ts'
@@ -589,7 +589,7 @@ test('an item that changed without a word is matched when it is read again', asy
   const [one = 0, two = 0, three = 0] = ids
   a.change(one, { subforum: 'moved' })
   a.change(two, { upvotes: 99 })
-  a.change(three, { [PLACES]: ['Moved'] })
+  a.change(three, { [MORE_PLACES]: ['Moved'] })
   a.script.rereads = 1000
   await owned.check()
   expect(owned.titles()).toEqual(['one', 'three'])

@@ -242,7 +242,7 @@ CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
 -- item_id here and in the tables below: the fullname of an item of main; of another source its name, a slash, the fullname.
--- digest: of its place and text as they were matched last; NULL: not kept.
+-- digest changes with the place and the text of the item; NULL: not kept.
 CREATE TABLE feed_items (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   item_id         TEXT    NOT NULL,

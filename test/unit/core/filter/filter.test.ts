@@ -12,7 +12,7 @@ import {
   renderFilterSpec,
 } from '../../../../src/core/filter/parse.ts'
 import type { Query } from '../../../../src/core/filter/query.ts'
-import { type Item, PLACES } from '../../../../src/core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../../../src/core/forum/items.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import { commentOf, postOf } from '../../../support/items.ts'
 
@@ -427,9 +427,9 @@ describe('an item in several places', () => {
   const tagged = {
     ...postOf({ subforum: 'Support' }),
     source,
-    [PLACES]: ['tag:Urgent', 'tag:howto'],
+    [MORE_PLACES]: ['tag:Urgent', 'tag:howto'],
   }
-  const unknown = { ...tagged, [PLACES]: null }
+  const unknown = { ...tagged, [MORE_PLACES]: null }
 
   test.each(['support', 'tag:urgent', 'TAG:HOWTO'])('is in %s', (subforum) => {
     expect(match({ source, subforum }, tagged)).toEqual([])
@@ -449,6 +449,6 @@ describe('an item in several places', () => {
     const outside = { source, include_any: ['a'], match: 'substring', exclude_subforums: ['tag:x'] }
     const named = { ...unknown, title: 'a' }
     expect(match(outside, named)).toBeNull()
-    expect(match(outside, { ...named, [PLACES]: [] })).toEqual(['a'])
+    expect(match(outside, { ...named, [MORE_PLACES]: [] })).toEqual(['a'])
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { type Item, PLACES } from '../../../../src/core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../../../src/core/forum/items.ts'
 import { MINUTE, range, SECOND, startForum } from './fixture.ts'
 
 const PLACE = 'tag:urgent'
@@ -39,7 +39,8 @@ function startTagged() {
   return { it, tags, script, asked, step }
 }
 
-const placesIn = (items: Item[]) => Object.fromEntries(items.map((it) => [it.name, it[PLACES]]))
+const placesIn = (items: Item[]) =>
+  Object.fromEntries(items.map((it) => [it.name, it[MORE_PLACES]]))
 
 test('items of topics with tags have them as places, for one request', async () => {
   const { it, tags, script, asked, step } = startTagged()
@@ -150,7 +151,7 @@ test('a step without requests for tags leaves its items waiting, and a later one
   expect((await step(short.next)).places).toEqual({ t1_81: [PLACE] })
 })
 
-test('a topic that may not be read is asked for once a minute, and no longer than ten', async () => {
+test('a topic that may not be read is requested once a minute, and no longer than ten', async () => {
   const { it, script, asked, step } = startTagged()
   await using _ = it
   let { next } = await step(null)
