@@ -2,6 +2,7 @@ import type { Fault } from '../core/base/result.ts'
 import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import type { Ids } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
+import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
 import { createOutages } from '../runtime/outages.ts'
 import { transact } from '../store/db/connection.ts'
@@ -250,21 +251,6 @@ const REREADS_MAX = 20
 const REREADS_SHARE = 0.3
 /** So long ids wait after a request for them that failed or brought nothing. */
 const REST_MS = 60_000
-/** From the start of a pass over recent ids to the next. */
-const PASS_EVERY_MS = 5 * 60_000
-const PASS_DEPTH_MS = 3_600_000
-/** A pass over the newest ids alone: most items that are listed late or edited are a few minutes old. */
-const NEAR_EVERY_MS = 30_000
-const NEAR_DEPTH_MS = 10 * 60_000
-const NEAR_IDS = 500
-
-/** Pass over the newest ids of a feed: the rest of the present one, and when it began. Begins again with a restart. */
-type NearPass = {
-  rest: Ids | null
-  at: number
-  /** It has its turn before the pass over older ids, if both have ids left. */
-  is_next: boolean
-}
 
 /** Ids to be read again: those of a gap, or the rest of a pass over recent ids. */
 type RereadTask = { ids: Ids; gap: IdGap | null; is_near: boolean }
@@ -281,52 +267,18 @@ function nextReread(
   const recent = relisted_ms === 0 ? null : findRecent(db, feed_id)
   if (recent === null) return null
   const newest = () => nextNear(recent, pass, now)
-  const older = () => nextOlder(db, feed_id, { recent, relisted_ms }, now)
-  const task = pass.is_next ? (newest() ?? older()) : (older() ?? newest())
-  pass.is_next = task?.is_near !== true
-  return task
-}
-
-type RecentIds = NonNullable<ReturnType<typeof findRecent>>
-
-function nextNear(
-  { proven_from, proven_to, heads }: RecentIds,
-  pass: NearPass,
-  now: number,
-): RereadTask | null {
-  if (pass.rest === null) {
-    if (proven_from === null || proven_to === null || now - pass.at < NEAR_EVERY_MS) return null
-    const before = heads.findLast(([at]) => at <= now - NEAR_DEPTH_MS)
-    const from_id = Math.max(proven_from, before?.[1] ?? 0, proven_to - NEAR_IDS + 1)
-    pass.rest = { from_id, to_id: proven_to }
-    pass.at = now
+  const older = (): Ids | null => {
+    if (recent.rest !== null) return recent.rest
+    const begun = nextPass(recent, { relisted_ms, now })
+    if (begun !== null) transact(db, () => writePass(db, feed_id, begun))
+    return begun?.rest ?? null
   }
-  return { ids: pass.rest, gap: null, is_near: true }
-}
-
-/**
- * The next ids of a pass over older ones. Every second pass goes back twice as far as an hour, every fourth one four
- * times, up to the age at which items are listed late.
- */
-function nextOlder(
-  db: RecordDeps['db'],
-  feed_id: number,
-  { recent, relisted_ms }: { recent: RecentIds; relisted_ms: number },
-  now: number,
-): RereadTask | null {
-  const { rest, proven_from, proven_to, rereads, reread_at, heads } = recent
-  if (rest !== null) return { ids: rest, gap: null, is_near: false }
-  if (proven_from === null || proven_to === null) return null
-  if (reread_at !== null && now - reread_at < PASS_EVERY_MS) return null
-  const next = rereads + 1
-  const depth_ms = Math.min(relisted_ms, PASS_DEPTH_MS * (next & -next))
-  const before = heads.findLast(([at]) => at <= now - depth_ms)
-  const ids = { from_id: Math.max(proven_from, before?.[1] ?? proven_from), to_id: proven_to }
-  const reread_depth = before?.[0] ?? null
-  transact(db, () =>
-    writePass(db, feed_id, { rereads: next, reread_at: now, rest: ids, reread_depth }),
-  )
-  return { ids, gap: null, is_near: false }
+  const near_ids = pass.is_next ? newest() : null
+  const older_ids = near_ids === null ? older() : null
+  const ids = near_ids ?? older_ids ?? newest()
+  if (ids === null) return null
+  pass.is_next = ids === older_ids
+  return { ids, gap: null, is_near: ids !== older_ids }
 }
 
 const isStuck = ({ from_id, to_id }: Ids, { behind }: Reread): boolean =>

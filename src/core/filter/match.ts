@@ -189,12 +189,12 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   const sources_given = source.length > 0 && !source.includes(ALL_SOURCES)
   add('source', sources_given, (it) => source.includes(sourceOf(it)), sourceOf)
   add('kind', spec.kind !== 'both', isOneOf([spec.kind], kindOf), kindOf)
-  const { subforum, exclude_subforums: unwanted } = spec
+  const { subforum, exclude_subforums: others } = spec
   add('subforum', subforum.length > 0, isWithin(subforum), displayPlaces)
-  const isUnwanted = isWithin(unwanted)
+  const isUnwanted = isWithin(others)
   // An item whose places are not all known comes again when they are.
   const isOutside = (it: Item) => it[MORE_PLACES] !== null && !isUnwanted(it)
-  add('exclude_subforums', unwanted.length > 0, isOutside, displayPlaces)
+  add('exclude_subforums', others.length > 0, isOutside, displayPlaces)
   oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id : null))
   oneOf('author', spec.author, authorOf)
   noneOf('exclude_authors', spec.exclude_authors, authorOf)

@@ -103,10 +103,10 @@ export function createPostStream(
     const waiting = state.untagged.map(([, topic_id]) => topic_id)
     await tags.learn([...walk.topics().values(), ...waiting], bounds)
     const known = state.untagged.filter(([, topic_id]) => tags.placesOf(topic_id) !== null)
-    const read = await walk.again(known.map(([id]) => id))
+    const again = await walk.again(known.map(([id]) => id))
     await tags.refresh(bounds)
     const rest = state.untagged.filter(
-      ([id, , since]) => !read.has(id) && now - since < UNTAGGED_MS,
+      ([id, , since]) => !again.has(id) && now - since < UNTAGGED_MS,
     )
     const ids = new Set(rest.map(([id]) => id))
     for (const [id, topic_id] of walk.topics())

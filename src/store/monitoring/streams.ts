@@ -1,5 +1,5 @@
-import type { Ids } from '../../core/polling/coverage.ts'
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
+import type { Pass, Recent } from '../../core/polling/reread.ts'
 import type { Db } from '../db/connection.ts'
 import {
   attachFeeds,
@@ -48,22 +48,6 @@ export function advanceStream(db: Db, feed_id: number, position: StreamPosition)
             behind_from = $behind_from, behind_to = $behind_to, partial = $partial,
             verified_until = max(verified_until, $verified_until)`,
   ).run({ feed_id, ...position })
-}
-
-/** A pass over recent ids for items that were listed late. */
-type Pass = {
-  rereads: number
-  reread_at: number | null
-  rest: Ids | null
-  /** Instant since which ids are read again; null: from the start of the stream. */
-  reread_depth: number | null
-}
-
-/** The highest proven ids of the last day, and the present pass over them. */
-type Recent = Pass & {
-  heads: [at: number, id: number][]
-  proven_from: number | null
-  proven_to: number | null
 }
 
 /** State of a stream's passes over its recent ids; null before its first step. */

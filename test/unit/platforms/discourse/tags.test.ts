@@ -10,11 +10,11 @@ function startTagged() {
   const it = startForum()
   const tags = new Map<number, unknown[]>()
   const script = { listed: [] as number[], page: 30, down: false, refused: new Set<number>() }
+  const rowOf = (id: number) => ({ id, tags: tags.get(id) ?? [] })
   it.forum.override = ({ path, query }) => {
     const topic = /^\/t\/(\d+)\.json$/.exec(path)
     if (path !== '/latest.json' && topic === null) return null
     if (script.down) return new Response('', { status: 500 })
-    const rowOf = (id: number) => ({ id, tags: tags.get(id) ?? [] })
     if (topic !== null) {
       const id = Number(topic[1])
       return script.refused.has(id)
