@@ -375,6 +375,9 @@ test('recent ids are read again in passes of growing depth where items are liste
   const froms = a.rereads.map(({ from_id }) => from_id)
   expect(froms[0]).toBeGreaterThan(known)
   expect(Math.min(...froms)).toBe(11)
+  // The deepest pass of the day counts, not the last one.
+  expect(froms.at(-1)).toBeGreaterThan(11)
+  expect(owned.one('SELECT reread_since FROM feed_streams')).toEqual({ reread_since: START + 10 })
   // An hour late: it is stored, and not sent.
   expect(owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()).toEqual(
     [hidden, known].map((id) => `a/t3_${id.toString(36)}`),
