@@ -212,6 +212,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         const sent = await transmit(request, call, false)
         if (!sent.ok) return fail(sent.fault)
         const { status, headers, text } = sent.value
+        const fault = judge({ ...sent.value, value: parse(text) }, request)
+        // A limit holds for the rules too; every other refusal is a state that the rules know.
+        if (fault?.kind === 'throttled') return fail(fault)
         return ok({ status, location: headers.get('location'), text })
       },
     })

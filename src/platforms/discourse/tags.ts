@@ -69,7 +69,12 @@ export function createTopicTags(
     }
     const active_at = Date.parse(textAt(rows.at(-1) ?? {}, 'bumped_at') ?? '')
     const newest_at = Date.parse(textAt(rows[0] ?? {}, 'bumped_at') ?? '')
-    return textAt(list, 'more_topics_url') === null || newest_at - active_at > DAY_MS
+    const is_last = textAt(list, 'more_topics_url') === null || newest_at - active_at > DAY_MS
+    if (number === page) {
+      page = is_last || page + 1 >= PAGES_MAX ? 0 : page + 1
+      listed_at = clock.mono()
+    }
+    return is_last
   }
 
   const isFresh = (id: number): boolean => {
@@ -109,8 +114,7 @@ export function createTopicTags(
     async refresh(bounds: Bounds): Promise<void> {
       if (bounds.left() === 0 || clock.mono() - listed_at < list_every_ms) return
       listed_at = clock.mono()
-      const is_last = await readList(page, bounds)
-      if (is_last !== null) page = is_last || page + 1 >= PAGES_MAX ? 0 : page + 1
+      await readList(page, bounds)
     },
   }
 }
