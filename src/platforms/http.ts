@@ -72,6 +72,8 @@ export type HttpClientOptions = {
   base_url: string
   user_agent: string
   requests_per_minute: number
+  /** Requests that may be sent at once after a quiet time. */
+  burst?: number
   timeout_ms: number
   /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>
@@ -80,7 +82,6 @@ export type HttpClientOptions = {
   on_recovered?: () => void
 }
 
-/** Requests that may be sent at once after a quiet time. */
 const BURST = 10
 const ATTEMPTS_MAX = 3
 const FIRST_BACKOFF_MS = 500
@@ -98,6 +99,7 @@ const BLOCKED: Fault = { kind: 'blocked' }
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options
+  const { burst = BURST } = options
   const { host } = new URL(base_url)
   const reachability = createReachability({
     clock,
@@ -117,7 +119,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
   const wait_ms = (): number => {
     const now = clock.mono()
-    return Math.max(0, paused_until - now, next_at - now - (BURST - 1) * every_ms)
+    return Math.max(0, paused_until - now, next_at - now - (burst - 1) * every_ms)
   }
 
   function take(): void {

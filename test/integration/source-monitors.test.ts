@@ -95,6 +95,19 @@ test('new items of a source are delivered once, with its name, over restarts', a
   expect(health.stream_liveness.status).toBe('live')
 })
 
+test('items of a whole interval are read at once, and a new story only once', async () => {
+  await using daemon = await startWith(['hn'], 60)
+  const hn = daemon.site('hn')
+  await daemon.watch({ source: 'hn', kind: 'both', include_any: ['kettle'] }, { cadence_s: 60 })
+  const stories = Array.from({ length: 15 }, (_, n) => hn.story(`kettle ${n}`))
+  for (const story of stories) hn.comment(story, 'my kettle')
+  await daemon.clock.advance(32 * S)
+
+  expect(daemon.delivered()).toHaveLength(30)
+  const paths = hn.requests.filter((path) => stories.some((id) => path.includes(`/${id}.`)))
+  expect(paths).toHaveLength(15)
+})
+
 test('items that appear late, are deleted or change into a match', async () => {
   await using daemon = await startWith(['hn'])
   const hn = daemon.site('hn')

@@ -1,6 +1,6 @@
 const root = new URL('../..', import.meta.url).pathname
-/** The program as it ships, or its source when `FORUMD_BINARY` names no executable. */
-const PROGRAM = process.env['FORUMD_BINARY']
+/** Command of the program as it ships, or of its source when `FORUMD_BINARY` names no executable. */
+export const PROGRAM: readonly string[] = process.env['FORUMD_BINARY']
   ? [process.env['FORUMD_BINARY']]
   : [process.execPath, `${root}src/main.ts`]
 
