@@ -122,6 +122,7 @@ export function createStreamSource({
         requests: Math.max(REQUESTS_MIN, share),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
+        share: SHARE,
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
@@ -135,6 +136,7 @@ export function createStreamSource({
         requests,
         deadline_at: clock.now() + REREAD_DEADLINE_MS,
         signal,
+        share: SHARE + REREAD_SHARE,
       })
       // A request that failed has cost one too.
       saved = { ...saved, tokens: saved.tokens - (read.ok ? read.value.requests : 1) }

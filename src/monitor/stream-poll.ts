@@ -279,7 +279,9 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
     const seen_at = ended_at + ahead_ms
     const seen = writeSeen(db, current, read.items, { seen_at, found_by: 'audit' })
-    const hits = matchAll(deps, current, { now: ended_at, begins: false, isAgain: wasEdited }, seen)
+    // Ids that were passed may be those of items whose change was not read.
+    const isAgain = task.gap?.reason === 'skipped' ? () => true : wasEdited
+    const hits = matchAll(deps, current, { now: ended_at, begins: false, isAgain }, seen)
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     advanceSeq(db, feed_id, seen.next_seq)

@@ -7,6 +7,7 @@ import type { Egress } from '../net/egress.ts'
 import type { EgressRequest } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
+import { createPace, type Pace, type PaceStore } from './pace.ts'
 
 /** One request of a source. */
 type HttpRequest = {
@@ -30,6 +31,8 @@ export type HttpCall = {
   /** Epoch ms of all attempts and waits. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** Part of a minute's requests that such calls may use together; absent: all of them. */
+  share?: number | undefined
 }
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */
@@ -74,6 +77,10 @@ export type HttpClientOptions = {
   requests_per_minute: number
   /** Requests that may be sent at once after a quiet time. */
   burst?: number
+  /** Keeps the last requests over a restart. */
+  pace_store?: PaceStore | undefined
+  /** Pace of a source that has several hosts; absent: one of its own. */
+  pace?: Pace
   timeout_ms: number
   /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>
@@ -99,17 +106,20 @@ const BLOCKED: Fault = { kind: 'blocked' }
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options
-  const { burst = BURST } = options
   const { host } = new URL(base_url)
   const reachability = createReachability({
     clock,
     log,
     onRecovered: options.on_recovered ?? (() => {}),
   })
-  let every_ms = 60_000 / requests_per_minute
-  /** Token bucket as the instant at which the next request is due, monotonic ms. */
-  let next_at = -Infinity
-  let paused_until = -Infinity
+  const pace =
+    options.pace ??
+    createPace({
+      clock,
+      requests_per_minute,
+      burst: options.burst ?? BURST,
+      store: options.pace_store,
+    })
   let offset_ms = 0
   const etags = new LRUCache<string, { etag: string; text: string }>({
     max: ETAGS_MAX,
@@ -117,25 +127,16 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     sizeCalculation: ({ text }) => Math.max(1, text.length),
   })
 
-  const wait_ms = (): number => {
-    const now = clock.mono()
-    return Math.max(0, paused_until - now, next_at - now - (burst - 1) * every_ms)
-  }
-
-  function take(): void {
-    next_at = Math.max(next_at, clock.mono()) + every_ms
-  }
-
   function pause(seconds: number): void {
-    paused_until = Math.max(paused_until, clock.mono() + Math.min(seconds, PAUSE_MAX_S) * 1000)
+    pace.pause(Math.min(seconds, PAUSE_MAX_S) * 1000)
   }
 
   /** Waits for the pace; null when the deadline comes first. */
-  async function turn({ deadline_at, signal }: HttpCall): Promise<Fault | null> {
+  async function turn({ deadline_at, signal, share }: HttpCall): Promise<Fault | null> {
     for (;;) {
-      const ms = wait_ms()
+      const ms = pace.wait_ms(share)
       if (ms === 0) {
-        take()
+        pace.take(share)
         return null
       }
       if (clock.now() + ms > deadline_at)
@@ -262,10 +263,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     as: (headers) => clientOf({ headers, as_caller: true }),
     clock_offset_ms: () => offset_ms,
     isDown: reachability.isDown,
-    wait_ms,
-    limit(per_minute) {
-      every_ms = 60_000 / Math.min(requests_per_minute, per_minute)
-    },
+    wait_ms: pace.wait_ms,
+    limit: pace.limit,
   }
 }
 

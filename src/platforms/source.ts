@@ -154,6 +154,8 @@ export type StreamCall = {
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** Part of a minute's requests that monitors may use; absent: all of them. */
+  share?: number | undefined
 }
 
 /** Result of reading a range again. */

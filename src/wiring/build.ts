@@ -40,7 +40,7 @@ import { connectGauges, createObservers, onPlatformRequest } from './observers.t
 import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
-import { connectSources, streamsOf } from './sources.ts'
+import { connectSources, sourcePaceStore, streamsOf } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -143,6 +143,7 @@ export function assemble({
     budget,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     on_recovered: () => monitoring.resume(),
+    pace_store: (source) => sourcePaceStore({ db, log }, source),
   })
   const streams = streamsOf(sources)
   const write_actions = createWriteActions(

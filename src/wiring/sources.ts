@@ -10,6 +10,7 @@ import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
+import type { PaceStore } from '../platforms/pace.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import {
   ACT_CAPABILITIES,
@@ -20,6 +21,8 @@ import {
   unsupported,
 } from '../platforms/source.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import { findSourcePace, putSourcePace } from '../store/accounts/sources.ts'
+import type { Db } from '../store/db/connection.ts'
 
 /** A configured source beside the one of `[platform]`. */
 type ConfiguredSource = Config['source'][number]
@@ -45,16 +48,22 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
+  /** Keeps the last requests to a source over a restart. */
+  pace_store?: (source: string) => PaceStore
 }
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
 export const createSource = (
-  { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
+  { name, kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered'>,
+  {
+    pace_store,
+    ...deps
+  }: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered' | 'pace_store'>,
 ): Source =>
   CREATE[kind]({
     ...deps,
+    pace_store: pace_store?.(name),
     base_url,
     user_agent: user_agent || platform.user_agent,
     requests_per_minute,
@@ -80,6 +89,21 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
   })
   return new Map(created)
 }
+
+/** Keeps the last requests to a source in the database. Without space on the disk they are lost with the process. */
+export const sourcePaceStore = (
+  { db, log }: { db: Db } & Pick<Deps, 'log'>,
+  source: string,
+): PaceStore => ({
+  load: () => findSourcePace(db, source),
+  save(text) {
+    try {
+      putSourcePace(db, source, text)
+    } catch (error) {
+      log('debug', 'source.pace_not_stored', { source, error: String(error) })
+    }
+  },
+})
 
 /** The sources that can be monitored. */
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>

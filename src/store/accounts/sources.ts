@@ -41,3 +41,19 @@ export function openSourceAccount(db: Db, ring: Ring, source: string): string | 
 /** Removes the operator's account at a source; false when there was none. */
 export const removeSourceAccount = (db: Db, source: string): boolean =>
   db.query('DELETE FROM source_accounts WHERE source = $source').run({ source }).changes > 0
+
+/** The last requests to a source, as its client stored them; null before the first. */
+export const findSourcePace = (db: Db, source: string): string | null =>
+  db
+    .query<{ state: string }, [{ source: string }]>(
+      'SELECT state FROM source_paces WHERE source = $source',
+    )
+    .get({ source })?.state ?? null
+
+/** Stores the last requests to a source. */
+export function putSourcePace(db: Db, source: string, state: string): void {
+  db.query(
+    `INSERT INTO source_paces (source, state) VALUES ($source, $state)
+         ON CONFLICT (source) DO UPDATE SET state = excluded.state`,
+  ).run({ source, state })
+}

@@ -433,6 +433,12 @@ CREATE TABLE source_accounts (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
+-- Requests of the last minute to each further source, and its pause, as JSON: a restart keeps to both.
+CREATE TABLE source_paces (
+  source          TEXT    PRIMARY KEY,
+  state           TEXT    NOT NULL
+) STRICT;
+
 -- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.
 -- revision counts changes by the operator: state observed under an older revision does not overwrite it.
 CREATE TABLE accounts (

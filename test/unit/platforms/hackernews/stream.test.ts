@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { fail, ok } from '../../../../src/core/base/result.ts'
+import { toItem } from '../../../../src/platforms/hackernews/readers.ts'
 import { createStream } from '../../../../src/platforms/hackernews/stream.ts'
 
 const S = 1000
@@ -16,25 +17,37 @@ function createApi() {
     changed: [] as number[],
     down: new Set<number>(),
     requests: 0,
-    story_requests: 0,
+    above: [] as number[],
+    left: 60,
+    updates_read: 0,
+    max_read: 0,
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
   const stream = createStream({
     clock: { now: () => api.now },
     async maxItem() {
+      api.max_read += 1
       return ok(api.max)
     },
     async item(id) {
       api.requests += 1
       if (api.down.has(id)) return fail({ kind: 'unavailable', status: 503, retry_after_s: null })
-      return ok(api.items.get(id) ?? null)
+      return ok(toItem(api.items.get(id) ?? null))
     },
     async updates() {
+      api.updates_read += 1
       return ok({ items: api.changed, profiles: [] })
     },
-    async storyAbove() {
-      return ok({ story, requests: api.story_requests })
+    async storyAbove(_, read) {
+      for (const id of api.above) {
+        const outcome = await read(id)
+        if (!outcome.ok) return outcome
+      }
+      return ok({ story, is_known: true })
     },
+    left: () => api.left,
+    requests_per_minute: 60,
+    offset_ms: () => 0,
   })
   return {
     api,
