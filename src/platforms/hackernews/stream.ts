@@ -65,9 +65,10 @@ const AT_ONCE = 8
 /** Part of the requests left in a minute that is kept for new items. */
 const RESERVE_SHARE = 0.25
 /** Part of a step's requests for other items while new ones wait. */
-const OTHERS_SHARE = 0.3
-/** The highest id is requested this often at most when two thirds of a minute's requests are used. */
-const MAX_EVERY_MS = 6000
+const OTHERS_SHARE = 0.2
+/** The highest id is requested this often at most when a third, and a sixth, of a minute's requests are left. */
+const MAX_SPARING_MS = 5500
+const MAX_SCARCE_MS = 8500
 const MAX_LATEST_MS = 30_000
 /** Wait when no request may be sent. */
 const FULL_WAIT_S = 2
@@ -81,6 +82,8 @@ const ORPHAN_MS = 10 * 60_000
 export function createStream(reader: ItemReader): ItemStream {
   const { clock } = reader
   const touches = createTouches()
+  /** Requests for other items that steps owe, as all they had was used for new ones. */
+  let credit = 0
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
     const { share = 1 } = bounds
@@ -121,7 +124,8 @@ export function createStream(reader: ItemReader): ItemStream {
     const others = queues.others()
     // While more new items wait than can be read, the others have their part too.
     const is_full = state.until - state.last > step.left()
-    const kept = is_full ? Math.min(others.length, Math.ceil(OTHERS_SHARE * step.left())) : 0
+    credit = is_full ? credit + OTHERS_SHARE * step.left() : 0
+    const kept = Math.min(others.length, step.left(), Math.floor(credit))
     for (const id of queues.pending()) if (step.left() > kept) await step.read(id)
     const last = await readNew(state, step, kept)
     const fault = step.fault()
@@ -132,6 +136,7 @@ export function createStream(reader: ItemReader): ItemStream {
     for (const id of others) {
       if (step.left() === 0 || (!is_full && reader.left(share) <= reserve)) break
       await step.read(id)
+      credit = Math.max(0, credit - 1)
     }
     const report = settle(state, { last, step, queues, now: began })
     return ok(text === null ? { ...report, verified_until: began } : report)
@@ -141,7 +146,8 @@ export function createStream(reader: ItemReader): ItemStream {
   function isMaxDue({ last, until, max_at }: State, now: number, left: number): boolean {
     if (now - max_at >= MAX_LATEST_MS) return true
     if (until - last >= left) return false
-    return left >= reader.requests_per_minute / 3 || now - max_at >= MAX_EVERY_MS
+    const spare = left / reader.requests_per_minute
+    return spare >= 1 / 3 || now - max_at >= (spare >= 1 / 6 ? MAX_SPARING_MS : MAX_SCARCE_MS)
   }
 
   async function readNew(state: State, step: Step, kept: number): Promise<number> {
