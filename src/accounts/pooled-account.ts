@@ -238,6 +238,8 @@ type PooledAccountsDeps = {
   clock: Clock
   log: Log
   client: Pick<AccountClient, 'openJar'>
+  /** As for the pool. */
+  has_platform?: boolean
   /** Wakes the loop that stores changes. */
   nudge: () => void
 }
@@ -250,7 +252,15 @@ const WRITE_TIMES_AFTER_MS = 60_000
 /**
  * Creates the in-memory accounts: picks up changes from the database and stores changes made here.
  */
-export function createPooledAccounts({ db, ring, clock, log, client, nudge }: PooledAccountsDeps) {
+export function createPooledAccounts({
+  db,
+  ring,
+  clock,
+  log,
+  client,
+  has_platform = true,
+  nudge,
+}: PooledAccountsDeps) {
   const by_id = new Map<string, PooledAccount>()
   let leases = 0
   let version = -1
@@ -268,7 +278,7 @@ export function createPooledAccounts({ db, ring, clock, log, client, nudge }: Po
   }
 
   function adopt() {
-    const accounts = listAccounts(db)
+    const accounts = has_platform ? listAccounts(db) : []
     for (const id of by_id.keys())
       if (!accounts.some((account) => account.id === id)) by_id.delete(id)
     for (const account of accounts.toSorted(

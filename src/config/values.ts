@@ -138,8 +138,8 @@ function address(orNone: string, initial?: string) {
   }, initial)
 }
 
-/** A required http(s) URL. */
-export const requiredWebAddress = () => address('')
+/** The http(s) URL of the platform; '' if left out. */
+export const platformAddress = () => address('', '')
 /** An http(s) URL, or "" for none. */
 export const webAddress = () => address(', or "" for none', '')
 
@@ -273,11 +273,12 @@ export const word = (initial: string, taken: readonly string[]) =>
     initial,
   )
 
-/** A required cookie name. */
+/** Description of a cookie name in errors. */
+export const COOKIE_NAME = "the name of a cookie: letters, digits and !#$%&'*+-.^_`|~"
+
+/** A cookie name; '' if left out. */
 export const cookieName = () =>
-  text("the name of a cookie: letters, digits and !#$%&'*+-.^_`|~", (value) =>
-    /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value),
-  )
+  text(COOKIE_NAME, (value) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value), '')
 
 /** `"auto"`, true or false. */
 export const auto = () =>

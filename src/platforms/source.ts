@@ -4,10 +4,10 @@ import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
-import type { LoginCode, LoginRequest, Platform } from './port.ts'
+import type { LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
+type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -154,6 +154,8 @@ export type StreamCall = {
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** `poll`: forumd requests it by itself. */
+  use?: Use
   /** Part of a minute's requests that monitors may use; absent: all of them. */
   share?: number | undefined
 }
@@ -209,6 +211,8 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
+  /** True: names of places and users have the form of those of `main`. Default: false. */
+  has_names_of_main?: true
   /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
   newestPosts?: ReadPort['posts']
   acts: SourceActs
@@ -216,6 +220,8 @@ export type Source = {
   authorization: Authorization | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Names of places as a reader would write them, for forms and messages. */
+  place_examples: readonly string[]
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */

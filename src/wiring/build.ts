@@ -5,12 +5,11 @@ import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
 import { createReadsHealth } from '../api/status.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, defaultSource, hasMain } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
 import { createAllowed } from '../core/base/address.ts'
 import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
-import { linkHosts } from '../core/forum/permalink.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
@@ -37,10 +36,10 @@ import { countSlots } from '../store/monitoring/monitors.ts'
 import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
-import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
+import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
-import { connectSources, sourcePaceStore, streamsOf } from './sources.ts'
+import { connectSources, hostPaceStore, streamsOf } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -92,8 +91,9 @@ export function assemble({
   const { operator, metrics, log, tally, requests } = createObservers(shared, {
     wakeOperator: () => wake('operator'),
   })
-  const words = createNaming(config.wire)
-  const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
+  const words = createNaming(config.wire, defaultSource(config))
+  const has_main = hasMain(config)
+  const reads_health = createReadsHealth(clock, () => usable(), log)
 
   const files = createFileShortage({ clock, log })
 
@@ -118,6 +118,7 @@ export function assemble({
     log,
     client: account_client,
     allow_anonymous: config.pool.allow_anonymous,
+    has_platform: has_main,
     signal,
     nudge: () => wake('pool'),
   })
@@ -133,7 +134,7 @@ export function assemble({
     tree_fetches: config.limits.tree_fetches,
     read_cache_ms: config.limits.read_cache_s * 1000,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
-    hosts: linkHosts(config.platform),
+    hosts: hostsOf(config.platform),
   })
   const sources = connectSources(config, {
     clock,
@@ -143,9 +144,13 @@ export function assemble({
     budget,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     on_recovered: () => monitoring.resume(),
-    pace_store: (source) => sourcePaceStore({ db, log }, source),
+    paceOf: (host) => hostPaceStore({ db, log }, host),
   })
   const streams = streamsOf(sources)
+  const usable = () =>
+    has_main
+      ? pool.usable() && !platform.isDown()
+      : [...sources.values()].some(({ source }) => !source.isDown())
   const write_actions = createWriteActions(
     config,
     { ...runtime, log },

@@ -1,17 +1,22 @@
+import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
-import { ok, type Outcome } from '../core/base/result.ts'
+import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
+import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
 import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
+import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import type { PaceStore } from '../platforms/pace.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
   READ_CAPABILITIES,
@@ -21,7 +26,7 @@ import {
   unsupported,
 } from '../platforms/source.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { findSourcePace, putSourcePace } from '../store/accounts/sources.ts'
+import { findHostPace, putHostPace } from '../store/accounts/sources.ts'
 import type { Db } from '../store/db/connection.ts'
 
 /** A configured source beside the one of `[platform]`. */
@@ -35,46 +40,57 @@ export type ReadySource = {
   reads: Reads
   /** Null: it cannot be monitored. */
   stream: StreamSource | null
+  /** The last read by a caller that met a fault of the source; null: none since the start. */
+  readFault(): ReadFault | null
 }
+
+/** `at`: epoch ms. */
+type ReadFault = { fault: string; at: number }
 
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
+  piefed: (options) => createLemmy(options, 'piefed'),
+  reddit: createFurtherForum,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
+  hosts?: Hosts
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
-  /** Keeps the last requests to a source over a restart. */
-  pace_store?: (source: string) => PaceStore
+  /** Keeps the last requests to a host over a restart. */
+  paceOf?: (host: string) => PaceStore
 }
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
 export const createSource = (
-  { name, kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
+  { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  {
-    pace_store,
-    ...deps
-  }: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered' | 'pace_store'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered'>,
 ): Source =>
   CREATE[kind]({
     ...deps,
-    pace_store: pace_store?.(name),
     base_url,
     user_agent: user_agent || platform.user_agent,
     requests_per_minute,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
+    // The operator of the site gave the holder of a key access to its API.
+    robots: api_key === '',
   })
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+  const hosts = createHosts(deps.clock, deps.paceOf)
   const created = config.source.map((it) => {
-    const source = createSource(it, config, deps)
+    const source = createSource(it, config, { ...deps, hosts })
+    let fault: ReadFault | null = null
+    const note = (met: Fault) => {
+      if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
+    }
     const stream = createStreamSource({
       name: it.name,
       source,
@@ -82,25 +98,31 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       requests_per_minute: it.requests_per_minute,
       clock: deps.clock,
     })
-    return [
-      it.name,
-      { name: it.name, config: it, source, reads: readsOf(source, config, deps), stream },
-    ] as const
+    const reads = readsOf(source, config, { ...deps, note })
+    const ready: ReadySource = {
+      name: it.name,
+      config: it,
+      source,
+      reads,
+      stream,
+      readFault: () => fault,
+    }
+    return [it.name, ready] as const
   })
   return new Map(created)
 }
 
-/** Keeps the last requests to a source in the database. Without space on the disk they are lost with the process. */
-export const sourcePaceStore = (
+/** Keeps the last requests to a host in the database. Without space on the disk they are lost with the process. */
+export const hostPaceStore = (
   { db, log }: { db: Db } & Pick<Deps, 'log'>,
-  source: string,
+  host: string,
 ): PaceStore => ({
-  load: () => findSourcePace(db, source),
+  load: () => findHostPace(db, host),
   save(text) {
     try {
-      putSourcePace(db, source, text)
+      putHostPace(db, host, text)
     } catch (error) {
-      log('debug', 'source.pace_not_stored', { source, error: String(error) })
+      log('debug', 'source.pace_not_stored', { host, error: String(error) })
     }
   },
 })
@@ -122,11 +144,30 @@ export const watchableOf = (
     }),
   )
 
-function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
+/** Faults of the source itself; the others are about what was requested. */
+const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
+  'throttled',
+  'blocked',
+  'login_required',
+  'timeout',
+  'unavailable',
+  'unreadable',
+])
+
+function readsOf(
+  source: Source,
+  config: Config,
+  { clock, budget, on_read, note }: Deps & { note: (fault: Fault) => void },
+): Reads {
   const reads = createReads({
     platform: toPlatform(source),
     // A source has one way in: without an account, or with the operator's key for it.
-    identities: { lease: () => ANONYMOUS, report: () => {} },
+    identities: {
+      lease: () => ANONYMOUS,
+      report: (_identity, fault) => {
+        if (fault !== null) note(fault)
+      },
+    },
     clock,
     budget,
     on_read,
@@ -198,7 +239,7 @@ const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
   profile: 'profile',
 }
 
-/** The sources as callers see them, the one of `[platform]` first. */
+/** The sources as callers see them, the default first. */
 export function listSources(
   { platform, features }: Pick<Config, 'platform' | 'features'>,
   main: { isDown(): boolean },
@@ -208,15 +249,6 @@ export function listSources(
     const feature = FEATURES[capability]
     return feature === undefined || features[feature]
   }
-  const first: SourceInfo = {
-    name: 'main',
-    kind: 'reddit',
-    url: platform.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
-    proof: 'time_listing',
-    reachable: !main.isDown(),
-    ends_at: platform.ends_at || null,
-  }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
@@ -224,9 +256,34 @@ export function listSources(
     capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
       isAllowed,
     ),
+    place_examples: source.place_examples,
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
   }))
+  if (platform.base_url === '') return others
+  const first: SourceInfo = {
+    name: MAIN,
+    kind: 'reddit',
+    url: platform.base_url,
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
+    place_examples: ['coffee', 'gardening'],
+    proof: 'time_listing',
+    reachable: !main.isDown(),
+    ends_at: platform.ends_at || null,
+  }
   return [first, ...others]
 }
+
+/** The sources as their operator sees them. */
+export const operatedSources = (
+  ...[config, main, sources]: Parameters<typeof listSources>
+): OperatedSource[] =>
+  listSources(config, main, sources).map((it) => {
+    const ready = sources.get(it.name)
+    return {
+      ...it,
+      requests_per_minute: ready?.config.requests_per_minute ?? null,
+      read_fault: ready?.readFault() ?? null,
+    }
+  })

@@ -167,6 +167,7 @@ const REFUSED: Record<RefusalReason, string> = {
   legal: 'this is not available for legal reasons',
   user_suspended: 'this user is suspended',
   other_account: 'name must be the account of the session',
+  robots: 'the robots.txt of the source forbids this request, which was not sent',
   placeholder: 'the platform shows a notice in place of this listing; an account may be needed',
   profile_hidden:
     'this profile shows nothing although it has karma: its user hides it, or has deleted all of it',

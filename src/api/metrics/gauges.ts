@@ -89,6 +89,8 @@ export type GaugeSources = {
    * it.
    */
   accounts: () => { name: string; state: string; budget: Budget | null }[]
+  /** False: there is no platform with a pool, a clock and a reachability. */
+  has_platform: boolean
   usable: () => boolean
   /** True while the platform cannot be reached. */
   unreachable: () => boolean
@@ -132,7 +134,14 @@ const toNumber = (it: boolean) => (it ? 1 : 0)
  * two.
  */
 export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
-  registerPlatformGauges(metrics, deps)
+  if (deps.has_platform) registerPlatformGauges(metrics, deps)
+  metrics.onScrape('reads_health', () => {
+    const now = deps.reads()
+    return (['ok', 'degraded', 'unknown'] as const).map((state) => [
+      { state },
+      toNumber(state === now),
+    ])
+  })
   metrics.onScrapeAll(['bytes_in_flight'], () => ({
     bytes_in_flight: HELD_FOR.map((held_for) => [{ held_for }, deps.bytes_in_flight(held_for)]),
   }))
@@ -145,7 +154,7 @@ export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
 
 function registerPlatformGauges(
   metrics: Metrics,
-  { accounts, usable, unreachable, reads, clock_offset_ms }: GaugeSources,
+  { accounts, usable, unreachable, clock_offset_ms }: GaugeSources,
 ) {
   metrics.onScrapeAll(
     [
@@ -179,13 +188,6 @@ function registerPlatformGauges(
     return offset_ms === null ? null : offset_ms / 1000
   })
   metrics.onScrape('platform_unreachable', () => toNumber(unreachable()))
-  metrics.onScrape('reads_health', () => {
-    const now = reads()
-    return (['ok', 'degraded', 'unknown'] as const).map((state) => [
-      { state },
-      toNumber(state === now),
-    ])
-  })
 }
 
 function registerMonitorGauges(metrics: Metrics, { db, clock, platform_ahead_ms }: GaugeSources) {

@@ -11,7 +11,7 @@ import { filterSchema, parseFilterSpec, renderFilterSpec } from '../../core/filt
 import { judgeItem, matchesPerDay, previewOf } from '../../core/filter/preview.ts'
 import { ALL_SOURCES, type FilterSpec } from '../../core/filter/spec.ts'
 import { type Item, itemKey, MAIN, type Page } from '../../core/forum/items.ts'
-import { type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
+import { hasMainSource, type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
 import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
 import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
@@ -54,12 +54,12 @@ const itemSentence =
 
 /**
  * Key of an id: of a post, or a comment if the filter watches comments only; of the filter's source
- * if it watches a single one.
+ * if it watches a single one, else of the default source.
  */
-export function itemKeyOf(spec: FilterSpec, text: string): string {
+export function itemKeyOf(spec: FilterSpec, text: string, words: Naming): string {
   const [id = '', given] = text.split('/').toReversed()
   const [only = MAIN, ...others] = spec.source
-  const source = given ?? (others.length > 0 || only === ALL_SOURCES ? MAIN : only)
+  const source = given ?? (others.length > 0 || only === ALL_SOURCES ? words.default_source : only)
   const name = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
   return itemKey({ name, source: source === MAIN ? undefined : source })
 }
@@ -124,7 +124,7 @@ async function runPreview(
   const spec = parseFilterSpec(filter_spec, words)
   checkSources(spec, streams, words)
   await checkPatternCost(patterns, spec, customer_id)
-  const places = placesOf(spec, [...streams.keys()])
+  const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
   const batches = previewBatches(places, REQUESTS_MAX, LISTED[spec.kind])
   pace.before(customer_id)
   let requests = 0
@@ -254,7 +254,7 @@ async function explainItem(
   id: string,
   found: readonly FetchedBatch[],
 ) {
-  const name = itemKeyOf(spec, id)
+  const name = itemKeyOf(spec, id, words)
   const rows = found.flatMap(({ page }) => page?.rows ?? [])
   const listed_item = rows.find((it) => itemKey(it) === name)
   let item = listed_item ?? null

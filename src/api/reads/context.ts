@@ -118,6 +118,8 @@ export type ReadsOptions = Omit<SessionDeps, 'words'> & {
   degraded: () => boolean
   /** Name of the source of the reads; null: `main`. */
   source: string | null
+  /** True: its names have the form of those of `main`. */
+  has_names_of_main?: boolean | undefined
   /** Day on which the way in to a source has ended; null: it has not. Absent: none has. */
   endedOn?: (source: string) => string | null
 }
@@ -167,7 +169,8 @@ export function createReadContext(
   options: ReadsOptions,
 ): ReadContext {
   const { limits, endedOn = () => null } = options
-  const names = options.source === null ? PLATFORM_NAMES : SOURCE_NAMES
+  const is_like_main = options.source === null || options.has_names_of_main === true
+  const names = is_like_main ? PLATFORM_NAMES : SOURCE_NAMES
   const capacity = () => ({
     in_flight: limits.degraded_reads_per_key,
     waiting: limits.degraded_waiting_per_key,

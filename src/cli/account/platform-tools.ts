@@ -29,10 +29,14 @@ type SignIn =
   | { ok: false; reason: StateReason | null; final: boolean }
 
 /** Answer of a source about itself. */
-type TestedSource = {
+export type TestedSource = {
   name: string
   kind: string
+  /** Address of its pages. */
+  url: string
   capabilities: string[]
+  /** Lead of its clock over the local one; null if unknown. */
+  ahead_ms: number | null
   answer: Outcome<{ title: string | null; version: string | null; notes: string[] }>
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { stringify } from 'smol-toml'
 
+import { defaultSource } from '../../config/schema.ts'
 import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { createNaming } from '../../core/forum/naming.ts'
@@ -181,7 +182,7 @@ const planningWith = (
   rules: Pick<PlanContext, 'prune' | 'sources'>,
 ): PlanContext => ({
   ...rules,
-  words: createNaming(config.wire),
+  words: createNaming(config.wire, defaultSource(config)),
   allowed: createAllowed(config.guard),
   mails: config.smtp.url !== '',
   readUrl: (text) => urlFrom(text, env),

@@ -10,6 +10,8 @@ export type RefusalReason =
   | 'user_suspended'
   /** A listing that only its own account may read was requested through another. */
   | 'other_account'
+  /** The robots.txt of the host forbids the request, which was not sent. */
+  | 'robots'
   /** The only row of a listing is a notice that asks to sign in, in place of its rows. */
   | 'placeholder'
   /** The listing of a profile is empty although the profile has karma: hidden, or all deleted. */

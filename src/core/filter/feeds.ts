@@ -1,6 +1,6 @@
 import { invalid } from '../base/errors.ts'
-import { type Item, MAIN } from '../forum/items.ts'
-import type { Naming } from '../forum/naming.ts'
+import type { Item } from '../forum/items.ts'
+import { hasMainSource, type Naming, sourceNames } from '../forum/naming.ts'
 import { parseCommunityName } from '../forum/permalink.ts'
 import type { FeedKind } from '../polling/feed.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
@@ -74,7 +74,7 @@ export function checkSources(
   if (unknown.length > 0)
     throw invalid(
       'filter_spec.source',
-      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${[MAIN, ...configured].join(', ')}`,
+      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${sourceNames(words, configured)}`,
     )
   const sources = named.flatMap((it) => streams.get(it) ?? [])
   if (sources.length === 0) return
@@ -118,7 +118,7 @@ function checkPlaceNames(
     const none = spec[list].find(
       (place) =>
         !sources.some((it) => it.isPlace(place)) &&
-        !(watchesMain(spec) && parseCommunityName(place) !== null),
+        !(hasMainSource(words) && watchesMain(spec) && parseCommunityName(place) !== null),
     )
     if (none === undefined) continue
     throw invalid(
@@ -134,14 +134,18 @@ type FeedPlace = { kind: FeedKind; place: string }
  * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
  * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
  * search; all other criteria are tested on the items. A further source has one feed of all its items; `configured`:
- * the names of these sources.
+ * the names of these sources. `has_main`: there is a source `main`.
  */
-export function placesOf(spec: FilterSpec, configured: readonly string[] = []): FeedPlace[] {
+export function placesOf(
+  spec: FilterSpec,
+  configured: readonly string[] = [],
+  has_main = true,
+): FeedPlace[] {
   const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
     kind: 'stream',
     place,
   }))
-  return watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
+  return has_main && watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
 }
 
 function mainPlaces(spec: FilterSpec): FeedPlace[] {

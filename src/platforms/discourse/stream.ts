@@ -75,7 +75,7 @@ export function createPostStream(reader: PostReader): ItemStream {
   const { clock } = reader
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const now = clock.now()
     const state = read(text)
     const walk = createWalk(reader, call, bounds.requests, state)
@@ -130,7 +130,7 @@ export function createPostStream(reader: PostReader): ItemStream {
     relisted_ms: RELISTED_MS,
     advance,
     async reread(range, bounds) {
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
       const state: State = { ...read(null), holes: [{ ...range }] }
       const walk = createWalk(reader, call, bounds.requests, state)
       await walk.down(range)

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, Node, Post } from '../../core/forum/items.ts'
+import { createHosts } from '../hosts.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, rowsOf, textAt, toNode, toTree } from '../items.ts'
-import { createPace } from '../pace.ts'
 import type { Call, Listing } from '../port.ts'
 import {
   readCapabilities,
@@ -53,19 +53,19 @@ const LISTS: Readonly<Record<Place, string>> = {
  * `base_url` and `search_url` are set by tests only.
  * @see https://github.com/HackerNews/API, https://hn.algolia.com/api
  */
-export function createHackerNews(options: SourceOptions & { search_url?: string }): Source {
+export function createHackerNews(given: SourceOptions & { search_url?: string }): Source {
+  // Both hosts serve nothing but the documented API: rules for crawlers of pages do not concern it.
+  const options = { ...given, robots: false }
   const { clock, requests_per_minute } = options
+  const base_url = options.base_url || FIREBASE
   // Each item is a request, and a poll reads all those of its interval: paced one by one, the last would be late.
-  const pace = createPace({
-    clock,
-    requests_per_minute,
-    burst: requests_per_minute,
-    store: options.pace_store,
-  })
+  const pace = (options.hosts ?? createHosts(clock))
+    .at(new URL(base_url).host)
+    .join(requests_per_minute, requests_per_minute)
   const firebase = createHttpClient({
     ...options,
     pace,
-    base_url: options.base_url || FIREBASE,
+    base_url,
   })
   const algolia = createHttpClient({
     ...options,
@@ -339,6 +339,7 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
       updates: (call) => get('updates', call),
       storyAbove,
     }),
+    place_examples: ['story', 'ask', 'show', 'job'],
     isPlace: (place) => asPlace(place) !== null,
     targetOf({ hostname, pathname, searchParams }) {
       const id = searchParams.get('id') ?? ''

@@ -87,7 +87,12 @@ export function createStream(reader: ItemReader): ItemStream {
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
     const { share = 1 } = bounds
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, share }
+    const call = {
+      deadline_at: bounds.deadline_at,
+      signal: bounds.signal,
+      share,
+      use: 'poll' as const,
+    }
     const began = clock.now()
     const left = reader.left(share)
     if (left === 0)
@@ -200,7 +205,12 @@ export function createStream(reader: ItemReader): ItemStream {
     relisted_ms: 0,
     advance,
     async reread(range, { share = 1, ...bounds }) {
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, share }
+      const call = {
+        deadline_at: bounds.deadline_at,
+        signal: bounds.signal,
+        share,
+        use: 'poll' as const,
+      }
       const step = createStep(reader, call, Math.min(bounds.requests, reader.left(share)))
       step.begin({ first: range.from_id, last: range.from_id - 1 })
       let last = range.from_id - 1

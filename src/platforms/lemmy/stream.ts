@@ -51,7 +51,7 @@ export function createStream({
   site_url: string
 }): ItemStream {
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
@@ -114,7 +114,7 @@ export function createStream({
     async reread(range, bounds) {
       const kind = range.from_id > COMMENT_BASE ? 'comment' : 'post'
       const base = baseOf(kind)
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
       const step = createStep(api, site_url, call, bounds.requests)
       let last = range.from_id - base - 1
       const end = range.to_id - base

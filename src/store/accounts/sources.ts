@@ -42,18 +42,16 @@ export function openSourceAccount(db: Db, ring: Ring, source: string): string | 
 export const removeSourceAccount = (db: Db, source: string): boolean =>
   db.query('DELETE FROM source_accounts WHERE source = $source').run({ source }).changes > 0
 
-/** The last requests to a source, as its client stored them; null before the first. */
-export const findSourcePace = (db: Db, source: string): string | null =>
+/** The last requests to a host of sources, as its clients stored them; null before the first. */
+export const findHostPace = (db: Db, host: string): string | null =>
   db
-    .query<{ state: string }, [{ source: string }]>(
-      'SELECT state FROM source_paces WHERE source = $source',
-    )
-    .get({ source })?.state ?? null
+    .query<{ state: string }, [{ host: string }]>('SELECT state FROM host_paces WHERE host = $host')
+    .get({ host })?.state ?? null
 
-/** Stores the last requests to a source. */
-export function putSourcePace(db: Db, source: string, state: string): void {
+/** Stores the last requests to a host. */
+export function putHostPace(db: Db, host: string, state: string): void {
   db.query(
-    `INSERT INTO source_paces (source, state) VALUES ($source, $state)
-         ON CONFLICT (source) DO UPDATE SET state = excluded.state`,
-  ).run({ source, state })
+    `INSERT INTO host_paces (host, state) VALUES ($host, $state)
+         ON CONFLICT (host) DO UPDATE SET state = excluded.state`,
+  ).run({ host, state })
 }

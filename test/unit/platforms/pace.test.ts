@@ -17,7 +17,7 @@ function createFixture({ requests_per_minute = 60, burst = 10 } = {}) {
   // The monotonic clock of a process starts with it.
   let booted_at = now - 500
   const clock = { now: () => now, mono: () => now - booted_at, sleep: async () => {} }
-  const start = () => createPace({ clock, requests_per_minute, burst, store })
+  const start = () => createPace(clock, store).join(requests_per_minute, burst)
   return {
     start,
     reboot() {
@@ -73,7 +73,7 @@ test('requests of an earlier process count, those of its last write too', () => 
 
 test('a pause holds over a restart', () => {
   const fixture = createFixture()
-  fixture.start().pause(30_000)
+  fixture.start().pause(30)
   fixture.pass(10_000)
   const pace = fixture.reboot()
   expect(pace.wait_ms()).toBe(20_000)
@@ -98,5 +98,15 @@ test('a share of the requests leaves the rest to others', () => {
 test('a text that an earlier version stored differently is ignored', () => {
   const clock = { now: () => 5000, mono: () => 10, sleep: async () => {} }
   const store = { load: () => '[1]', save: () => {} }
-  expect(createPace({ clock, requests_per_minute: 60, burst: 10, store }).wait_ms()).toBe(0)
+  expect(createPace(clock, store).join(60).wait_ms()).toBe(0)
+})
+
+test('clients of one host share its minute, at the pace of the slowest', () => {
+  const clock = { now: () => 5000, mono: () => 10, sleep: async () => {} }
+  const host = createPace(clock)
+  const fast = host.join(120, 120)
+  const slow = host.join(30, 30)
+  for (let n = 0; n < 30; n++) fast.take()
+  expect(fast.wait_ms()).toBeGreaterThan(0)
+  expect(slow.left(1)).toBe(0)
 })

@@ -433,9 +433,9 @@ CREATE TABLE source_accounts (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
--- Requests of the last minute to each further source, and its pause, as JSON: a restart keeps to both.
-CREATE TABLE source_paces (
-  source          TEXT    PRIMARY KEY,
+-- Requests of the last minute to each host of further sources, and its pause, as JSON: a restart keeps to both.
+CREATE TABLE host_paces (
+  host            TEXT    PRIMARY KEY,
   state           TEXT    NOT NULL
 ) STRICT;
 
