@@ -62,6 +62,8 @@ const REQUESTS_MIN = 10
 const STEP_MIN_MS = 60_000
 /** Share of a source's requests for ids that are read again, beside that of steps. */
 const REREAD_SHARE = 0.1
+/** Share of any minute's requests that all of this may use. */
+const MINUTE_SHARE = 0.9
 const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
@@ -122,7 +124,7 @@ export function createStreamSource({
         requests: Math.max(REQUESTS_MIN, share),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
-        share: SHARE,
+        share: MINUTE_SHARE,
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
@@ -136,7 +138,7 @@ export function createStreamSource({
         requests,
         deadline_at: clock.now() + REREAD_DEADLINE_MS,
         signal,
-        share: SHARE + REREAD_SHARE,
+        share: MINUTE_SHARE,
       })
       // A request that failed has cost one too.
       saved = { ...saved, tokens: saved.tokens - (read.ok ? read.value.requests : 1) }

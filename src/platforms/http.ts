@@ -99,7 +99,7 @@ export type HttpClientOptions = {
 }
 
 /** Part of a minute's requests that forumd's own may use; callers have the rest. */
-const POLL_SHARE = 0.85
+const POLL_SHARE = 0.9
 const ATTEMPTS_MAX = 3
 const FIRST_BACKOFF_MS = 500
 const BACKOFF_MAX_MS = 60_000

@@ -135,7 +135,7 @@ export type StreamStep = {
   skipped: IdRange[]
   /** Ids that had no item for longer than the patience: no later step asks for them, `reread` can. */
   unanswered: number[]
-  /** Ids that had an item, live or not: those among them that were reported before are no longer missing. */
+  /** Ids that had an item: those among them that were reported before are no longer missing. */
   answered: number[]
   /**
    * Epoch ms by the source's clock: everything that was visible to the reader and created before was

@@ -1,3 +1,4 @@
+import { numberAt } from '../items.ts'
 import { isDelayed, livenessOf, type NativeItem } from './readers.ts'
 
 /**
@@ -58,6 +59,14 @@ export function createTouches() {
 /** True for an id without an item so far, or with one whose text is to come. */
 export const isMissing = (item: NativeItem | null): boolean => item === null || isDelayed(item)
 
+/** An item that is not live may have been until then, if its first read is this late. */
+const LATE_MS = 10_000
+
+const isWithdrawn = (item: NativeItem | null, now: number): boolean =>
+  item !== null &&
+  livenessOf(item) !== 'live' &&
+  now - (numberAt(item.row, 'time') ?? 0) * 1000 > LATE_MS
+
 /** A step's use of the queues. */
 export type Queues = ReturnType<typeof createQueues>
 
@@ -99,13 +108,13 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
       [...pending.values()]
         .filter(([id, since, requests]) => retryAt(since, requests) <= now || changed.has(id))
         .map(([id]) => id),
-    /** Dead and changed items that are due, those that have waited longest first. */
+    /** Dead and changed items that are due, those that have waited longest first, explained ones last. */
     others(): number[] {
       const due = [
-        ...[...dead.values()].map(([id, since, n]) => [id, reviveAt(since, n)] as const),
-        ...[...changed.values()].map(([id, due_at]) => [id, due_at] as const),
+        ...[...dead.values()].map(([id, since, n]) => [id, reviveAt(since, n), 0] as const),
+        ...changed.values(),
       ]
-      const ready = due.filter(([, at]) => at <= now).toSorted((a, b) => a[1] - b[1])
+      const ready = due.filter(([, at]) => at <= now).toSorted((a, b) => a[2] - b[2] || a[1] - b[1])
       return [...new Set(ready.map(([id]) => id))]
     },
     /** The queues after a step; `unanswered` and `dropped` ids have left them. */
@@ -153,6 +162,11 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
       }
     } else if (isMissing(item) && isNew(id) && requests === 0)
       pending.set(id, [id, now, 1, timeBelow(id)])
+    else if (isWithdrawn(item, now) && (waiting !== undefined || (isNew(id) && requests === 0))) {
+      pending.delete(id)
+      unanswered.push(id)
+      if (livenessOf(item) === 'removed') dead.set(id, [id, since, 1])
+    }
     // An item that is gone from the answers may come back as a dead one does.
     else if (isMissing(item) || livenessOf(item) === 'removed') {
       pending.delete(id)

@@ -62,10 +62,9 @@ const UPDATES_EVERY_MS = 25_000
 /** An answer that names no newer item may be a copy of this age. */
 const COPY_MS = 60_000
 const AT_ONCE = 8
-/** Part of the requests left in a minute that is kept for new items. */
-const RESERVE_SHARE = 0.25
-/** Part of a step's requests for other items while new ones wait. */
+/** Part of a minute's requests for other items than new ones; more if more than the second are left. */
 const OTHERS_SHARE = 0.2
+const SPARE_SHARE = 0.5
 /** The highest id is requested this often at most when a third, and a sixth, of a minute's requests are left. */
 const MAX_SPARING_MS = 5500
 const MAX_SCARCE_MS = 8500
@@ -82,8 +81,20 @@ const ORPHAN_MS = 10 * 60_000
 export function createStream(reader: ItemReader): ItemStream {
   const { clock } = reader
   const touches = createTouches()
-  /** Requests for other items that steps owe, as all they had was used for new ones. */
-  let credit = 0
+  /** Requests for other items than new ones, which have a part of a minute's. */
+  let tokens = 0
+  let filled_at = clock.now()
+
+  function allowance(now: number): number {
+    const elapsed_ms = Math.max(0, now - filled_at)
+    const most = Math.max(1, (OTHERS_SHARE * reader.requests_per_minute) / 2)
+    tokens = Math.min(
+      most,
+      tokens + (OTHERS_SHARE * reader.requests_per_minute * elapsed_ms) / 60_000,
+    )
+    filled_at = now
+    return Math.floor(tokens)
+  }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
     const { share = 1 } = bounds
@@ -127,21 +138,21 @@ export function createStream(reader: ItemReader): ItemStream {
     step.begin(state)
 
     const others = queues.others()
+    const for_others = allowance(began)
     // While more new items wait than can be read, the others have their part too.
     const is_full = state.until - state.last > step.left()
-    credit = is_full ? credit + OTHERS_SHARE * step.left() : 0
-    const kept = Math.min(others.length, step.left(), Math.floor(credit))
+    const kept = is_full ? Math.min(others.length, for_others, Math.floor(step.left() / 2)) : 0
     for (const id of queues.pending()) if (step.left() > kept) await step.read(id)
     const last = await readNew(state, step, kept)
     const fault = step.fault()
     if (fault !== null && last === state.last && step.answers.size === 0)
       return { ok: false, fault }
 
-    const reserve = Math.floor(RESERVE_SHARE * share * reader.requests_per_minute)
-    for (const id of others) {
-      if (step.left() === 0 || (!is_full && reader.left(share) <= reserve)) break
+    const spare = SPARE_SHARE * share * reader.requests_per_minute
+    for (const [n, id] of others.entries()) {
+      if (step.left() === 0 || (n >= for_others && reader.left(share) <= spare)) break
       await step.read(id)
-      credit = Math.max(0, credit - 1)
+      tokens = Math.max(0, tokens - 1)
     }
     const report = settle(state, { last, step, queues, now: began })
     return ok(text === null ? { ...report, verified_until: began } : report)
@@ -240,6 +251,9 @@ const startAt = (max: number, now: number): State => ({
   empty_at: now - COPY_MS,
 })
 
+const isShown = (item: NativeItem | null): boolean =>
+  !isMissing(item) && livenessOf(item) === 'live'
+
 /** Reads items within a number of requests. */
 function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   const answers = new Map<number, NativeItem | null>()
@@ -265,12 +279,9 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     count: () => void sent++,
     items: () => [...items.values()].toSorted((a, b) => Number(a.id) - Number(b.id)),
     gone: () => gone,
-    answered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [] : [id])),
-    /** Ids that have no item, or a dead one, which may come back. */
-    unanswered: () =>
-      [...answers].flatMap(([id, item]) =>
-        isMissing(item) || livenessOf(item) === 'removed' ? [id] : [],
-      ),
+    /** Ids that have an item which readers see. */
+    answered: () => [...answers].flatMap(([id, item]) => (isShown(item) ? [id] : [])),
+    unanswered: () => [...answers].flatMap(([id, item]) => (isShown(item) ? [] : [id])),
     /**
      * A time that is no later than the creation of an item `id`: that of the next lower item above `floor` that was
      * read, or of a higher one, if the order of creation is another there. Null: none was read.
