@@ -8,7 +8,7 @@ import type { EgressRequest } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import { createHosts, type Hosts } from './hosts.ts'
-import type { Pace } from './pace.ts'
+import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
 
@@ -85,7 +85,7 @@ export type HttpClientOptions = {
   /** Requests that may be sent at once after a quiet time. */
   burst?: number
   /** Pace of a source that has several hosts; absent: that of the host. */
-  pace?: Pace
+  pace?: ClientPace
   timeout_ms: number
   /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>

@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/runtime.ts'
 export type PaceStore = { load(): string | null; save(text: string): void }
 
 /** Pace of one client, which it shares with every other client of the same host. */
-export type Pace = {
+export type ClientPace = {
   /** Milliseconds until a request may be sent; `share`: the part of a minute's requests that its kind may use. */
   wait_ms(share?: number): number
   /** Counts a request, which is sent now. */
@@ -24,7 +24,7 @@ export type HostPace = {
    * Adds a client that may send `burst` requests at once after a quiet time. The slowest of a host's clients sets the
    * pace of all.
    */
-  join(requests_per_minute: number, burst?: number): Pace
+  join(requests_per_minute: number, burst?: number): ClientPace
 }
 
 /** Requests that may be sent at once after a quiet time, by default. */

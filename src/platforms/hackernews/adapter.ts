@@ -26,6 +26,7 @@ import {
   type Story,
   storyOf,
   toComment,
+  toCommunity,
   toItem,
   toPost,
   toUser,
@@ -416,36 +417,3 @@ function searchFault({ status, value }: HttpAnswer): Fault | null {
     ? { kind: 'throttled', retry_after_s: 60, estimated: true }
     : null
 }
-
-const TITLES: Readonly<Record<Place, string>> = {
-  story: 'Stories and polls',
-  ask: 'Ask HN',
-  show: 'Show HN',
-  job: 'Jobs',
-}
-
-const PATHS: Readonly<Record<Place, string>> = {
-  story: 'newest',
-  ask: 'ask',
-  show: 'show',
-  job: 'jobs',
-}
-
-const toCommunity = (place: Place) => ({
-  id: place,
-  name: place,
-  display_name_prefixed: place,
-  title: TITLES[place],
-  description: null,
-  subscribers: null,
-  active_users: null,
-  created: null,
-  created_utc: null,
-  type: 'public',
-  over_18: false,
-  quarantined: false,
-  url: `${SITE}/${PATHS[place]}`,
-  icon_url: null,
-  banner_url: null,
-  language: 'en',
-})

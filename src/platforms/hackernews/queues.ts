@@ -79,16 +79,16 @@ type Facts = {
   orphans: readonly number[]
 }
 
+const retryAt = (since: number, requests: number): number =>
+  since + (PENDING_MS[requests - 1] ?? PATIENCE_MS)
+const reviveAt = (since: number, requests: number): number =>
+  since + DEAD_FIRST_MS * 2 ** (requests - 1)
+
 /** The queues during one step. */
 export function createQueues(state: QueueState, now: number, touches: Touches) {
   const pending = new Map(state.pending.map((it) => [it[0], it]))
   const dead = new Map(state.dead.map((it) => [it[0], it]))
   const changed = new Map(state.changed.map((it) => [it[0], it]))
-
-  const retryAt = (since: number, requests: number): number =>
-    since + (PENDING_MS[requests - 1] ?? PATIENCE_MS)
-  const reviveAt = (since: number, requests: number): number =>
-    since + DEAD_FIRST_MS * 2 ** (requests - 1)
 
   function change(id: number, due_at: number, explained: 0 | 1): void {
     if (!changed.has(id)) changed.set(id, [id, due_at, explained])

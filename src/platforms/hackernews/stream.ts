@@ -109,7 +109,7 @@ export function createStream(reader: ItemReader): ItemStream {
     if (left === 0)
       return fail({ kind: 'throttled', retry_after_s: FULL_WAIT_S, not_requested: true })
     const step = createStep(reader, call, Math.min(bounds.requests, left))
-    let state = read(text)
+    let state = toState(text)
     const queues = createQueues(state ?? NO_QUEUES, began, touches)
 
     if (state !== null && began - state.changed_at >= UPDATES_EVERY_MS) {
@@ -166,51 +166,6 @@ export function createStream(reader: ItemReader): ItemStream {
     return spare >= 1 / 3 || now - max_at >= (spare >= 1 / 6 ? MAX_SPARING_MS : MAX_SCARCE_MS)
   }
 
-  async function readNew(state: State, step: Step, kept: number): Promise<number> {
-    let { last } = state
-    while (last < state.until && step.left() > kept) {
-      const length = Math.min(AT_ONCE, state.until - last, step.left() - kept)
-      const ids = Array.from({ length }, (_, n) => last + 1 + n)
-      const answered = await Promise.all(ids.map((id) => step.read(id)))
-      const stop = answered.indexOf(false)
-      last += stop === -1 ? ids.length : stop
-      if (stop !== -1) break
-    }
-    return last
-  }
-
-  /** The step's report, and the state after it. */
-  function settle(
-    state: State,
-    { last, step, queues, now }: { last: number; step: Step; queues: Queues; now: number },
-  ): StreamStep {
-    const { first, until } = state
-    // Ids are in the order of creation: one without an item is no older than the item below it.
-    const timeBelow = (id: number): number => step.timeBelow(id, state.last) ?? state.time
-    const time = timeBelow(last + 1)
-    const { dropped, unanswered, ...kept } = queues.settle(step.answers, {
-      isNew: (id) => id > state.last,
-      first,
-      timeBelow,
-      orphans: step.orphans.filter((id) => now - step.timeOf(id) < ORPHAN_MS),
-    })
-    const next: State = { ...state, ...kept, last, time }
-    const head = last < until ? time - 1 : Math.max(time - 1, state.empty_at)
-    return {
-      items: step.items(),
-      gone: step.gone(),
-      state: JSON.stringify(next),
-      proven: last < first ? null : { from_id: first, to_id: last },
-      behind: last < until ? { from_id: last + 1, to_id: until } : null,
-      skipped: dropped.map((id) => ({ from_id: id, to_id: id })),
-      unanswered,
-      answered: step.answered(),
-      verified_until: Math.min(head, ...next.pending.map(([, , , after]) => after - 1)),
-      partial: null,
-      requests: step.requests(),
-    }
-  }
-
   return {
     proof: 'dense',
     relisted_ms: 0,
@@ -235,6 +190,51 @@ export function createStream(reader: ItemReader): ItemStream {
         requests: step.requests(),
       })
     },
+  }
+}
+
+async function readNew(state: State, step: Step, kept: number): Promise<number> {
+  let { last } = state
+  while (last < state.until && step.left() > kept) {
+    const length = Math.min(AT_ONCE, state.until - last, step.left() - kept)
+    const ids = Array.from({ length }, (_, n) => last + 1 + n)
+    const answered = await Promise.all(ids.map((id) => step.read(id)))
+    const stop = answered.indexOf(false)
+    last += stop === -1 ? ids.length : stop
+    if (stop !== -1) break
+  }
+  return last
+}
+
+/** The step's report, and the state after it. */
+function settle(
+  state: State,
+  { last, step, queues, now }: { last: number; step: Step; queues: Queues; now: number },
+): StreamStep {
+  const { first, until } = state
+  // Ids are in the order of creation: one without an item is no older than the item below it.
+  const timeBelow = (id: number): number => step.timeBelow(id, state.last) ?? state.time
+  const time = timeBelow(last + 1)
+  const { dropped, unanswered, ...kept } = queues.settle(step.answers, {
+    isNew: (id) => id > state.last,
+    first,
+    timeBelow,
+    orphans: step.orphans.filter((id) => now - step.timeOf(id) < ORPHAN_MS),
+  })
+  const next: State = { ...state, ...kept, last, time }
+  const head = last < until ? time - 1 : Math.max(time - 1, state.empty_at)
+  return {
+    items: step.items(),
+    gone: step.gone(),
+    state: JSON.stringify(next),
+    proven: last < first ? null : { from_id: first, to_id: last },
+    behind: last < until ? { from_id: last + 1, to_id: until } : null,
+    skipped: dropped.map((id) => ({ from_id: id, to_id: id })),
+    unanswered,
+    answered: step.answered(),
+    verified_until: Math.min(head, ...next.pending.map(([, , , after]) => after - 1)),
+    partial: null,
+    requests: step.requests(),
   }
 }
 
@@ -352,7 +352,7 @@ function changedIn(value: unknown): number[] | null {
   return Array.isArray(items) ? items.filter((it) => typeof it === 'number') : null
 }
 
-function read(text: string | null): State | null {
+function toState(text: string | null): State | null {
   if (text === null) return null
   const state: State = JSON.parse(text)
   return state

@@ -202,7 +202,7 @@ test('a dead item under an id that was reported is still missing for a reread', 
   expect(again).toMatchObject({ ok: true, value: { unanswered: [101], items: [{ id: '102' }] } })
 })
 
-test('the list of changes is read every half minute, before the items, whatever waits', async () => {
+test('the list of changes is read every half minute, before the items, however many wait', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
   put(101)
