@@ -26,6 +26,8 @@ const DEAD_MAX = 1000
 const CHANGED_MAX = 500
 /** The list names an item for so long for one change: a read within it serves all its entries. */
 const LISTED_MS = 40_000
+/** An explained change gives way to others for so long. */
+const LATER_MS = 30_000
 /** An item that was read more often waits longer, each time twice as long. */
 const QUICK_READS = 3
 const LISTED_MAX_MS = 20 * 60_000
@@ -108,13 +110,14 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
       [...pending.values()]
         .filter(([id, since, requests]) => retryAt(since, requests) <= now || changed.has(id))
         .map(([id]) => id),
-    /** Dead and changed items that are due, those that have waited longest first, explained ones last. */
+    /** Dead and changed items that are due, those that have waited longest first. */
     others(): number[] {
       const due = [
         ...[...dead.values()].map(([id, since, n]) => [id, reviveAt(since, n), 0] as const),
         ...changed.values(),
       ]
-      const ready = due.filter(([, at]) => at <= now).toSorted((a, b) => a[2] - b[2] || a[1] - b[1])
+      const rank = ([, at, explained]: (typeof due)[number]): number => at + explained * LATER_MS
+      const ready = due.filter(([, at]) => at <= now).toSorted((a, b) => rank(a) - rank(b))
       return [...new Set(ready.map(([id]) => id))]
     },
     /** The queues after a step; `unanswered` and `dropped` ids have left them. */

@@ -62,10 +62,10 @@ const UPDATES_EVERY_MS = 25_000
 /** An answer that names no newer item may be a copy of this age. */
 const COPY_MS = 60_000
 const AT_ONCE = 8
-/** Part of a minute's requests for other items than new ones; more if more than the second are left. */
+/** Part of a minute's requests for other items than new ones; more while more than the second are left. */
 const OTHERS_SHARE = 0.2
-const SPARE_SHARE = 0.5
-/** The highest id is requested this often at most when a third, and a sixth, of a minute's requests are left. */
+const SPARE_SHARE = 0.25
+/** The highest id is requested this often at most when less than 60 %, and 30 %, of a minute's requests are left. */
 const MAX_SPARING_MS = 5500
 const MAX_SCARCE_MS = 8500
 const MAX_LATEST_MS = 30_000
@@ -163,7 +163,7 @@ export function createStream(reader: ItemReader): ItemStream {
     if (now - max_at >= MAX_LATEST_MS) return true
     if (until - last >= left) return false
     const spare = left / reader.requests_per_minute
-    return spare >= 1 / 3 || now - max_at >= (spare >= 1 / 6 ? MAX_SPARING_MS : MAX_SCARCE_MS)
+    return spare >= 0.6 || now - max_at >= (spare >= 0.3 ? MAX_SPARING_MS : MAX_SCARCE_MS)
   }
 
   return {
