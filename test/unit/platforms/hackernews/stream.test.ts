@@ -132,7 +132,30 @@ test('an item with a later time than the next one proves nothing about the time 
   put(101, { time: (T0 + 30 * S) / S })
   put(103, { time: (T0 + 10 * S) / S })
   api.now += 40 * S
-  expect((await step(state)).verified_until).toBe(T0 + 10 * S - 1)
+  const next = await step(state)
+  expect(next.verified_until).toBe(T0 + 10 * S - 1)
+  // The id between them still has no item.
+  api.now += S
+  put(104)
+  expect((await step(next.state)).verified_until).toBe(T0 + 10 * S - 1)
+})
+
+test('an item that was gone when it was read late is reported, and a dead one read again', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  put(101, { dead: true })
+  put(102, { deleted: true })
+  put(103)
+  api.now += 30 * S
+  put(104, { deleted: true })
+  const next = await step(state)
+  expect(next).toMatchObject({ unanswered: [101, 102], answered: [103] })
+  api.now += 30 * S
+  put(101, { dead: true })
+  expect((await step(next.state)).answered).toEqual([])
+  api.now += MINUTE
+  put(101)
+  expect((await step(next.state)).answered).toEqual([101])
 })
 
 test('an id without an item is requested with growing waits, and reported after a minute, once', async () => {
