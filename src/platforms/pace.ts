@@ -37,7 +37,7 @@ const WINDOW_MS = 61_000
 /** Writes a minute: requests are stored this many at a time, before they are sent. */
 const SAVES = 20
 const RESERVED_MAX = 100
-/** 60,000 ms divided by an interval is a whole number but for rounding. */
+/** A share of a number is a whole one but for rounding. */
 const EPSILON = 1e-6
 
 /** A request: when, monotonic ms, and whether its kind has a share only. */
@@ -50,6 +50,7 @@ type Sent = { at: number; is_shared: boolean }
 export function createPace(clock: Clock, store?: PaceStore): HostPace {
   /** Milliseconds between two requests of each client. */
   const intervals: number[] = []
+  const configured: number[] = []
   /** Token bucket as the instant at which the next request is due, monotonic ms. */
   let next_at = -Infinity
   let paused_until = -Infinity
@@ -58,8 +59,9 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
   const sent: Sent[] = []
 
   const every_ms = (): number => Math.max(...intervals)
+  /** Requests in a minute: a lower pace that a site asks for spreads them, and does not count what was sent before. */
   const bound = (share: number): number =>
-    Math.max(1, Math.floor((60_000 * share) / every_ms() + EPSILON))
+    Math.max(1, Math.floor(share * Math.min(...configured) + EPSILON))
 
   function prune(now: number): void {
     const kept = sent.findIndex(({ at }) => at > now - WINDOW_MS)
@@ -113,6 +115,7 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
   return {
     join(requests_per_minute, burst = BURST) {
       const index = intervals.push(60_000 / requests_per_minute) - 1
+      configured.push(requests_per_minute)
       return {
         wait_ms(share = 1) {
           const now = clock.mono()

@@ -110,3 +110,13 @@ test('clients of one host share its minute, at the pace of the slowest', () => {
   expect(fast.wait_ms()).toBeGreaterThan(0)
   expect(slow.left(1)).toBe(0)
 })
+
+test('a lower pace that a site asks for does not count what was sent before', () => {
+  let now = 0
+  const clock = { now: () => now, mono: () => now, sleep: async () => {} }
+  const pace = createPace(clock).join(600, 30)
+  for (let n = 0; n < 30; n++) pace.take()
+  pace.limit(6)
+  now += 15_000
+  expect(pace.wait_ms()).toBe(0)
+})
