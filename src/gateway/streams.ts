@@ -72,6 +72,8 @@ const STEP_MIN_MS = 60_000
 const REREAD_SHARE = 0.2
 /** Requests of one reread, so that the next step is in time. */
 const REREAD_AT_ONCE = 5
+/** Share of any minute's requests that all of this may use. */
+const MINUTE_SHARE = 0.9
 const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
@@ -140,6 +142,7 @@ export function createStreamSource({
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
         places,
+        share: MINUTE_SHARE,
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
@@ -154,6 +157,7 @@ export function createStreamSource({
         deadline_at: clock.now() + REREAD_DEADLINE_MS,
         signal,
         places,
+        share: MINUTE_SHARE,
       })
       // A request that failed has cost one too.
       saved = { ...saved, tokens: saved.tokens - (read.ok ? read.value.requests : 1) }

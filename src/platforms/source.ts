@@ -142,7 +142,7 @@ export type StreamStep = {
   skipped: IdRange[]
   /** Ids that had no item for longer than the patience: no later step asks for them, `reread` can. */
   unanswered: number[]
-  /** Ids that had an item, live or not: those among them that were reported before are no longer missing. */
+  /** Ids that had an item: those among them that were reported before are no longer missing. */
   answered: number[]
   /**
    * Epoch ms by the source's clock: everything that was visible to the reader and created before was
@@ -165,6 +165,8 @@ export type StreamCall = {
   signal?: AbortSignal | undefined
   /** `poll`: forumd requests it by itself. */
   use?: Use
+  /** Part of a minute's requests that monitors may use; absent: all of them. */
+  share?: number | undefined
 }
 
 /** Result of reading a range again. */

@@ -115,7 +115,8 @@ export function createPostStream(
   }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+    const { deadline_at, signal, share } = bounds
+    const call = { deadline_at, signal, share, use: 'poll' } as const
     const now = clock.now()
     const state = read(text)
     const walk = createWalk(reader, call, bounds.requests, state)
@@ -183,7 +184,8 @@ export function createPostStream(
         ? 'places_not_read'
         : null,
     async reread(range, bounds) {
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+      const { deadline_at, signal, share } = bounds
+      const call = { deadline_at, signal, share, use: 'poll' } as const
       const state: State = { ...read(null), holes: [{ ...range }] }
       const walk = createWalk(reader, call, bounds.requests, state)
       await walk.down(range)

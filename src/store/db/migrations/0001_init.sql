@@ -438,6 +438,12 @@ CREATE TABLE source_accounts (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
+-- Requests of the last minute to each host of further sources, and its pause, as JSON: a restart keeps to both.
+CREATE TABLE host_paces (
+  host            TEXT    PRIMARY KEY,
+  state           TEXT    NOT NULL
+) STRICT;
+
 -- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.
 -- revision counts changes by the operator: state observed under an older revision does not overwrite it.
 CREATE TABLE accounts (

@@ -391,6 +391,11 @@ CREATE TABLE holds (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE host_paces (
+  host            TEXT    PRIMARY KEY,
+  state           TEXT    NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent_writes (
   key_id          TEXT    NOT NULL REFERENCES api_keys (id),
   route           TEXT    NOT NULL,

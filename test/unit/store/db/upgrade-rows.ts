@@ -45,6 +45,7 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
+    INSERT INTO host_paces VALUES ('forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
       VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, 'cooling', 'throttled', 1000, 9000, 2, 1, 9500, 0, NULL, 1000, 2000, 1900),
